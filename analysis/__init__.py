@@ -1,0 +1,1 @@
+"""From the store to tables: loading, statistics, and the papers' results beside ours."""

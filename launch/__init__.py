@@ -1,0 +1,1 @@
+"""From a command to finished runs: sweep → runs → plan → packs → workers."""

@@ -1,0 +1,1 @@
+"""plasticity_lab: why neural networks stop being able to learn, and what keeps them plastic."""

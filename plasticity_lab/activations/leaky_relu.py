@@ -1,0 +1,27 @@
+"""Leaky-ReLU: a fixed slope on the negative side."""
+
+import torch
+from torch import Tensor
+
+from plasticity_lab.activations.activation import Activation, Site, along_run_axis
+from plasticity_lab.component import check
+
+
+def leaky_relu(x: Tensor, slope: Tensor) -> Tensor:
+    """x where x > 0, slope·x elsewhere.  x (K, *), slope broadcastable to it → like x."""
+    return torch.where(x > 0, x, slope * x)
+
+
+class LeakyReLU(Activation):
+    """Slope `negative_slope` below zero.  Source: Table B1; Maas et al. 2013."""
+
+    def __init__(self, negative_slope: float = 0.01) -> None:
+        self.negative_slope = check("activation.negative_slope", negative_slope, at_least=0)
+
+    def __call__(self, x: Tensor, site: Site) -> Tensor:
+        """x (K, *) → like x."""
+        return leaky_relu(x, along_run_axis(site.shape["negative_slope"], x))
+
+    def gain(self) -> float:
+        """√(2 / (1 + slope²)).  Source: He et al. 2015."""
+        return (2 / (1 + self.negative_slope**2)) ** 0.5

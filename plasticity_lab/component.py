@@ -1,0 +1,124 @@
+"""What conf/ names: a class whose constructor's parameters are the settings of one choice."""
+
+import importlib
+import inspect
+import math
+import types
+import typing
+from collections.abc import Collection, Mapping
+from typing import Any, ClassVar
+
+from plasticity_lab.errors import ConfigError
+
+
+class Component:
+    """A choice of a config group: an activation, a benchmark, a network, an optimizer, an intervention, an agent.
+
+    Its constructor takes the settings, annotated with plain types, and raises ConfigError for a value out of range.
+    """
+
+    neutral: ClassVar[Mapping[str, Any]] = {}
+    """Settings that stay out of the run id while they stand at these values: a knob added later changes no id."""
+
+    science_version: ClassVar[int] = 1
+    """Raised only when the same settings begin to give other numbers."""
+
+    @classmethod
+    def canonical(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings as the run id sees them: settings that are the same function become equal here."""
+        return {key: value for key, value in settings.items() if key not in cls.neutral or value != cls.neutral[key]}
+
+
+def load(target: str) -> type[Component]:
+    """The class that a `_target_` names.  Raises ConfigError if there is none."""
+    module, _, name = target.rpartition(".")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(f"_target_ '{target}' names no class that can be imported ({error}).") from error
+    if not (isinstance(found, type) and issubclass(found, Component)):
+        raise ConfigError(f"_target_ '{target}' is not a class derived from plasticity_lab.component.Component.")
+    return found
+
+
+def parameters(cls: type[Component]) -> dict[str, inspect.Parameter]:
+    """The settings a component takes, in the order of its constructor."""
+    return dict(list(inspect.signature(cls).parameters.items()))
+
+
+def typed(cls: type[Component], group: str, choice: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with every value in its annotated type, defaults filled in: what a record keeps as science.
+
+    Raises ConfigError for a setting that the choice does not have, and for a value of the wrong type.
+    """
+    known = parameters(cls)
+    for name in settings:
+        if name not in known:
+            right = f"its settings are {', '.join(known)}" if known else "it has no settings"
+            raise ConfigError(f"{group}={choice} has no setting '{name}'; {right}.")
+    hints = typing.get_type_hints(cls.__init__)
+    values = {}
+    for name, parameter in known.items():
+        value = settings.get(name, parameter.default)
+        if value is inspect.Parameter.empty:
+            raise ConfigError(f"{group}.{name} is not set, and {group}={choice} has no default for it.")
+        values[name] = _coerced(f"{group}.{name}", value, hints.get(name, Any))
+    return values
+
+
+def build(group: str, choice: str, target: str, settings: Mapping[str, Any]) -> Component:
+    """The component that a choice of a group stands for.  Raises ConfigError in a sentence that names the setting."""
+    cls = load(target)
+    return cls(**typed(cls, group, choice, settings))
+
+
+def check(
+    name: str,
+    value: Any,
+    *,
+    at_least: float | None = None,
+    above: float | None = None,
+    at_most: float | None = None,
+    one_of: Collection[Any] | None = None,
+) -> Any:
+    """The value, if it lies in its range; otherwise ConfigError naming the setting and the range."""
+    if one_of is not None and value not in one_of:
+        raise ConfigError(f"{name} is {value!r}; it must be one of {', '.join(map(str, one_of))}.")
+    if value is None or isinstance(value, str):
+        return value
+    rules = [("at least", at_least, value >= at_least if at_least is not None else True),
+             ("above", above, value > above if above is not None else True),
+             ("at most", at_most, value <= at_most if at_most is not None else True)]  # fmt: skip
+    if not all(holds for _, _, holds in rules):
+        wanted = " and ".join(f"{word} {bound}" for word, bound, _ in rules if bound is not None)
+        raise ConfigError(f"{name} is {value}; it must be {wanted}.")
+    return value
+
+
+def _coerced(name: str, value: Any, annotation: Any) -> Any:
+    """The value in the annotated type; int passes for float, an integral float for int, nothing else is converted."""
+    allowed = typing.get_args(annotation) if _is_union(annotation) else (annotation,)
+    if annotation is Any or value is None and type(None) in allowed:
+        return value
+    plain = [typing.get_origin(kind) or kind for kind in allowed]
+    if isinstance(value, bool) or isinstance(value, str):
+        if type(value) in plain:
+            return value
+    elif isinstance(value, int | float):
+        if math.isfinite(value):
+            if int in plain and float(value).is_integer():
+                return int(value)
+            if float in plain:
+                return float(value)
+    elif isinstance(value, list | tuple) and (list in plain or tuple in plain):
+        return list(value)
+    words = {int: "a whole number", float: "a finite number", str: "a word", bool: "true or false", type(None): "null",
+             list: "a list", tuple: "a list"}  # fmt: skip
+    wanted = " or ".join(dict.fromkeys(words.get(kind, str(kind)) for kind in plain))
+    raise ConfigError(f"{name} is {value!r}; it must be {wanted}.")
+
+
+def _is_union(annotation: Any) -> bool:
+    return typing.get_origin(annotation) in (typing.Union, types.UnionType)
+
+

@@ -1,0 +1,21 @@
+"""The errors a user can cause. Each carries one sentence: what was wrong, and what would be right."""
+
+
+class PlasticityError(Exception):
+    """The base of all of them; a command prints its sentence and exits with status 1."""
+
+
+class ConfigError(PlasticityError):
+    """A setting that does not exist, or a value it cannot have."""
+
+
+class DataError(PlasticityError):
+    """A data set that is missing, damaged, or could not be downloaded."""
+
+
+class StoreError(PlasticityError):
+    """A store that cannot be read or written."""
+
+
+class PlanError(PlasticityError):
+    """Runs that cannot be planned: none at all, or one that fits no device."""
