@@ -28,6 +28,13 @@ class Component:
         """The settings as the run id sees them: settings that are the same function become equal here."""
         return {key: value for key, value in settings.items() if key not in cls.neutral or value != cls.neutral[key]}
 
+    def on_run_axis(self) -> dict[str, float]:
+        """The numbers in which the runs of a pack may differ: by default every setting annotated `float`.
+
+        All other settings are structure, equal within a pack.
+        """
+        return {name: getattr(self, name) for name in real_settings(type(self))}
+
 
 def load(target: str) -> type[Component]:
     """The class that a `_target_` names.  Raises ConfigError if there is none."""
@@ -44,6 +51,12 @@ def load(target: str) -> type[Component]:
 def parameters(cls: type[Component]) -> dict[str, inspect.Parameter]:
     """The settings a component takes, in the order of its constructor."""
     return dict(list(inspect.signature(cls).parameters.items()))
+
+
+def real_settings(cls: type[Component]) -> list[str]:
+    """The settings annotated `float`: those that do not decide with which runs a run can share a pack."""
+    hints = typing.get_type_hints(cls.__init__)
+    return [name for name in parameters(cls) if hints.get(name) is float]
 
 
 def typed(cls: type[Component], group: str, choice: str, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,5 +133,3 @@ def _coerced(name: str, value: Any, annotation: Any) -> Any:
 
 def _is_union(annotation: Any) -> bool:
     return typing.get_origin(annotation) in (typing.Union, types.UnionType)
-
-

@@ -1,0 +1,116 @@
+"""What a benchmark is: for every position of a run, which images, labels, pixel order and held-out images.
+
+Legend: N training images of a task, M held-out images, D pixels of an image (C·H·W).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plasticity_lab.component import Component, check
+from plasticity_lab.data.image_set import ImageSet
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.randomness.host import host_stream
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One task of one run, as indices into an image set.
+
+    images (N,), labels (N,): what is trained on. pixels (D,): position d shows the image's pixel pixels[d]; None
+    leaves them in place. held_out (M,), held_out_labels (M,): what is evaluated on, from the test images, or from the
+    training images where `held_out_split` says so. hard: whether the task counts towards the metrics.
+    """
+
+    images: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    pixels: NDArray[np.int64] | None
+    held_out: NDArray[np.int64]
+    held_out_labels: NDArray[np.int64]
+    held_out_split: str = "test"
+    hard: bool = True
+
+
+class Benchmark(Component):
+    """A sequence of tasks over one image set. Final classes write `lesson`.
+
+    A task ends after `epochs` passes over its images or after `steps` steps, whichever comes first (null: no such
+    limit). `order` of the batches: fixed (the images' own, in every epoch), shuffle (anew in every epoch),
+    class_blocks (class after class). `normalise`: raw (0 to 1), std (each channel to mean 0 and deviation 1), half
+    (−1 to 1). `subset`: the first `images` training images, or drawn by the stream seed. `eval_images`: how many
+    held-out images are evaluated after a task (null: all).
+    """
+
+    def __init__(
+        self,
+        source: str,
+        images: int,
+        tasks: int,
+        epochs: int | None,
+        steps: int | None,
+        batch_size: int,
+        order: str = "fixed",
+        normalise: str = "raw",
+        subset: str = "first",
+        eval_images: int | None = None,
+    ) -> None:
+        self.source = source
+        self.images = check("benchmark.images", images, at_least=1)
+        self.tasks = check("benchmark.tasks", tasks, at_least=1)
+        self.epochs = check("benchmark.epochs", epochs, at_least=1)
+        self.steps = check("benchmark.steps", steps, at_least=1)
+        if epochs is None and steps is None:
+            raise ConfigError("benchmark.epochs and benchmark.steps are both null; one of them must end a task.")
+        self.batch_size = check("benchmark.batch_size", batch_size, at_least=1)
+        self.order = check("benchmark.order", order, one_of=("fixed", "shuffle", "class_blocks"))
+        self.normalise = check("benchmark.normalise", normalise, one_of=("raw", "std", "half"))
+        self.subset = check("benchmark.subset", subset, one_of=("first", "drawn"))
+        self.eval_images = check("benchmark.eval_images", eval_images, at_least=1)
+
+    def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
+        """Task `position` of the run with that stream seed."""
+        raise NotImplementedError
+
+    def images_of(self, position: int) -> int:
+        """How many training images the task at that position has."""
+        return self.images
+
+    def batches_of(self, position: int) -> int:
+        """Batches of one epoch; the last may be smaller."""
+        return -(-self.images_of(position) // self.batch_size)
+
+    def steps_of(self, position: int) -> int:
+        """Steps of the task at that position."""
+        by_epochs = self.epochs * self.batches_of(position) if self.epochs is not None else self.steps
+        return min(by_epochs, self.steps) if self.steps is not None else by_epochs
+
+    def epochs_of(self, position: int) -> int:
+        """Epochs of the task at that position, a last incomplete one counted."""
+        return -(-self.steps_of(position) // self.batches_of(position))
+
+    @property
+    def total_steps(self) -> int:
+        """Steps of a whole run."""
+        return sum(self.steps_of(position) for position in range(self.tasks))
+
+    def chosen(self, image_set: ImageSet, seed: int) -> NDArray[np.int64]:
+        """The run's training images, (N,).  Raises ConfigError if the set has fewer than asked for."""
+        there = len(image_set.train_labels)
+        if self.images > there:
+            raise ConfigError(f"benchmark.images is {self.images}; {image_set.name} has {there} training images.")
+        if self.subset == "first":
+            return np.arange(self.images)
+        return host_stream(seed, "subset").permutation(there)[: self.images]
+
+    def first_held_out(self, there: int) -> NDArray[np.int64]:
+        """The held-out images that are evaluated, out of so many: all, or the first `eval_images`."""
+        return np.arange(there if self.eval_images is None else min(self.eval_images, there))
+
+    def order_of(self, labels: NDArray[np.int64], seed: int, position: int, epoch: int) -> NDArray[np.int64]:
+        """The order in which the task's N images are shown in its epoch `epoch`, a permutation of 0 … N − 1."""
+        if self.order == "shuffle":
+            return host_stream(seed, "order", position, epoch).permutation(len(labels))
+        if self.order == "class_blocks":
+            return np.argsort(labels, kind="stable")
+        return np.arange(len(labels))

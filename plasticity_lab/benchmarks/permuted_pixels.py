@@ -1,0 +1,32 @@
+"""Input shift: the same images in every task, their pixels in another order."""
+
+import numpy as np
+
+from plasticity_lab.benchmarks.benchmark import Benchmark, Lesson
+from plasticity_lab.data.image_set import ImageSet
+from plasticity_lab.randomness.host import host_stream
+
+
+class PermutedPixels(Benchmark):
+    """Each task permutes the pixels of all images by a permutation of its own; the first task too.
+
+    Source: Section 6, Appendix E (Permuted MNIST: a fixed subset of 10,000 images, one epoch, 500 tasks); evaluated
+    on the test images in the same pixel order.
+    """
+
+    def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
+        """The subset with task `position`'s pixel order."""
+        images = self.chosen(image_set, seed)
+        held_out = self.first_held_out(len(image_set.test_labels))
+        return Lesson(
+            images=images,
+            labels=image_set.train_labels[images],
+            pixels=permuted_pixels(seed, position, int(np.prod(image_set.train_images.shape[1:]))),
+            held_out=held_out,
+            held_out_labels=image_set.test_labels[held_out],
+        )
+
+
+def permuted_pixels(seed: int, position: int, pixels: int) -> np.ndarray:
+    """The pixel order of task `position`, (D,)."""
+    return host_stream(seed, "pixels", position).permutation(pixels)

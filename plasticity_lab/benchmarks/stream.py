@@ -1,0 +1,108 @@
+"""The tasks of a whole pack, cut into chunks: what the trainer walks along.
+
+Legend: K runs, S steps of a chunk, B examples of a batch.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plasticity_lab.benchmarks.benchmark import Benchmark, Lesson
+from plasticity_lab.data.image_set import ImageSet
+
+CHUNK_STEPS = 500
+"""The most steps between two looks at the clock. Chunks end at multiples of it, whatever was resumed or packed, so
+that sums over a chunk are the same sums in every run."""
+
+
+class Position(NamedTuple):
+    """Where a run stands: before step `step` of task `task`; at a task's last step, before its evaluation."""
+
+    task: int
+    step: int
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some consecutive steps of one epoch of one task.
+
+    epoch: counted through the run. images (K, S, B): which of the task's images make up the batches; counts (S,): how
+    many of each batch's B are there (the rest repeat image 0 and weigh nothing). first: steps taken before this
+    chunk, counted through the run.
+    """
+
+    task: int
+    epoch: int
+    first: int
+    steps: int
+    ends_epoch: bool
+    hard: bool
+    images: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One stage of a pack: a lesson for each run, all equally long."""
+
+    position: int
+    lessons: Sequence[Lesson]
+    hard: bool
+    benchmark: Benchmark
+    seeds: Sequence[int]
+
+    def chunks(self, after: Position) -> Iterator[Chunk]:
+        """The chunks that are still to come; all of them unless `after` lies within this task."""
+        benchmark, position = self.benchmark, self.position
+        taken = after.step if after.task == position else 0
+        batches, steps = benchmark.batches_of(position), benchmark.steps_of(position)
+        before = sum(benchmark.steps_of(earlier) for earlier in range(position))
+        epochs_before = sum(benchmark.epochs_of(earlier) for earlier in range(position))
+        for epoch in range(taken // batches, benchmark.epochs_of(position)):
+            images, counts = self._batches(epoch)
+            end = min((epoch + 1) * batches, steps)
+            start = max(taken, epoch * batches)
+            while start < end:
+                within = start - epoch * batches
+                stop = min(epoch * batches + (within // CHUNK_STEPS + 1) * CHUNK_STEPS, end)
+                rows = slice(within, stop - epoch * batches)
+                yield Chunk(
+                    task=position,
+                    epoch=epochs_before + epoch,
+                    first=before + start,
+                    steps=stop - start,
+                    ends_epoch=stop == end,
+                    hard=self.hard,
+                    images=images[:, rows],
+                    counts=counts[rows],
+                )
+                start = stop
+
+    def _batches(self, epoch: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """All batches of one epoch: images (K, batches, B), counts (batches,)."""
+        size, batches = self.benchmark.batch_size, self.benchmark.batches_of(self.position)
+        there = self.benchmark.images_of(self.position)
+        images = np.zeros((len(self.lessons), batches * size), np.int64)
+        for row, lesson, seed in zip(images, self.lessons, self.seeds, strict=True):
+            row[:there] = self.benchmark.order_of(lesson.labels, seed, self.position, epoch)
+        counts = np.full(batches, size)
+        counts[-1] = there - (batches - 1) * size
+        return images.reshape(len(self.lessons), batches, size), counts
+
+
+class Stream:
+    """The tasks of K runs of one benchmark: seeds (K,) are their stream seeds."""
+
+    def __init__(self, benchmark: Benchmark, image_set: ImageSet, seeds: Sequence[int]) -> None:
+        self.benchmark = benchmark
+        self.image_set = image_set
+        self.seeds = seeds
+
+    def tasks(self, after: Position) -> Iterator[Task]:
+        """The tasks that are not finished yet, from the one in which `after` lies."""
+        for position in range(after.task, self.benchmark.tasks):
+            lessons = [self.benchmark.lesson(self.image_set, seed, position) for seed in self.seeds]
+            yield Task(position, lessons, lessons[0].hard, self.benchmark, self.seeds)

@@ -1,0 +1,7 @@
+"""No intervention: the plain run."""
+
+from plasticity_lab.interventions.intervention import Intervention
+
+
+class NoIntervention(Intervention):
+    """Leaves a run as it is: a penalty of zero, and verbs that change nothing."""

@@ -1,0 +1,1 @@
+"""Networks, written once for any number of runs: layers from `stacking`, activations handed in."""

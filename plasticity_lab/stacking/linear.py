@@ -1,0 +1,54 @@
+"""K linear layers side by side.
+
+Legend: K runs, B examples, I inputs, O outputs (padded where a run's slice would begin off a 16-byte boundary).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class StackedLinear:
+    """K linear maps side by side: x_KBI → h_KBO.  Run k reads nothing of run j.
+
+    The numbers live outside, under `<name>.weight` (K, I, O) and `<name>.bias` (K, 1, O). Matrix products of a run
+    give the same bits at every place in the pack only if its slice of the weights is aligned to 16 bytes; where
+    I·O is no multiple of 4, O is padded with units whose weights stay zero, and cut off again after the product.
+    """
+
+    name: str
+    inputs: int
+    outputs: int
+
+    @property
+    def padded(self) -> int:
+        """O as stored."""
+        return self.outputs if self.inputs * self.outputs % 4 == 0 else -(-self.outputs // 4) * 4
+
+    @property
+    def size(self) -> int:
+        """Parameters of one run, padding not counted."""
+        return (self.inputs + 1) * self.outputs
+
+    def start(self, draw: np.random.Generator, init: str, gain: float) -> dict[str, np.ndarray]:
+        """One run's first parameters, float32: weight (I, O), bias (1, O).
+
+        init = default: PyTorch's nn.Linear, weights and biases uniform in ±1/√I. init = kaiming: weights uniform in
+        ±gain·√(3/I), biases zero (He et al. 2015).
+        """
+        weight, bias = np.zeros((self.inputs, self.padded), np.float32), np.zeros((1, self.padded), np.float32)
+        bound = 1 / sqrt(self.inputs) if init == "default" else gain * sqrt(3 / self.inputs)
+        weight[:, : self.outputs] = draw.uniform(-bound, bound, (self.inputs, self.outputs))
+        if init == "default":
+            bias[:, : self.outputs] = draw.uniform(-bound, bound, (1, self.outputs))
+        return {f"{self.name}.weight": weight, f"{self.name}.bias": bias}
+
+    def __call__(self, parameters: Mapping[str, Tensor], x_KBI: Tensor) -> Tensor:
+        """x (K, B, I) → (K, B, O)."""
+        h_KBO = torch.baddbmm(parameters[f"{self.name}.bias"], x_KBI, parameters[f"{self.name}.weight"])
+        return h_KBO if self.padded == self.outputs else h_KBO[..., : self.outputs]

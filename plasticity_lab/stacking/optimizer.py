@@ -1,0 +1,36 @@
+"""What an optimizer of a pack is."""
+
+from collections.abc import Mapping
+
+from torch import Tensor
+
+from plasticity_lab.component import Component
+
+
+class Optimizer(Component):
+    """Updates (K, ...) parameters in place, each run with its own settings. Holds no numbers of a run.
+
+    `reset` says when its moments begin anew: never, or at each task's end.
+    """
+
+    lr: float
+    reset: str
+
+    def start(self, parameters: Mapping[str, Tensor]) -> dict[str, dict[str, Tensor]]:
+        """The moments before the first step: moment → name → like the parameter."""
+        raise NotImplementedError
+
+    def corrections(self, settings: Mapping[str, Tensor], first: int, steps: int) -> dict[str, Tensor]:
+        """What depends on the step count alone: name → (S, ...) for the steps first … first + steps − 1, from 1."""
+        raise NotImplementedError
+
+    def update(
+        self,
+        parameters: Mapping[str, Tensor],
+        gradients: Mapping[str, Tensor],
+        moments: Mapping[str, Mapping[str, Tensor]],
+        settings: Mapping[str, Tensor],
+        now: Mapping[str, Tensor],
+    ) -> None:
+        """One step in place.  settings: name → (K,); now: one row of `corrections`."""
+        raise NotImplementedError
