@@ -1,0 +1,40 @@
+# Everyday targets; each sets up the virtual environment first if it has to. `make` alone lists them.
+
+PYTHON ?= python3
+STORE ?= store
+READY := .venv/.ready
+PYTEST := .venv/bin/pytest -n auto --dist worksteal
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test tables lint
+
+help: ## List the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(READY) ## Make the virtual environment (.venv) with everything in it
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "plasticity_lab needs Python 3.11 or newer; say which with PYTHON=python3.11")'
+	$(PYTHON) -m venv .venv
+	.venv/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: $(READY) ## Train every activation on embedded data, 3 seeds each, and show the table (minutes)
+	.venv/bin/python -m plasticity_lab.main -m 'activation=glob(*)' seed=0,1,2 schedule=demo store=$(STORE)
+	.venv/bin/python -m analysis table --store $(STORE)
+	@echo
+	@echo "The records are in $(STORE)/runs, the table's files in $(STORE)/tables. To try next:"
+	@echo "  .venv/bin/python -m plasticity_lab.main activation=leaky_relu activation.negative_slope=0.3 dry_run=true"
+	@echo "  .venv/bin/python -m plasticity_lab.main -m 'activation=glob(*relu*)' benchmark=random_label_digits schedule=demo seed=0,1,2"
+	@echo "  .venv/bin/python -m plasticity_lab.main --help"
+
+test: $(READY) ## Run the tests; SLOW=1 runs the slow ones too
+	$(PYTEST) $(if $(SLOW),,-m 'not slow')
+
+tables: $(READY) ## Make the tables of what STORE holds (default ./store)
+	.venv/bin/python -m analysis table --store $(STORE)
+
+lint: $(READY) ## Check style, formatting and the floors of the house
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/lint-imports
