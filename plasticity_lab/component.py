@@ -1,5 +1,6 @@
 """What conf/ names: a class whose constructor's parameters are the settings of one choice."""
 
+import functools
 import importlib
 import inspect
 import math
@@ -36,6 +37,7 @@ class Component:
         return {name: getattr(self, name) for name in real_settings(type(self))}
 
 
+@functools.cache
 def load(target: str) -> type[Component]:
     """The class that a `_target_` names.  Raises ConfigError if there is none."""
     module, _, name = target.rpartition(".")
@@ -48,11 +50,13 @@ def load(target: str) -> type[Component]:
     return found
 
 
+@functools.cache
 def parameters(cls: type[Component]) -> dict[str, inspect.Parameter]:
     """The settings a component takes, in the order of its constructor."""
     return dict(list(inspect.signature(cls).parameters.items()))
 
 
+@functools.cache
 def real_settings(cls: type[Component]) -> list[str]:
     """The settings annotated `float`: those that do not decide with which runs a run can share a pack."""
     hints = typing.get_type_hints(cls.__init__)
@@ -111,7 +115,7 @@ def check(
 def _coerced(name: str, value: Any, annotation: Any) -> Any:
     """The value in the annotated type; int passes for float, an integral float for int, nothing else is converted."""
     allowed = typing.get_args(annotation) if _is_union(annotation) else (annotation,)
-    if annotation is Any or value is None and type(None) in allowed:
+    if annotation is Any or (value is None and type(None) in allowed):
         return value
     plain = [typing.get_origin(kind) or kind for kind in allowed]
     if isinstance(value, bool) or isinstance(value, str):

@@ -1,1 +1,1 @@
-"""What a task's steps do: an agent owns a pack's tensors and returns measurements; it opens no file and logs nothing."""
+"""What a task's steps do: an agent owns a pack's tensors, returns measurements, opens no file."""

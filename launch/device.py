@@ -1,0 +1,62 @@
+"""The device a worker trains on: which there are, of which kind, and in which mode a run is computed on it."""
+
+import os
+import shutil
+
+import torch
+
+from plasticity_lab.errors import ConfigError
+
+COMPILED_FROM_STEPS = 50_000
+"""Runs of at least so many steps are compiled. Eager costs some 50 µs more for each run-step of a pack of eight, and
+compiling costs some 15 seconds for each activation: below, it would not earn its cost back."""
+
+
+def devices(setting: str) -> list[str]:
+    """The devices that `device=` names: every GPU or the CPU for auto.  Raises ConfigError for what is not there."""
+    there = [f"cuda:{index}" for index in range(torch.cuda.device_count())]
+    if setting == "auto":
+        return there or ["cpu"]
+    if setting == "cpu":
+        return ["cpu"]
+    if setting == "cuda" and there:
+        return there
+    if setting in there:
+        return [setting]
+    raise ConfigError(f"device is {setting}; this machine has {', '.join(['auto', 'cpu', *there])}.")
+
+
+def kind_of(device: str) -> str:
+    """What packs are planned for: "cpu", or the GPU's own name."""
+    return "cpu" if device == "cpu" else torch.cuda.get_device_name(device)
+
+
+def memory_of(device: str) -> int:
+    """Bytes that packs on this device may use altogether: nine tenths of what is there."""
+    if device == "cpu":
+        return int(0.9 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    return int(0.9 * torch.cuda.get_device_properties(device).total_memory)
+
+
+def compiler_there() -> bool:
+    """Whether torch.compile can work here: it needs a C++ compiler, on a GPU too."""
+    return any(shutil.which(name) for name in (os.environ.get("CXX", "g++"), "g++", "clang++"))
+
+
+def mode_of(steps: int, setting: str, compiler: bool) -> str:
+    """eager or compiled, from the run's own steps alone: never from its mates.  Raises ConfigError."""
+    if setting == "compiled" and not compiler:
+        raise ConfigError("mode is compiled, but this machine has no C++ compiler; install g++, or say mode=eager.")
+    if setting != "auto":
+        return setting
+    return "compiled" if compiler and steps >= COMPILED_FROM_STEPS else "eager"
+
+
+def prepare_process() -> None:
+    """One thread, denormals flushed: two processes of one thread beat one of two, and numbers do not vary with cores.
+
+    Adam's moments of silent weights decay into denormals, which cost up to 1.4× where they are not flushed.
+    """
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)
+    torch._dynamo.config.recompile_limit = 64

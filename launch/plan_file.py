@@ -1,0 +1,79 @@
+"""The plan of a sweep in the store: what workers read, and later plans adopt."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from launch.planner import Pack
+from plasticity_lab.errors import StoreError
+from plasticity_lab.records.files import names, read, write_json
+from plasticity_lab.records.identity import sweep_id
+from plasticity_lab.records.store import Store
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a sweep is to be computed.
+
+    runs: id → resolved run, of every pack. packs: those of this sweep that were not finished when it was planned, the
+    adopted ones of earlier plans whole. asked: the ids of all runs the command named, finished ones too. settings: what
+    workers need besides (data, save_weights, checkpoint_minutes, lease_seconds).
+    """
+
+    sweep: str
+    command: Sequence[str]
+    asked: Sequence[str]
+    runs: Mapping[str, Mapping[str, Any]]
+    packs: Sequence[Pack]
+    settings: Mapping[str, Any]
+
+    def runs_of(self, pack: Pack) -> list[Mapping[str, Any]]:
+        """The resolved runs of one pack, in its order."""
+        return [self.runs[run] for run in pack.runs]
+
+
+def write_plan(store: Store, plan: Plan) -> None:
+    """Puts the plan in the store, replacing the sweep's earlier one.  Raises StoreError."""
+    content = {
+        "format": FORMAT,
+        "sweep": plan.sweep,
+        "command": list(plan.command),
+        "settings": dict(plan.settings),
+        "packs": [pack.as_json() for pack in plan.packs],
+        "asked": list(plan.asked),
+        "runs": dict(plan.runs),
+    }
+    write_json(store.plan(plan.sweep), content)
+
+
+def read_plan(store: Store, sweep: str) -> Plan:
+    """The plan of a sweep.  Raises StoreError if there is none that can be read."""
+    path = store.plan(sweep)
+    content = read(path)
+    if content is None:
+        raise StoreError(f"There is no sweep {sweep} in {store.root}: {path} does not exist.")
+    try:
+        value = json.loads(content)
+        if value["format"] != FORMAT:
+            raise StoreError(f"{path} has format {value['format']}; this version reads format {FORMAT}.")
+        packs = [Pack.from_json(pack) for pack in value["packs"]]
+        return Plan(value["sweep"], value["command"], value["asked"], value["runs"], packs, value["settings"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(
+            f"{path} is damaged ({error}); delete it and give the sweep's command again, finished runs are kept."
+        ) from error
+
+
+def all_plans(store: Store) -> Iterator[Plan]:
+    """The plans of every sweep in the store."""
+    for sweep in names(store.root / "sweeps"):
+        if store.plan(sweep).exists():
+            yield read_plan(store, sweep)
+
+
+def sweep_of(runs: Sequence[Mapping[str, Any]]) -> str:
+    """The sweep id of runs, whatever their order."""
+    return sweep_id(run["id"] for run in runs)

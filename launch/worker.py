@@ -1,0 +1,118 @@
+"""A worker: claims packs of a sweep's plan one after another and trains them, until nothing is left or it is stopped.
+
+    python -m launch.worker --store STORE --sweep SWEEP --device cpu
+
+Identical workers do all the work, on a laptop and on a cluster; what they agree on lies in the store.
+"""
+
+import argparse
+import logging
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from types import FrameType
+
+from launch.device import kind_of, prepare_process
+from launch.leases import Lease, Leases, LostLease
+from launch.owner import this_process
+from launch.plan_file import Plan, read_plan
+from launch.planner import Pack
+from launch.training import Stopped, fail_pack, train_pack
+from plasticity_lab.data.folder import data_folder
+from plasticity_lab.data.sources import load_images
+from plasticity_lab.errors import PlasticityError, StoreError
+from plasticity_lab.records.store import Store
+
+log = logging.getLogger("launch.worker")
+POLL_SECONDS = 1.0
+
+
+class StopSignal:
+    """Whether the worker is to stop: after SIGINT or SIGTERM, or when the process that started it is gone."""
+
+    def __init__(self, parent: int | None) -> None:
+        self.parent = parent
+        self.received = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._receive)
+
+    def __call__(self) -> bool:
+        """True once it is time to checkpoint and leave."""
+        return self.received or (self.parent is not None and os.getppid() != self.parent)
+
+    def _receive(self, number: int, frame: FrameType | None) -> None:
+        self.received = True
+
+
+def work(store: Store, sweep: str, device: str, stop: Callable[[], bool]) -> bool:
+    """Trains packs until all of the plan are done.  Returns whether every one it trained ended well.
+
+    While the last packs are in other hands it waits, since a worker can die. Raises StoreError.
+    """
+    plan = read_plan(store, sweep)
+    leases = Leases(store, plan.settings["lease_seconds"], this_process())
+    mine = {pack.id: pack for pack in plan.packs if pack.kind == kind_of(device)}
+    well = True
+    while not stop():
+        left = [pack for pack in mine if not store.done(pack).exists()]
+        if not left:
+            break
+        lease = leases.claim(left)
+        if lease is None:
+            time.sleep(POLL_SECONDS)
+            continue
+        well &= _train_claimed(store, plan, mine[lease.pack], lease, device, stop)
+    return well
+
+
+def _train_claimed(store: Store, plan: Plan, pack: Pack, lease: Lease, device: str, stop: Callable[[], bool]) -> bool:
+    """One pack, and what is to be said of it afterwards.  Returns whether it ended well or was only stopped."""
+    runs = plan.runs_of(pack)
+    try:
+        images = _images(runs[0]["science"]["benchmark"]["source"], plan.settings["data"])
+        train_pack(store, pack, runs, images, device, lease, plan.settings, stop)
+    except Stopped:
+        lease.release()
+    except LostLease:
+        log.warning("pack %s was taken over by another worker", pack.id)
+    except StoreError:
+        # Nothing of the run's is wrong: the pack stays unfinished, and goes on when the store can be written again.
+        raise
+    except Exception as error:
+        known = isinstance(error, PlasticityError)
+        log.error("pack %s failed: %s", pack.id, error if known else traceback.format_exc())
+        fail_pack(store, pack, runs, lease, str(error) if known else traceback.format_exc())
+        return False
+    return True
+
+
+@cache
+def _images(source: str, data: str | None):
+    return load_images(source, data_folder(data))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command.  Returns its exit status: 1 if a pack failed or the store gave way."""
+    parser = argparse.ArgumentParser(prog="python -m launch.worker", description="Train packs of a planned sweep.")
+    parser.add_argument("--store", type=Path, required=True)
+    parser.add_argument("--sweep", required=True, help="the sweep's id: a folder of <store>/sweeps")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--parent", type=int, help="stop, with a checkpoint, when this process is gone")
+    options = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    stop = StopSignal(options.parent)
+    prepare_process()
+    try:
+        return 0 if work(Store(options.store), options.sweep, options.device, stop) else 1
+    except PlasticityError as error:
+        log.error("%s", error)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
