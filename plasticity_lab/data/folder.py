@@ -1,0 +1,20 @@
+"""Where data sets lie, and the command that brings them there."""
+
+import os
+import shlex
+from pathlib import Path
+
+import pooch
+
+VARIABLE = "PLASTICITY_DATA"
+
+
+def data_folder(setting: str | None) -> Path:
+    """The folder of data sets: the setting, else the environment's PLASTICITY_DATA, else one in the user's cache."""
+    named = setting or os.environ.get(VARIABLE) or pooch.os_cache("plasticity_lab")
+    return Path(named).expanduser().absolute()
+
+
+def fetch_command(name: str, folder: Path) -> str:
+    """The command that downloads an image set into a folder, for sentences that tell the user what to do."""
+    return f"`python -m plasticity_lab.data fetch {name} --folder {shlex.quote(str(folder))}`"

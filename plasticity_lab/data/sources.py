@@ -1,0 +1,53 @@
+"""The image sets there are. A new one is a module with `load` (and `fetch`, if it is downloaded) and an entry here."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from plasticity_lab.data import digits, mnist
+from plasticity_lab.data.image_set import ImageSet
+from plasticity_lab.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where an image set comes from.
+
+    load: the image set out of the folder of data sets; raises DataError if it is missing or damaged.
+    checked: what `load` has compared with what was published.
+    fetch: downloads into the folder of data sets what is not there yet; None for a set that ships with a package.
+    subfolder: where its files lie in the folder of data sets.
+    """
+
+    load: Callable[[Path], ImageSet]
+    checked: str
+    fetch: Callable[[Path], None] | None = None
+    subfolder: str = ""
+
+
+SOURCES = {
+    "digits": Source(digits.load, checked="shipped with scikit-learn"),
+    "mnist": Source(
+        mnist.load, checked="md5 of all four files as published", fetch=mnist.fetch, subfolder=mnist.SUBFOLDER
+    ),
+}
+
+
+def sources() -> list[str]:
+    """The names of all image sets."""
+    return sorted(SOURCES)
+
+
+def source_named(name: str) -> Source:
+    """The source of that name.  Raises ConfigError, naming the right ones, if there is none."""
+    if name not in SOURCES:
+        raise ConfigError(f"There is no image set '{name}'; there are {', '.join(sources())}.")
+    return SOURCES[name]
+
+
+def load_images(source: str, folder: Path) -> ImageSet:
+    """The image set of that name, read from the folder of data sets (see `data_folder`) and verified.
+
+    Raises ConfigError for an unknown name, DataError for files that are missing or damaged.
+    """
+    return source_named(source).load(folder)

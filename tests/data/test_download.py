@@ -1,0 +1,104 @@
+"""Fetching from mirrors, against a web server on this machine; nothing here reaches the internet."""
+
+import errno
+import shutil
+
+import pytest
+import rich.console
+
+from plasticity_lab.data import download, mnist
+from plasticity_lab.errors import DataError
+
+
+def test_a_fetched_set_loads(publisher, tmp_path):
+    mnist.fetch(tmp_path / "data", publisher.files, [publisher.mirror("good")])
+    images = mnist.load(tmp_path / "data", publisher.files)
+    assert images.train_images.shape == (12, 1, 3, 3)
+    assert images.train_images[1, 0, 0].tolist() == [9, 10, 11]
+    assert images.test_labels.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_the_second_mirror_is_asked_where_the_first_does_not_have_the_file(publisher, tmp_path):
+    mnist.fetch(tmp_path, publisher.files, [publisher.mirror("gone"), publisher.mirror("good")])
+    mnist.load(tmp_path, publisher.files)
+    assert publisher.asked[:2] == [f"/{mirror}/train-images-idx3-ubyte.gz" for mirror in ("gone", "good")]
+
+
+def test_the_second_mirror_is_asked_where_the_first_sends_something_else(publisher, tmp_path):
+    mnist.fetch(tmp_path, publisher.files, [publisher.publish_altered("altered"), publisher.mirror("good")])
+    mnist.load(tmp_path, publisher.files)
+
+
+def test_what_is_there_and_right_is_not_downloaded_again(publisher, tmp_path):
+    mirrors = [publisher.mirror("good")]
+    mnist.fetch(tmp_path, publisher.files, mirrors)
+    (tmp_path / mnist.SUBFOLDER / "t10k-labels-idx1-ubyte.gz").write_bytes(b"damaged")
+    publisher.asked.clear()
+    mnist.fetch(tmp_path, publisher.files, mirrors)
+    mnist.fetch(tmp_path, publisher.files, mirrors)
+    assert publisher.asked == ["/good/t10k-labels-idx1-ubyte.gz"]
+
+
+def test_an_unpacked_file_that_is_damaged_is_healed_by_a_fetch(publisher, tmp_path):
+    raw = tmp_path / mnist.SUBFOLDER
+    raw.mkdir(parents=True)
+    (raw / "train-images-idx3-ubyte").write_bytes(b"damaged")
+    mnist.fetch(tmp_path, publisher.files, [publisher.mirror("good")])
+    mnist.load(tmp_path, publisher.files)
+    assert (raw / "train-images-idx3-ubyte").read_bytes() == b"damaged"
+
+
+def test_a_wrong_checksum_leaves_no_file_and_says_what_to_do(publisher, tmp_path):
+    altered = publisher.publish_altered("altered")
+    with pytest.raises(DataError, match=r"wrong checksum.*download it by hand") as refusal:
+        mnist.fetch(tmp_path, publisher.files, [altered])
+    raw = tmp_path / mnist.SUBFOLDER
+    assert altered in str(refusal.value)
+    assert str(raw) in str(refusal.value)
+    assert list(raw.iterdir()) == []
+
+
+def test_without_a_network_a_sentence_names_every_mirror_and_why(publisher, tmp_path):
+    mirrors = [publisher.mirror("good"), publisher.mirror("gone")]
+    publisher.close()
+    with pytest.raises(DataError, match=r"no connection.*by hand") as refusal:
+        mnist.fetch(tmp_path, publisher.files, mirrors)
+    assert all(mirror in str(refusal.value) for mirror in mirrors)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_folder_that_cannot_be_made_is_not_blamed_on_the_network(publisher, tmp_path):
+    (tmp_path / "MNIST").write_text("a file where the folder should be")
+    with pytest.raises(DataError, match=r"MNIST/raw cannot be written \(.*--folder"):
+        mnist.fetch(tmp_path, publisher.files, [publisher.mirror("good")])
+
+
+def test_a_full_disk_is_not_blamed_on_the_network(publisher, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(shutil, "move", full)
+    with pytest.raises(DataError, match=r"No space left on device.*make room"):
+        mnist.fetch(tmp_path, publisher.files, [publisher.mirror("good")])
+
+
+def test_downloaded_files_can_be_read_by_a_group(publisher, tmp_path):
+    mnist.fetch(tmp_path, publisher.files, [publisher.mirror("good")])
+    modes = {path.stat().st_mode & 0o777 for path in (tmp_path / mnist.SUBFOLDER).iterdir()}
+    assert modes == {0o644}
+
+
+def test_a_terminal_gets_a_progress_bar_and_a_log_a_line_per_file(publisher, tmp_path, monkeypatch, capsys):
+    mirrors = [publisher.mirror("good")]
+    mnist.fetch(tmp_path / "log", publisher.files, mirrors)
+    log = capsys.readouterr().err
+    assert log.splitlines() == [f"downloading {mirrors[0]}{file.archive.name}" for file in publisher.files.all()]
+
+    def terminal(stderr):
+        return rich.console.Console(stderr=stderr, force_terminal=True, width=100, legacy_windows=False)
+
+    monkeypatch.setattr(download, "Console", terminal)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    mnist.fetch(tmp_path / "terminal", publisher.files, mirrors)
+    assert "━" in capsys.readouterr().err
+    mnist.load(tmp_path / "terminal", publisher.files)

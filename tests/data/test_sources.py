@@ -1,0 +1,102 @@
+"""The image sets by name: what they hold, and the sentences where they cannot be had."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from plasticity_lab.data import mnist
+from plasticity_lab.data.__main__ import main
+from plasticity_lab.data.folder import data_folder
+from plasticity_lab.data.sources import load_images, sources
+from plasticity_lab.errors import ConfigError, DataError
+
+
+def test_digits(tmp_path):
+    digits = load_images("digits", tmp_path)
+    assert digits.train_images.shape == (1437, 1, 8, 8)
+    assert digits.test_images.shape == (360, 1, 8, 8)
+    assert digits.train_labels[:12].tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1]
+    # Counts of the UCI data set's description, over both splits.
+    both = np.concatenate([digits.train_labels, digits.test_labels])
+    assert np.bincount(both).tolist() == [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
+    assert digits.train_images.max() == digits.white == 16
+    assert digits.train_images[0, 0, 0].tolist() == [0, 0, 5, 13, 9, 1, 0, 0]
+    assert not digits.part
+
+
+@pytest.mark.realdata
+@pytest.mark.skipif(not os.environ.get("PLASTICITY_DATA"), reason="PLASTICITY_DATA names no folder of data sets")
+def test_mnist():
+    images = load_images("mnist", data_folder(os.environ["PLASTICITY_DATA"]))
+    assert images.train_images.shape == (60_000, 1, 28, 28)
+    assert images.test_images.shape == (10_000, 1, 28, 28)
+    assert np.bincount(images.train_labels).tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
+    assert np.bincount(images.test_labels).tolist() == [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]
+    assert images.mean == pytest.approx(0.1307, abs=5e-5)  # the constants everybody quotes
+    assert images.std == pytest.approx(0.3081, abs=5e-5)
+
+
+def test_an_unknown_name_is_answered_with_the_right_ones(tmp_path):
+    with pytest.raises(ConfigError, match="no image set 'mnits'; there are digits, mnist"):
+        load_images("mnits", tmp_path)
+
+
+def test_missing_mnist_says_where_it_was_looked_for_and_what_to_run(tmp_path):
+    folder = tmp_path / "no data"
+    with pytest.raises(DataError, match="data=… or PLASTICITY_DATA") as refusal:
+        load_images("mnist", folder)
+    assert f"{folder}/MNIST/raw" in str(refusal.value)
+    assert f"`python -m plasticity_lab.data fetch mnist --folder '{folder}'`" in str(refusal.value)
+
+
+def test_a_file_that_is_not_the_published_one_is_refused(publisher, tmp_path):
+    mnist.fetch(tmp_path, publisher.files, [publisher.publish_altered("altered"), publisher.mirror("good")])
+    raw = tmp_path / mnist.SUBFOLDER
+    other = (publisher.root / "altered" / "train-labels-idx1-ubyte.gz").read_bytes()
+    (raw / "train-labels-idx1-ubyte.gz").write_bytes(other)
+    with pytest.raises(DataError, match=r"train-labels-idx1-ubyte\.gz is not the published file .* delete it and run"):
+        mnist.load(tmp_path, publisher.files)
+
+
+def test_unpacked_files_are_read_too(publisher, tmp_path, idx):
+    mnist.fetch(tmp_path, publisher.files, [publisher.mirror("good")])
+    raw = tmp_path / mnist.SUBFOLDER
+    (raw / "train-labels-idx1-ubyte.gz").unlink()
+    (raw / "train-labels-idx1-ubyte").write_bytes(idx(np.arange(12) % 10))
+    assert mnist.load(tmp_path, publisher.files).train_labels.tolist() == [*range(10), 0, 1]
+
+
+def test_the_folder_is_the_setting_else_the_environment_else_the_cache(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("PLASTICITY_DATA", "/data/shared")
+    assert data_folder("sets") == Path.cwd() / "sets"
+    assert data_folder(None) == Path("/data/shared")
+    monkeypatch.setenv("PLASTICITY_DATA", "")
+    assert data_folder(None).is_absolute()
+    assert data_folder(None).name == "plasticity_lab"
+    assert data_folder("~/sets") == Path.home() / "sets"
+
+
+def test_commands_that_succeed_print_one_line(capsys, tmp_path):
+    assert main(["check", "digits"]) == 0
+    assert capsys.readouterr().out == "digits: 1,437 training and 360 test images; shipped with scikit-learn.\n"
+    assert main(["fetch", "digits", "--folder", str(tmp_path / "new")]) == 0
+    assert capsys.readouterr().out.startswith("Nothing needs fetching.")
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("action", ["fetch", "check"])
+def test_commands_that_fail_print_one_sentence_and_exit_with_1(action, capsys):
+    assert main([action, "cifra"]) == 1
+    assert capsys.readouterr() == ("", "There is no image set 'cifra'; there are digits, mnist.\n")
+    assert sources() == ["digits", "mnist"]
+
+
+def test_the_room_loads_neither_torch_nor_scikit_learn_until_needed():
+    code = "import sys, plasticity_lab.data.__main__ as m; print(sorted({'torch', 'sklearn'} & set(sys.modules)))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "[]\n"
