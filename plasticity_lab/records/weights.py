@@ -1,11 +1,12 @@
 """The trained parameters of a finished run, kept where `save_weights` asks for them."""
 
+import io
 from collections.abc import Mapping
 
 import torch
 from torch import Tensor
 
-from plasticity_lab.records.files import disk_errors, write_atomically
+from plasticity_lab.records.files import read, write_atomically
 from plasticity_lab.records.store import Store
 
 
@@ -18,8 +19,5 @@ def write_weights(store: Store, run: str, weights: Mapping[str, Tensor]) -> None
 
 def read_weights(store: Store, run: str) -> dict[str, Tensor] | None:
     """The parameters of a run on the CPU, or None if none were kept.  Raises StoreError."""
-    path = store.weights(run)
-    if not path.exists():
-        return None
-    with disk_errors("read", path):
-        return torch.load(path, map_location="cpu", weights_only=True)
+    content = read(store.weights(run))
+    return None if content is None else torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)

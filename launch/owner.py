@@ -1,0 +1,109 @@
+"""Who holds a lease: a process of a host, and under Slurm the job that started it."""
+
+import dataclasses
+import functools
+import os
+import socket
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+_ENDED = "ended"
+
+
+@dataclasses.dataclass(frozen=True)
+class Owner:
+    """A process that cannot be mistaken for a later one of the same number.
+
+    `host` names the machine, and the container where the process numbers are a container's own; host names must be
+    distinct. `started` tells when the process started, `restart` how often Slurm has requeued the job before.
+    """
+
+    host: str
+    pid: int
+    started: str | None = None
+    job: str | None = None
+    task: str | None = None
+    restart: int = 0
+
+    def precedes(self, other: "Owner") -> bool:
+        """Whether this was the same Slurm job before a requeue that led to the other.
+
+        Only the later may inherit: after a node failure both can be alive, and would steal from each other in turn.
+        """
+        same = self.job is not None and (self.job, self.task) == (other.job, other.task)
+        return same and self.restart < other.restart
+
+    def as_json(self) -> dict[str, Any]:
+        """What a lease file holds."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "Owner":
+        """The owner that a lease file tells of; what a later version may add is passed over.  Raises TypeError."""
+        return cls(**{field.name: fields[field.name] for field in dataclasses.fields(cls) if field.name in fields})
+
+    def __str__(self) -> str:
+        job = "" if self.job is None else f", job {self.job}" + ("" if self.task is None else f"_{self.task}")
+        return f"process {self.pid} on {self.host}{job}"
+
+
+def this_owner() -> Owner:
+    """The owner that this process is."""
+    environment = os.environ
+    return Owner(
+        host=_host(),
+        pid=os.getpid(),
+        started=_started(os.getpid()),
+        job=environment.get("SLURM_ARRAY_JOB_ID") or environment.get("SLURM_JOB_ID"),
+        task=environment.get("SLURM_ARRAY_TASK_ID"),
+        restart=int(environment.get("SLURM_RESTART_COUNT") or 0),
+    )
+
+
+def is_dead_here(owner: Owner) -> bool:
+    """Whether the owner was a process of this host that has ended. False where that cannot be known from here."""
+    if owner.host != _host():
+        return False
+    try:
+        os.kill(owner.pid, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        pass  # somebody else's process: it is there
+    started = _started(owner.pid)
+    if started is _ENDED:
+        return True
+    return None not in (started, owner.started) and started != owner.started
+
+
+@functools.cache
+def _host() -> str:
+    """The host's name; in a container, whose process numbers mean nothing outside, also the container's."""
+    try:
+        namespace = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return socket.gethostname()
+    # The number of the first namespace is fixed in Linux (PROC_PID_INIT_INO).
+    return socket.gethostname() if namespace == "pid:[4026531836]" else f"{socket.gethostname()}/{namespace}"
+
+
+def _started(pid: int) -> str | None:
+    """When a process started: the boot and the clock ticks since, or what ps says; None if it does not show.
+
+    _ENDED if it has ended and only waits to be collected by its parent.
+    """
+    try:
+        # The name in the second field may hold spaces and brackets; after its last bracket come plain fields.
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        state, started = fields[0], f"{boot}+{fields[19]}"
+    except (OSError, IndexError):
+        command = ["ps", "-o", "stat=,lstart=", "-p", str(pid)]
+        try:
+            answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout
+            state, started = answer.strip().split(None, 1)
+        except (OSError, subprocess.SubprocessError, ValueError):
+            return None
+    return _ENDED if state[0] in "ZX" else started

@@ -1,0 +1,58 @@
+"""Names made of content: a run, a sweep or a pack is called by a short hash of what it consists of."""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from plasticity_lab.errors import ConfigError
+
+_DIGITS = 12
+
+
+def canonical_json(value: Any) -> str:
+    """The one way to spell a value: sorted keys, no spaces, equal numbers alike (1, 1.0 and 1e0), tuples as lists.
+
+    Floats have the shortest digits that read back as the same float.  Raises ConfigError for NaN and infinity, for keys
+    that are not strings, and for what JSON cannot hold.
+    """
+    plain = _plain(value, "the value")
+    return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def run_id(canonical: Mapping[str, Any]) -> str:
+    """12 hex digits that stand for a canonical science config."""
+    return _short_hash(canonical)
+
+
+def sweep_id(run_ids: Iterable[str]) -> str:
+    """12 hex digits that stand for a set of runs, in whatever order."""
+    return _short_hash(sorted(set(run_ids)))
+
+
+def pack_id(run_ids: Iterable[str], attempt: int) -> str:
+    """12 hex digits that stand for runs and an attempt, so that an old lease never binds a new attempt."""
+    return _short_hash({"runs": sorted(set(run_ids)), "attempt": attempt})
+
+
+def _short_hash(value: Any) -> str:
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()[:_DIGITS]
+
+
+def _plain(value: Any, where: str) -> Any:
+    """The value in JSON's own types, whole numbers as int."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ConfigError(f"{where} is {value}; it must be a finite number.")
+        return int(value) if value.is_integer() else float(value)
+    if isinstance(value, list | tuple):
+        return [_plain(item, f"{where}[{index}]") for index, item in enumerate(value)]
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                raise ConfigError(f"{where} has the key {key!r}; keys must be strings.")
+        return {key: _plain(item, f"{where}.{key}") for key, item in value.items()}
+    raise ConfigError(f"{where} is a {type(value).__name__}; it must be null, a number, a word, a list or a mapping.")

@@ -1,0 +1,73 @@
+"""Where numbers come from: the code, the libraries and the machine that made them."""
+
+import functools
+import platform
+import socket
+import subprocess
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+_CHECKOUT = Path(__file__).resolve().parents[2]
+_PACKAGES = {"plasticity_lab": "plasticity-lab", "torch": "torch", "numpy": "numpy", "hydra-core": "hydra-core"}
+
+
+def provenance() -> dict[str, Any]:
+    """Commit and dirtiness of the checkout, versions, python, host, platform, cpu, and now as `start` (UTC, ISO 8601).
+
+    commit and dirty are null where the package runs from no git checkout, or git is missing. All but `start` is looked
+    up once a process. Who trains adds device, job, pack, width, mode, end, seconds and share.
+    """
+    return {**_commit(), **_machine(), "start": utc_now()}
+
+
+def utc_now() -> str:
+    """Now, as records write it: 2026-01-31T12:00:00+00:00."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@functools.cache
+def _commit() -> dict[str, Any]:
+    top = _git("rev-parse", "--show-toplevel")
+    # Installed into an environment inside somebody else's repository, that repository's commit would say nothing.
+    if top is None or Path(top).resolve() != _CHECKOUT:
+        return {"commit": None, "dirty": None}
+    commit, changes = _git("rev-parse", "HEAD"), _git("status", "--porcelain")
+    return {"commit": commit, "dirty": None if changes is None else bool(changes)}
+
+
+def _git(*arguments: str) -> str | None:
+    """What git answers, or None. Many workers start at once, so none may take the index lock."""
+    command = ["git", "--no-optional-locks", "-C", str(_CHECKOUT), *arguments]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+@functools.cache
+def _machine() -> dict[str, Any]:
+    return {
+        "versions": {name: _version(package) for name, package in _PACKAGES.items()},
+        "python": platform.python_version(),
+        "host": socket.gethostname(),
+        "platform": platform.platform(),
+        "cpu": _cpu(),
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.processor() or platform.machine()

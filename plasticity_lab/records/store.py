@@ -1,0 +1,107 @@
+"""The store's layout: one object that knows every path."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from plasticity_lab.errors import StoreError
+from plasticity_lab.records.files import beside, disk_errors, link_once
+
+
+@dataclass(frozen=True)
+class Store:
+    """The folder of records. It answers with paths; `prepare` alone touches the disk."""
+
+    root: Path
+
+    def __init__(self, root: str | Path) -> None:
+        # Absolute from the start: workers run in other folders.
+        object.__setattr__(self, "root", Path(root).expanduser().absolute())
+
+    @property
+    def runs_folder(self) -> Path:
+        """Everything finished: <first two>/<run id>/."""
+        return self.root / "runs"
+
+    def run_folder(self, run: str) -> Path:
+        """What one run left behind."""
+        return self.runs_folder / run[:2] / run
+
+    def record(self, run: str) -> Path:
+        """The record of a run; where it stands, the run is finished and its metrics are there."""
+        return self.run_folder(run) / "record.json"
+
+    def metrics(self, run: str) -> Path:
+        """The metrics of a run, a row an event."""
+        return self.run_folder(run) / "metrics.parquet"
+
+    def weights(self, run: str) -> Path:
+        """The final parameters of a run, where they were kept."""
+        return self.run_folder(run) / "weights.pt"
+
+    def progress(self, pack: str) -> Path:
+        """How far a running pack has come."""
+        return self.pack_folder(pack) / "progress.json"
+
+    def pack_folder(self, pack: str) -> Path:
+        """The unfinished runs of a pack."""
+        return self.root / "packs" / pack
+
+    def checkpoint(self, pack: str, epoch: int) -> Path:
+        """The checkpoint that the holder of one lease epoch writes."""
+        return self.pack_folder(pack) / f"checkpoint.{epoch}"
+
+    def sweep_folder(self, sweep: str) -> Path:
+        """The plan of a sweep and the jobs that compute it."""
+        return self.root / "sweeps" / sweep
+
+    def plan(self, sweep: str) -> Path:
+        """How a sweep is to be computed."""
+        return self.sweep_folder(sweep) / "plan.json"
+
+    def jobs(self, sweep: str) -> Path:
+        """The workers that were started for a sweep."""
+        return self.sweep_folder(sweep) / "jobs.json"
+
+    @property
+    def leases_folder(self) -> Path:
+        """Who works on what."""
+        return self.root / "leases"
+
+    def lease(self, pack: str, epoch: int) -> Path:
+        """The lease of a pack's epoch: 0 for its first holder, one more for each that takes it over."""
+        return self.leases_folder / f"{pack}.{epoch}"
+
+    @property
+    def done_folder(self) -> Path:
+        """Which packs have ended."""
+        return self.root / "done"
+
+    def done(self, pack: str) -> Path:
+        """How a pack ended."""
+        return self.done_folder / pack
+
+    def calibration(self, device: str) -> Path:
+        """What was measured on a device kind; its name may hold any sign, as device names do."""
+        return self.root / "calibration" / f"{_file_name(device)}.json"
+
+    def prepare(self) -> None:
+        """Makes the folders and tries them with a small file and a link.
+
+        Raises StoreError in one sentence: a read-only or full disk, a file in the way, no permission, no hard links.
+        """
+        if self.root.exists() and not self.root.is_dir():
+            raise StoreError(f"The store {self.root} is a file; name a folder with store=FOLDER.")
+        for name in ("runs", "packs", "sweeps", "leases", "done", "calibration"):
+            folder = self.root / name
+            with disk_errors("write", folder):
+                folder.mkdir(parents=True, exist_ok=True)
+        with beside(self.leases_folder / "trial", bytes(4096)) as trial:
+            link = trial.with_suffix(".link")
+            try:
+                link_once(trial, link)
+            finally:
+                link.unlink(missing_ok=True)
+
+
+def _file_name(words: str) -> str:
+    return "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in words)
