@@ -1,0 +1,42 @@
+"""The classes that Hydra insists on finding below its own namespace package; what they do is written in `launch`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hydra.core.config_store import ConfigStore
+from hydra.plugins.launcher import Launcher
+
+from launch.settings import Settings
+from launch.sweeper import ExpandingSweeper
+from plasticity_lab.errors import ConfigError
+
+
+class Expanding(ExpandingSweeper):
+    """hydra/sweeper=expanding."""
+
+
+class Packed(Launcher):
+    """hydra/launcher=packed."""
+
+    def setup(self, **_: Any) -> None:
+        """Called by Hydra; nothing to prepare."""
+
+    def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Any:
+        """What another sweeper would call."""
+        raise ConfigError("hydra/launcher=packed takes resolved runs, which only hydra/sweeper=expanding makes.")
+
+    def launch_runs(self, runs: Sequence[dict[str, Any]], settings: Settings) -> None:
+        """Train the runs packed on this machine."""
+        from launch.local_launcher import train_here  # torch: every command, --help too, imports this file
+
+        train_here(runs, settings)
+
+
+_store = ConfigStore.instance().store
+_store(
+    group="hydra/sweeper",
+    name="expanding",
+    node={"_target_": f"{__name__}.Expanding", "typed": [], "params": {}},
+    provider="plasticity_lab",
+)
+_store(group="hydra/launcher", name="packed", node={"_target_": f"{__name__}.Packed"}, provider="plasticity_lab")

@@ -1,0 +1,103 @@
+"""The keys that belong to no component: a run's numbers, and where and how runs are computed."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from plasticity_lab.errors import ConfigError
+
+STORE = "PLASTICITY_STORE"
+_WORDS = {"a valid integer": "a whole number", "greater than or equal to": "at least", "greater than": "above"}
+Checked = TypeVar("Checked", bound=BaseModel)
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Numbers(_Strict):
+    """What every run has beside its components; these are science, and can be swept."""
+
+    seed: int = Field(ge=0)
+    stream_seed: int | None = Field(ge=0)
+    init_seed: int | None = Field(ge=0)
+    precision: Literal["fp32"]
+
+
+class LaunchSettings(_Strict):
+    """How many workers share the work, and how long one may be silent before its pack is taken from it."""
+
+    workers: int | None = Field(ge=1)
+    lease_seconds: float = Field(gt=0)
+
+
+class Settings(_Strict):
+    """What one command sets once for all its runs; none of it changes a run's numbers."""
+
+    store: Annotated[Path, Field(strict=False)]
+    data: Annotated[Path | None, Field(strict=False)]
+    device: str = Field(pattern=r"^(auto|cpu|cuda|cuda:\d+)$")
+    mode: Literal["auto", "eager", "compiled"]
+    dry_run: bool
+    rerun: bool
+    save_weights: Literal["none", "final"]
+    checkpoint_minutes: float = Field(gt=0)
+    launch: LaunchSettings
+
+
+def numbers(values: Mapping[str, Any]) -> Numbers:
+    """The numbers of one run.  Raises ConfigError for a value out of range."""
+    return _checked(Numbers, values)
+
+
+def settings(values: Mapping[str, Any]) -> Settings:
+    """The settings of one command, folders made absolute.  store null: $PLASTICITY_STORE, else ./store.
+
+    Raises ConfigError for a value out of range.
+    """
+    store = values["store"] if values["store"] is not None else os.environ.get(STORE) or "store"
+    found = _checked(Settings, {**values, "store": store})
+    return found.model_copy(update={"store": _absolute(found.store), "data": found.data and _absolute(found.data)})
+
+
+def keys(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested keys by their dotted names: {"launch": {"workers": 2}} → {"launch.workers": 2}."""
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        flat |= keys(value, f"{prefix}{key}.") if isinstance(value, Mapping) and value else {f"{prefix}{key}": value}
+    return flat
+
+
+def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """The other way round: {"launch.workers": 2} → {"launch": {"workers": 2}}."""
+    values: dict[str, Any] = {}
+    for key, value in flat.items():
+        *folders, name = key.split(".")
+        place = values
+        for folder in folders:
+            place = place.setdefault(folder, {})
+        place[name] = value
+    return values
+
+
+def _absolute(folder: Path) -> Path:
+    return folder.expanduser().absolute()
+
+
+def _checked(model: type[Checked], values: Mapping[str, Any]) -> Checked:
+    try:
+        return model.model_validate(dict(values))
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        if first["type"] == "extra_forbidden":
+            raise ConfigError(f"There is no setting '{key}'.") from error
+        if first["type"] == "string_pattern_mismatch":
+            raise ConfigError(f"{key} is {first['input']!r}; it must be auto, cpu, cuda or cuda:<number>.") from error
+        wanted = first["msg"].removeprefix("Input should be ").replace("'", "")
+        for theirs, ours in _WORDS.items():
+            wanted = wanted.replace(theirs, ours)
+        raise ConfigError(f"{key} is {first['input']!r}; it must be {wanted}.") from error

@@ -1,0 +1,14 @@
+"""The command: python -m plasticity_lab.main activation=leaky_relu seed=0,1,2."""
+
+import sys
+
+from launch.command import run_command
+
+
+def main() -> None:
+    """Trains what the command line names; --help says what it may name."""
+    sys.exit(run_command(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()
