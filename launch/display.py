@@ -45,7 +45,7 @@ class Rate:
         elapsed, taken = moment - self.began[0], now.run_steps_done - self.began[1]
         percent = 100 * now.run_steps_done / max(1, now.run_steps)
         parts = [f"{now.runs_done} of {now.runs} runs", f"{percent:.0f} %"]
-        if taken and elapsed > 1:
+        if taken > 0 and elapsed > 1:
             rate = taken / elapsed
             left = timedelta(seconds=round((now.run_steps - now.run_steps_done) / rate))
             parts += [f"{rate:,.0f} run-steps/s", f"{left} left"]

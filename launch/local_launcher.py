@@ -4,19 +4,13 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from hydra.core.utils import JobReturn
-from hydra.plugins.launcher import Launcher
-from hydra.types import HydraContext, TaskFunction
-from omegaconf import DictConfig
 
 from launch.calibration import Calibration, calibration_of
 from launch.device import compiler_there, devices, kind_of, memory_of, mode_of
 from launch.leases import Leases
 from launch.local_workers import run_workers
 from launch.outstanding import Outstanding, Run, adopted, outstanding
-from launch.owner import this_process
+from launch.owner import this_owner
 from launch.plan_file import Plan, sweep_of, write_plan
 from launch.plan_table import print_plan
 from launch.planner import plan
@@ -31,21 +25,6 @@ from plasticity_lab.records.store import Store
 
 class SweepFailed(PlasticityError):
     """Some runs of a sweep failed, or its workers ended before it did."""
-
-
-class PackedLauncher(Launcher):
-    """hydra/launcher=packed: trains all runs of a command together, on this machine."""
-
-    def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
-        """Called by Hydra; everything this launcher needs comes with the runs."""
-
-    def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
-        """Hydra's one-override-list-a-run form, which a foreign sweeper would use."""
-        raise SweepFailed("hydra/launcher=packed takes the runs of our own sweeper only; leave hydra/sweeper alone.")
-
-    def launch_runs(self, runs: Sequence[dict[str, Any]], settings: Settings) -> None:
-        """Trains the runs, or prints their plan.  Raises PlasticityError."""
-        train_here(runs, settings)
 
 
 @dataclass(frozen=True)
@@ -98,7 +77,7 @@ def train_here(runs: Sequence[Run], settings: Settings) -> None:
 
 def planned_here(store: Store, todo: Outstanding, settings: Settings, machine: Machine) -> Plan:
     """The plan of what is left: unfinished packs of earlier plans as they are, the rest in new packs."""
-    leases = Leases(store, settings.launch.lease_seconds, this_process())
+    leases = Leases(store, settings.launch.lease_seconds, this_owner())
     taken_on, known = adopted(store, todo.left, machine.kind, leases)
     rest = [run for run in todo.left if run["id"] not in known]
     packs = plan(
@@ -113,7 +92,7 @@ def planned_here(store: Store, todo: Outstanding, settings: Settings, machine: M
     )
     return Plan(
         sweep=sweep_of([*todo.left, *({"id": run} for run in todo.finished)]),
-        command=sys.argv,
+        command=sys.orig_argv,
         asked=sorted([*todo.finished, *(run["id"] for run in todo.left)]),
         runs=known | {run["id"]: run for run in rest},
         packs=[*taken_on, *packs],

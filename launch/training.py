@@ -141,7 +141,7 @@ def fail_pack(store: Store, pack: Pack, runs: Sequence[Mapping[str, Any]], lease
     """Records a pack that cannot be trained: each of its runs as failed, with the reason."""
     lease.beat()
     for run in runs:
-        write_record(store, _record(run, "failed", provenance() | _pack_facts(pack), error=error))
+        write_record(store, new_record(run, "failed", provenance() | _pack_facts(pack), error=error))
     lease.finish({"status": "failed", "runs": list(pack.runs), "error": error})
     clear_pack(store, pack.id)
 
@@ -163,7 +163,7 @@ def _leave_records(
         if weights is not None:
             write_weights(store, run["id"], {name: value[k].clone() for name, value in weights.items()})
         diverged_at = int(journal.diverged[k])
-        record = _record(
+        record = new_record(
             run,
             "diverged" if diverged_at else "done",
             source,
@@ -176,8 +176,3 @@ def _leave_records(
 
 def _pack_facts(pack: Pack) -> dict[str, Any]:
     return {"pack": pack.id, "attempt": pack.attempt, "width": pack.width, "share": 1 / pack.width, "mode": pack.mode}
-
-
-def _record(run: Mapping[str, Any], status: str, source: Mapping[str, Any], **results: Any) -> dict[str, Any]:
-    own = {key: run[key] for key in ("science", "asked_as")}
-    return new_record(run=run["id"], status=status, provenance=source, **own, **results)

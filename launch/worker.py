@@ -19,7 +19,7 @@ from types import FrameType
 
 from launch.device import kind_of, prepare_process
 from launch.leases import Lease, Leases, LostLease
-from launch.owner import this_process
+from launch.owner import this_owner
 from launch.plan_file import Plan, read_plan
 from launch.planner import Pack
 from launch.training import Stopped, fail_pack, train_pack
@@ -55,7 +55,7 @@ def work(store: Store, sweep: str, device: str, stop: Callable[[], bool]) -> boo
     While the last packs are in other hands it waits, since a worker can die. Raises StoreError.
     """
     plan = read_plan(store, sweep)
-    leases = Leases(store, plan.settings["lease_seconds"], this_process())
+    leases = Leases(store, plan.settings["lease_seconds"], this_owner())
     mine = {pack.id: pack for pack in plan.packs if pack.kind == kind_of(device)}
     well = True
     while not stop():
