@@ -1,0 +1,100 @@
+"""`python -m analysis table`: what a store's runs came to, as a table on the terminal and in files."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from analysis.load import Row, load
+from analysis.tables import TABLES
+from analysis.tables.build import build
+from analysis.tables.render import csv_text, latex, markdown, terminal, text
+from analysis.tables.table import Result
+from plasticity_lab.errors import ConfigError, PlasticityError, StoreError
+from plasticity_lab.records.files import write_atomically
+
+FORMATS: dict[str, Callable[[Sequence[Result]], str]] = {"txt": text, "md": markdown, "csv": csv_text, "tex": latex}
+FILTERS = ("benchmark", "protocol", "schedule", "hyperparams", "intervention")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; the exit status: 1 with one sentence on stderr where the user has to change something."""
+    asked = _parser().parse_args(arguments)
+    try:
+        _table(asked)
+    except PlasticityError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m analysis", description="What the runs of a store came to.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    table = commands.add_parser("table", help="a table of the papers, from the runs of a store")
+    table.add_argument("name", nargs="?", default="table2", help=f"which one: {', '.join(TABLES)}; default %(default)s")
+    table.add_argument("--store", type=Path, help="the folder of records; default $PLASTICITY_STORE, else ./store")
+    table.add_argument("--out", type=Path, help="the folder for the files; default <store>/tables")
+    table.add_argument("--metric", help="a name of the records' summary; default the table's own")
+    for name in FILTERS:
+        table.add_argument(f"--{name}", nargs="+", metavar="NAME", help=f"only runs with this {name}")
+    return parser
+
+
+def _table(asked: argparse.Namespace) -> None:
+    if asked.name not in TABLES:
+        raise ConfigError(f"There is no table '{asked.name}'; there are {', '.join(TABLES)}.")
+    table = TABLES[asked.name]
+    store = (asked.store or Path(os.environ.get("PLASTICITY_STORE") or "store")).expanduser()
+    rows, left_out = load(store)
+    for sentence in left_out:
+        print(f"Left out: {sentence}", file=sys.stderr)
+    rows = _selected(rows, {name: getattr(asked, name) for name in FILTERS}, store)
+    _check_metric(rows, asked.metric or table.cell)
+    results = build(table, rows, asked.metric)
+    if sys.stdout.isatty():
+        terminal(results, Console())
+    else:
+        print(text(results))
+    out = asked.out or store / "tables"
+    for ending, rendered in FORMATS.items():
+        _write(out / f"{table.name}.{ending}", rendered(results))
+    print(f"Written: {out / table.name}.{{{','.join(FORMATS)}}}")
+
+
+def _selected(rows: Sequence[Row], wanted: dict[str, list[str] | None], store: Path) -> list[Row]:
+    """The rows that match every filter.  Raises ConfigError, naming what is there, if none has finished."""
+    recorded = [row for row in rows if row.status != "waiting"]
+    if not recorded:
+        waiting = len({row.run for row in rows})
+        state = f"holds no finished run yet ({waiting} planned)" if waiting else "holds no runs"
+        raise StoreError(f"The store {store} {state}; train some, or name another store with --store.")
+    chosen = [row for row in rows if all(not names or getattr(row, name) in names for name, names in wanted.items())]
+    if not any(row.status != "waiting" for row in chosen):
+        said = " ".join(f"--{name} {' '.join(names)}" for name, names in wanted.items() if names)
+        there = "; ".join(f"{name} {', '.join(sorted({getattr(row, name) for row in recorded}))}" for name in wanted)
+        raise ConfigError(f"No finished run in {store} matches {said}; there are: {there}.")
+    return chosen
+
+
+def _check_metric(rows: Sequence[Row], metric: str) -> None:
+    """Raises ConfigError, naming what is there, if no run has that value in its summary."""
+    names = {name for row in rows for name, value in row.summary.items() if isinstance(value, int | float)}
+    if metric not in names:
+        there = f"there are {', '.join(sorted(names))}" if names else "all of them failed or diverged at once"
+        raise ConfigError(f"No run's summary has '{metric}'; {there}.")
+
+
+def _write(path: Path, content: str) -> None:
+    try:
+        write_atomically(path, content.encode())
+    except StoreError as error:
+        reason = getattr(error.__cause__, "strerror", None) or error
+        raise StoreError(f"Cannot write {path}: {reason}; name another folder with --out.") from error
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,48 @@
+"""Display names, as the paper prints them, and what the data of a benchmark is called in a caption."""
+
+ACTIVATIONS = {
+    "relu": "ReLU",
+    "leaky_relu": "Leaky-ReLU",
+    "sigmoid": "Sigmoid",
+    "tanh": "Tanh",
+    "rrelu": "RReLU",
+    "prelu": "PReLU",
+    "swish": "Swish (SiLU)",
+    "gelu": "GeLU",
+    "celu": "CeLU",
+    "elu": "eLU",
+    "selu": "SeLU",
+    "crelu": "CReLU",
+    "rational": "Rational",
+    "swiglu": "SwiGLU",
+    "deep_fourier": "Deep Fourier",
+    "smooth_leaky": "Smooth-Leaky",
+    "rand_smooth_leaky": "Rand. Smooth-Leaky",
+    "bo_prelu": "Bo-PReLU",
+    "rselu": "R-SeLU",
+}
+
+BENCHMARKS = {
+    "permuted_mnist": "Permuted MNIST",
+    "random_label_mnist": "Random Label MNIST",
+    "random_label_cifar": "Random Label CIFAR",
+    "cifar51": "CIFAR 5+1",
+    "continual_imagenet": "Continual ImageNet",
+    "split_cifar100": "Split-CIFAR-100",
+    "split_cifar100_joint": "Split-CIFAR-100, i.i.d.",
+    "permuted_digits": "Permuted digits",
+    "random_label_digits": "Random Label digits",
+}
+
+DATA = {
+    "digits": "scikit-learn digits, embedded: not the paper's data",
+    "mnist": "real MNIST",
+    "cifar10": "CIFAR-10",
+    "cifar100": "CIFAR-100",
+    "imagenet32": "ImageNet, 32×32",
+}
+
+
+def display(names: dict[str, str], name: str) -> str:
+    """The display name, or the name itself for one that came from outside."""
+    return names.get(name, name)

@@ -1,0 +1,1 @@
+"""The papers' results as tidy CSV files, and their reader."""

@@ -1,0 +1,107 @@
+"""What a table's caption says: metric, seeds, data, protocol, how the best was judged, and what the numbers are not."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from analysis.load import Row
+from analysis.names import DATA
+from analysis.tables.table import Cell, Column, Result
+
+
+def caption(result: Result) -> tuple[str, ...]:
+    """The caption's sentences, one a line."""
+    lines = [_what(result), _selection(result), *[f"{column.label}: {column.data}." for column in result.columns]]
+    lines += [
+        f"{column.label} is trained in class blocks: the column measures recency (how fast a network follows the class "
+        "shown last) more than plasticity."
+        for column in result.columns
+        if column.recency
+    ]
+    if result.metric.higher_is_better:
+        lines += _significance(result)
+    if result.has_reported:
+        lines.append(_paper(result))
+    return (*lines, *_missing(result.cells.values()))
+
+
+def data_line(rows: Sequence[Row]) -> str:
+    """The data of runs of one study by name, and how much of it they saw."""
+    study = rows[0].study
+    return "; ".join(filter(None, [" and ".join(sorted({_data(row) for row in rows})), _length(study)]))
+
+
+def _data(row: Row) -> str:
+    source = row.study.get("benchmark.source")
+    name = DATA.get(source, source) if source else f"the data of {row.benchmark}"
+    return f"part of {name}" if row.provenance.get("data_part") else name
+
+
+def _length(study: Mapping[str, Any]) -> str:
+    words = []
+    for setting, unit in (("tasks", "tasks"), ("epochs", "epochs"), ("steps", "steps")):
+        if study.get(f"benchmark.{setting}") is not None:
+            words.append(f"{study[f'benchmark.{setting}']:,} {unit}")
+    length = " of ".join([words[0], " or ".join(words[1:])]) if len(words) > 1 else "".join(words)
+    batch = study.get("benchmark.batch_size")
+    return f"{length}, batches of {batch}" if length and batch else length
+
+
+def _what(result: Result) -> str:
+    seeds = sorted({cell.expected for cell in result.cells.values()})
+    many = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
+    over = "1 seed (no SD)" if seeds == [1] else f"{many} seeds"
+    return f"{result.metric.title} ({result.metric.unit}), mean ± SD over {over}."
+
+
+def _selection(result: Result) -> str:
+    chosen = dict(result.selection)
+    words = []
+    if "protocol" in chosen:
+        words.append(f"protocol: {chosen['protocol']}")
+    if "schedule" in chosen:
+        full = chosen["schedule"] == "full"
+        words.append("full schedule" if full else f"reduced schedule: {chosen['schedule']}")
+    if "hyperparams" in chosen:
+        words.append(f"hyperparameters: {chosen['hyperparams']}")
+    if chosen.get("intervention", "none") != "none":
+        words.append(f"intervention: {chosen['intervention']}")
+    sentence = "; ".join(words)
+    return f"{sentence[:1].upper()}{sentence[1:]}."
+
+
+def _significance(result: Result) -> list[str]:
+    level = result.table.level
+    rule = (
+        "Bold: the best of a column's complete cells; †: better than the next best of them, Welch's two-sided t-test "
+        f"(unequal variances), p < {level}."
+    )
+    return [rule, *filter(None, (_verdict(result, column) for column in result.columns))]
+
+
+def _verdict(result: Result, column: Column) -> str | None:
+    """How the best of a column stands against the next best; None where there are not two to compare."""
+    for row in result.rows:
+        cell = result.cells.get((row, column))
+        if cell and cell.best and cell.against_next:
+            test = cell.against_next
+            outcome = f"p = {test.p:.2g}" if test.p is not None else f"no test, {test.reason}"
+            return f"{column.label}: {row.label} against {cell.next}: {outcome}."
+    return None
+
+
+def _paper(result: Result) -> str:
+    told = {column.name for (_, column), cell in result.cells.items() if cell.paper}
+    without = [column.label for column in result.columns if column.name not in told]
+    line = "Paper: what it reports in Tables 2, G2 and G3 (full schedule, best hyperparameters, 5 seeds)"
+    return f"{line}; nothing for {', '.join(without)}." if without else f"{line}."
+
+
+def _missing(cells: Collection[Cell]) -> list[str]:
+    lines = []
+    if any(not cell.complete for cell in cells):
+        lines.append("k/n: k of n runs have finished; the mean is theirs, and the cell is neither bold nor tested.")
+    if any(cell.collapsed for cell in cells):
+        lines.append("Collapsed: at chance (average online accuracy ≤ 1.2 / classes) for three tasks in a row.")
+    if superseded := sum(cell.superseded for cell in cells):
+        lines.append(f"Left out: {superseded} runs whose settings and seed were run again later under another id.")
+    return lines

@@ -1,0 +1,13 @@
+"""Table 2: online accuracy of every activation on the continual supervised benchmarks (with G2's and G3's rows)."""
+
+from analysis.tables.table import Table
+
+TABLE2 = Table(
+    name="table2",
+    title="Table 2",
+    rows="activation",
+    columns="benchmark",
+    cell="taoa",
+    beside=("parameters", "seconds"),
+    reported=("table2_taoa.csv", "tableG2_G3_taoa.csv"),
+)

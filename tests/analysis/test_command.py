@@ -1,0 +1,98 @@
+import json
+
+import pytest
+
+from analysis.__main__ import main
+from plasticity_lab.records.record import write_record
+from plasticity_lab.records.store import Store
+
+
+@pytest.fixture
+def store(tmp_path, seeds, benchmarks):
+    """A store of two activations on two benchmarks, three seeds each."""
+    store = Store(tmp_path / "a store")
+    for name, values in {"relu": [0.5, 0.51, 0.52], "tanh": [0.6, 0.62, 0.63]}.items():
+        for benchmark in ("digits", "mnist"):
+            for record in seeds(name, values, benchmark=benchmarks[benchmark]):
+                write_record(store, record)
+    return store
+
+
+def test_the_table_is_printed_and_written_in_four_forms(store, capsys):
+    assert main(["table", "--store", str(store.root)]) == 0
+    shown = capsys.readouterr().out
+    for words in ("Permuted MNIST", "Permuted digits", "**61.67 ± 1.53**†", "78.85 ± 0.06", "Written:"):
+        assert words in shown
+    files = {path.name: path.read_text() for path in (store.root / "tables").iterdir()}
+    assert sorted(files) == ["table2.csv", "table2.md", "table2.tex", "table2.txt"]
+    assert all("61.6" in content for content in files.values())
+    assert files["table2.txt"] in shown
+
+
+def test_filters_metric_and_folder(store, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("PLASTICITY_STORE", str(store.root))
+    assert main(["table", "--benchmark", "permuted_mnist", "--metric", "gap", "--out", str(tmp_path / "out")]) == 0
+    shown = capsys.readouterr().out
+    assert "Permuted MNIST" in shown
+    assert "Permuted digits" not in shown
+    assert "1.00 ± 0.00" in shown
+    assert (tmp_path / "out" / "table2.csv").exists()
+    assert not (store.root / "tables").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["table9"], "There is no table 'table9'; there are table2."),
+        (["--metric", "tao"], "No run's summary has 'tao'; there are gap, parameters, seconds, taoa."),
+        (
+            ["--benchmark", "cifar51"],
+            "matches --benchmark cifar51; there are: benchmark permuted_digits, permuted_mnist;",
+        ),
+    ],
+)
+def test_what_is_not_there_is_answered_with_what_is(store, capsys, words, said):
+    assert main(["table", *words, "--store", str(store.root)]) == 1
+    assert said in capsys.readouterr().err
+    assert not (store.root / "tables").exists()
+
+
+def test_a_missing_and_an_empty_store_say_so(tmp_path, capsys):
+    assert main(["table", "--store", str(tmp_path / "nowhere")]) == 1
+    assert "There is no store at" in capsys.readouterr().err
+    assert main(["table", "--store", str(tmp_path)]) == 1
+    assert "holds no runs" in capsys.readouterr().err
+
+
+def test_unreadable_files_are_named_and_left_out(store, record, capsys):
+    torn, nameless = record("gelu"), record("selu") | {"science": {}}
+    for each in (torn, nameless):
+        write_record(store, each)
+    store.record(torn["run"]).write_text('{"format": 1, "ru')
+    store.plan("feedfeedfeed").parent.mkdir(parents=True)
+    store.plan("feedfeedfeed").write_text("[]")
+    assert main(["table", "--store", str(store.root)]) == 0
+    out, err = capsys.readouterr()
+    assert len(err.splitlines()) == 3
+    for each in (store.record(torn["run"]), store.record(nameless["run"]), store.plan("feedfeedfeed")):
+        assert str(each) in err
+    assert "GeLU" not in out
+    assert "61.67" in out
+
+
+def test_runs_that_a_plan_names_are_waited_for(store, seeds, capsys):
+    relu, gelu = seeds("relu", [0.5, 0.51, 0.52, 0.53]), seeds("gelu", [0.5])
+    plan = {"asked": [each["run"] for each in relu], "runs": {each["run"]: each for each in [*relu[3:], *gelu]}}
+    path = store.plan("feedfeedfeed")
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(plan))
+    assert main(["table", "--benchmark", "permuted_digits", "--store", str(store.root)]) == 0
+    shown = capsys.readouterr().out
+    assert "51.00 ± 1.00 (3/4)" in shown
+    assert "– (0/1)" in shown
+
+
+def test_a_folder_that_cannot_be_written_is_a_sentence(store, tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert main(["table", "--store", str(store.root), "--out", str(tmp_path / "file" / "out")]) == 1
+    assert "--out" in capsys.readouterr().err

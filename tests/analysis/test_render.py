@@ -1,0 +1,101 @@
+import csv
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from analysis.load import rows
+from analysis.tables.build import build
+from analysis.tables.render import csv_text, latex, markdown, terminal, text
+from analysis.tables.table2 import TABLE2
+
+
+@pytest.fixture
+def results(seeds, record, benchmarks):
+    """Leaky-ReLU at two slopes, ReLU with a diverged run and Tanh collapsed once, beside the paper's values."""
+    mnist = {"benchmark": benchmarks["mnist"]}
+    return build(
+        TABLE2,
+        rows([
+            *seeds("leaky_relu", [0.8411, 0.8412, 0.8414], negative_slope=0.6, **mnist),
+            *seeds("leaky_relu", [0.7011, 0.7012, 0.7013], negative_slope=0.1, **mnist),
+            *seeds("relu", [0.7881, 0.7883], **mnist),
+            record("relu", seed=2, status="diverged", **mnist),
+            *seeds("tanh", [0.5001, 0.5002], **mnist),
+            record("tanh", seed=2, taoa=0.1, collapsed=True, **mnist),
+        ]),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("rendered", [text, markdown, latex])
+def test_every_rendering_shows_ours_the_papers_and_what_is_missing(results, rendered):
+    shown = rendered(results).replace(r"$\pm$", "±")
+    for number in ("84.12 ± 0.02", "84.14 ± 0.01", "78.82 ± 0.01", "70.12 ± 0.01", "36.68 ± 23.10"):
+        assert number in shown
+    assert "(2/3, 1 diverged)" in shown
+    assert "(1 collapsed)" in shown
+
+
+@pytest.mark.parametrize(
+    ("rendered", "best"),
+    [
+        (text, "**84.12 ± 0.02**†"),
+        (markdown, "**84.12 ± 0.02**†"),
+        (latex, r"\textbf{84.12 $\pm$ 0.02}$^\dagger$"),
+    ],
+)
+def test_the_best_and_nothing_else_is_bold(results, rendered, best):
+    shown = rendered(results)
+    assert best in shown
+    assert len(re.findall(r"\*\*\d|\\textbf", shown)) == 1
+
+
+def test_csv_has_a_line_a_cell_and_all_digits(results):
+    lines = {line["row"]: line for line in csv.DictReader(io.StringIO(csv_text(results)))}
+    assert len(lines) == 4
+    best = lines["Leaky-ReLU (negative_slope=0.6)"]
+    (cell,) = [cell for (row, _), cell in results[0].cells.items() if row.label == best["row"]]
+    assert float(best["mean"]) == cell.mean
+    assert float(best["p_against_next"]) == cell.against_next.p
+    assert (best["best"], best["significant"], best["paper_mean"]) == ("True", "True", "84.14")
+    assert (best["benchmark"], best["schedule"], best["n"], best["parameters"]) == (
+        "permuted_mnist",
+        "demo",
+        "3",
+        "17610.0",
+    )
+    assert (lines["ReLU"]["n"], lines["ReLU"]["expected"], lines["ReLU"]["diverged"]) == ("2", "3", "1")
+    assert lines["ReLU"]["p_against_next"] == ""
+
+
+def test_latex_is_balanced_and_escaped(results):
+    shown = latex(results)
+    assert r"negative\_slope=0.6" in shown
+    assert r"(\%)" in shown
+    assert not re.search(r"(?<!\\)[_%#]", shown.split("\n", 1)[1])
+    assert [shown.count(rf"\begin{{{name}}}") == shown.count(rf"\end{{{name}}}") == 1 for name in ("table", "tabular")]
+    (columns,) = re.findall(r"\\begin\{tabular\}\{(\w+)\}", shown)
+    lines = [line for line in shown.splitlines() if line.endswith(r" \\")]
+    assert {line.count(" & ") + 1 for line in lines} == {len(columns)}
+    assert len(lines) == 1 + 4
+
+
+def test_markdown_keeps_its_columns_where_a_name_has_a_bar(record):
+    shown = markdown(build(TABLE2, rows([record("odd|name")])))
+    assert r"odd\|name" in shown
+    table = [line for line in shown.splitlines() if line.startswith("|")]
+    assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table}) == 1
+
+
+def test_no_number_is_cut_in_a_narrow_window(results):
+    file = io.StringIO()
+    terminal(results, Console(file=file, width=30))
+    for number in ("84.12 ± 0.02", "84.14 ± 0.01", "(2/3, 1 diverged)", "17,610"):
+        assert number in file.getvalue()
+    assert "…" not in file.getvalue()
+
+
+def test_brackets_in_a_setting_survive_the_terminal(seeds):
+    records = [*seeds("rational", [0.5], degrees=[5, 4]), *seeds("rational", [0.6], degrees=[3, 3])]
+    assert "Rational (degrees=[5, 4])" in text(build(TABLE2, rows(records)))
