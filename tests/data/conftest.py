@@ -37,6 +37,14 @@ class Publisher:
         asked = self.asked
 
         class Handler(http.server.SimpleHTTPRequestHandler):
+            def do_GET(self):
+                if not self.path.startswith("/broken/"):
+                    return super().do_GET()
+                self.send_response(200)
+                self.send_header("Content-Length", "1000")
+                self.end_headers()
+                self.wfile.write(b"\x1f\x8b and then nothing")
+
             def log_request(self, code="-", size="-"):
                 asked.append(self.path)
 
@@ -49,7 +57,7 @@ class Publisher:
         self.thread.start()
 
     def mirror(self, name: str) -> str:
-        """The address of a mirror; those that were not published answer 404."""
+        """The address of a mirror; `broken` breaks off, and those not published answer 404."""
         return f"http://127.0.0.1:{self.server.server_port}/{name}/"
 
     def publish_altered(self, name: str) -> str:

@@ -1,6 +1,7 @@
 """Fetching from mirrors, against a web server on this machine; nothing here reaches the internet."""
 
 import errno
+import gzip
 import shutil
 
 import pytest
@@ -37,6 +38,26 @@ def test_what_is_there_and_right_is_not_downloaded_again(publisher, tmp_path):
     mnist.fetch(tmp_path, publisher.files, mirrors)
     mnist.fetch(tmp_path, publisher.files, mirrors)
     assert publisher.asked == ["/good/t10k-labels-idx1-ubyte.gz"]
+
+
+def test_what_was_unpacked_or_gzipped_anew_is_not_downloaded_again(publisher, tmp_path):
+    mirrors = [publisher.mirror("good")]
+    mnist.fetch(tmp_path, publisher.files, mirrors)
+    for archive in (tmp_path / mnist.SUBFOLDER).glob("*-labels-*.gz"):
+        archive.with_suffix("").write_bytes(gzip.decompress(archive.read_bytes()))
+        archive.unlink()
+    for archive in (tmp_path / mnist.SUBFOLDER).glob("*-images-*.gz"):
+        archive.write_bytes(gzip.compress(gzip.decompress(archive.read_bytes()), compresslevel=1, mtime=1))
+    publisher.asked.clear()
+    mnist.fetch(tmp_path, publisher.files, mirrors)
+    assert publisher.asked == []
+
+
+def test_a_mirror_that_breaks_off_is_passed_over(publisher, tmp_path):
+    broken = publisher.mirror("broken")
+    mnist.fetch(tmp_path, publisher.files, [broken, publisher.mirror("good")])
+    assert publisher.asked[:2] == ["/broken/train-images-idx3-ubyte.gz", "/good/train-images-idx3-ubyte.gz"]
+    mnist.load(tmp_path, publisher.files)
 
 
 def test_an_unpacked_file_that_is_damaged_is_healed_by_a_fetch(publisher, tmp_path):
