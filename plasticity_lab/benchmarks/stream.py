@@ -5,24 +5,17 @@ Legend: K runs, S steps of a chunk, B examples of a batch.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plasticity_lab.benchmarks.benchmark import Benchmark, Lesson
 from plasticity_lab.data.image_set import ImageSet
+from plasticity_lab.records.position import Position
 
 CHUNK_STEPS = 500
 """The most steps between two looks at the clock. Chunks end at multiples of it, whatever was resumed or packed, so
 that sums over a chunk are the same sums in every run."""
-
-
-class Position(NamedTuple):
-    """Where a run stands: before step `step` of task `task`; at a task's last step, before its evaluation."""
-
-    task: int
-    step: int
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,15 @@ added up in the order of the steps, whatever the width of the pack and however a
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+
+from plasticity_lab.records.position import Position
 
 Array = NDArray[Any]
 Rows = Mapping[str, Array]
@@ -33,13 +35,6 @@ METRICS = pa.schema(
 _KINDS = ("epoch", "task")
 _MARKS = 5  # kind, task, epoch, step, hard
 _VALUES = 3  # aoa, train_loss, final_accuracy
-
-
-class Position(NamedTuple):
-    """Where the next chunk begins: a task, and a step within it."""
-
-    task: int
-    step: int
 
 
 class Chunk(Protocol):
