@@ -25,6 +25,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = _parser().parse_args(arguments)
     try:
         _table(asked)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read on (`| head`) has seen enough; the files are written. Python flushes once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except PlasticityError as error:
         print(error, file=sys.stderr)
         return 1
@@ -55,13 +59,13 @@ def _table(asked: argparse.Namespace) -> None:
     rows = _selected(rows, {name: getattr(asked, name) for name in FILTERS}, store)
     _check_metric(rows, asked.metric or table.cell)
     results = build(table, rows, asked.metric)
+    out = asked.out or store / "tables"
+    for ending, rendered in FORMATS.items():
+        _write(out / f"{table.name}.{ending}", rendered(results))
     if sys.stdout.isatty():
         terminal(results, Console())
     else:
         print(text(results))
-    out = asked.out or store / "tables"
-    for ending, rendered in FORMATS.items():
-        _write(out / f"{table.name}.{ending}", rendered(results))
     print(f"Written: {out / table.name}.{{{','.join(FORMATS)}}}")
 
 

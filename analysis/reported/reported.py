@@ -1,8 +1,8 @@
 """What the papers report, by benchmark and activation.
 
-The CSV files beside this one are facts typed out of "Activation functions as a design choice for plasticity"
-(arXiv 2509.22562): `table2_taoa.csv` is its Table 2, `tableG2_G3_taoa.csv` the rows of Tables G2 and G3 that Table 2
-does not have. Percent, mean ± SD over 5 runs.
+The CSV files beside this one are facts typed out of "Activation Function Design Sustains Plasticity in Continual
+Learning" (Lillo & Cheney 2026, arXiv 2509.22562): `table2_taoa.csv` is its Table 2, `tableG2_G3_taoa.csv` the rows of
+Tables G2 and G3 that Table 2 does not have. Percent, mean ± SD over 5 runs.
 """
 
 import csv

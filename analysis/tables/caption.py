@@ -26,8 +26,9 @@ def caption(result: Result) -> tuple[str, ...]:
 
 def data_line(rows: Sequence[Row]) -> str:
     """The data of runs of one study by name, and how much of it they saw."""
-    study = rows[0].study
-    return "; ".join(filter(None, [" and ".join(sorted({_data(row) for row in rows})), _length(study)]))
+    # A run that never began does not say whether its data was the whole set; those that trained do.
+    loaded = [row for row in rows if "data_part" in row.provenance] or rows
+    return "; ".join(filter(None, [" and ".join(sorted({_data(row) for row in loaded})), _length(rows[0].study)]))
 
 
 def _data(row: Row) -> str:
@@ -37,10 +38,8 @@ def _data(row: Row) -> str:
 
 
 def _length(study: Mapping[str, Any]) -> str:
-    words = []
-    for setting, unit in (("tasks", "tasks"), ("epochs", "epochs"), ("steps", "steps")):
-        if study.get(f"benchmark.{setting}") is not None:
-            words.append(f"{study[f'benchmark.{setting}']:,} {unit}")
+    counts = {what: study.get(f"benchmark.{what}") for what in ("tasks", "epochs", "steps")}
+    words = [f"{many:,} {what if many != 1 else what[:-1]}" for what, many in counts.items() if many is not None]
     length = " of ".join([words[0], " or ".join(words[1:])]) if len(words) > 1 else "".join(words)
     batch = study.get("benchmark.batch_size")
     return f"{length}, batches of {batch}" if length and batch else length
@@ -72,8 +71,8 @@ def _selection(result: Result) -> str:
 def _significance(result: Result) -> list[str]:
     level = result.table.level
     rule = (
-        "Bold: the best of a column's complete cells; †: better than the next best of them, Welch's two-sided t-test "
-        f"(unequal variances), p < {level}."
+        "Bold (** in plain text): the best of a column's complete cells; †: better than the next best of them, "
+        f"Welch's two-sided t-test (unequal variances), p < {level}."
     )
     return [rule, *filter(None, (_verdict(result, column) for column in result.columns))]
 

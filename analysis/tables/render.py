@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import rich.markup
 import tabulate
@@ -40,9 +41,9 @@ def terminal(results: Sequence[Result], console: Console) -> None:
     for result in results:
         bold = "[bold]{}[/]".format if console.is_terminal else "**{}**".format
         table = RichTable(title=_title(result), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-        header, body = _grid(result, bold, escape=rich.markup.escape)
-        for index, heading in enumerate(header):
-            table.add_column(heading, justify="right" if index else "left", no_wrap=True)
+        header, body, align = _grid(result, bold, escape=rich.markup.escape)
+        for heading, side in zip(header, align, strict=True):
+            table.add_column(heading, justify=side, no_wrap=True)
         for line in body:
             table.add_row(*line)
         window = console.width
@@ -66,8 +67,7 @@ def markdown(results: Sequence[Result]) -> str:
     """GitHub's Markdown: a heading, the table, the caption."""
     parts = []
     for result in results:
-        header, body = _grid(result, "**{}**".format, escape=lambda words: words.replace("|", r"\|"))
-        align = ["left", *["right"] * (len(header) - 1)]
+        header, body, align = _grid(result, "**{}**".format, escape=lambda words: words.replace("|", r"\|"))
         table = tabulate.tabulate(body, header, tablefmt="pipe", disable_numparse=True, colalign=align)
         caption = "\n".join(f"- {line}" for line in result.caption)
         parts.append(f"### {_title(result)}\n\n{table}\n\n{caption}\n")
@@ -78,13 +78,13 @@ def latex(results: Sequence[Result]) -> str:
     """A table environment a result, for the booktabs package; as in the paper without the cost of a run."""
     parts = ["% \\usepackage{booktabs}\n"]
     for result in results:
-        header, body = _grid(result, r"\textbf{{{}}}".format, escape=_latex_escape, cost=False)
+        header, body, align = _grid(result, r"\textbf{{{}}}".format, escape=_latex_escape, cost=False)
         table = tabulate.tabulate(body, header, tablefmt=_BOOKTABS, disable_numparse=True)
         caption = " ".join(_latex_escape(line) for line in result.caption)
         parts.append(
             "\\begin{table}\n\\centering\n"
-            f"\\caption{{{_latex_escape(_title(result))}. {caption}}}\n"
-            f"\\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}\n{table}\n\\end{{tabular}}\n\\end{{table}}\n"
+            f"\\caption{{{_latex_escape(result.table.title)}. {caption}}}\n"
+            f"\\begin{{tabular}}{{{''.join(side[0] for side in align)}}}\n{table}\n\\end{{tabular}}\n\\end{{table}}\n"
         )
     return "\n".join(parts)
 
@@ -139,19 +139,23 @@ def _cell_lines(result: Result) -> list[dict[str, object]]:
 
 def _grid(
     result: Result, bold: Callable[[str], str], escape: Callable[[str], str], cost: bool = True
-) -> tuple[list[str], list[list[str]]]:
-    """Headings and lines of cells, escaped for the format they go to."""
+) -> tuple[list[str], list[list[str]], list[Literal["left", "right"]]]:
+    """Headings and lines of cells, escaped for the format they go to, and how each column is aligned.
+
+    Ours stands to the left, so that the numbers of a column line up whatever is noted behind them.
+    """
     beside = result.table.beside if cost else ()
-    header = [result.table.rows]
+    header, align = [result.table.rows], ["left"]
     for column in result.columns:
         header += [column.label, *["paper"] * result.has_reported, *[_BESIDE.get(name, name) for name in beside]]
+        align += ["left", *["right"] * (result.has_reported + len(beside))]
     body = []
     for row in result.rows:
         line = [escape(row.label)]
         for column in result.columns:
             line += _fields(result, column, result.cells.get((row, column)), bold, escape, beside)
         body.append(line)
-    return [escape(heading) for heading in header], body
+    return [escape(heading) for heading in header], body, align
 
 
 def _fields(
@@ -164,7 +168,7 @@ def _fields(
 ) -> list[str]:
     """A cell and what stands beside it."""
     if cell is None:
-        return [_NOTHING] * (1 + result.has_reported + len(beside))
+        return [escape(_NOTHING)] * (1 + result.has_reported + len(beside))
     number = escape(_mean_sd(result.metric.number, cell.mean, cell.sd))
     ours = f"{bold(number) if cell.best else number}{escape('†' if cell.significant else '')}"
     fields = [" ".join(filter(None, [ours, escape(_notes(cell))]))]
@@ -173,7 +177,7 @@ def _fields(
         fields.append(escape(_mean_sd(result.metric.number, paper.mean, paper.sd) if paper else _NOTHING))
     for name in beside:
         value = cell.beside[name]
-        fields.append(_NOTHING if value is None else escape(metric(name).number(value)))
+        fields.append(escape(_NOTHING if value is None else metric(name).number(value)))
     return fields
 
 

@@ -81,8 +81,8 @@ def test_plans_say_how_many_runs_there_should_be(seeds):
 
 def test_runs_of_different_settings_are_never_averaged(seeds):
     records = [
-        *seeds("leaky_relu", [0.5, 0.6], negative_slope=0.1),
         *seeds("leaky_relu", [0.7, 0.8], negative_slope=0.3),
+        *seeds("leaky_relu", [0.5, 0.6], negative_slope=0.1),
         *seeds("relu", [0.4, 0.5]),
     ]
     result = built(records)
@@ -166,7 +166,7 @@ def test_the_caption_says_what_the_numbers_are(seeds, record, benchmarks):
     said = "\n".join(built([*seeds("relu", [0.5, 0.6]), *seeds("tanh", [0.8, 0.9], collapsed=True)]).caption)
     assert "mean ± SD over 2 seeds" in said
     assert "embedded: not the paper's data" in said
-    assert "10 tasks of 1 epochs" in said
+    assert "10 tasks of 1 epoch, batches of 16" in said
     assert "Protocol: as_published; reduced schedule: demo; hyperparameters: default." in said
     assert "Welch" in said
     assert "Collapsed" in said
@@ -175,7 +175,9 @@ def test_the_caption_says_what_the_numbers_are(seeds, record, benchmarks):
     published_data = [
         record(benchmark=benchmarks[name], schedule="full", provenance=part) for name in ("mnist", "cifar51")
     ]
-    said = "\n".join(built(published_data).caption)
-    assert "part of real MNIST" in said
+    failed = record("tanh", status="failed", benchmark=benchmarks["mnist"], schedule="full")
+    del failed["provenance"]["data_part"]  # it never saw its data
+    said = "\n".join(built([*published_data, failed]).caption)
+    assert "Permuted MNIST: part of real MNIST; 500 tasks" in said
     assert "CIFAR 5+1 is trained in class blocks: the column measures recency" in said
     assert "reduced" not in said

@@ -97,5 +97,5 @@ def test_no_number_is_cut_in_a_narrow_window(results):
 
 
 def test_brackets_in_a_setting_survive_the_terminal(seeds):
-    records = [*seeds("rational", [0.5], degrees=[5, 4]), *seeds("rational", [0.6], degrees=[3, 3])]
-    assert "Rational (degrees=[5, 4])" in text(build(TABLE2, rows(records)))
+    records = [*seeds("rational", [0.5], version="[red]"), *seeds("rational", [0.6], version="A")]
+    assert "Rational (version=[red])" in text(build(TABLE2, rows(records)))
