@@ -96,6 +96,7 @@ def check(
     at_least: float | None = None,
     above: float | None = None,
     at_most: float | None = None,
+    below: float | None = None,
     one_of: Collection[Any] | None = None,
 ) -> Any:
     """The value, if it lies in its range; otherwise ConfigError naming the setting and the range."""
@@ -105,7 +106,8 @@ def check(
         return value
     rules = [("at least", at_least, value >= at_least if at_least is not None else True),
              ("above", above, value > above if above is not None else True),
-             ("at most", at_most, value <= at_most if at_most is not None else True)]  # fmt: skip
+             ("at most", at_most, value <= at_most if at_most is not None else True),
+             ("below", below, value < below if below is not None else True)]  # fmt: skip
     if not all(holds for _, _, holds in rules):
         wanted = " and ".join(f"{word} {bound}" for word, bound, _ in rules if bound is not None)
         raise ConfigError(f"{name} is {value}; it must be {wanted}.")

@@ -22,7 +22,7 @@ from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.networks.model import Model
 from plasticity_lab.stacking.optimizer import Optimizer
-from plasticity_lab.stacking.run_axis import on_run_axis
+from plasticity_lab.stacking.run_axis import aligned, on_run_axis
 
 EVALUATED_AT_ONCE = 500
 """Held-out images a forward pass; a fixed number, so that a run's logits never depend on the pack's width."""
@@ -54,7 +54,7 @@ class SupervisedAgent:
         self.pixels = Pixels(image_set, benchmark.normalise, device)
         self.settings = {
             "activation": on_run_axis(model.activations, device),
-            "optimizer": on_run_axis(optimizers, device),
+            "optimizer": on_run_axis(optimizers, device, torch.float64),
             "intervention": on_run_axis(interventions, device),
         }
         self.step = Step(model, self.optimizer, self.intervention, init_seeds, device, compiled)
@@ -70,9 +70,11 @@ class SupervisedAgent:
 
     def advance(self, chunk: Chunk) -> Rows:
         """Takes the chunk's steps; the measurements stay on the device until its end."""
-        images = torch.from_numpy(chunk.images).to(self.device)
+        batches_KSB, there_SB = _aligned_batches(chunk)
+        images = torch.from_numpy(batches_KSB).to(self.device)
         labels = torch.gather(self.labels.expand(self.runs, -1), 1, images.flatten(1)).view_as(images)
-        weights = torch.from_numpy(_batch_weights(chunk)).to(self.device)
+        # 1/n for a batch's n examples, zero where nothing is there: a batch's loss is the mean of those that are.
+        weights = torch.from_numpy((there_SB / chunk.counts[:, None]).astype(np.float32)).to(self.device)
         rows = images + torch.arange(self.runs, device=self.device).view(-1, 1, 1) * (
             self.images.shape[1] if self.images.shape[0] > 1 else 0
         )
@@ -89,7 +91,7 @@ class SupervisedAgent:
             measured.append((loss_KB, right_KB))
         self.updates += chunk.steps
         losses, rights = (torch.stack(parts).cpu().numpy() for parts in zip(*measured, strict=True))
-        return _rows(losses, rights, chunk)
+        return _rows(losses, rights, there_SB)
 
     def evaluate(self, task: Task) -> Rows:
         """Accuracy on the held-out images in evaluation mode; then the intervention and the optimizer end the task."""
@@ -108,7 +110,7 @@ class SupervisedAgent:
         return {"final_accuracy": accuracy}
 
     def state(self) -> State:
-        """Parameters, moments, the intervention's state, and the optimizer's count."""
+        """Parameters, moments, the intervention's state, and the optimizer's count. Its tensors are the agent's own."""
         return {
             "parameters": dict(self.parameters),
             "moments": {moment: dict(values) for moment, values in self.moments.items()},
@@ -117,19 +119,18 @@ class SupervisedAgent:
         }
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Goes back to a state that `state` gave, in this process or an earlier one."""
-        to = self.device
-        self.parameters = {name: value.to(to) for name, value in state["parameters"].items()}
-        self.moments = {
-            moment: {name: value.to(to) for name, value in values.items()}
-            for moment, values in state["moments"].items()
-        }
-        self.intervention_state = {name: value.to(to) for name, value in state["intervention"].items()}
+        """Goes back to a state that `state` gave, in this process or an earlier one, and leaves it untouched."""
+        self.parameters = self._copied(state["parameters"])
+        self.moments = {moment: self._copied(values) for moment, values in state["moments"].items()}
+        self.intervention_state = self._copied(state["intervention"])
         self.updates = state["updates"]
 
     def weights(self) -> dict[str, Tensor]:
         """The parameters on the host, name → (K, ...)."""
         return {name: value.detach().cpu() for name, value in self.parameters.items()}
+
+    def _copied(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        return {name: value.to(self.device, copy=True) for name, value in values.items()}
 
     def _held_out(self, task: Task) -> Iterable[tuple[Tensor, Tensor, int]]:
         """Pixels (K, E, D), labels (K, E) and how many of the E are there; always E at a time."""
@@ -143,7 +144,7 @@ class SupervisedAgent:
 
     def _evaluation_batches(self, images: Tensor, labels: Tensor) -> Iterable[tuple[Tensor, Tensor, int]]:
         total = images.shape[1]
-        size = min(EVALUATED_AT_ONCE, -(-total // 4) * 4)
+        size = min(EVALUATED_AT_ONCE, aligned(total))
         for start in range(0, total, size):
             there = min(size, total - start)
             index = torch.arange(start, start + size, device=self.device).clamp_(max=total - 1)
@@ -151,19 +152,19 @@ class SupervisedAgent:
             yield x_KED.expand(self.runs, -1, -1), labels[:, index].expand(self.runs, -1), there
 
 
-def _batch_weights(chunk: Chunk) -> NDArray[np.float32]:
-    """(S, B): 1/n for a batch's n examples, zero where nothing is there, so that a batch's loss is its mean."""
-    there = np.arange(chunk.images.shape[2]) < chunk.counts[:, None]
-    return (there / chunk.counts[:, None]).astype(np.float32)
+def _aligned_batches(chunk: Chunk) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The chunk's batches (K, S, B) with B rounded up to a multiple of 4, and which of the B are there (S, B)."""
+    empty = aligned(chunk.images.shape[2]) - chunk.images.shape[2]
+    batches_KSB = np.pad(chunk.images, ((0, 0), (0, 0), (0, empty)))
+    return batches_KSB, np.arange(batches_KSB.shape[2]) < chunk.counts[:, None]
 
 
-def _rows(losses: NDArray[np.float32], rights: NDArray[np.bool_], chunk: Chunk) -> Rows:
+def _rows(losses: NDArray[np.float32], rights: NDArray[np.bool_], there_SB: NDArray[np.bool_]) -> Rows:
     """Per-example measurements (S, K, B) → means over the examples that are there, (S, K).
 
     Taken on the host in float64: a mean inside a compiled step may differ in its last bit with the pack's width.
     """
-    there = (np.arange(chunk.images.shape[2]) < chunk.counts[:, None])[:, None, :]
-    counts = chunk.counts[:, None]
+    there, counts = there_SB[:, None, :], there_SB.sum(axis=1)[:, None]
     return {
         "accuracy": (rights & there).sum(axis=2) / counts,
         "loss": np.where(there, losses, 0).astype(np.float64).sum(axis=2) / counts,

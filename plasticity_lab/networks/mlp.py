@@ -29,7 +29,7 @@ class MLP(Network):
     def design(self, image: tuple[int, int, int], classes: int, activation: Activation) -> Design:
         """Flattened pixels → hidden1 … hidden<depth> → output."""
 
-        def of_width(width: int, expansion: float, produced: int) -> Design:
+        def of_width(produced: int, expansion: float) -> Design:
             names = [f"hidden{n + 1}" for n in range(self.depth)]
             sizes = [prod(image)] + [int(produced * expansion)] * self.depth
             hidden = [StackedLinear(name, inputs, produced) for name, inputs in zip(names, sizes, strict=False)]
@@ -41,10 +41,10 @@ class MLP(Network):
             return Design([*hidden, output], units)
 
         def adapted(width: int) -> Design:
-            return of_width(width, activation.expansion, activation.produced(width))
+            return of_width(activation.produced(width), activation.expansion)
 
         if activation.matches_parameters:
-            plain = of_width(self.width, 1, self.width)
+            plain = of_width(self.width, 1)
             return adapted(trimmed(self.width, plain.size, lambda width: adapted(width).size))
         return adapted(self.width)
 

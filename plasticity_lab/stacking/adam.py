@@ -21,8 +21,8 @@ class Adam(Optimizer):
         self, lr: float = 1e-3, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8, reset: str = "never"
     ) -> None:
         self.lr = check("optimizer.lr", lr, above=0)
-        self.beta1 = check("optimizer.beta1", beta1, at_least=0, at_most=1)
-        self.beta2 = check("optimizer.beta2", beta2, at_least=0, at_most=1)
+        self.beta1 = check("optimizer.beta1", beta1, at_least=0, below=1)
+        self.beta2 = check("optimizer.beta2", beta2, at_least=0, below=1)
         self.epsilon = check("optimizer.epsilon", epsilon, at_least=0)
         self.reset = check("optimizer.reset", reset, one_of=("never", "task"))
 
@@ -40,7 +40,7 @@ class Adam(Optimizer):
         compiled step would be computed for every element.
         """
         t = torch.arange(first, first + steps, dtype=torch.float64, device=settings["lr"].device).unsqueeze(1)
-        lr, beta1, beta2 = (settings[name].double() for name in ("lr", "beta1", "beta2"))
+        lr, beta1, beta2 = (settings[name] for name in ("lr", "beta1", "beta2"))
         return {
             "size": (lr / (1 - beta1**t)).float(),
             "root": (1 - beta2**t).rsqrt().float(),
@@ -62,11 +62,13 @@ def _update_composed(
 ) -> None:
     for name, parameter in parameters.items():
         along = [parameter.shape[0]] + [1] * (parameter.dim() - 1)
-        beta1, beta2 = settings["beta1"].view(along), settings["beta2"].view(along)
+        # 1 − β is rounded after the subtraction: from a rounded β₂ = 0.999 it would be off in its fifth digit.
+        take1, take2 = ((1 - settings[beta]).float().view(along) for beta in ("beta1", "beta2"))
+        beta2, epsilon = (settings[name].float().view(along) for name in ("beta2", "epsilon"))
         gradient, first, second = gradients[name], moments["first"][name], moments["second"][name]
-        first.add_((gradient - first) * (1 - beta1))
-        second.mul_(beta2).add_(gradient * gradient * (1 - beta2))
-        root = second.sqrt() * now["root"].view(along) + settings["epsilon"].view(along)
+        first.add_((gradient - first) * take1)
+        second.mul_(beta2).add_(gradient * gradient * take2)
+        root = second.sqrt() * now["root"].view(along) + epsilon
         parameter.sub_(now["size"].view(along) * first / root)
 
 
@@ -75,10 +77,12 @@ def _update_run_by_run(
 ) -> None:
     """PyTorch's own fused CPU kernel on each run's slices: eager, four times faster than composed operations.
 
-    One call a run, so that which elements its vector loop leaves to the scalar tail never depends on the mates.
+    One call a run, so that which elements its vector loop leaves to the scalar tail never depends on the mates. The
+    kernel walks through memory as if everything were contiguous, which a gradient need not be.
     """
+    dense = {name: gradients[name].contiguous() for name in parameters}
     rows = [zip(*(tensors[name].unbind() for name in parameters), strict=True)
-            for tensors in (parameters, gradients, moments["first"], moments["second"])]  # fmt: skip
+            for tensors in (parameters, dense, moments["first"], moments["second"])]  # fmt: skip
     scalars = (settings[name].tolist() for name in ("lr", "beta1", "beta2", "epsilon"))
     counts = [now["count"]] * len(parameters)
     for own, gradient, first, second, lr, beta1, beta2, epsilon in zip(*rows, *scalars, strict=True):

@@ -11,6 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from plasticity_lab.stacking.run_axis import aligned
+
 
 @dataclass(frozen=True)
 class StackedLinear:
@@ -28,7 +30,7 @@ class StackedLinear:
     @property
     def padded(self) -> int:
         """O as stored."""
-        return self.outputs if self.inputs * self.outputs % 4 == 0 else -(-self.outputs // 4) * 4
+        return self.outputs if self.inputs * self.outputs % 4 == 0 else aligned(self.outputs)
 
     @property
     def size(self) -> int:

@@ -32,5 +32,8 @@ class Optimizer(Component):
         settings: Mapping[str, Tensor],
         now: Mapping[str, Tensor],
     ) -> None:
-        """One step in place.  settings: name → (K,); now: one row of `corrections`."""
+        """One step in place.  settings: name → (K,) float64; now: one row of `corrections`.
+
+        Parameters, moments and gradients are (K, ...); gradients may be laid out in memory in any way.
+        """
         raise NotImplementedError

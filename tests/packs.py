@@ -1,0 +1,180 @@
+"""Packs trained by hand, without files or configuration: what the tests of the engine share."""
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from omegaconf import OmegaConf
+
+import plasticity_lab
+from plasticity_lab.agents.supervised import SupervisedAgent
+from plasticity_lab.assembly import assembled
+from plasticity_lab.benchmarks.stream import Position
+from plasticity_lab.component import load, typed
+from plasticity_lab.data.image_set import ImageSet
+from plasticity_lab.trainer import train
+
+CONF = Path(plasticity_lab.__file__).parents[1] / "conf"
+CPU = torch.device("cpu")
+NOT_SETTINGS = ("_target_", "grids", "stand_in", "default_network", "default_agent")
+BENCHMARKS = {
+    "pixels": "plasticity_lab.benchmarks.permuted_pixels.PermutedPixels",
+    "labels": "plasticity_lab.benchmarks.random_labels.RandomLabels",
+}
+INTERVENTIONS = {
+    "none": "plasticity_lab.interventions.none.NoIntervention",
+    "l2_init": "plasticity_lab.interventions.l2_init.L2Init",
+}
+
+
+def choices(group: str) -> list[str]:
+    """The names of a config group's choices that name a class."""
+    return sorted(path.stem for path in (CONF / group).glob("*.yaml") if "_target_" in OmegaConf.load(path))
+
+
+def choice(group: str, name: str) -> tuple[str, dict[str, Any]]:
+    """A choice's class and its settings as its file gives them."""
+    content = OmegaConf.to_container(OmegaConf.load(CONF / group / f"{name}.yaml"))
+    return content["_target_"], {key: value for key, value in content.items() if key not in NOT_SETTINGS}
+
+
+def images(side: int, train: int, test: int, *, classes: int = 10, channels: int = 1) -> ImageSet:
+    """Made-up images that can be learned: a picture of each class under noise, much of it black as in real digits."""
+    draw = np.random.default_rng(0)
+    pictures = draw.normal(-20, 130, (classes, channels, side, side))
+
+    def some(count: int) -> tuple[np.ndarray, np.ndarray]:
+        labels = draw.integers(0, classes, count)
+        noisy = pictures[labels] + draw.normal(0, 60, (count, channels, side, side))
+        return noisy.clip(0, 255).astype(np.uint8), labels
+
+    return ImageSet.measured("made_up", some(train), some(test), classes=classes, white=255)
+
+
+def run(
+    seed: int = 0,
+    activation: str = "relu",
+    shape: dict[str, Any] | None = None,
+    *,
+    benchmark: str = "pixels",
+    network: dict[str, Any] | None = None,
+    optimizer: dict[str, Any] | None = None,
+    intervention: str = "none",
+    strength: dict[str, Any] | None = None,
+    **stream: Any,
+) -> dict[str, Any]:
+    """A resolved run; `stream` holds the benchmark's settings, `shape` those of the activation that differ from conf."""
+    target, settings = choice("activation", activation)
+    groups = {
+        "activation": (activation, target, settings | (shape or {})),
+        "benchmark": (
+            benchmark,
+            BENCHMARKS[benchmark],
+            {"source": "made_up", "tasks": 1, "epochs": 1, "steps": None, "batch_size": 16} | stream,
+        ),
+        "network": ("mlp", "plasticity_lab.networks.mlp.MLP", network or {}),
+        "optimizer": ("adam", "plasticity_lab.stacking.adam.Adam", optimizer or {}),
+        "intervention": (intervention, INTERVENTIONS[intervention], strength or {}),
+    }
+    science = {
+        group: {"name": name, **typed(load(target), group, name, settings)}
+        for group, (name, target, settings) in groups.items()
+    }
+    return {
+        "science": {"seed": seed, **science},
+        "targets": {group: target for group, (_, target, _) in groups.items()},
+    }
+
+
+@dataclass
+class Measured:
+    """A journal in memory: losses and accuracies (steps, K), final accuracies (tasks, K)."""
+
+    position: Position = Position(0, 0)
+    chunks: list[tuple[int, int]] = field(default_factory=list)
+    rows: dict[str, list[np.ndarray]] = field(
+        default_factory=lambda: {"loss": [], "accuracy": [], "final_accuracy": []}
+    )
+
+    def add_chunk(self, chunk, rows) -> None:
+        assert chunk.task == self.position.task
+        self.chunks.append((chunk.first, chunk.steps))
+        self.position = Position(chunk.task, self.position.step + chunk.steps)
+        for name in ("loss", "accuracy"):
+            assert rows[name].dtype == np.float64
+            self.rows[name].append(rows[name])
+
+    def add_task(self, task, rows) -> None:
+        assert task.position == self.position.task
+        self.position = Position(task.position + 1, 0)
+        self.rows["final_accuracy"].append(rows["final_accuracy"][None])
+
+    def of(self, k: int) -> dict[str, np.ndarray]:
+        """Everything measured of one run."""
+        return {name: np.concatenate(rows)[:, k] for name, rows in self.rows.items()}
+
+
+class Interrupted(Exception):
+    pass
+
+
+class Keeper:
+    """Stops the pack after so many looks; never by default."""
+
+    def __init__(self, looks: int | None = None) -> None:
+        self.left = looks
+
+    def look(self, agent, journal) -> None:
+        if self.left is not None:
+            self.left -= 1
+            if self.left == 0:
+                raise Interrupted
+
+
+@dataclass
+class Trained:
+    measured: Measured
+    agent: SupervisedAgent
+
+    def of(self, k: int) -> dict[str, np.ndarray]:
+        """All numbers of run k: what was measured, and its parameters."""
+        weights = {name: value[k].numpy() for name, value in self.agent.weights().items()}
+        return self.measured.of(k) | weights
+
+
+def trained(runs: Sequence[dict], image_set: ImageSet, *, compiled: bool = False, stops: Sequence[int] = ()) -> Trained:
+    """The pack, trained to its end; `stops` are looks at which it is stopped and resumed in a new agent."""
+    measured, kept = Measured(), None
+    for looks in [*stops, None]:
+        stream, agent = assembled(runs, image_set, CPU, compiled)
+        if kept is not None:
+            agent.load(restored(kept))
+        try:
+            train(stream, agent, measured, Keeper(looks))
+        except Interrupted:
+            kept = saved(agent.state())
+        else:
+            assert looks is None, "the pack ended before it was stopped"
+    return Trained(measured, agent)
+
+
+def saved(state: dict[str, Any]) -> bytes:
+    """A checkpoint's bytes."""
+    buffer = io.BytesIO()
+    torch.save(state, buffer)
+    return buffer.getvalue()
+
+
+def restored(kept: bytes) -> dict[str, Any]:
+    """What a checkpoint holds."""
+    return torch.load(io.BytesIO(kept), weights_only=True)
+
+
+def differing(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> list[str]:
+    """The names under which two runs' numbers are not the same bits."""
+    assert one.keys() == other.keys()
+    return [name for name in one if one[name].tobytes() != other[name].tobytes()]
