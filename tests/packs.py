@@ -67,7 +67,7 @@ def run(
     strength: dict[str, Any] | None = None,
     **stream: Any,
 ) -> dict[str, Any]:
-    """A resolved run; `stream` holds the benchmark's settings, `shape` those of the activation that differ from conf."""
+    """A resolved run; `stream` holds the benchmark's settings, `shape` the activation's that differ from conf's."""
     target, settings = choice("activation", activation)
     groups = {
         "activation": (activation, target, settings | (shape or {})),
@@ -94,7 +94,7 @@ def run(
 class Measured:
     """A journal in memory: losses and accuracies (steps, K), final accuracies (tasks, K)."""
 
-    position: Position = Position(0, 0)
+    position: Position = field(default_factory=lambda: Position(0, 0))
     chunks: list[tuple[int, int]] = field(default_factory=list)
     rows: dict[str, list[np.ndarray]] = field(
         default_factory=lambda: {"loss": [], "accuracy": [], "final_accuracy": []}
