@@ -40,7 +40,7 @@ def _data(row: Row) -> str:
 def _length(study: Mapping[str, Any]) -> str:
     counts = {what: study.get(f"benchmark.{what}") for what in ("tasks", "epochs", "steps")}
     words = [f"{many:,} {what if many != 1 else what[:-1]}" for what, many in counts.items() if many is not None]
-    length = " of ".join([words[0], " or ".join(words[1:])]) if len(words) > 1 else "".join(words)
+    length = " of ".join([words[0], ", at most ".join(words[1:])]) if len(words) > 1 else "".join(words)
     batch = study.get("benchmark.batch_size")
     return f"{length}, batches of {batch}" if length and batch else length
 

@@ -40,13 +40,14 @@ def terminal(results: Sequence[Result], console: Console) -> None:
     """Prints the tables. A table wider than the window is printed whole, for the window to wrap: no number is cut."""
     for result in results:
         bold = "[bold]{}[/]".format if console.is_terminal else "**{}**".format
-        table = RichTable(title=_title(result), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+        table = RichTable(box=box.SIMPLE_HEAD)
         header, body, align = _grid(result, bold, escape=rich.markup.escape)
         for heading, side in zip(header, align, strict=True):
             table.add_column(heading, justify=side, no_wrap=True)
         for line in body:
             table.add_row(*line)
         window = console.width
+        console.print(Text(_title(result), style="bold"))
         needed = Measurement.get(console, console.options.update(max_width=10_000), table).maximum
         console.width = max(window, needed)  # rich cuts what is wider than its console
         console.print(table, no_wrap=True)

@@ -27,6 +27,7 @@ def test_the_table_is_printed_and_written_in_four_forms(store, capsys):
     assert sorted(files) == ["table2.csv", "table2.md", "table2.tex", "table2.txt"]
     assert all("61.6" in content for content in files.values())
     assert files["table2.txt"] in shown
+    assert shown.startswith("Table 2: Total Average Online Task Accuracy (as_published, demo, default)\n")
 
 
 def test_filters_metric_and_folder(store, tmp_path, capsys, monkeypatch):
