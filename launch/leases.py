@@ -24,7 +24,7 @@ from plasticity_lab.records.store import Store
 log = logging.getLogger(__name__)
 
 _RELEASED = 0.0
-"""The time of last touch that a holder sets when it gives a lease back."""
+"""The time of last touch, long ago, that a holder sets when it gives a lease back: then it has run out."""
 
 
 class LostLease(Exception):
@@ -152,7 +152,7 @@ class Leases:
         touched = self._touched(pack, epoch)
         if touched is None:
             return True  # it has just ended or been taken over; the next look will tell
-        if touched == _RELEASED or now - touched > self.seconds:
+        if now - touched > self.seconds:
             return False
         owner = self._owner(self.store.lease(pack, epoch))
         return owner is None or not (owner.precedes(self.owner) or is_dead_here(owner))

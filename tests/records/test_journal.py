@@ -102,20 +102,22 @@ def saved(journal):
 
 
 def diverging():
-    """Run 1 diverges at the third step of task 1's second epoch, run 4 at the very first."""
+    """Run 1: at the third step of task 1's second epoch; run 2: at the last step before it; run 4: at the very first."""
     loss = LOSS.copy()
     loss[1, 1, 2:, 1] = np.inf
     loss[1, 1, 5, 1] = -np.inf
+    loss[1, 0, -1, 2] = np.nan
     loss[0, 0, 0, 4] = np.nan
     return loss
 
 
 def test_a_run_ends_at_its_first_loss_that_is_not_finite_and_its_mates_go_on():
     whole, journal = write(Journal(RUNS)), write(Journal(RUNS), loss=diverging())
-    assert journal.diverged.tolist() == [0, 3 * STEPS + 3, 0, 0, 1]
-    for k in (0, 2, 3):
+    assert journal.diverged.tolist() == [0, 3 * STEPS + 3, 3 * STEPS, 0, 1]
+    for k in (0, 3):
         assert journal.table(k).equals(whole.table(k))
     assert journal.table(1).equals(whole.table(1).slice(0, 4))  # two epochs and task 0, one epoch of task 1
+    assert journal.table(2).equals(whole.table(2).slice(0, 3))
     assert journal.table(4).num_rows == 0
     assert journal.table(4).schema == METRICS
 
@@ -138,10 +140,12 @@ def test_what_does_not_follow_is_refused():
 
 def test_a_state_is_a_copy():
     journal = write(Journal(RUNS))
-    state = journal.state()
+    state, before = journal.state(), saved(journal)
     resumed = Journal(RUNS)
     resumed.load(state)
-    resumed.add_chunk(Chunk(3, 6, 1, True, True), {"accuracy": np.ones((1, RUNS)), "loss": np.full((1, RUNS), np.nan)})
-    assert journal.diverged.sum() == 0
-    assert state["diverged"].sum() == 0
-    assert saved(journal) == saved(write(Journal(RUNS)))
+    for one in (journal, resumed):
+        one.add_chunk(Chunk(3, 6, 1, True, True), {"accuracy": np.ones((1, RUNS)), "loss": np.full((1, RUNS), np.nan)})
+    unchanged = Journal(RUNS)
+    unchanged.load(state)
+    assert saved(unchanged) == before
+    assert saved(journal) == saved(resumed) != before
