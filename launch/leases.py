@@ -133,11 +133,15 @@ class Leases:
     def state(self, packs: Collection[str]) -> dict[str, PackState]:
         """How each of the packs stands.  Writes nothing that stays, and works where nothing can be written."""
         epochs, done = self._epochs(), self.done(packs)
-        try:
-            now = server_time(self.store.leases_folder)
-        except StoreError:
-            now = time.time()
+        now = self._now() if epochs else 0.0
         return {pack: PackState("done") if pack in done else self._state(pack, epochs.get(pack), now) for pack in packs}
+
+    def _now(self) -> float:
+        """The file server's clock; where nothing can be written, this host's has to do."""
+        try:
+            return server_time(self.store.leases_folder)
+        except StoreError:
+            return time.time()
 
     def _state(self, pack: str, epoch: int | None, now: float) -> PackState:
         touched = None if epoch is None else self._touched(pack, epoch)

@@ -235,6 +235,12 @@ def test_state_tells_waiting_leased_and_done(store):
     assert found["new"].owner is None
 
 
+def test_looking_at_a_store_that_is_not_there_makes_none(tmp_path):
+    found = leases(Store(tmp_path / "none")).state(["a"])
+    assert found["a"].state == "waiting"
+    assert not (tmp_path / "none").exists()
+
+
 def test_a_lease_that_cannot_be_read_holds_until_it_is_stale(store, caplog):
     store.lease("a", 0).write_text("")
     assert leases(store).claim(["a"]) is None

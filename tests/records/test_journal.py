@@ -102,7 +102,7 @@ def saved(journal):
 
 
 def diverging():
-    """Run 1: at the third step of task 1's second epoch; run 2: at the last step before it; run 4: at the very first."""
+    """Run 1 at the third step of task 1's second epoch, run 2 at the last step before it, run 4 at the very first."""
     loss = LOSS.copy()
     loss[1, 1, 2:, 1] = np.inf
     loss[1, 1, 5, 1] = -np.inf
