@@ -114,7 +114,7 @@ def sentence(error: BaseException) -> str:
         return f"A file of the configuration is not YAML: {' '.join(str(error).split())}"
     cause: Any = error.__cause__ or error
     key = getattr(cause, "full_key", None)
-    if key and "not in struct" in str(cause):
+    if key and "not in" in str(cause):
         return f"There is no setting '{key}'."
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__

@@ -1,9 +1,9 @@
 """What conf/ offers, composed by Hydra: once for each option, never for each combination."""
 
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,13 @@ COMPONENTS = ("activation", "benchmark", "network", "optimizer", "intervention",
 RULES = {"hyperparams": ("look_up",), "protocol": ("set",), "schedule": ("at_most",)}
 """The groups whose options say where settings come from, and the keys of their files."""
 
+GROUPS = (*COMPONENTS, *RULES)
+"""All groups a run is asked for by, save `experiment`, which names words and not settings."""
+
 BOOKKEEPING = {"activation": ("grids",), "benchmark": ("stand_in", "default_network", "default_agent")}
 """Keys of an option's file that are no settings: they stay out of the science."""
+
+PACKAGE = re.compile(r"^\s*#\s*@package\b", re.MULTILINE)
 
 # Hydra finds sweepers and launchers only below a namespace package `hydra_plugins` on the path.
 if PLUGINS not in sys.path:
@@ -52,33 +57,37 @@ class Options:
     def __init__(self, loader: ConfigLoader, config: DictConfig) -> None:
         self._loader, self._config = loader, config
         self._read: dict[tuple[str, str], Option] = {}
+        self._folders = [Path(each.path) for each in config.hydra.runtime.config_sources if each.schema == "file"]
         self.experiment: str | None = config.hydra.runtime.choices["experiment"]
-        self.chosen: dict[str, str] = {group: config.hydra.runtime.choices[group] for group in (*COMPONENTS, *RULES)}
-        # An experiment is a command line kept in a file: what it changes in the config itself would bypass precedence.
+        self.chosen: dict[str, str] = {group: config.hydra.runtime.choices[group] for group in GROUPS}
         self._plain = _contents(loader.load_sweep_config(config, []) if self.experiment else config)
-        self.settings = keys({key: value for key, value in self._plain.items() if key not in (*COMPONENTS, *RULES)})
+        self.settings = keys({key: value for key, value in self._plain.items() if key not in GROUPS})
+        self.vocabulary = Vocabulary(Offered(loader, config), COMPONENTS, tuple(self.settings))
         if self.experiment:
             self._check_experiment()
-
-    @cached_property
-    def vocabulary(self) -> Vocabulary:
-        """All that a command can say."""
-        # Without the overrides of hydra.*, folders of hydra.searchpath would be found by name but not by glob.
-        ours = list(self._config.hydra.overrides.hydra)
-        options = {
-            group: sorted(self._loader.get_group_options(group, config_name="config", overrides=ours))
-            for group in (*COMPONENTS, *RULES)
-        }
-        return Vocabulary(options, COMPONENTS, tuple(self.settings))
 
     def option(self, group: str, name: str) -> Option:
         """One option.  Raises ConfigError if there is none, or if its file sets anything outside its group."""
         if (group, name) not in self._read:
-            check_option(group, name, self.vocabulary.options[group])
-            self._read[group, name] = option_of(group, name, self._composed(group, name))
+            self._read[group, name] = option_of(group, name, self._content(group, name))
         return self._read[group, name]
 
+    def _content(self, group: str, name: str) -> Mapping[str, Any]:
+        """What stands in an option's file; composed by Hydra (a twentieth of a second) only if the file asks for it."""
+        for path in (folder / group / f"{name}.yaml" for folder in self._folders):
+            if path.is_file():
+                found = OmegaConf.load(path)
+                if not isinstance(found, DictConfig):
+                    raise ConfigError(f"{path} must hold keys and values, not a list.")
+                if PACKAGE.search(path.read_text(encoding="utf-8")):
+                    raise ConfigError(f"{path} has a @package line; an option's file sets its own group only.")
+                if "defaults" not in found:
+                    return OmegaConf.to_container(found, resolve=True)
+                break
+        return self._composed(group, name)
+
     def _composed(self, group: str, name: str) -> Mapping[str, Any]:
+        check_option(group, name, self.vocabulary.options[group])
         composed = _contents(self._loader.load_sweep_config(self._config, [f"{group}={name}"]))
         elsewhere = [key for key in composed if key != group and composed[key] != self._plain.get(key)]
         if elsewhere:
@@ -86,17 +95,38 @@ class Options:
         return composed.get(group) or {}
 
     def _check_experiment(self) -> None:
+        """An experiment is a command line kept in a file; values in its body would bypass the order of precedence."""
         composed = _contents(self._config)
-        expected = dict(self._plain)
-        for group, name in self.chosen.items():
-            if name in self.vocabulary.options[group]:
-                expected[group] = self._composed(group, name)
+        expected = self._plain | {group: self._content(group, name) for group, name in self.chosen.items()}
         touched = [key for key in composed if (composed[key] or None) != (expected.get(key) or None)]
         if touched:
             raise ConfigError(
                 f"experiment={self.experiment} sets {', '.join(touched)} in its body; "
                 f"an experiment's values belong under hydra.sweeper.params."
             )
+
+
+class Offered(Mapping[str, list[str]]):
+    """The options of each group, listed when first asked for."""
+
+    def __init__(self, loader: ConfigLoader, config: DictConfig) -> None:
+        # Without the overrides of hydra.*, folders of hydra.searchpath would be found by name but not by glob.
+        self._loader, self._overrides = loader, list(config.hydra.overrides.hydra)
+        self._listed: dict[str, list[str]] = {}
+
+    def __getitem__(self, group: str) -> list[str]:
+        if group not in GROUPS:
+            raise KeyError(group)
+        if group not in self._listed:
+            found = self._loader.get_group_options(group, config_name="config", overrides=self._overrides)
+            self._listed[group] = sorted(found)
+        return self._listed[group]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(GROUPS)
+
+    def __len__(self) -> int:
+        return len(GROUPS)
 
 
 def _contents(config: DictConfig) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from launch.options import COMPONENTS, option_of
 from launch.runs import Desk, run_of
 from launch.settings import Numbers, Settings, keys, numbers, settings
 
-NOTHING_LEFT = ("hyperparams=default", "protocol=as_published", "schedule=full", "experiment=null")
+NOTHING_LEFT = ("hyperparams=default", "protocol=as_published", "schedule=full")
 """The rules under which nothing is looked up, set or capped: every value stands in the overrides already."""
 
 

@@ -1,0 +1,100 @@
+"""Every file of conf/ composes, builds, and is run by the command in its first lines."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import yaml
+
+from launch.command import resolve
+from launch.options import COMPONENTS, CONF, RULES
+from launch.resolve import AUTO
+from plasticity_lab import component
+
+FILES = sorted(path for path in CONF.rglob("*.yaml"))
+OPTIONS = [(path.parent.name, path.stem) for path in FILES if path.parent.name in (*COMPONENTS, *RULES)]
+COMMAND = re.compile(r"^# python -m plasticity_lab\.main(.*)$", re.MULTILINE)
+
+
+@pytest.mark.parametrize(("group", "name"), OPTIONS)
+def test_every_option_composes_and_its_component_builds(group, name):
+    (run,) = resolve([f"{group}={name}"]).runs
+    assert run["asked_as"][0][group] == name
+    if group in COMPONENTS and name != "auto":
+        settings = dict(run["science"][group])
+        assert settings.pop("name") == name
+        assert isinstance(component.build(group, name, run["targets"][group], settings), component.Component)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_the_command_in_a_file_names_runs_made_with_it(path):
+    written = COMMAND.findall("\n".join(path.read_text().splitlines()[:2]))
+    assert written, "the first line is the command that runs the file (the second, below a @package line)"
+    asked = resolve(shlex.split(written[0])).runs[-1]["asked_as"][0]
+    if path.parent != CONF:
+        assert path.stem in (asked[path.parent.name], "glob") or "glob" in written[0]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_no_file_refers_to_another(path):
+    assert "${" not in path.read_text()
+
+
+def test_a_glob_offers_exactly_the_files():
+    found = {run["science"]["activation"]["name"] for run in resolve(["activation=glob(*)"]).runs}
+    assert found == {path.stem for path in (CONF / "activation").glob("*.yaml")}
+    assert not [path for path in CONF.glob("*/*/*")], "options in sub-folders would escape globs"
+
+
+@pytest.mark.parametrize("rule", ["protocol", "schedule"])
+def test_a_rule_names_only_settings_that_some_benchmark_has(rule):
+    known = set()
+    for path in (CONF / "benchmark").glob("*.yaml"):
+        known |= set(component.parameters(component.load(yaml.safe_load(path.read_text())["_target_"])))
+    for path in (CONF / rule).glob("*.yaml"):
+        content = yaml.safe_load(path.read_text())
+        named = content["at_most"] if rule == "schedule" else content["set"].get("benchmark", {})
+        assert set(named) <= known
+
+
+@pytest.mark.parametrize("group", AUTO)
+def test_every_benchmark_says_what_auto_means(group):
+    for path in (CONF / "benchmark").glob("*.yaml"):
+        assert (CONF / group / f"{yaml.safe_load(path.read_text())[AUTO[group]]}.yaml").exists()
+
+
+def test_the_mnist_benchmarks_are_those_of_table_e1():
+    permuted, labels = (
+        resolve([f"benchmark={name}"]).runs[0]["science"]["benchmark"]
+        for name in ("permuted_mnist", "random_label_mnist")
+    )
+    assert permuted["tasks"] == 500
+    assert permuted["epochs"] * permuted["images"] / permuted["batch_size"] == 625
+    assert (labels["tasks"], labels["epochs"], labels["images"], labels["batch_size"]) == (50, 400, 1200, 16)
+
+
+def test_the_schedules_shorten_every_benchmark():
+    for path in (CONF / "benchmark").glob("*.yaml"):
+        smoke, full = (resolve([f"benchmark={path.stem}", f"schedule={name}"]).runs[0] for name in ("smoke", "full"))
+        cut = smoke["science"]["benchmark"]
+        assert (cut["tasks"], cut["steps"]) == (3, 100)
+        assert cut["epochs"] <= 2
+        assert (
+            cut | {key: full["science"]["benchmark"][key] for key in ("tasks", "epochs", "steps")}
+            == (full["science"]["benchmark"])
+        )
+
+
+def test_published_values_suit_the_activations_they_are_published_for():
+    found = resolve(["activation=glob(*)", "benchmark=permuted_mnist,random_label_mnist", "hyperparams=best"])
+    assert found.notes == []
+    table = {(run["science"]["benchmark"]["name"], run["science"]["activation"]["name"]): run for run in found.runs}
+    assert table["permuted_mnist", "leaky_relu"]["science"]["activation"]["negative_slope"] == 0.6
+    assert table["random_label_mnist", "relu"]["science"]["optimizer"]["lr"] == 0.0001
+
+
+def test_the_readme_of_the_published_tables_names_them_all():
+    folder = Path(CONF / "published")
+    text = (folder / "README.md").read_text()
+    assert all(f"`{path.name}`" in text for path in folder.glob("*.csv"))

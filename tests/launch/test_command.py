@@ -1,0 +1,121 @@
+import sys
+
+import pytest
+
+from launch import local_launcher
+from launch.command import run_command
+
+
+@pytest.fixture
+def taken(monkeypatch, tmp_path):
+    """What reaches the local launcher, each call as (runs, settings); the working folder is an empty one."""
+    calls = []
+    monkeypatch.setattr(local_launcher, "train_here", lambda runs, settings: calls.append((runs, settings)))
+    monkeypatch.delenv("HYDRA_FULL_ERROR", raising=False)
+    monkeypatch.delenv("PLASTICITY_STORE", raising=False)
+    monkeypatch.chdir(tmp_path)
+    return calls
+
+
+@pytest.mark.parametrize("flags", [[], ["-m"], ["--multirun"]])
+def test_our_launcher_gets_all_runs_at_once(taken, tmp_path, flags):
+    assert run_command(["activation=relu,leaky_relu", *flags, "seed=0,1", "dry_run=true", "benchmark.tasks=2"]) == 0
+    ((runs, settings),) = taken
+    assert [(run["science"]["activation"]["name"], run["science"]["seed"]) for run in runs] == [
+        ("relu", 0),
+        ("relu", 1),
+        ("leaky_relu", 0),
+        ("leaky_relu", 1),
+    ]
+    assert settings.dry_run
+    assert settings.store == tmp_path / "store"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_launcher_of_hydras_own_gets_them_one_by_one(taken, tmp_path):
+    words = ["activation=leaky_relu", "hyperparams=best", "seed=0,1", "schedule=demo", "mode=eager"]
+    assert run_command(words) == 0
+    assert run_command([*words, "hydra/launcher=basic"]) == 0
+    (together, settings), *alone = taken
+    assert [run for runs, _ in alone for run in runs] == together
+    assert [each for _, each in alone] == [settings, settings]
+    assert together[0]["asked_as"][0]["hyperparams"] == "best"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_notes_go_to_stderr(taken, capsys):
+    assert run_command(["hyperparams=best"]) == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert "permuted_mnist for permuted_digits" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["activation=reluu"], "There is no activation=reluu (did you mean relu?)"),
+        (["benchmark=cifar15"], "There is no benchmark=cifar15"),
+        (["experiment=nope"], "There is no experiment=nope; there are demo"),
+        (["experiment=demo,table2_mnist"], "an experiment is itself a sweep; give one at a time"),
+        (["experiment=glob(*)"], "an experiment is itself a sweep; give one at a time"),
+        (["experiment=table2,null"], "an experiment is itself a sweep; give one at a time"),
+        (["+unknown=1"], "There is no setting 'unknown'"),
+        (["~seed"], "a setting can only be given another value"),
+        (["activation=leaky_relu", "activation.beta=1"], "its settings are negative_slope"),
+        (["activation=glob(zzz*)"], "matches no option of activation"),
+        (["README.md", "conf"], "'README.md' cannot be read as key=value"),
+        (["activation=*"], "'activation=glob(*)', in quotes"),
+        (["hydra.searchpath=[file:///no/such/folder]"], "A folder of hydra.searchpath does not exist"),
+        (["hydra.searchpath=nowhere"], "hydra.searchpath must be a list of strings"),
+        (["hydra.nothing=1"], "There is no setting 'hydra.nothing'"),
+        (["hydra/launcher=slrum"], "There is no hydra/launcher=slrum"),
+        (["hydra/sweeper=basic"], "hydra/sweeper cannot be changed"),
+        (["hydra.mode=RUN"], "hydra.mode cannot be changed"),
+        (["--dry-run"], "There is no flag --dry-run"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_status_1(taken, capsys, words, said):
+    assert run_command(words) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert said in err
+    assert err.count("\n") == 1
+    assert taken == []
+
+
+def test_the_traceback_is_there_for_who_asks(taken, monkeypatch):
+    monkeypatch.setenv("HYDRA_FULL_ERROR", "1")
+    with pytest.raises(Exception, match="reluu"):
+        run_command(["activation=reluu"])
+
+
+def test_ctrl_c_is_one_line_and_status_130(taken, monkeypatch, capsys):
+    def interrupted(runs, settings):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(local_launcher, "train_here", interrupted)
+    assert run_command([]) == 130
+    assert capsys.readouterr().err == "Interrupted. The same command again continues where this one stopped.\n"
+
+
+def test_help_lists_groups_and_the_commands_of_daily_life(taken, capsys):
+    with pytest.raises(SystemExit) as ended:
+        run_command(["--help"])
+    assert ended.value.code == 0
+    text = capsys.readouterr().out
+    assert "benchmark: permuted_digits, permuted_mnist" in text
+    assert text.count("python -m ") == 5
+
+
+def test_cfg_job_shows_one_configuration(taken, capsys):
+    assert run_command(["--cfg", "job", "-m", "activation=leaky_relu", "activation.negative_slope=0.25"]) == 0
+    assert "negative_slope: 0.25" in capsys.readouterr().out
+    assert taken == []
+
+
+def test_the_process_is_left_as_it_was(taken, monkeypatch):
+    before = list(sys.argv)
+    run_command(["seed=x"])
+    assert sys.argv == before
+    assert "HYDRA_FULL_ERROR" not in __import__("os").environ

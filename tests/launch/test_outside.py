@@ -1,0 +1,105 @@
+"""Somebody else's activation: one Python file and one YAML file outside the repository, nothing else touched."""
+
+import pytest
+
+from launch.command import resolve
+from plasticity_lab import component
+from plasticity_lab.errors import ConfigError
+
+PYTHON = """
+from plasticity_lab.activations.activation import Activation
+from plasticity_lab.component import check
+
+class Scaled(Activation):
+    def __init__(self, scale: float = 1.0) -> None:
+        self.scale = check("activation.scale", scale, above=0)
+
+    def __call__(self, x, site):
+        return x * self.scale
+
+    def gain(self):
+        return 1 / self.scale
+"""
+
+
+@pytest.fixture
+def outside(tmp_path, monkeypatch):
+    (tmp_path / "conf" / "activation").mkdir(parents=True)
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "somebodys_scaled.py").write_text(PYTHON)
+    (tmp_path / "conf" / "activation" / "my_act.yaml").write_text("_target_: somebodys_scaled.Scaled\nscale: 2\n")
+    monkeypatch.syspath_prepend(tmp_path / "code")
+    return tmp_path / "conf"
+
+
+@pytest.mark.parametrize("word", ["activation=my_act", "activation=glob(my*)"])
+def test_it_is_found_by_name_and_by_glob(outside, word):
+    (run,) = resolve([f"hydra.searchpath=[file://{outside}]", word]).runs
+    assert run["science"]["activation"] == {"name": "my_act", "scale": 2.0}
+    built = component.build("activation", "my_act", run["targets"]["activation"], {"scale": 2.0})
+    assert built.gain() == 0.5
+
+
+def test_it_joins_a_glob_and_is_checked_like_our_own(outside):
+    where = f"hydra.searchpath=[file://{outside}]"
+    names = [run["science"]["activation"]["name"] for run in resolve([where, "activation=glob(*)"]).runs]
+    assert {"my_act", "relu"} <= set(names)
+    with pytest.raises(ConfigError, match=r"activation.scale is 0.0; it must be above 0"):
+        resolve([where, "activation=my_act", "activation.scale=0"])
+    with pytest.raises(ConfigError, match=r"did you mean my_act\?"):
+        resolve([where, "activation=my_actt"])
+
+
+def test_what_is_published_for_no_one_uses_its_own_values_and_says_so(outside):
+    words = ["activation=my_act,relu", "benchmark=permuted_mnist,random_label_mnist", "hyperparams=best"]
+    found = resolve([f"hydra.searchpath=[file://{outside}]", *words])
+    assert found.notes == [
+        "hyperparams: nothing is published for my_act on permuted_mnist; my_act on random_label_mnist; "
+        "their defaults are used."
+    ]
+    assert found.runs[0]["science"]["activation"]["scale"] == 2.0
+    assert found.runs[0]["science"]["optimizer"]["lr"] == 0.001
+
+
+def test_a_file_with_a_defaults_list_is_composed(outside):
+    (outside / "activation" / "steeper.yaml").write_text("defaults: [my_act]\nscale: 3\n")
+    (run,) = resolve([f"hydra.searchpath=[file://{outside}]", "activation=steeper"]).runs
+    assert run["science"]["activation"] == {"name": "steeper", "scale": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("# @package _global_\nseed: 3\n", "has a @package line; an option's file sets its own group only"),
+        ("defaults: [my_act@_global_]\n", "activation=odd sets _target_, scale; an option's file"),
+        ("_target_: somebodys_scaled.Missing\n", "names no class that can be imported"),
+        ("_target_: pathlib.Path\n", "is not a class derived from"),
+        ("_target_: somebodys_scaled.Scaled\nslope: 1\n", "activation=odd has no setting 'slope'"),
+        ("scale: 1\n", "activation=odd has no _target_"),
+        ("- scale\n", "must hold keys and values"),
+    ],
+)
+def test_a_wrong_file_is_refused_in_a_sentence(outside, content, said):
+    (outside / "activation" / "odd.yaml").write_text(content)
+    with pytest.raises(ConfigError, match=said):
+        resolve([f"hydra.searchpath=[file://{outside}]", "activation=odd"])
+
+
+def test_a_look_up_table_and_a_protocol_of_ones_own(outside):
+    for group in ("hyperparams", "protocol"):
+        (outside / group).mkdir()
+    table = outside / "mine.csv"
+    table.write_text('benchmark,activation,lr,hyperparameters\npermuted_digits,my_act,0.5,"{""scale"": 7}"\n')
+    (outside / "hyperparams" / "mine.yaml").write_text(f"look_up: {table}\n")
+    (outside / "protocol" / "mine.yaml").write_text("set: {network: {init: kaiming}, benchmark: {batch_size: 8}}\n")
+    words = [f"hydra.searchpath=[file://{outside}]", "activation=my_act", "hyperparams=mine", "protocol=mine"]
+    (run,) = resolve(words).runs
+    assert (run["science"]["activation"]["scale"], run["science"]["optimizer"]["lr"]) == (7.0, 0.5)
+    assert (run["science"]["network"]["init"], run["science"]["benchmark"]["batch_size"]) == ("kaiming", 8)
+
+    table.write_text("benchmark,activation\npermuted_digits,my_act\n")
+    with pytest.raises(ConfigError, match="needs the columns benchmark, activation, lr and hyperparameters"):
+        resolve(words)
+    table.unlink()
+    with pytest.raises(ConfigError, match=r"mine.csv does not exist"):
+        resolve(words)

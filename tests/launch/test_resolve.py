@@ -1,0 +1,198 @@
+import pytest
+
+from launch.command import resolve
+from plasticity_lab.errors import ConfigError
+
+SMOKE = ["benchmark=random_label_mnist", "schedule=smoke"]
+
+
+def only(*words):
+    (run,) = resolve(words).runs
+    return run["science"]
+
+
+def test_a_bare_command_is_one_complete_run():
+    (run,) = resolve([]).runs
+    assert set(run) == {"id", "science", "targets", "asked_as"}
+    assert run["science"]["benchmark"]["name"] == "permuted_digits"
+    assert run["science"]["network"]["name"] == "mlp", "network=auto is the benchmark's"
+    assert run["science"]["agent"] == {"name": "supervised"}
+    assert (run["science"]["seed"], run["science"]["precision"]) == (0, "fp32")
+    assert "stream_seed" not in run["science"]
+    assert run["asked_as"][0] == {
+        "activation": "relu",
+        "benchmark": "permuted_digits",
+        "network": "auto",
+        "optimizer": "adam",
+        "intervention": "none",
+        "agent": "auto",
+        "hyperparams": "default",
+        "protocol": "as_published",
+        "schedule": "full",
+        "experiment": None,
+    }
+
+
+def test_typed_over_schedule_over_option():
+    assert only("benchmark=random_label_mnist")["benchmark"]["epochs"] == 400
+    assert only(*SMOKE)["benchmark"]["epochs"] == 2
+    assert only(*SMOKE, "benchmark.epochs=7")["benchmark"]["epochs"] == 7
+
+
+def test_typed_over_protocol():
+    assert only("protocol=clean")["benchmark"]["order"] == "shuffle"
+    assert only("protocol=clean", "benchmark.order=fixed")["benchmark"]["order"] == "fixed"
+    assert only("protocol=clean", "benchmark.order=fixed")["benchmark"]["subset"] == "drawn"
+
+
+def test_typed_over_best_over_option():
+    words = ["activation=leaky_relu", "benchmark=permuted_mnist"]
+    assert only(*words)["activation"]["negative_slope"] == 0.01
+    assert only(*words, "hyperparams=best")["activation"]["negative_slope"] == 0.6
+    assert only(*words, "hyperparams=best", "activation.negative_slope=0.2")["activation"]["negative_slope"] == 0.2
+    assert only(*words, "hyperparams=best", "optimizer.lr=0.5")["optimizer"]["lr"] == 0.5
+
+
+@pytest.fixture
+def experiments(tmp_path):
+    """A folder with one experiment, as a user keeps it outside the repository."""
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "mine.yaml").write_text(
+        "# @package _global_\n"
+        "defaults: [{override /hyperparams: best}, {override /benchmark: permuted_mnist}, {override /schedule: demo}]\n"
+        "hydra: {sweeper: {params: {activation: 'relu,leaky_relu', optimizer.lr: 0.25, benchmark.tasks: 400,\n"
+        "  seed: 'range(0,2)', device: cpu}}}\n"
+    )
+    return [f"hydra.searchpath=[file://{tmp_path}]", "experiment=mine"]
+
+
+def test_typed_over_experiment_over_best_and_schedule(experiments):
+    found = resolve(experiments)
+    assert [(run["science"]["activation"]["name"], run["science"]["seed"]) for run in found.runs] == [
+        ("relu", 0),
+        ("relu", 1),
+        ("leaky_relu", 0),
+        ("leaky_relu", 1),
+    ]
+    for run in found.runs:
+        assert run["science"]["optimizer"]["lr"] == 0.25, "the look-up says 0.001"
+        assert run["science"]["benchmark"]["tasks"] == 400, "the schedule says 20"
+        assert run["asked_as"][0]["experiment"] == "mine"
+    assert found.runs[2]["science"]["activation"]["negative_slope"] == 0.6, "the look-up fills what is not said"
+    assert found.settings.device == "cpu"
+
+    (run,) = resolve(
+        [*experiments, "activation=leaky_relu", "seed=7", "optimizer.lr=0.5", "benchmark=permuted_digits"]
+    ).runs
+    assert (run["science"]["seed"], run["science"]["optimizer"]["lr"]) == (7, 0.5)
+    assert run["science"]["benchmark"]["name"] == "permuted_digits"
+    assert len(resolve([*experiments, "stream_seed=1,2"]).runs) == 8, "a new axis multiplies"
+
+
+def test_an_experiments_body_cannot_bypass_precedence(tmp_path):
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "body.yaml").write_text("# @package _global_\nbenchmark: {tasks: 5}\nseed: 3\n")
+    with pytest.raises(ConfigError, match=r"experiment=body sets benchmark, seed .* hydra.sweeper.params"):
+        resolve([f"hydra.searchpath=[file://{tmp_path}]", "experiment=body"])
+
+
+def test_an_experiment_is_found_with_and_without_a_plus():
+    ids = [[run["id"] for run in resolve([word, "seed=0"]).runs] for word in ("experiment=demo", "+experiment=demo")]
+    assert ids[0] == ids[1]
+    assert len(ids[0]) > 1
+
+
+def test_a_stand_in_and_what_is_not_published_are_said_once():
+    found = resolve(["activation=relu,leaky_relu", "benchmark=permuted_digits,random_label_digits", "hyperparams=best"])
+    assert found.notes == [
+        "hyperparams: published values of a stand-in are used: permuted_mnist for permuted_digits, "
+        "random_label_mnist for random_label_digits."
+    ]
+    slopes = {
+        run["science"]["benchmark"]["name"]: run["science"]["activation"].get("negative_slope") for run in found.runs
+    }
+    assert slopes == {"permuted_digits": 0.6, "random_label_digits": 0.8}
+
+
+def test_a_value_is_checked_against_its_own_option_not_against_the_default_one():
+    runs = resolve(["activation=leaky_relu", "activation.negative_slope=0.1,0.2", "seed=0,1"]).runs
+    assert [(r["science"]["activation"]["negative_slope"], r["science"]["seed"]) for r in runs] == [
+        (0.1, 0),
+        (0.1, 1),
+        (0.2, 0),
+        (0.2, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["activation=leaky_relu,relu", "activation.negative_slope=0.1"],
+            "activation=relu has no setting 'negative_slope'",
+        ),
+        (["activation=leaky_relu", "activation.slope=0.1"], "its settings are negative_slope"),
+        (
+            ["activation=leaky_relu", "activation.negative_slope=-1"],
+            "activation.negative_slope is -1.0; it must be at least 0",
+        ),
+        (["activation=leaky_relu", "activation.negative_slope=steep"], "activation.negative_slope is 'steep'"),
+        (["activation=leaky_relu", "activation.negative_slope=[0.1]"], "activation.negative_slope is \\[0.1\\]"),
+        (["activation._target_=os.system"], "activation=relu has no setting '_target_'"),
+        (["benchmark.stand_in=permuted_mnist"], "has no setting 'stand_in'"),
+        (["benchmark.epochz=3"], "its settings are source, images, tasks, epochs"),
+        (["benchmark.batch_size=2.5"], "benchmark.batch_size is 2.5; it must be a whole number"),
+        (["network.width=true"], "network.width is True; it must be a whole number"),
+        (["optimizer.lr=0"], "optimizer.lr is 0.0; it must be above 0"),
+        (["seed=-1"], "seed is -1; it must be at least 0"),
+        (["seed=1.5"], "seed is 1.5; it must be a whole number"),
+        (["seed='1'"], "seed is '1'; it must be a whole number"),
+        (["seed=0,true"], "seed is True; it must be a whole number"),
+        (["seed=null"], "seed is None; it must be a whole number"),
+        (["device=gpu"], "device is 'gpu'; it must be auto, cpu, cuda or cuda:<number>"),
+        (["precision=fp64"], "precision is 'fp64'; it must be fp32"),
+        (["launch.workers=0"], "launch.workers is 0; it must be at least 1"),
+        (["dry_run=yes"], "dry_run is 'yes'; it must be a valid boolean"),
+        (["store=a,b"], "store changes no run's numbers, so it cannot be swept"),
+        (["hyperparams=best,worst"], "There is no hyperparams=worst"),
+        (["network=auto,mlpp"], "did you mean mlp?"),
+    ],
+)
+def test_bad_values_are_refused_in_a_sentence(words, said):
+    with pytest.raises(ConfigError, match=said.replace("?", "\\?")) as raised:
+        resolve(words)
+    assert "\n" not in str(raised.value)
+
+
+def test_the_store_is_typed_or_the_environments_or_here(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PLASTICITY_STORE", raising=False)
+    assert resolve([]).settings.store == tmp_path / "store"
+    monkeypatch.setenv("PLASTICITY_STORE", "/elsewhere")
+    assert str(resolve([]).settings.store) == "/elsewhere"
+    assert resolve(["store=here"]).settings.store == tmp_path / "here"
+    assert resolve([]).settings.data is None
+
+
+def test_a_word_may_hold_quotes_blanks_and_commas(tmp_path):
+    assert str(resolve(["store='/a b/c,d'"]).settings.store) == "/a b/c,d"
+    assert str(resolve(['store="/it\'s"']).settings.store) == "/it's"
+
+
+def test_other_runs_in_the_sweep_change_no_id():
+    alone = resolve(["activation=leaky_relu", "seed=1"]).runs[0]
+    among = resolve(["activation=glob(*)", "seed=2,1,0", "optimizer.lr=0.1,0.001"]).runs
+    assert alone["id"] in {run["id"] for run in among}
+    assert len({run["id"] for run in among}) == len(among)
+
+
+def test_every_rule_that_comes_to_the_same_values_comes_to_the_same_runs():
+    asked = ["benchmark=permuted_mnist", "activation=leaky_relu", "network=auto,mlp", "hyperparams=best,default"]
+    runs = resolve([*asked, "activation.negative_slope=0.6"]).runs
+    assert len(runs) == 1
+    assert [(names["network"], names["hyperparams"]) for names in runs[0]["asked_as"]] == [
+        ("auto", "best"),
+        ("auto", "default"),
+        ("mlp", "best"),
+        ("mlp", "default"),
+    ]
