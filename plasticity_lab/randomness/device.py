@@ -39,7 +39,10 @@ def philox(key_K2: Tensor, counters: Sequence[Tensor | int]) -> tuple[Tensor, Te
 
 
 def uniforms(key_K2: Tensor, step: Tensor, elements: int) -> Tensor:
-    """Numbers in [0, 1) on a grid of 2⁻²⁴, float32 (K, E).  step () int64, counted through the run."""
+    """Numbers in [0, 1) on a grid of 2⁻²⁴, float32 (K, E).  step () int64, counted through the run.
+
+    Four of the elements share a lane: the numbers are a function of E too, which all runs of a pack share.
+    """
     lanes = (elements + 3) // 4
     lane = torch.arange(lanes, device=key_K2.device).unsqueeze(0)
     words = philox(key_K2, (lane, torch.zeros_like(lane), step & WORD, (step >> 32) & WORD))

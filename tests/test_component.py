@@ -1,0 +1,110 @@
+import math
+
+import pytest
+
+from plasticity_lab.component import Component, build, check, load, parameters, typed
+from plasticity_lab.errors import ConfigError
+
+
+class Spring(Component):
+    neutral = {"damped": False}
+
+    def __init__(
+        self,
+        stiffness: float,
+        coils: int = 3,
+        damped: bool = False,
+        kind: str = "steel",
+        limit: int | None = None,
+        bends: list[int] | None = None,
+        ratio: float | str = "mean",
+    ) -> None:
+        self.stiffness, self.coils = check("spring.stiffness", stiffness, above=0), coils
+        self.damped, self.kind, self.limit, self.bends, self.ratio = damped, kind, limit, bends, ratio
+
+
+class Bare(Component):
+    pass
+
+
+def test_settings_take_their_annotated_type_and_defaults_are_filled_in():
+    settings = typed(Spring, "spring", "coil", {"stiffness": 2, "coils": 4.0, "limit": 7, "bends": [1, 2]})
+    assert settings == {"stiffness": 2.0, "coils": 4, "damped": False, "kind": "steel", "limit": 7, "bends": [1, 2],
+                        "ratio": "mean"}  # fmt: skip
+    assert [type(settings[name]) for name in ("stiffness", "coils", "limit")] == [float, int, int]
+    assert typed(Spring, "spring", "coil", {"stiffness": 1, "ratio": 0.5})["ratio"] == 0.5
+    assert typed(Spring, "spring", "coil", {"stiffness": 1, "limit": None})["limit"] is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({}, "spring.stiffness is not set, and spring=coil has no default for it"),
+        ({"stiffness": 1, "coil": 2}, "spring=coil has no setting 'coil'; its settings are stiffness, coils"),
+        ({"stiffness": "soft"}, "spring.stiffness is 'soft'; it must be a finite number"),
+        ({"stiffness": True}, "spring.stiffness is True; it must be a finite number"),
+        ({"stiffness": math.inf}, "spring.stiffness is inf; it must be a finite number"),
+        ({"stiffness": math.nan}, "spring.stiffness is nan; it must be a finite number"),
+        ({"stiffness": None}, "spring.stiffness is None; it must be a finite number"),
+        ({"stiffness": 1, "coils": 2.5}, "spring.coils is 2.5; it must be a whole number"),
+        ({"stiffness": 1, "damped": 1}, "spring.damped is 1; it must be true or false"),
+        ({"stiffness": 1, "kind": 1}, "spring.kind is 1; it must be a word"),
+        ({"stiffness": 1, "limit": "none"}, "spring.limit is 'none'; it must be a whole number or null"),
+    ],
+)
+def test_a_wrong_setting_is_named_in_a_sentence(settings, sentence):
+    with pytest.raises(ConfigError) as raised:
+        typed(Spring, "spring", "coil", settings)
+    assert sentence in str(raised.value)
+
+
+def test_a_component_without_settings_says_so():
+    assert parameters(Bare) == {}
+    assert Bare().on_run_axis() == {}
+    with pytest.raises(ConfigError, match="spring=bare has no setting 'coils'; it has no settings"):
+        typed(Bare, "spring", "bare", {"coils": 3})
+
+
+def test_only_settings_annotated_float_may_differ_within_a_pack():
+    assert Spring(2.0, coils=9, ratio=0.5).on_run_axis() == {"stiffness": 2.0}
+
+
+def test_neutral_settings_stay_out_of_the_canonical_form():
+    settings = typed(Spring, "spring", "coil", {"stiffness": 1})
+    assert "damped" not in Spring.canonical(settings)
+    assert Spring.canonical(settings | {"damped": True})["damped"] is True
+
+
+def test_build_makes_the_class_that_target_names():
+    built = build("optimizer", "adam", "plasticity_lab.stacking.adam.Adam", {"lr": 1})
+    assert (type(built).__name__, built.lr) == ("Adam", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("target", "sentence"),
+    [
+        ("plasticity_lab.stacking.adam.Madam", "names no class that can be imported"),
+        ("plasticity_lab.nowhere.Adam", "names no class that can be imported"),
+        ("Adam", "names no class that can be imported"),
+        ("plasticity_lab.component.check", "is not a class derived from plasticity_lab.component.Component"),
+        ("pathlib.Path", "is not a class derived from plasticity_lab.component.Component"),
+    ],
+)
+def test_a_target_that_is_no_component_is_refused(target, sentence):
+    with pytest.raises(ConfigError, match=sentence):
+        load(target)
+
+
+def test_ranges_are_checked_and_named():
+    assert check("x", 0.5, at_least=0, at_most=1, above=0, below=1) == 0.5
+    assert check("x", None, at_least=1) is None
+    for value, rules, sentence in [
+        (-1, {"at_least": 0, "at_most": 1}, "x is -1; it must be at least 0 and at most 1"),
+        (0, {"above": 0}, "x is 0; it must be above 0"),
+        (1, {"at_least": 0, "below": 1}, "x is 1; it must be at least 0 and below 1"),
+        (math.nan, {"at_least": 0}, "x is nan"),
+        ("b", {"one_of": ("a", "c")}, "x is 'b'; it must be one of a, c"),
+    ]:
+        with pytest.raises(ConfigError) as raised:
+            check("x", value, **rules)
+        assert sentence in str(raised.value)
