@@ -1,66 +1,37 @@
-"""One step of a whole pack: forward, loss, backward, optimizer, intervention. This is what is compiled.
+"""One step of a whole pack: batch, forward, loss, backward, optimizer, intervention. This is what is compiled.
 
-Legend: K runs, B examples, D pixels, O classes.
+Legend: K runs, S steps of a chunk, B examples of a batch, D pixels, O classes, R images on the device.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import torch
 from torch import Tensor
 
+from plasticity_lab.agents.images import Pixels
 from plasticity_lab.interventions.intervention import Intervention, State
 from plasticity_lab.networks.model import Model
-from plasticity_lab.randomness.device import run_keys, uniforms
+from plasticity_lab.randomness.device import uniforms
 from plasticity_lab.stacking.optimizer import Optimizer
 
-Settings = Mapping[str, Mapping[str, Tensor]]
+Tensors = Mapping[str, Tensor]
+Settings = Mapping[str, Tensors]
+Step = Callable[..., State]
 
 
-class Step:
-    """Calls the step, eager or compiled. The function it calls sees no state but its arguments."""
+def step_of(model: Model, optimizer: Optimizer, intervention: Intervention, pixels: Pixels) -> Step:
+    """The step as a function of tensors alone; it sees no other state, and reads nothing back from the device.
 
-    def __init__(
-        self,
-        model: Model,
-        optimizer: Optimizer,
-        intervention: Intervention,
-        init_seeds: Sequence[int],
-        device: torch.device,
-        compiled: bool,
-    ) -> None:
-        self.device = device
-        self.keys = run_keys(init_seeds, "activation", device)
-        step = step_of(model, optimizer, intervention)
-        self.function = torch.compile(step, fullgraph=True, dynamic=False) if compiled else step
-
-    def __call__(
-        self,
-        parameters: Mapping[str, Tensor],
-        moments: Mapping[str, Mapping[str, Tensor]],
-        state: State,
-        settings: Settings,
-        now: Mapping[str, Tensor],
-        x_KBD: Tensor,
-        labels_KB: Tensor,
-        weights_B: Tensor,
-        position: int,
-    ) -> tuple[Tensor, Tensor, State]:
-        """Updates parameters and moments in place.  Returns loss (K, B), right (K, B), and the intervention's state.
-
-        position: steps taken before this one, counted through the run; random numbers are a function of it.
-        """
-        at = torch.tensor(position, device=self.device)
-        return self.function(parameters, moments, state, settings, now, self.keys, x_KBD, labels_KB, weights_B, at)
-
-
-def step_of(model: Model, optimizer: Optimizer, intervention: Intervention) -> Callable[..., tuple]:
-    """The step as a function of tensors alone.
-
-    Losses of the runs are summed, so that one backward pass leaves every run its own gradient.
+    Its arguments: parameters, moments, the intervention's state; settings (part → name → (K,)); keys (K, 2) of the
+    random numbers; images (R, D) uint8; tables, a row for each step of the chunk: "images" (S, K, B) into R, "labels"
+    (S, K, B), "weights" (S, B), "position" (S,) steps of the run before it, and the optimizer's corrections; measured,
+    "loss" and "right" (S, K, B), into which it writes; at (1,), which of the S steps it is. It changes parameters and
+    moments in place and returns the intervention's next state. Losses of the runs are summed, so that one backward pass
+    leaves every run its own gradient.
     """
 
     def loss(
-        parameters: Mapping[str, Tensor],
+        parameters: Tensors,
         state: State,
         settings: Settings,
         x_KBD: Tensor,
@@ -77,24 +48,27 @@ def step_of(model: Model, optimizer: Optimizer, intervention: Intervention) -> C
         return (loss_KB * weights_B).sum() + penalty_K.sum(), (loss_KB, right_KB, watched)
 
     def step(
-        parameters: Mapping[str, Tensor],
-        moments: Mapping[str, Mapping[str, Tensor]],
+        parameters: Tensors,
+        moments: Mapping[str, Tensors],
         state: State,
         settings: Settings,
-        now: Mapping[str, Tensor],
         keys_K2: Tensor,
-        x_KBD: Tensor,
-        labels_KB: Tensor,
-        weights_B: Tensor,
-        position: Tensor,
-    ) -> tuple[Tensor, Tensor, State]:
-        draws = model.draws(x_KBD.shape[1])
-        drawn = uniforms(keys_K2, position, draws) if draws else None
+        images_RD: Tensor,
+        tables: Tensors,
+        measured: Tensors,
+        at: Tensor,
+    ) -> State:
+        now = {name: rows.index_select(0, at).squeeze(0) for name, rows in tables.items()}
+        batch_KB = now["images"]
+        x_KBD = pixels.scaled(images_RD.index_select(0, batch_KB.flatten())).view(*batch_KB.shape, -1)
+        draws = model.draws(batch_KB.shape[1])
+        drawn = uniforms(keys_K2, now["position"], draws) if draws else None
         gradients, (loss_KB, right_KB, hidden) = torch.func.grad(loss, has_aux=True)(
-            parameters, state, settings, x_KBD, labels_KB, weights_B, drawn
+            parameters, state, settings, x_KBD, now["labels"], now["weights"], drawn
         )
         optimizer.update(parameters, gradients, moments, settings["optimizer"], now)
-        state = intervention.after_step(parameters, hidden, moments, settings["intervention"], state)
-        return loss_KB, right_KB, state
+        measured["loss"].index_copy_(0, at, loss_KB.unsqueeze(0))
+        measured["right"].index_copy_(0, at, right_KB.unsqueeze(0))
+        return intervention.after_step(parameters, hidden, moments, settings["intervention"], state)
 
     return step

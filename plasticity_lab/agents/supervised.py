@@ -7,20 +7,20 @@ D pixels, O classes.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from plasticity_lab.agents.agent import Rows, State
 from plasticity_lab.agents.images import Pixels, laid_out
-from plasticity_lab.agents.step import Step
+from plasticity_lab.agents.step import step_of
+from plasticity_lab.agents.tables import Tables
 from plasticity_lab.benchmarks.benchmark import Benchmark
-from plasticity_lab.benchmarks.stream import Chunk, Task
+from plasticity_lab.benchmarks.stream import CHUNK_STEPS, Chunk, Task
 from plasticity_lab.component import Component
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.networks.model import Model
+from plasticity_lab.randomness.device import run_keys
 from plasticity_lab.stacking.optimizer import Optimizer
 from plasticity_lab.stacking.run_axis import aligned, on_run_axis
 
@@ -51,47 +51,45 @@ class SupervisedAgent:
     ) -> None:
         self.model, self.optimizer, self.intervention = model, optimizers[0], interventions[0]
         self.image_set, self.device, self.runs = image_set, device, len(init_seeds)
+        self.max_images = max(benchmark.images_of(position) for position in range(benchmark.tasks))
         self.pixels = Pixels(image_set, benchmark.normalise, device)
         self.settings = {
             "activation": on_run_axis(model.activations, device),
             "optimizer": on_run_axis(optimizers, device, torch.float64),
             "intervention": on_run_axis(interventions, device),
         }
-        self.step = Step(model, self.optimizer, self.intervention, init_seeds, device, compiled)
+        step = step_of(model, self.optimizer, self.intervention, self.pixels)
+        self.step = torch.compile(step, fullgraph=True, dynamic=False) if compiled else step
+        self.keys = run_keys(init_seeds, "activation", device)
+        steps = max(benchmark.batches_of(position) for position in range(benchmark.tasks))
+        self.tables = Tables(min(CHUNK_STEPS, steps), self.runs, benchmark.batch_size, device)
         self.parameters = model.start(init_seeds, device)
         self.moments = self.optimizer.start(self.parameters)
         self.intervention_state = self.intervention.start(model, self.parameters)
         self.updates = 0  # since the moments began: Adam's t
-        self.images = self.labels = torch.empty(0)
+        self.images = self.labels = self.offsets = torch.empty(0)  # the task's, once it has begun
 
     def begin(self, task: Task) -> None:
-        """Lays the task's images out on the device, (K, N, D) uint8, or (1, N, D) where all runs see the same."""
-        self.images, self.labels = laid_out(self.image_set, task.lessons, self.device)
+        """Lays the task's images out on the device, (K, N, D) uint8, or (1, N, D) where all runs see the same.
+
+        N is that of the largest task, so that a compiled step meets one shape.
+        """
+        images, self.labels = laid_out(self.image_set, task.lessons, self.device)
+        missing = self.max_images - images.shape[1]
+        self.images = torch.nn.functional.pad(images, (0, 0, 0, missing)) if missing else images
+        self.offsets = torch.arange(self.runs, device=self.device) * (self.max_images if len(images) > 1 else 0)
 
     def advance(self, chunk: Chunk) -> Rows:
-        """Takes the chunk's steps; the measurements stay on the device until its end."""
-        batches_KSB, there_SB = _aligned_batches(chunk)
-        images = torch.from_numpy(batches_KSB).to(self.device)
-        labels = torch.gather(self.labels.expand(self.runs, -1), 1, images.flatten(1)).view_as(images)
-        # 1/n for a batch's n examples, zero where nothing is there: a batch's loss is the mean of those that are.
-        weights = torch.from_numpy((there_SB / chunk.counts[:, None]).astype(np.float32)).to(self.device)
-        rows = images + torch.arange(self.runs, device=self.device).view(-1, 1, 1) * (
-            self.images.shape[1] if self.images.shape[0] > 1 else 0
-        )
-        flat = self.images.flatten(0, 1)
+        """Takes the chunk's steps; what they measure stays on the device until its end."""
         corrections = self.optimizer.corrections(self.settings["optimizer"], self.updates + 1, chunk.steps)
-        measured = []
-        for s in range(chunk.steps):
-            x_KBD = self.pixels.scaled(flat[rows[:, s]])
-            now = {name: values[s] for name, values in corrections.items()}
-            loss_KB, right_KB, self.intervention_state = self.step(
-                self.parameters, self.moments, self.intervention_state, self.settings, now,
-                x_KBD, labels[:, s], weights[s], chunk.first + s,
+        tables = self.tables.of(chunk, self.labels.expand(self.runs, -1), self.offsets, corrections)
+        for at in self.tables.at[: chunk.steps]:
+            self.intervention_state = self.step(
+                self.parameters, self.moments, self.intervention_state, self.settings, self.keys,
+                self.images.flatten(0, 1), tables, self.tables.measured, at,
             )  # fmt: skip
-            measured.append((loss_KB, right_KB))
         self.updates += chunk.steps
-        losses, rights = (torch.stack(parts).cpu().numpy() for parts in zip(*measured, strict=True))
-        return _rows(losses, rights, there_SB)
+        return self.tables.rows_of(chunk)
 
     def evaluate(self, task: Task) -> Rows:
         """Accuracy on the held-out images in evaluation mode; then the intervention and the optimizer end the task."""
@@ -143,29 +141,10 @@ class SupervisedAgent:
             yield x_KED[:, :there], labels_KE[:, :there]
 
     def _evaluation_batches(self, images: Tensor, labels: Tensor) -> Iterable[tuple[Tensor, Tensor, int]]:
-        total = images.shape[1]
+        total = labels.shape[1]
         size = min(EVALUATED_AT_ONCE, aligned(total))
         for start in range(0, total, size):
             there = min(size, total - start)
             index = torch.arange(start, start + size, device=self.device).clamp_(max=total - 1)
             x_KED = self.pixels.scaled(images[:, index])
             yield x_KED.expand(self.runs, -1, -1), labels[:, index].expand(self.runs, -1), there
-
-
-def _aligned_batches(chunk: Chunk) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The chunk's batches (K, S, B) with B rounded up to a multiple of 4, and which of the B are there (S, B)."""
-    empty = aligned(chunk.images.shape[2]) - chunk.images.shape[2]
-    batches_KSB = np.pad(chunk.images, ((0, 0), (0, 0), (0, empty)))
-    return batches_KSB, np.arange(batches_KSB.shape[2]) < chunk.counts[:, None]
-
-
-def _rows(losses: NDArray[np.float32], rights: NDArray[np.bool_], there_SB: NDArray[np.bool_]) -> Rows:
-    """Per-example measurements (S, K, B) → means over the examples that are there, (S, K).
-
-    Taken on the host in float64: a mean inside a compiled step may differ in its last bit with the pack's width.
-    """
-    there, counts = there_SB[:, None, :], there_SB.sum(axis=1)[:, None]
-    return {
-        "accuracy": (rights & there).sum(axis=2) / counts,
-        "loss": np.where(there, losses, 0).astype(np.float64).sum(axis=2) / counts,
-    }
