@@ -10,7 +10,8 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from plasticity_lab.component import Component
+from plasticity_lab.component import Component, check
+from plasticity_lab.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,17 @@ class Learned:
 class Activation(Component):
     """A family of activations. Final classes set the class attributes, check their settings, and write `__call__`.
 
-    A setting annotated `float` may differ between the runs of a pack and reaches `__call__` as `site.shape[name]`, (K,);
-    every other setting is structure, equal within a pack, and is read from `self`.
+    What `on_run_axis` names (every setting annotated `float`, unless the class says otherwise) may differ between the
+    runs of a pack and reaches `__call__` as `site.shape[name]`, (K,); every other setting is structure, equal within a
+    pack, and is read from `self`.
+
+    A run's values and gradients must not depend on its place in the pack, bit for bit. On CPU torch's sigmoid, silu,
+    elu, celu, selu and softplus break that: the last, incomplete vector of a tensor goes through another exponential.
+    Compose from exp, expm1, tanh, erf, sin, cos and arithmetic instead; `sigmoid.py` and `elu.py` have what is needed.
+    (A torch.autograd.Function would do too, but costs more than it saves inside torch.func.grad.)
     """
 
-    randomised: ClassVar[bool] = False
+    randomised: bool = False
     """Draws a number per element in training, and uses the mean in evaluation."""
 
     expansion: ClassVar[Fraction] = Fraction(1)
@@ -86,3 +93,13 @@ def slope_between(lower: Tensor, upper: Tensor, site: Site, x: Tensor) -> Tensor
     if site.uniform is None:
         return low + (high - low) * 0.5
     return low + (high - low) * site.uniform
+
+
+def check_bounds(lower: float, upper: float) -> tuple[float, float]:
+    """The bounds of a random slope, 0 ≤ lower ≤ upper.  Raises ConfigError."""
+    check("activation.lower", lower, at_least=0)
+    if upper < lower:
+        raise ConfigError(
+            f"activation.lower is {lower} and activation.upper is {upper}; lower must not be greater than upper."
+        )
+    return lower, upper

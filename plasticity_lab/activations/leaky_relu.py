@@ -7,7 +7,7 @@ from plasticity_lab.activations.activation import Activation, Site, along_run_ax
 from plasticity_lab.component import check
 
 
-def leaky_relu(x: Tensor, slope: Tensor) -> Tensor:
+def leaky_relu(x: Tensor, slope: Tensor | float) -> Tensor:
     """x where x > 0, slope·x elsewhere.  x (K, *), slope broadcastable to it → like x."""
     return torch.where(x > 0, x, slope * x)
 

@@ -1,0 +1,25 @@
+"""CELU: an ELU that is smooth at 0 for every α."""
+
+import torch
+from torch import Tensor
+
+from plasticity_lab.activations.activation import Activation, Site, along_run_axis
+from plasticity_lab.activations.elu import exp_minus_one
+from plasticity_lab.activations.gain import kaiming_gain
+from plasticity_lab.component import check
+
+
+class CELU(Activation):
+    """x where x > 0, α (e^(x/α) − 1) elsewhere.  Source: Table B1; Barron 2017."""
+
+    def __init__(self, alpha: float = 1.0) -> None:
+        self.alpha = check("activation.alpha", alpha, above=0)
+
+    def __call__(self, x: Tensor, site: Site) -> Tensor:
+        """x (K, *) → like x."""
+        alpha = along_run_axis(site.shape["alpha"], x)
+        return torch.relu(x) + alpha * exp_minus_one(torch.clamp(x, max=0) / alpha)
+
+    def gain(self) -> float:
+        """1 / √E[φ(z)²] with z ~ N(0, 1): the sources leave it open."""
+        return kaiming_gain(self)

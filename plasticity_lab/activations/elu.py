@@ -1,0 +1,41 @@
+"""ELU, and the exponential branch that its family shares."""
+
+import torch
+from torch import Tensor
+
+from plasticity_lab.activations.activation import Activation, Site, along_run_axis
+from plasticity_lab.activations.gain import kaiming_gain
+from plasticity_lab.component import check
+
+
+def exp_minus_one(x: Tensor) -> Tensor:
+    """e^x − 1 with derivative e^x, both to the last digits.  x ≤ 0, of any shape → like x.
+
+    Autograd takes expm1(x) + 1 for the derivative of expm1, which is 0 below −16.6 in float32: units there would be
+    dead that are not. So the value comes from expm1 and the derivative from exp; their difference adds nothing.
+    """
+    derivative = torch.exp(x)
+    return torch.expm1(x).detach() + (derivative - derivative.detach())
+
+
+def elu(x: Tensor, alpha: Tensor | float) -> Tensor:
+    """x where x > 0, α (e^x − 1) elsewhere.  x (K, *), alpha broadcastable to it → like x.
+
+    Not torch's elu, whose values depend on the place in the tensor (see `Activation`).
+    """
+    return torch.relu(x) + alpha * exp_minus_one(torch.clamp(x, max=0))
+
+
+class ELU(Activation):
+    """x where x > 0, α (e^x − 1) elsewhere.  Source: Table B1; Clevert et al. 2016."""
+
+    def __init__(self, alpha: float = 1.0) -> None:
+        self.alpha = check("activation.alpha", alpha, at_least=0)
+
+    def __call__(self, x: Tensor, site: Site) -> Tensor:
+        """x (K, *) → like x."""
+        return elu(x, along_run_axis(site.shape["alpha"], x))
+
+    def gain(self) -> float:
+        """1 / √E[φ(z)²] with z ~ N(0, 1): the sources leave it open."""
+        return kaiming_gain(self)

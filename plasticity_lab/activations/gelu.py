@@ -1,0 +1,42 @@
+"""GELU, with β in one of two places."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor
+from torch.nn.functional import gelu
+
+from plasticity_lab.activations.activation import Activation, Site, along_run_axis
+from plasticity_lab.activations.gain import kaiming_gain
+from plasticity_lab.component import check
+
+FORMS = ("scale_input", "gate")
+
+
+class GELU(Activation):
+    """βx · Φ(βx) (`form=scale_input`) or x · Φ(βx) (`form=gate`), Φ the normal distribution function.
+
+    Source: Table B1; Hendrycks & Gimpel 2016. The paper does not say where β stands. Scaling the input is what its
+    numbers were made with, and the default; the gate is what β means in Swish. They differ much: at β = 0.05 the
+    slope at 0 is 0.025 and 0.5.
+    """
+
+    neutral = {"form": "scale_input"}
+
+    def __init__(self, beta: float = 1.0, form: str = "scale_input") -> None:
+        self.beta = check("activation.beta", beta, above=0)
+        self.form = check("activation.form", form, one_of=FORMS)
+
+    @classmethod
+    def canonical(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """At β = 1 the two forms are one function."""
+        return super().canonical({**settings, "form": "scale_input"} if settings["beta"] == 1 else settings)
+
+    def __call__(self, x: Tensor, site: Site) -> Tensor:
+        """x (K, *) → like x.  torch's own gelu (the exact one) does not depend on the place in the tensor."""
+        beta = along_run_axis(site.shape["beta"], x)
+        return gelu(beta * x) if self.form == "scale_input" else gelu(beta * x) / beta
+
+    def gain(self) -> float:
+        """1 / √E[φ(z)²] with z ~ N(0, 1): the sources leave it open."""
+        return kaiming_gain(self)

@@ -1,0 +1,27 @@
+"""Sigmoid, and the form of it that the other activations build on."""
+
+import torch
+from torch import Tensor
+
+from plasticity_lab.activations.activation import Activation, Site
+
+
+def sigmoid(x: Tensor) -> Tensor:
+    """1 / (1 + e^−x), to the last digits in both tails.  x of any shape → like x.
+
+    Not torch.sigmoid, whose values depend on the place in the tensor (see `Activation`). The clamp keeps e^−x finite,
+    and with it the gradient, which is e^−x / (1 + e^−x)², and 0 where that is below 1e-19 on the left.
+    """
+    return (torch.exp(torch.clamp(-x, max=88)) + 1).reciprocal()
+
+
+class Sigmoid(Activation):
+    """1 / (1 + e^−x).  Source: Table B1."""
+
+    def __call__(self, x: Tensor, site: Site) -> Tensor:
+        """x (K, *) → like x."""
+        return sigmoid(x)
+
+    def gain(self) -> float:
+        """1.  Source: Dohare et al. 2024, and torch.nn.init.calculate_gain."""
+        return 1.0

@@ -1,0 +1,28 @@
+"""Swish (SiLU where β = 1)."""
+
+from torch import Tensor
+
+from plasticity_lab.activations.activation import Activation, Site, along_run_axis
+from plasticity_lab.activations.gain import kaiming_gain
+from plasticity_lab.activations.sigmoid import sigmoid
+from plasticity_lab.component import check
+
+
+def swish(x: Tensor, beta: Tensor | float = 1.0) -> Tensor:
+    """x · sigmoid(β x).  x (K, *), beta broadcastable to it → like x."""
+    return x * sigmoid(beta * x)
+
+
+class Swish(Activation):
+    """x · sigmoid(β x).  Source: Table B1; Ramachandran et al. 2017.  β = 0 is the line x/2."""
+
+    def __init__(self, beta: float = 1.0) -> None:
+        self.beta = check("activation.beta", beta, at_least=0)
+
+    def __call__(self, x: Tensor, site: Site) -> Tensor:
+        """x (K, *) → like x."""
+        return swish(x, along_run_axis(site.shape["beta"], x))
+
+    def gain(self) -> float:
+        """1 / √E[φ(z)²] with z ~ N(0, 1): the sources leave it open."""
+        return kaiming_gain(self)
