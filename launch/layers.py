@@ -44,6 +44,6 @@ def below_the_typed(
 ) -> Nodes:
     """The settings of each component before the experiment and the command line have their say."""
     nodes = {group: completed(option) for group, option in options.items()}
-    nodes["benchmark"] = capped(nodes["benchmark"], schedule.extras.get("at_most") or {})
-    nodes = overlaid(nodes, protocol.extras.get("set") or {})
+    nodes["benchmark"] = capped(nodes["benchmark"], schedule.extras["at_most"])
+    nodes = overlaid(nodes, protocol.extras["set"])
     return {group: {**settings, **published.get(group, {})} for group, settings in nodes.items()}

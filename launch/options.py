@@ -11,7 +11,8 @@ from hydra.core.config_loader import ConfigLoader
 from omegaconf import DictConfig, OmegaConf
 
 from launch.arguments import Vocabulary, check_option
-from launch.settings import keys
+from launch.rules import RULES
+from launch.settings import checked, keys
 from plasticity_lab.errors import ConfigError
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
@@ -19,9 +20,6 @@ PLUGINS = str(Path(__file__).resolve().parent / "_plugins")
 
 COMPONENTS = ("activation", "benchmark", "network", "optimizer", "intervention", "agent")
 """The groups whose options name a class and its settings: what a run is made of."""
-
-RULES = {"hyperparams": ("look_up",), "protocol": ("set",), "schedule": ("at_most",)}
-"""The groups whose options say where settings come from, and the keys of their files."""
 
 GROUPS = (*COMPONENTS, *RULES)
 """All groups a run is asked for by, save `experiment`, which names words and not settings."""
@@ -98,7 +96,7 @@ class Options:
         """An experiment is a command line kept in a file; values in its body would bypass the order of precedence."""
         composed = _contents(self._config)
         expected = self._plain | {group: self._content(group, name) for group, name in self.chosen.items()}
-        touched = [key for key in composed if (composed[key] or None) != (expected.get(key) or None)]
+        touched = [key for key in composed if composed[key] != expected.get(key)]
         if touched:
             raise ConfigError(
                 f"experiment={self.experiment} sets {', '.join(touched)} in its body; "
@@ -138,14 +136,9 @@ def _contents(config: DictConfig) -> dict[str, Any]:
 
 
 def option_of(group: str, name: str, composed: Mapping[str, Any]) -> Option:
-    """What the composed file of an option says.  Raises ConfigError for a key that a rule's file cannot have."""
+    """What the composed file of an option says.  Raises ConfigError for what a rule's file cannot hold."""
     if group in RULES:
-        unknown = [key for key in composed if key not in RULES[group]]
-        if unknown:
-            raise ConfigError(
-                f"{group}={name} has the key '{unknown[0]}'; its file may have {', '.join(RULES[group])}."
-            )
-        return Option(group, name, None, {}, composed)
+        return Option(group, name, None, {}, checked(RULES[group], composed, f"{group}={name}: ").model_dump())
     aside = ("_target_", *BOOKKEEPING.get(group, ()))
     return Option(
         group,

@@ -8,8 +8,9 @@ from typing import Any
 
 from launch.arguments import Axes, parse
 from launch.layers import Nodes, below_the_typed
-from launch.options import COMPONENTS, CONF, RULES, Option, Options
+from launch.options import COMPONENTS, CONF, Option, Options
 from launch.published import Published, read_published
+from launch.rules import RULES
 from launch.runs import Desk, merged, run_of
 from launch.settings import Numbers, Settings, nested, numbers, settings
 from plasticity_lab.errors import ConfigError
@@ -68,7 +69,7 @@ def _combination(options: Options, asked: Mapping[str, Any], notes: "_Notes") ->
     benchmark = options.option("benchmark", asked["benchmark"])
     parts = {group: _component(options, group, asked[group], benchmark) for group in COMPONENTS}
     rules = {group: options.option(group, asked[group]) for group in RULES}
-    table = rules["hyperparams"].extras.get("look_up")
+    table = rules["hyperparams"].extras["look_up"]
     found = _looked_up(table, benchmark, parts["activation"], notes) if table else {}
     return parts, below_the_typed(parts, rules["schedule"], rules["protocol"], found)
 

@@ -14,11 +14,13 @@ _WORDS = {"a valid integer": "a whole number", "greater than or equal to": "at l
 Checked = TypeVar("Checked", bound=BaseModel)
 
 
-class _Strict(BaseModel):
+class Strict(BaseModel):
+    """Keys and values of exactly the declared names and types, never changed afterwards."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class Numbers(_Strict):
+class Numbers(Strict):
     """What every run has beside its components; these are science, and can be swept."""
 
     seed: int = Field(ge=0)
@@ -27,14 +29,14 @@ class Numbers(_Strict):
     precision: Literal["fp32"]
 
 
-class LaunchSettings(_Strict):
+class LaunchSettings(Strict):
     """How many workers share the work, and how long one may be silent before its pack is taken from it."""
 
     workers: int | None = Field(ge=1)
     lease_seconds: float = Field(gt=0)
 
 
-class Settings(_Strict):
+class Settings(Strict):
     """What one command sets once for all its runs; none of it changes a run's numbers."""
 
     store: Annotated[Path, Field(strict=False)]
@@ -50,7 +52,7 @@ class Settings(_Strict):
 
 def numbers(values: Mapping[str, Any]) -> Numbers:
     """The numbers of one run.  Raises ConfigError for a value out of range."""
-    return _checked(Numbers, values)
+    return checked(Numbers, values)
 
 
 def settings(values: Mapping[str, Any]) -> Settings:
@@ -59,7 +61,7 @@ def settings(values: Mapping[str, Any]) -> Settings:
     Raises ConfigError for a value out of range.
     """
     store = values["store"] if values["store"] is not None else os.environ.get(STORE) or "store"
-    found = _checked(Settings, {**values, "store": store})
+    found = checked(Settings, {**values, "store": store})
     return found.model_copy(update={"store": _absolute(found.store), "data": found.data and _absolute(found.data)})
 
 
@@ -87,14 +89,15 @@ def _absolute(folder: Path) -> Path:
     return folder.expanduser().absolute()
 
 
-def _checked(model: type[Checked], values: Mapping[str, Any]) -> Checked:
+def checked(model: type[Checked], values: Mapping[str, Any], where: str = "") -> Checked:
+    """The values as the model declares them.  Raises ConfigError, `where` before the key of the first that is wrong."""
     try:
         return model.model_validate(dict(values))
     except ValidationError as error:
         first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
+        key = where + ".".join(map(str, first["loc"]))
         if first["type"] == "extra_forbidden":
-            raise ConfigError(f"There is no setting '{key}'.") from error
+            raise ConfigError(f"{key} is no setting; there are {', '.join(model.model_fields)}.") from error
         if first["type"] == "string_pattern_mismatch":
             raise ConfigError(f"{key} is {first['input']!r}; it must be auto, cpu, cuda or cuda:<number>.") from error
         wanted = first["msg"].removeprefix("Input should be ").replace("'", "")

@@ -8,8 +8,9 @@ import pytest
 import yaml
 
 from launch.command import resolve
-from launch.options import COMPONENTS, CONF, RULES
+from launch.options import COMPONENTS, CONF
 from launch.resolve import AUTO
+from launch.rules import RULES
 from plasticity_lab import component
 
 FILES = sorted(path for path in CONF.rglob("*.yaml"))

@@ -1,3 +1,4 @@
+import os
 import sys
 
 import pytest
@@ -118,4 +119,4 @@ def test_the_process_is_left_as_it_was(taken, monkeypatch):
     before = list(sys.argv)
     run_command(["seed=x"])
     assert sys.argv == before
-    assert "HYDRA_FULL_ERROR" not in __import__("os").environ
+    assert "HYDRA_FULL_ERROR" not in os.environ

@@ -103,3 +103,19 @@ def test_a_look_up_table_and_a_protocol_of_ones_own(outside):
     table.unlink()
     with pytest.raises(ConfigError, match=r"mine.csv does not exist"):
         resolve(words)
+
+
+@pytest.mark.parametrize(
+    ("group", "content", "said"),
+    [
+        ("schedule", "at_most: {tasks: ten}", "schedule=odd: at_most.tasks is 'ten'; it must be a whole number"),
+        ("schedule", "at_mots: {tasks: 1}", "schedule=odd: at_mots is no setting; there are at_most"),
+        ("protocol", "set: {benchmark: shuffle}", "protocol=odd: set.benchmark is 'shuffle'"),
+        ("protocol", "set: {benchmark: {order: sorted}}", "benchmark.order is 'sorted'; it must be one of fixed"),
+    ],
+)
+def test_a_wrong_rule_is_refused_in_a_sentence(outside, group, content, said):
+    (outside / group).mkdir()
+    (outside / group / "odd.yaml").write_text(content)
+    with pytest.raises(ConfigError, match=said):
+        resolve([f"hydra.searchpath=[file://{outside}]", f"{group}=odd"])

@@ -91,8 +91,8 @@ def test_typed_over_experiment_over_best_and_schedule(experiments):
 
 def test_an_experiments_body_cannot_bypass_precedence(tmp_path):
     (tmp_path / "experiment").mkdir()
-    (tmp_path / "experiment" / "body.yaml").write_text("# @package _global_\nbenchmark: {tasks: 5}\nseed: 3\n")
-    with pytest.raises(ConfigError, match=r"experiment=body sets benchmark, seed .* hydra.sweeper.params"):
+    (tmp_path / "experiment" / "body.yaml").write_text("# @package _global_\nbenchmark: {tasks: 5}\nstream_seed: 0\n")
+    with pytest.raises(ConfigError, match=r"experiment=body sets benchmark, stream_seed .* hydra.sweeper.params"):
         resolve([f"hydra.searchpath=[file://{tmp_path}]", "experiment=body"])
 
 

@@ -34,14 +34,6 @@ TARGET = f"{__name__}.Ratio"
 ASKED = {"activation": "ratio"}
 
 
-@pytest.fixture(autouse=True)
-def _importable(monkeypatch):
-    """This module by its own name, which pytest's importlib mode does not promise."""
-    import sys
-
-    monkeypatch.setitem(sys.modules, __name__, sys.modules.get(__name__) or __import__(__name__))
-
-
 def made(settings=None, target=TARGET, name="ratio", intervention="none", **apart):
     desk = Desk()
     parts = {"activation": desk.part("activation", name, target, settings or {})}
