@@ -25,10 +25,7 @@ BENCHMARKS = {
     "pixels": "plasticity_lab.benchmarks.permuted_pixels.PermutedPixels",
     "labels": "plasticity_lab.benchmarks.random_labels.RandomLabels",
 }
-INTERVENTIONS = {
-    "none": "plasticity_lab.interventions.none.NoIntervention",
-    "l2_init": "plasticity_lab.interventions.l2_init.L2Init",
-}
+NO_INTERVENTION = "plasticity_lab.interventions.none.NoIntervention", {}
 
 
 def choices(group: str) -> list[str]:
@@ -63,11 +60,14 @@ def run(
     benchmark: str = "pixels",
     network: dict[str, Any] | None = None,
     optimizer: dict[str, Any] | None = None,
-    intervention: str = "none",
-    strength: dict[str, Any] | None = None,
+    intervention: tuple[str, dict[str, Any]] = NO_INTERVENTION,
     **stream: Any,
 ) -> dict[str, Any]:
-    """A resolved run; `stream` holds the benchmark's settings, `shape` the activation's that differ from conf's."""
+    """A resolved run.
+
+    shape: the activation's settings that differ from its file's; intervention: a class and its settings; stream: the
+    benchmark's settings.
+    """
     target, settings = choice("activation", activation)
     groups = {
         "activation": (activation, target, settings | (shape or {})),
@@ -78,7 +78,7 @@ def run(
         ),
         "network": ("mlp", "plasticity_lab.networks.mlp.MLP", network or {}),
         "optimizer": ("adam", "plasticity_lab.stacking.adam.Adam", optimizer or {}),
-        "intervention": (intervention, INTERVENTIONS[intervention], strength or {}),
+        "intervention": ("intervention", *intervention),
     }
     science = {
         group: {"name": name, **typed(load(target), group, name, settings)}
