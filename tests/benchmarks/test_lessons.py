@@ -1,0 +1,167 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from plasticity_lab.benchmarks.benchmark import Benchmark
+from plasticity_lab.component import build
+from plasticity_lab.errors import ConfigError
+from tests.packs import BENCHMARKS, choice, images
+
+IMAGES = images(8, 300, 80)
+KINDS = sorted(BENCHMARKS)
+
+
+def benchmark(kind: str, **settings) -> Benchmark:
+    plain = {"source": "made_up", "images": 200, "tasks": 4, "epochs": 1, "steps": None, "batch_size": 16}
+    return build("benchmark", kind, BENCHMARKS[kind], plain | settings)
+
+
+def arrays(lesson) -> tuple:
+    return tuple(
+        None if part is None else part.tobytes()
+        for part in (lesson.images, lesson.labels, lesson.pixels, lesson.held_out, lesson.held_out_labels)
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("subset", ["first", "drawn"])
+def test_a_task_is_a_function_of_seed_and_position(kind, subset):
+    made = benchmark(kind, subset=subset)
+    places = list(itertools.product(range(3), range(4)))
+    first = {place: arrays(made.lesson(IMAGES, *place)) for place in places}
+    again = {place: arrays(benchmark(kind, subset=subset).lesson(IMAGES, *place)) for place in reversed(places)}
+    assert first == again
+    assert len(set(first.values())) == len(places)
+
+
+@pytest.mark.parametrize(
+    ("name", "tasks", "steps", "last_batch", "trained_on", "evaluated_on"),
+    [  # Table E1, and its little sisters; None: as many as the data set has
+        ("permuted_mnist", 500, 625, 16, 10_000, None),
+        ("random_label_mnist", 50, 30_000, 16, 1_200, 1_200),
+        ("permuted_digits", 100, 90, 13, 1_437, None),
+        ("random_label_digits", 50, 2_500, 16, 400, 400),
+    ],
+)
+def test_lengths_are_as_published(name, tasks, steps, last_batch, trained_on, evaluated_on):
+    made = build("benchmark", name, *choice("benchmark", name))
+    assert (made.tasks, made.batch_size, made.images_of(0)) == (tasks, 16, trained_on)
+    assert {made.steps_of(position) for position in range(tasks)} == {steps}
+    assert made.total_steps == tasks * steps
+    assert trained_on - (made.batches_of(0) - 1) * 16 == last_batch
+    assert made.epochs_of(0) * made.batches_of(0) == steps
+    large = images(2, 10_000, 77)
+    assert len(made.lesson(large, 0, 0).held_out) == (evaluated_on or 77)
+
+
+@pytest.mark.parametrize(
+    ("epochs", "steps", "taken", "begun"),
+    [(2, None, 26, 2), (None, 20, 20, 2), (3, 20, 20, 2), (1, 20, 13, 1), (None, 13, 13, 1), (None, 1, 1, 1)],
+)
+def test_a_task_ends_after_its_epochs_or_its_steps_whichever_is_first(epochs, steps, taken, begun):
+    made = benchmark("pixels", epochs=epochs, steps=steps)
+    assert (made.steps_of(0), made.epochs_of(0), made.total_steps) == (taken, begun, 4 * taken)
+
+
+def test_permuted_pixels_keeps_labels_and_shows_test_images_in_the_same_order():
+    made = benchmark("pixels")
+    for position in range(3):
+        lesson = made.lesson(IMAGES, 5, position)
+        assert np.array_equal(lesson.images, np.arange(200))
+        assert np.array_equal(lesson.labels, IMAGES.train_labels[:200])
+        assert np.array_equal(np.sort(lesson.pixels), np.arange(64))
+        assert not np.array_equal(lesson.pixels, np.arange(64))
+        assert np.array_equal(lesson.held_out_labels, IMAGES.test_labels)
+        assert (lesson.held_out_split, lesson.hard) == ("test", True)
+
+
+def test_random_labels_are_iid_uniform_and_evaluated_on_the_tasks_own_images():
+    made = benchmark("labels")
+    lessons = [made.lesson(IMAGES, seed, position) for seed in range(10) for position in range(10)]
+    labels = np.stack([lesson.labels for lesson in lessons])
+    counts = np.bincount(labels.ravel(), minlength=10)
+    expected = labels.size / 10
+    assert ((counts - expected) ** 2 / expected).sum() < 9 + 5 * np.sqrt(18)
+    # Independent from task to task, and of the true label: equal once in ten.
+    chance, deviation = 0.1, np.sqrt(0.09 / (99 * 200))
+    assert abs((labels[1:] == labels[:-1]).mean() - chance) < 5 * deviation
+    assert abs((labels[1:] == IMAGES.train_labels[:200]).mean() - chance) < 5 * deviation
+    # Counts vary as those of independent draws, unlike those of a permutation.
+    assert len({tuple(np.bincount(row, minlength=10)) for row in labels}) > 90
+    for lesson in lessons:
+        assert lesson.pixels is None
+        assert lesson.held_out_split == "train"
+        assert np.array_equal(lesson.held_out, lesson.images)
+        assert np.array_equal(lesson.held_out_labels, lesson.labels)
+
+
+def test_permuted_labels_keep_the_true_counts():
+    made = benchmark("labels", labels="permute")
+    true = np.bincount(IMAGES.train_labels[:200], minlength=10)
+    rows = [made.lesson(IMAGES, 1, position).labels for position in range(4)]
+    assert all(np.array_equal(np.bincount(row, minlength=10), true) for row in rows)
+    assert len({row.tobytes() for row in rows}) == 4
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_drawn_subset_differs_by_seed_and_is_the_same_in_all_tasks(kind):
+    made = benchmark(kind, subset="drawn")
+    chosen = {
+        seed: {made.lesson(IMAGES, seed, position).images.tobytes() for position in range(3)} for seed in range(3)
+    }
+    assert all(len(own) == 1 for own in chosen.values())
+    assert len(set.union(*chosen.values())) == 3
+    assert len(np.unique(made.lesson(IMAGES, 0, 0).images)) == 200
+
+
+@pytest.mark.parametrize(("kind", "there"), [("pixels", 80), ("labels", 200)])
+def test_eval_images_takes_the_first_of_those_that_are_there(kind, there):
+    everything = benchmark(kind).lesson(IMAGES, 2, 1)
+    for asked, got in ((None, there), (33, 33), (1000, there)):
+        lesson = benchmark(kind, eval_images=asked).lesson(IMAGES, 2, 1)
+        assert np.array_equal(lesson.held_out, everything.held_out[:got])
+        assert np.array_equal(lesson.held_out_labels, everything.held_out_labels[:got])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("order", ["fixed", "shuffle", "class_blocks"])
+def test_orders_show_every_image_once(kind, order):
+    made = benchmark(kind, order=order)
+    labels = made.lesson(IMAGES, 3, 1).labels
+    shown = {place: made.order_of(labels, *place) for place in itertools.product((3, 4), (1, 2), (0, 1))}
+    assert all(np.array_equal(np.sort(row), np.arange(200)) for row in shown.values())
+    assert len({row.tobytes() for row in shown.values()}) == (8 if order == "shuffle" else 1)
+    assert np.array_equal(shown[3, 1, 1], made.order_of(labels, 3, 1, 1))
+    if order == "fixed":
+        assert np.array_equal(shown[3, 1, 0], np.arange(200))
+    if order == "class_blocks":
+        assert (np.diff(labels[shown[3, 1, 0]]) >= 0).all()
+        assert all((np.diff(shown[3, 1, 0][labels[shown[3, 1, 0]] == label]) > 0).all() for label in range(10))
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"epochs": None}, "benchmark.epochs and benchmark.steps are both null"),
+        ({"tasks": 0}, "benchmark.tasks is 0; it must be at least 1"),
+        ({"order": "sorted"}, "benchmark.order is 'sorted'; it must be one of fixed, shuffle, class_blocks"),
+        ({"normalise": "none"}, "benchmark.normalise is 'none'; it must be one of raw, std, half"),
+        ({"subset": "last"}, "benchmark.subset is 'last'; it must be one of first, drawn"),
+        ({"images": 0}, "benchmark.images is 0; it must be at least 1"),
+        ({"batch_size": 0}, "benchmark.batch_size is 0; it must be at least 1"),
+        ({"eval_images": 0}, "benchmark.eval_images is 0; it must be at least 1"),
+    ],
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_settings_out_of_range_are_refused(kind, settings, sentence):
+    with pytest.raises(ConfigError) as raised:
+        benchmark(kind, **settings)
+    assert sentence in str(raised.value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("subset", ["first", "drawn"])
+def test_more_images_than_there_are_is_refused(kind, subset):
+    with pytest.raises(ConfigError, match=r"benchmark.images is 301; made_up has 300 training images\."):
+        benchmark(kind, images=301, subset=subset).lesson(IMAGES, 0, 0)
