@@ -107,9 +107,7 @@ def test_permuted_labels_keep_the_true_counts():
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_drawn_subset_differs_by_seed_and_is_the_same_in_all_tasks(kind):
     made = benchmark(kind, subset="drawn")
-    chosen = {
-        seed: {made.lesson(IMAGES, seed, position).images.tobytes() for position in range(3)} for seed in range(3)
-    }
+    chosen = {seed: {made.lesson(IMAGES, seed, task).images.tobytes() for task in range(3)} for seed in range(3)}
     assert all(len(own) == 1 for own in chosen.values())
     assert len(set.union(*chosen.values())) == 3
     assert len(np.unique(made.lesson(IMAGES, 0, 0).images)) == 200

@@ -1,0 +1,80 @@
+import numpy as np
+import pytest
+import torch
+
+from plasticity_lab.agents.images import Pixels, laid_out
+from plasticity_lab.benchmarks.benchmark import Lesson
+from plasticity_lab.data.image_set import ImageSet
+from tests.packs import CPU, images
+
+COLOURED = images(4, 30, 12, channels=3)
+
+
+def flat(image_set: ImageSet) -> torch.Tensor:
+    return torch.from_numpy(image_set.train_images.reshape(30, -1))
+
+
+def test_raw_pixels_run_from_0_to_white():
+    scaled = Pixels(COLOURED, "raw", CPU).scaled(torch.tensor([0, 51, 255], dtype=torch.uint8))
+    assert scaled.dtype == torch.float32
+    torch.testing.assert_close(scaled, torch.tensor([0.0, 0.2, 1.0]))
+
+
+def test_half_runs_from_minus_1_to_1():
+    scaled = Pixels(COLOURED, "half", CPU).scaled(torch.tensor([0, 51, 255], dtype=torch.uint8))
+    torch.testing.assert_close(scaled, torch.tensor([-1.0, -0.6, 1.0]))
+
+
+def test_white_is_the_sets_own():
+    digits = ImageSet.measured(
+        "digits",
+        (np.full((2, 1, 2, 2), 8, np.uint8), np.zeros(2, np.int64)),
+        (np.full((1, 1, 2, 2), 16, np.uint8), np.zeros(1, np.int64)),
+        classes=10,
+        white=16,
+    )
+    assert Pixels(digits, "raw", CPU).scaled(torch.tensor([8, 16], dtype=torch.uint8)).tolist() == [0.5, 1.0]
+
+
+def test_std_standardises_each_channel():
+    scaled = Pixels(COLOURED, "std", CPU).scaled(flat(COLOURED)).reshape(30, 3, 16).double()
+    assert scaled.mean(dim=(0, 2)).abs().max() < 1e-5
+    assert (scaled.square().mean(dim=(0, 2)) - 1).abs().max() < 1e-5
+
+
+def a_lesson(pixels=None, split="test") -> Lesson:
+    index = np.array([7, 2, 9])
+    return Lesson(
+        images=np.array([3, 1, 4, 20]),
+        labels=np.array([0, 1, 2, 3]),
+        pixels=pixels,
+        held_out=index,
+        held_out_labels=np.array([4, 5, 6]),
+        held_out_split=split,
+    )
+
+
+@pytest.mark.parametrize("split", ["test", "train"])
+def test_training_and_held_out_images_are_permuted_alike(split):
+    order = np.random.default_rng(0).permutation(48)
+    for held_out, source, index in (
+        (False, COLOURED.train_images, [3, 1, 4, 20]),
+        (True, COLOURED.test_images if split == "test" else COLOURED.train_images, [7, 2, 9]),
+    ):
+        shown, labels = laid_out(COLOURED, [a_lesson(order, split)], CPU, held_out)
+        assert shown.dtype == torch.uint8
+        for row, i in enumerate(index):
+            image = source[i].ravel()
+            assert all(int(shown[0, row, d]) == image[order[d]] for d in range(48))
+        assert labels.tolist() == ([[4, 5, 6]] if held_out else [[0, 1, 2, 3]])
+
+
+def test_images_that_all_runs_see_are_kept_once():
+    order = np.random.default_rng(0).permutation(48)
+    same, labels = laid_out(COLOURED, [a_lesson(), a_lesson(), a_lesson()], CPU)
+    assert (same.shape, labels.shape) == ((1, 4, 48), (3, 4))
+    different, _ = laid_out(COLOURED, [a_lesson(), a_lesson(order), a_lesson()], CPU)
+    assert different.shape == (3, 4, 48)
+    assert torch.equal(different[0], same[0])
+    assert torch.equal(different[2], same[0])
+    assert torch.equal(different[1], same[0][:, order])
