@@ -13,17 +13,20 @@ compiling costs some 15 seconds for each activation: below, it would not earn it
 
 
 def devices(setting: str) -> list[str]:
-    """The devices that `device=` names: every GPU or the CPU for auto.  Raises ConfigError for what is not there."""
+    """The devices that `device=` names: the CPU, or for auto all GPUs like the first.  Raises ConfigError."""
     there = [f"cuda:{index}" for index in range(torch.cuda.device_count())]
+    # A plan is made for one kind of device.
+    alike = [name for name in there if kind_of(name) == kind_of(there[0])]
     if setting == "auto":
-        return there or ["cpu"]
+        return alike or ["cpu"]
     if setting == "cpu":
         return ["cpu"]
     if setting == "cuda" and there:
-        return there
+        return alike
     if setting in there:
         return [setting]
-    raise ConfigError(f"device is {setting}; this machine has {', '.join(['auto', 'cpu', *there])}.")
+    has = f"it has {', '.join(there)}" if there else "it has no GPU that torch can use"
+    raise ConfigError(f"device is {setting}, which this machine has not: {has}; device=auto takes what is there.")
 
 
 def kind_of(device: str) -> str:
@@ -36,6 +39,11 @@ def memory_of(device: str) -> int:
     if device == "cpu":
         return int(0.9 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     return int(0.9 * torch.cuda.get_device_properties(device).total_memory)
+
+
+def cores() -> int:
+    """The cores this process may use; under Slurm or in a container they are fewer than the machine's."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def compiler_there() -> bool:
@@ -59,4 +67,18 @@ def prepare_process() -> None:
     """
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
-    torch._dynamo.config.recompile_limit = 64
+
+
+def prepare_compiling() -> None:
+    """Lets a process compile a step for every family and width it meets; torch would refuse after eight.
+
+    Apart from `prepare_process`, since it imports the compiler, which takes more than a second.
+    """
+    torch._dynamo.config.recompile_limit = torch._dynamo.config.accumulated_recompile_limit = 10_000
+
+
+def ran_out_of_memory(error: BaseException) -> bool:
+    """Whether an exception says that the device, or the machine, has no memory left."""
+    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+        return True
+    return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)  # torch's allocator on the CPU

@@ -22,6 +22,10 @@ class Display(Protocol):
         """Called every second or so."""
         ...
 
+    def say(self, words: str) -> None:
+        """Prints a line that stays."""
+        ...
+
     def close(self) -> None:
         """Leaves the terminal as it was."""
         ...
@@ -33,18 +37,23 @@ def display() -> Display:
 
 
 class Rate:
-    """Run-steps per second since the command began, those of earlier commands not counted."""
+    """Run-steps per second since the first step of this command; what earlier ones did is not counted."""
 
     def __init__(self) -> None:
-        self.began: tuple[float, int] | None = None
+        self.began: float | None = None
+        self.moving = False
+        self.before = self.last = 0
 
-    def words(self, now: Progress) -> str:
+    def words(self, now: Progress, moment: float) -> str:
         """«57 of 57 runs · 38 % · 12,300 run-steps/s · 0:01:05 left», with what went wrong at its end."""
-        moment = time.monotonic()
-        self.began = self.began or (moment, now.run_steps_done)
-        elapsed, taken = moment - self.began[0], now.run_steps_done - self.began[1]
-        percent = 100 * now.run_steps_done / max(1, now.run_steps)
-        parts = [f"{now.runs_done} of {now.runs} runs", f"{percent:.0f} %"]
+        # Workers take seconds to start; and a pack that goes on from its checkpoint stands behind where it was seen.
+        back = now.run_steps_done < self.last
+        if self.began is None or back or (not self.moving and now.run_steps_done > self.before):
+            self.moving = self.began is not None and not back
+            self.began, self.before = moment, now.run_steps_done
+        self.last = now.run_steps_done
+        elapsed, taken = moment - self.began, now.run_steps_done - self.before
+        parts = [f"{now.runs_done} of {now.runs} runs", f"{100 * now.run_steps_done // max(1, now.run_steps)} %"]
         if taken > 0 and elapsed > 1:
             rate = taken / elapsed
             left = timedelta(seconds=round((now.run_steps - now.run_steps_done) / rate))
@@ -58,13 +67,19 @@ class TerminalBar:
 
     def __init__(self) -> None:
         self.rate = Rate()
-        self.bar = Bar(BarColumn(30), TextColumn("{task.description}"), console=Console(stderr=True), transient=True)
+        console = Console(stderr=True)
+        self.bar = Bar(BarColumn(20), TextColumn("{task.description}", markup=False), console=console, transient=True)
         self.line = self.bar.add_task("starting", total=None)
         self.bar.start()
 
     def show(self, now: Progress) -> None:
         """Moves the bar."""
-        self.bar.update(self.line, total=now.run_steps, completed=now.run_steps_done, description=self.rate.words(now))
+        words = self.rate.words(now, time.monotonic())
+        self.bar.update(self.line, total=now.run_steps, completed=now.run_steps_done, description=words)
+
+    def say(self, words: str) -> None:
+        """Prints a line above the bar."""
+        self.bar.console.print(words, markup=False, highlight=False, soft_wrap=True)
 
     def close(self) -> None:
         """Takes the bar away."""
@@ -81,12 +96,17 @@ class LogLines:
 
     def show(self, now: Progress) -> None:
         """Prints a line when one is due."""
-        words = self.rate.words(now)
-        if time.monotonic() - self.last < self.silence:
+        moment = time.monotonic()
+        words = self.rate.words(now, moment)
+        if moment - self.last < self.silence:
             return
-        self.last = time.monotonic()
+        self.last = moment
         self.silence = min(self.silence * 1.5, LONGEST_SILENCE_SECONDS)
-        print(f"[{time.strftime('%H:%M:%S')}] {words}", file=sys.stderr, flush=True)
+        self.say(f"[{time.strftime('%H:%M:%S')}] {words}")
+
+    def say(self, words: str) -> None:
+        """Prints a line."""
+        print(words, file=sys.stderr, flush=True)
 
     def close(self) -> None:
         """Nothing to take away."""

@@ -1,25 +1,25 @@
 """The launcher of one machine: plans a sweep, starts a worker for each core or GPU, and shows how far they are."""
 
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from launch.calibration import Calibration, calibration_of
-from launch.device import compiler_there, devices, kind_of, memory_of, mode_of
+from launch.device import compiler_there, cores, devices, kind_of, memory_of, mode_of
+from launch.endings import ending_of
 from launch.leases import Leases
 from launch.local_workers import run_workers
 from launch.outstanding import Outstanding, Run, adopted, outstanding
 from launch.owner import this_owner
 from launch.plan_file import Plan, sweep_of, write_plan
-from launch.plan_table import print_plan
+from launch.plan_table import counted, print_plan
 from launch.planner import plan
 from launch.settings import Settings
 from launch.sizes import sizes
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.data.sources import load_images
 from plasticity_lab.errors import PlasticityError
-from plasticity_lab.records.record import read_record
+from plasticity_lab.records.record import STATUSES, add_asked_as, read_record
 from plasticity_lab.records.store import Store
 
 
@@ -42,7 +42,7 @@ class Machine:
         """What `device` and `launch.workers` make of this machine.  Raises ConfigError."""
         names = devices(settings.device)
         kind = kind_of(names[0])
-        workers = settings.launch.workers or (len(os.sched_getaffinity(0)) if names == ["cpu"] else len(names))
+        workers = settings.launch.workers or (cores() if names == ["cpu"] else len(names))
         return Machine(names, workers, kind, calibration_of(kind), compiler_there())
 
     @property
@@ -60,19 +60,22 @@ def train_here(runs: Sequence[Run], settings: Settings) -> None:
     if not settings.dry_run:
         store.prepare()
     todo = outstanding(store, runs, settings.rerun, dry=settings.dry_run)
-    for name in todo.set_aside:
-        _say(f"An unreadable record is set aside and its run trained again: {name}")
+    for words in todo.set_aside:
+        _say(words)
     planned = planned_here(store, todo, settings, machine)
     if settings.dry_run:
         print_plan(planned.packs, len(todo.finished), machine.workers, machine.calibration)
         return
     if not todo.left:
-        _say(f"All {len(runs)} runs are finished already; rerun=true would train them again. Records: {store.root}")
+        _say(f"All {counted(len(runs), 'run')} finished already; rerun=true trains again. Records: {store.root}")
         return
     write_plan(store, planned)
     _announce(planned, todo, machine, store)
-    _wait_for(store, planned, machine)
-    _report(store, runs)
+    ours = [pack for pack in planned.packs if pack.kind == machine.kind]
+    needed = min(machine.workers, len(ours))
+    names = [machine.devices[at % len(machine.devices)] for at in range(needed)]
+    reasons = run_workers(store, planned.sweep, ours, names)
+    _report(store, runs, planned, machine, reasons)
 
 
 def planned_here(store: Store, todo: Outstanding, settings: Settings, machine: Machine) -> Plan:
@@ -89,11 +92,13 @@ def planned_here(store: Store, todo: Outstanding, settings: Settings, machine: M
         memory=machine.memory,
         workers=machine.workers,
         taken=lambda pack: store.done(pack).exists(),
+        widest=todo.widest,
     )
+    asked = sorted([*todo.finished, *(run["id"] for run in todo.left)])
     return Plan(
-        sweep=sweep_of([*todo.left, *({"id": run} for run in todo.finished)]),
+        sweep=sweep_of([{"id": run} for run in asked]),
         command=sys.orig_argv,
-        asked=sorted([*todo.finished, *(run["id"] for run in todo.left)]),
+        asked=asked,
         runs=known | {run["id"]: run for run in rest},
         packs=[*taken_on, *packs],
         settings={
@@ -101,42 +106,58 @@ def planned_here(store: Store, todo: Outstanding, settings: Settings, machine: M
             "save_weights": settings.save_weights,
             "checkpoint_minutes": settings.checkpoint_minutes,
             "lease_seconds": settings.launch.lease_seconds,
+            "rerun": settings.rerun,
         },
     )
 
 
 def _announce(planned: Plan, todo: Outstanding, machine: Machine, store: Store) -> None:
-    done = f", {len(todo.finished)} finished already" if todo.finished else ""
+    mates = sum(pack.width for pack in planned.packs) - len(todo.left)
+    along = f" (with {mates} of other sweeps that share their packs)" if mates > 0 else ""
+    done = f", {len(todo.finished):,} finished already" if todo.finished else ""
+    workers = counted(min(machine.workers, len(planned.packs)), "worker")
     _say(
-        f"Sweep {planned.sweep}: {len(todo.left)} runs to train in {len(planned.packs)} packs{done}; "
-        f"{machine.workers} worker{'s' if machine.workers > 1 else ''} on {machine.kind}; store {store.root}"
+        f"Sweep {planned.sweep}: {counted(len(todo.left), 'run')}{along} to train in "
+        f"{counted(len(planned.packs), 'pack')}{done}; {workers} on {machine.kind}; store {store.root}"
     )
+    for label, width in sorted({(pack.label, pack.width) for pack in planned.packs if pack.narrowed}):
+        _say(f"Packs of {label} are {counted(width, 'run')} wide: more do not fit into memory.")
     if not machine.compiler:
         _say("No C++ compiler is there: every run is computed eager, which is slower for long ones; g++ would do.")
 
 
-def _wait_for(store: Store, planned: Plan, machine: Machine) -> None:
-    needed = min(machine.workers, len(planned.packs))
-    names = [machine.devices[at % len(machine.devices)] for at in range(needed)]
-    run_workers(store, planned.sweep, planned.packs, names)
-
-
-def _report(store: Store, runs: Sequence[Run]) -> None:
-    """What became of the runs.  Raises SweepFailed if any is not finished."""
-    records = {run["id"]: read_record(store, run["id"]) for run in runs}
-    counts = {status: 0 for status in ("done", "diverged", "failed")}
-    for record in records.values():
-        if record is not None:
-            counts[record["status"]] += 1
-    missing = sum(record is None for record in records.values())
-    words = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
-    if missing or counts["failed"]:
-        errors = {record["error"].strip().splitlines()[-1] for record in records.values() if record and record["error"]}
-        unfinished = f", {missing} not finished" if missing else ""
-        raise SweepFailed(
-            f"Of {len(runs)} runs: {words or 'none done'}{unfinished}. {' '.join(sorted(errors))}".strip()
-        )
-    _say(f"All {len(runs)} runs are finished: {words}. Records: {store.root}")
+def _report(store: Store, runs: Sequence[Run], planned: Plan, machine: Machine, reasons: Sequence[str]) -> None:
+    """What became of the runs.  Raises SweepFailed if any is not finished, with the reason that weighs most."""
+    asked = {run["id"]: run for run in runs}
+    failed: set[str] = set()
+    waiting: set[str] = set()
+    errors, elsewhere = [], []
+    for pack in planned.packs:
+        ending = ending_of(store, pack.id)
+        if ending is None:
+            waiting |= asked.keys() & pack.runs
+            elsewhere += [pack.kind] if pack.kind != machine.kind else []
+        elif ending.failed:
+            failed |= asked.keys() & pack.runs
+            errors.append(ending.error)
+    counts = dict.fromkeys(STATUSES, 0) | {"failed": len(failed)}
+    for run in asked.keys() - failed - waiting:
+        record = read_record(store, run)
+        if record is None:
+            waiting.add(run)
+            continue
+        counts[record["status"]] += 1
+        add_asked_as(store, run, asked[run]["asked_as"])
+    words = ", ".join(f"{count:,} {status}" for status, count in counts.items() if count)
+    if not failed and not waiting:
+        _say(f"All {counted(len(runs), 'run')} finished: {words}. Records: {store.root}")
+        return
+    if waiting:
+        words += f"{', ' if words else ''}{len(waiting):,} not finished"
+    why = [*dict.fromkeys(errors), *reasons[:1]]
+    if elsewhere:
+        why.append(f"Some were begun on {', '.join(sorted(set(elsewhere)))}; there the same command continues them.")
+    raise SweepFailed(f"Of {counted(len(runs), 'run')} {words}: {' '.join(why) or 'give the same command again'}")
 
 
 def _say(words: str) -> None:

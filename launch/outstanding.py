@@ -1,68 +1,108 @@
 """What of a sweep is left to do: finished runs are skipped, unfinished packs of earlier plans adopted whole."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from launch.endings import ending_of
 from launch.leases import Leases
-from launch.plan_file import all_plans
+from launch.plan_file import all_plans, read_plan, sweep_of
 from launch.planner import Pack
-from plasticity_lab.records.record import CorruptRecord, add_asked_as, read_record, set_aside
+from plasticity_lab.records.files import names
+from plasticity_lab.records.record import FINISHED, CorruptRecord, add_asked_as, read_record, set_aside
 from plasticity_lab.records.store import Store
 
 Run = Mapping[str, Any]
-FINISHED = ("done", "diverged")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Outstanding:
-    """finished: ids with a record that counts. set_aside: unreadable records, by their new names. left: other runs."""
+    """A sweep's runs, sorted.
 
-    finished: Sequence[str]
-    set_aside: Sequence[str]
-    left: Sequence[Run]
+    finished: ids with a record that counts. left: the other runs. set_aside: what was found of records that cannot be
+    read. widest: the most runs that may share a pack with one that ran out of memory.
+    """
+
+    finished: list[str] = field(default_factory=list)
+    left: list[Run] = field(default_factory=list)
+    set_aside: list[str] = field(default_factory=list)
+    widest: dict[str, int] = field(default_factory=dict)
 
 
 def outstanding(store: Store, runs: Sequence[Run], rerun: bool, dry: bool) -> Outstanding:
     """Sorts a sweep's runs.  A finished run learns under which further names it was asked for.
 
-    A record that cannot be read is set aside and its run trained again. dry: look, but change nothing.
+    A record that cannot be read is set aside and its run trained again; so is a failed run, and with `rerun` a finished
+    one, unless it was finished in an earlier rerun of the sweep that was interrupted. dry: look, but change nothing.
     """
-    finished, aside, left = [], [], []
+    found = Outstanding()
+    again = _to_rerun(store, runs) if rerun else set()
     for run in runs:
         try:
             record = read_record(store, run["id"])
         except CorruptRecord as error:
-            aside.append(str(store.record(run["id"])) if dry else f"{set_aside(store, run['id'])} ({error})")
+            found.set_aside.append(str(error) if dry else f"{error} It is {set_aside(store, run['id'])} now.")
             record = None
-        if record is None or record["status"] not in FINISHED or rerun:
-            left.append(run)
+        if record is None or record["status"] not in FINISHED or run["id"] in again:
+            found.left.append(run)
+            if record is not None and record["provenance"].get("out_of_memory"):
+                found.widest[run["id"]] = max(1, record["provenance"]["width"] // 2)
             continue
-        finished.append(run["id"])
-        if not dry:
+        found.finished.append(run["id"])
+        if not dry and any(name not in record["asked_as"] for name in run["asked_as"]):
             add_asked_as(store, run["id"], run["asked_as"])
-    return Outstanding(finished, aside, left)
+    return found
 
 
 def adopted(store: Store, left: Sequence[Run], kind: str, leases: Leases) -> tuple[list[Pack], dict[str, Run]]:
     """The unfinished packs of earlier plans in which the runs stand, and all runs of those packs.
 
-    A run belongs to the pack that first planned it until that pack ends. A pack of another device kind is adopted only
-    if it has been begun: it has a checkpoint or a live lease; otherwise its runs are planned anew.
+    A run belongs to the pack that first planned it until that pack ends. A pack that has been begun (it has a
+    checkpoint or a live lease) is always adopted; one that has not, if it is of this device kind and shares no run with
+    those: otherwise its runs are planned anew.
     """
-    wanted = {run["id"] for run in left}
+    wanted = {run["id"]: run for run in left}
     packs: dict[str, Pack] = {}
-    runs: dict[str, Run] = {}
+    known: dict[str, Run] = {}
     for plan in all_plans(store):
         for pack in plan.packs:
-            if pack.id in packs or wanted.isdisjoint(pack.runs) or store.done(pack.id).exists():
+            if pack.id not in packs and not wanted.keys().isdisjoint(pack.runs) and not store.done(pack.id).exists():
+                packs[pack.id] = pack
+                known |= {run["id"]: run for run in plan.runs_of(pack)}
+    begun = _begun(store, packs, leases)
+    taken = {run for pack in packs.values() if pack.id in begun for run in pack.runs}
+    kept = []
+    for pack in packs.values():
+        if pack.id not in begun:
+            if pack.kind != kind or not taken.isdisjoint(pack.runs):
                 continue
-            if pack.kind != kind and not _begun(store, pack, leases):
-                continue
-            packs[pack.id] = pack
-            runs |= {run["id"]: run for run in plan.runs_of(pack)}
-    return list(packs.values()), runs
+            taken |= set(pack.runs)
+        kept.append(pack)
+    return kept, {run: _named(known[run], wanted.get(run)) for pack in kept for run in pack.runs}
 
 
-def _begun(store: Store, pack: Pack, leases: Leases) -> bool:
-    return any(store.pack_folder(pack.id).glob("checkpoint.*")) or leases.state([pack.id])[pack.id].held
+def _to_rerun(store: Store, runs: Sequence[Run]) -> set[str]:
+    """The finished runs that a rerun trains: all, or where the last rerun was interrupted, those it had not trained."""
+    sweep = sweep_of(runs)
+    last = read_plan(store, sweep) if store.plan(sweep).exists() else None
+    left: set[str] = set()
+    if last is not None and last.settings.get("rerun"):
+        for pack in last.packs:
+            ending = ending_of(store, pack.id)
+            if ending is None or ending.failed:
+                left |= set(pack.runs)
+    return left or {run["id"] for run in runs}
+
+
+def _begun(store: Store, packs: Iterable[str], leases: Leases) -> set[str]:
+    """Those of the packs that have a checkpoint or a live lease."""
+    begun = {pack for pack in packs if any(store.pack_folder(pack).glob("checkpoint.*"))}
+    # Asking how leases stand takes a look at the server's clock, which no dry run should need.
+    leased = {lease.rpartition(".")[0] for lease in names(store.leases_folder)}.intersection(packs) - begun
+    return begun | {pack for pack, state in (leases.state(leased) if leased else {}).items() if state.held}
+
+
+def _named(known: Run, asked: Run | None) -> Run:
+    """The run as the earlier plan has it, with the names under which it is asked for now."""
+    new = [] if asked is None else [name for name in asked["asked_as"] if name not in known["asked_as"]]
+    return {**known, "asked_as": [*known["asked_as"], *new]} if new else known

@@ -15,28 +15,45 @@ PRINTED_WIDTH = 120
 
 def print_plan(packs: Sequence[Pack], finished: int, workers: int, calibration: Calibration) -> None:
     """Packs that are alike in one line each, then the sums; times are estimates by the calibration."""
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in ("runs of", "packs", "width", "mode", "steps a run", "memory a pack", "time a pack"):
-        table.add_column(heading, justify="left" if heading in ("runs of", "mode") else "right")
-
-    def alike(pack: Pack) -> tuple:
-        return pack.label, pack.mode, pack.width, pack.steps
-
-    for (label, mode, width, steps), group in groupby(sorted(packs, key=alike), alike):
-        same = list(group)
-        memory = f"{max(pack.bytes for pack in same) / 2**20:,.0f} MiB"
-        table.add_row(label, str(len(same)), str(width), mode, f"{steps:,}", memory, _time(same[0].seconds))
     console = Console(width=None if Console().is_terminal else PRINTED_WIDTH)
-    console.print(table)
+    if packs:
+        console.print(_table(packs))
+        console.print()
+    if any(pack.narrowed for pack in packs):
+        console.print("* as wide as memory allows", highlight=False)
     total = sum(pack.seconds for pack in packs)
     longest = max((pack.seconds for pack in packs), default=0.0)
     runs = sum(pack.width for pack in packs)
     run_steps = sum(pack.run_steps for pack in packs)
-    console.print(
-        f"\n{runs} runs to train in {len(packs)} packs, {finished} finished already; "
-        f"{run_steps:,} run-steps; about {_time(max(longest, total / workers))} on {workers} "
-        f"worker{'s' if workers > 1 else ''} ({calibration.basis})."
-    )
+    words = f"{counted(runs, 'run')} to train in {counted(len(packs), 'pack')}"
+    if finished:
+        words += f", {finished:,} finished already"
+    if packs:
+        at_once = min(workers, len(packs))
+        words += f"; {run_steps:,} run-steps; about {_time(max(longest, total / at_once))}"
+        words += f" on {counted(at_once, 'worker')} ({calibration.basis})"
+    console.print(f"{words}.", soft_wrap=True, highlight=False)
+
+
+def counted(count: int, what: str) -> str:
+    """«1 pack», «2,000 packs»."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _table(packs: Sequence[Pack]) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in ("runs of", "packs", "width", "mode", "steps a run", "memory a pack", "time a pack"):
+        table.add_column(heading, justify="left" if heading in ("runs of", "mode") else "right")
+
+    def alike(pack: Pack) -> tuple[str, str, int, int, bool]:
+        return pack.label, pack.mode, pack.width, pack.steps, pack.narrowed
+
+    for (label, mode, width, steps, narrowed), group in groupby(sorted(packs, key=alike), alike):
+        same = list(group)
+        memory = f"{max(pack.bytes for pack in same) / 2**20:,.0f} MiB"
+        shown = f"{width}*" if narrowed else str(width)
+        table.add_row(label, str(len(same)), shown, mode, f"{steps:,}", memory, _time(same[0].seconds))
+    return table
 
 
 def _time(seconds: float) -> str:

@@ -1,5 +1,6 @@
 """From runs to packs: a pure function. No clock, no file, no device."""
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -8,7 +9,7 @@ from typing import Any
 from launch.calibration import Calibration
 from plasticity_lab.component import load, real_settings
 from plasticity_lab.errors import PlanError
-from plasticity_lab.records.identity import canonical_json, pack_id
+from plasticity_lab.records.identity import pack_id
 
 Run = Mapping[str, Any]
 SEEDS = ("seed", "stream_seed", "init_seed")
@@ -28,7 +29,8 @@ class Size:
 class Pack:
     """Runs that one process trains at the same time on one device.
 
-    kind: the device kind it was planned for. steps: of each run. bytes, seconds: estimated.
+    kind: the device kind it was planned for. steps: of each run. bytes, seconds: estimated. narrowed: whether memory
+    made it narrower than it would have been.
     """
 
     id: str
@@ -40,6 +42,7 @@ class Pack:
     steps: int
     bytes: int
     seconds: float
+    narrowed: bool = False
 
     @property
     def width(self) -> int:
@@ -62,6 +65,19 @@ class Pack:
         return Pack(**fields | {"runs": tuple(value["runs"])})
 
 
+@dataclass(frozen=True)
+class _Cut:
+    """Runs that are to become one pack, and what they have in common."""
+
+    runs: Sequence[Run]
+    size: Size
+    mode: str
+    narrowed: bool
+
+    def halves(self) -> list["_Cut"]:
+        return [_Cut(half, self.size, self.mode, self.narrowed) for half in _evenly(self.runs, 2)]
+
+
 def stacking_key(run: Run) -> str:
     """What must agree inside a pack: everything but the seeds and the settings that are numbers on the run axis."""
     science = run["science"]
@@ -69,7 +85,7 @@ def stacking_key(run: Run) -> str:
     for group, target in run["targets"].items():
         real = real_settings(load(target))
         structure[group] = {key: value for key, value in science[group].items() if key not in real}
-    return canonical_json([structure, run["targets"]])
+    return json.dumps([structure, run["targets"]], sort_keys=True)  # settings are typed: equal ones are written alike
 
 
 def plan(
@@ -82,52 +98,62 @@ def plan(
     memory: int,
     workers: int,
     taken: Callable[[str], bool] = lambda pack: False,
+    widest: Mapping[str, int] | None = None,
 ) -> list[Pack]:
     """The same runs in any order give the same packs, long ones first.
 
-    memory: bytes a pack may use. workers: there are at least so many packs where there are as many runs. taken: whether
-    a pack id has been used up by an earlier attempt. Raises PlanError naming a run that does not fit alone.
+    size_of: asked once for all runs that could share a pack. memory: bytes a pack may use. workers: there are at least
+    so many packs where there are as many runs. taken: whether a pack id has been used up by an earlier attempt. widest:
+    the most runs in the pack of a run that ran out of memory before.  Raises PlanError naming a run that does not fit.
     """
-    groups: dict[str, list[Run]] = defaultdict(list)
+    groups: dict[tuple[str, int | None], list[Run]] = defaultdict(list)
     for run in sorted(runs, key=lambda run: run["id"]):
-        groups[stacking_key(run)].append(run)
-    cuts: list[tuple[list[Run], Size, str]] = []
-    for alike in groups.values():
-        size = size_of(alike[0])
-        mode = mode_of(size.steps)
-        if size.bytes > memory:
-            raise PlanError(
-                f"Run {alike[0]['id']} needs {size.bytes / 2**30:.1f} GiB alone, and a pack may use "
-                f"{memory / 2**30:.1f} GiB on {kind}; choose another device or a smaller benchmark.batch_size."
-            )
-        width = min(calibration.width[mode], memory // size.bytes)
-        cuts += [(part, size, mode) for part in _evenly(alike, -(-len(alike) // width))]
+        groups[stacking_key(run), (widest or {}).get(run["id"])].append(run)
+    sized: dict[str, Size] = {}
+    cuts: list[_Cut] = []
+    for (key, most), alike in groups.items():
+        if key not in sized:
+            sized[key] = size_of(alike[0])
+        cuts += _cut(alike, sized[key], mode_of(sized[key].steps), kind, calibration, memory, most)
     while len(cuts) < min(workers, len(runs)):
-        widest = max(range(len(cuts)), key=lambda at: (len(cuts[at][0]), cuts[at][1].steps))
-        part, size, mode = cuts.pop(widest)
-        cuts += [(half, size, mode) for half in _evenly(part, 2)]
-    packs = [_pack(part, size, mode, kind, calibration, taken) for part, size, mode in cuts]
+        largest = max(range(len(cuts)), key=lambda at: (len(cuts[at].runs), cuts[at].size.steps))
+        cuts += cuts.pop(largest).halves()
+    packs = [_pack(cut, kind, calibration, taken) for cut in cuts]
     return sorted(packs, key=lambda pack: (-pack.seconds, pack.id))
 
 
-def _pack(
-    runs: Sequence[Run], size: Size, mode: str, kind: str, calibration: Calibration, taken: Callable[[str], bool]
-) -> Pack:
-    ids = tuple(run["id"] for run in runs)
+def _cut(
+    alike: Sequence[Run], size: Size, mode: str, kind: str, calibration: Calibration, memory: int, most: int | None
+) -> list[_Cut]:
+    """Runs that agree in structure, cut so that each part fits."""
+    if size.bytes > memory:
+        raise PlanError(
+            f"Run {alike[0]['id']} needs {size.bytes / 2**30:.1f} GiB alone, and a pack may use "
+            f"{memory / 2**30:.1f} GiB on {kind}; choose another device or a smaller benchmark.batch_size."
+        )
+    wanted = calibration.width[mode]
+    width = min(wanted, memory // size.bytes, most or wanted)
+    narrowed = width < min(wanted, len(alike))
+    return [_Cut(part, size, mode, narrowed) for part in _evenly(alike, -(-len(alike) // width))]
+
+
+def _pack(cut: _Cut, kind: str, calibration: Calibration, taken: Callable[[str], bool]) -> Pack:
+    ids = tuple(run["id"] for run in cut.runs)
     attempt = 0
     while taken(pack_id(ids, attempt)):
         attempt += 1
-    science = runs[0]["science"]
+    science, size = cut.runs[0]["science"], cut.size
     return Pack(
         id=pack_id(ids, attempt),
         attempt=attempt,
         runs=ids,
         label=f"{science['activation']['name']} · {science['benchmark']['name']}",
         kind=kind,
-        mode=mode,
+        mode=cut.mode,
         steps=size.steps,
-        bytes=size.bytes * len(runs),
-        seconds=calibration.seconds(mode, len(runs), size.steps, size.parameters, size.batch_size),
+        bytes=size.bytes * len(ids),
+        seconds=calibration.seconds(cut.mode, len(ids), size.steps, size.parameters, size.batch_size),
+        narrowed=cut.narrowed,
     )
 
 

@@ -7,8 +7,9 @@ from typing import Protocol
 
 import numpy as np
 
+from launch.endings import Ending, ending_of
 from launch.planner import Pack
-from plasticity_lab.records.files import read, write_json
+from plasticity_lab.records.files import names, read, write_json
 from plasticity_lab.records.store import Store
 
 
@@ -27,9 +28,44 @@ class Progress:
     runs_done: int
     run_steps: int
     run_steps_done: int
-    packs_done: int
     diverged: int
     failed: int
+
+
+class Watch:
+    """Looks again and again how far some packs have come; one that has ended is read once."""
+
+    def __init__(self, store: Store, packs: Sequence[Pack]) -> None:
+        self.store, self.packs = store, packs
+        self.ended: dict[str, Ending] = {}
+
+    def look(self) -> Progress:
+        """How far they are now.  Raises StoreError."""
+        marked = set(names(self.store.done_folder)) - self.ended.keys()
+        begun = set(names(self.store.root / "packs"))
+        steps = runs_done = diverged = failed = 0
+        for pack in self.packs:
+            if pack.id in marked and (ending := ending_of(self.store, pack.id)) is not None:
+                self.ended[pack.id] = ending
+            if pack.id in self.ended:
+                ending = self.ended[pack.id]
+                steps += pack.run_steps
+                diverged += ending.diverged
+                failed += pack.width if ending.failed else 0
+                runs_done += 0 if ending.failed else pack.width
+            elif pack.id in begun:
+                content = read(self.store.progress(pack.id))
+                now = {"steps": 0, "diverged": 0} if content is None else json.loads(content)
+                steps += now["steps"] * pack.width
+                diverged += now["diverged"]
+        return Progress(
+            runs=sum(pack.width for pack in self.packs),
+            runs_done=runs_done,
+            run_steps=sum(pack.run_steps for pack in self.packs),
+            run_steps_done=steps,
+            diverged=diverged,
+            failed=failed,
+        )
 
 
 def write_progress(store: Store, pack: Pack, journal: Measured) -> None:
@@ -37,33 +73,4 @@ def write_progress(store: Store, pack: Pack, journal: Measured) -> None:
     write_json(
         store.progress(pack.id),
         {"steps": int(journal.steps), "diverged": int((journal.diverged > 0).sum())},
-    )
-
-
-def progress_of(store: Store, packs: Sequence[Pack]) -> Progress:
-    """What the packs have done together, from the store alone."""
-    runs_done = steps_done = packs_done = diverged = failed = 0
-    for pack in packs:
-        ended = read(store.done(pack.id))
-        if ended is not None:
-            packs_done += 1
-            steps_done += pack.run_steps
-            if json.loads(ended).get("status") == "failed":
-                failed += pack.width
-            else:
-                runs_done += pack.width
-            continue
-        content = read(store.progress(pack.id))
-        if content is not None:
-            now = json.loads(content)
-            steps_done += now["steps"] * pack.width
-            diverged += now["diverged"]
-    return Progress(
-        runs=sum(pack.width for pack in packs),
-        runs_done=runs_done,
-        run_steps=sum(pack.run_steps for pack in packs),
-        run_steps_done=steps_done,
-        packs_done=packs_done,
-        diverged=diverged,
-        failed=failed,
     )

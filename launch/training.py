@@ -3,21 +3,32 @@
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 
+from launch.device import prepare_compiling
+from launch.endings import Ending
+from launch.heartbeat import Heartbeat
 from launch.leases import Lease
 from launch.planner import Pack
 from launch.progress import write_progress
 from plasticity_lab.agents.agent import Agent
 from plasticity_lab.assembly import assembled
-from plasticity_lab.benchmarks.stream import Stream
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.records.checkpoint import clear_pack, load_checkpoint, save_checkpoint
 from plasticity_lab.records.journal import Journal
 from plasticity_lab.records.provenance import provenance, utc_now
-from plasticity_lab.records.record import new_record, write_metrics, write_record
+from plasticity_lab.records.record import (
+    FINISHED,
+    CorruptRecord,
+    new_record,
+    read_record,
+    set_aside,
+    write_metrics,
+    write_record,
+)
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.summary import collapsed, summarise
 from plasticity_lab.records.weights import write_weights
@@ -25,7 +36,6 @@ from plasticity_lab.trainer import train
 
 log = logging.getLogger(__name__)
 PROGRESS_SECONDS = 1.0
-BEATS_A_LEASE = 10
 
 
 class Stopped(Exception):
@@ -37,35 +47,38 @@ class AllDiverged(Exception):
 
 
 class PackKeeper:
-    """Looks after one pack while it trains. The lease is beaten before anything is written."""
+    """Looks after one pack while it trains: its lease, its progress, its checkpoints.
+
+    began: when it was first begun, as records write it. before: seconds of training before a resume.
+    """
 
     def __init__(
         self,
         store: Store,
         pack: Pack,
         lease: Lease,
-        settings: Mapping[str, Any],
+        heartbeat: Heartbeat,
+        checkpoint_minutes: float,
         stop: Callable[[], bool],
+        began: str,
         before: float,
     ) -> None:
-        self.store, self.pack, self.lease, self.stop, self.before = store, pack, lease, stop, before
-        self.every = {"checkpoint": settings["checkpoint_minutes"] * 60, "progress": PROGRESS_SECONDS,
-                      "beat": settings["lease_seconds"] / BEATS_A_LEASE}  # fmt: skip
-        self.began = time.monotonic()
-        self.last = dict.fromkeys(self.every, self.began)
+        self.store, self.pack, self.lease, self.heartbeat, self.stop = store, pack, lease, heartbeat, stop
+        self.began, self.before, self.resumed = began, before, time.monotonic()
+        self.every = {"checkpoint": checkpoint_minutes * 60, "progress": PROGRESS_SECONDS}
+        self.last = dict.fromkeys(self.every, self.resumed)
 
     @property
     def seconds(self) -> float:
         """Seconds of training so far, those before a resume included."""
-        return self.before + time.monotonic() - self.began
+        return self.before + time.monotonic() - self.resumed
 
     def look(self, agent: Agent, journal: Journal) -> None:
-        """Beats, reports and saves when each is due.
+        """Reports and saves when each is due.
 
-        Raises Stopped after a checkpoint, LostLease if another worker has taken the pack over, AllDiverged.
+        Raises Stopped after a checkpoint, LostLease if another worker has taken the pack over, AllDiverged; StoreError.
         """
-        if self._due("beat"):
-            self.lease.beat()
+        self.heartbeat.alive()
         if self._due("progress"):
             write_progress(self.store, self.pack, journal)
         if journal.diverged.all():
@@ -84,6 +97,7 @@ class PackKeeper:
             "journal": journal.state(),
             "mode": self.pack.mode,
             "kind": self.pack.kind,
+            "began": self.began,
             "seconds": self.seconds,
         }
         save_checkpoint(self.store, self.pack.id, self.lease.epoch, payload)
@@ -110,39 +124,61 @@ def train_pack(
 
     Raises Stopped, LostLease, StoreError; whatever else it raises is a failure of the pack.
     """
-    stream, agent = assembled(runs, image_set, torch.device(device), pack.mode == "compiled")
-    journal, before = Journal(len(runs)), 0.0
-    begun = load_checkpoint(store, pack.id)
-    if begun is not None:
-        agent.load(begun["agent"])
-        journal.load(begun["journal"])
-        before = begun["seconds"]
-    keeper = PackKeeper(store, pack, lease, settings, stop, before)
-    source = provenance()
-    write_progress(store, pack, journal)
-    try:
-        train(stream, agent, journal, keeper)
-    except AllDiverged:
-        log.info("pack %s: every run has diverged", pack.id)
-    lease.beat()
-    source |= _pack_facts(pack) | {
-        "device": device if pack.kind == "cpu" else pack.kind,
-        "end": utc_now(),
-        "pack_seconds": round(keeper.seconds, 3),
-        "data": image_set.name,
-        "data_part": image_set.part,
-    }
-    _leave_records(store, runs, journal, agent, stream, source, settings["save_weights"])
-    lease.finish({"status": "done", "runs": list(pack.runs)})
+    with Heartbeat(lease, settings["lease_seconds"]) as heartbeat:
+        begun = load_checkpoint(store, pack.id)
+        if begun is not None and begun["kind"] == pack.kind:
+            pack = replace(pack, mode=begun["mode"])
+        else:
+            begun = None
+        if pack.mode == "compiled":
+            prepare_compiling()
+        stream, agent = assembled(runs, image_set, torch.device(device), pack.mode == "compiled")
+        journal, began, before = Journal(len(runs)), utc_now(), 0.0
+        if begun is not None:
+            agent.load(begun["agent"])
+            journal.load(begun["journal"])
+            began, before = begun["began"], begun["seconds"]
+        keeper = PackKeeper(store, pack, lease, heartbeat, settings["checkpoint_minutes"], stop, began, before)
+        write_progress(store, pack, journal)
+        try:
+            train(stream, agent, journal, keeper)
+        except AllDiverged:
+            log.info("Every run of pack %s has diverged.", pack.id)
+        lease.beat()
+        source = provenance() | _pack_facts(pack)
+        source |= {
+            "device": device if pack.kind == "cpu" else pack.kind,
+            "start": began,
+            "end": utc_now(),
+            "pack_seconds": round(keeper.seconds, 3),
+            "data": image_set.name,
+            "data_part": image_set.part,
+        }
+        _leave_records(store, runs, journal, agent, image_set.classes, source, settings["save_weights"])
+    lease.finish(Ending(failed=False, error="", diverged=int((journal.diverged > 0).sum())).as_json())
     clear_pack(store, pack.id)
 
 
-def fail_pack(store: Store, pack: Pack, runs: Sequence[Mapping[str, Any]], lease: Lease, error: str) -> None:
-    """Records a pack that cannot be trained: each of its runs as failed, with the reason."""
+def fail_pack(
+    store: Store,
+    pack: Pack,
+    runs: Sequence[Mapping[str, Any]],
+    lease: Lease,
+    error: str,
+    whole: str,
+    out_of_memory: bool = False,
+) -> None:
+    """Records a pack that cannot be trained: each of its runs as failed, save those that an earlier attempt finished.
+
+    error: the reason in a line; whole: all that is known of it.  Raises LostLease, StoreError.
+    """
     lease.beat()
+    facts = provenance() | _pack_facts(pack) | ({"out_of_memory": True} if out_of_memory else {})
     for run in runs:
-        write_record(store, new_record(run, "failed", provenance() | _pack_facts(pack), error=error))
-    lease.finish({"status": "failed", "runs": list(pack.runs), "error": error})
+        earlier = _record(store, run["id"])
+        if earlier is None or earlier["status"] not in FINISHED:
+            write_record(store, new_record(_named(run, earlier), "failed", facts, error=whole))
+    lease.finish(Ending(failed=True, error=error, diverged=0).as_json())
     clear_pack(store, pack.id)
 
 
@@ -151,7 +187,7 @@ def _leave_records(
     runs: Sequence[Mapping[str, Any]],
     journal: Journal,
     agent: Agent,
-    stream: Stream,
+    classes: int,
     source: Mapping[str, Any],
     save_weights: str,
 ) -> None:
@@ -161,17 +197,32 @@ def _leave_records(
         table = journal.table(k)
         write_metrics(store, run["id"], table)
         if weights is not None:
-            write_weights(store, run["id"], {name: value[k].clone() for name, value in weights.items()})
+            write_weights(store, run["id"], {name: value[k] for name, value in weights.items()})
         diverged_at = int(journal.diverged[k])
         record = new_record(
-            run,
+            _named(run, _record(store, run["id"])),
             "diverged" if diverged_at else "done",
             source,
             summary=summarise(table, agent.model.size, seconds),
-            collapsed=collapsed(table, stream.image_set.classes),
+            collapsed=collapsed(table, classes),
             diverged_at_step=diverged_at or None,
         )
         write_record(store, record)
+
+
+def _record(store: Store, run: str) -> dict[str, Any] | None:
+    """The record that an earlier attempt left; one that cannot be read is set aside."""
+    try:
+        return read_record(store, run)
+    except CorruptRecord:
+        set_aside(store, run)
+        return None
+
+
+def _named(run: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The run with the names of its earlier record too."""
+    names = [] if earlier is None else earlier["asked_as"]
+    return {**run, "asked_as": [*names, *(name for name in run["asked_as"] if name not in names)]}
 
 
 def _pack_facts(pack: Pack) -> dict[str, Any]:

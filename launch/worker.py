@@ -2,30 +2,33 @@
 
     python -m launch.worker --store STORE --sweep SWEEP --device cpu
 
-Identical workers do all the work, on a laptop and on a cluster; what they agree on lies in the store.
+Identical workers do all the work, on a laptop and on a cluster; what they agree on lies in the store. On stderr a
+worker tells what happens to its packs; on stdout, in one sentence, why it gave up.
 """
 
 import argparse
+import contextlib
 import logging
 import os
 import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from types import FrameType
 
-from launch.device import kind_of, prepare_process
+from launch.device import kind_of, prepare_process, ran_out_of_memory
 from launch.leases import Lease, Leases, LostLease
 from launch.owner import this_owner
 from launch.plan_file import Plan, read_plan
-from launch.planner import Pack
+from launch.planner import Pack, Run
 from launch.training import Stopped, fail_pack, train_pack
 from plasticity_lab.data.folder import data_folder
+from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.data.sources import load_images
-from plasticity_lab.errors import PlasticityError, StoreError
+from plasticity_lab.errors import DataError, PlasticityError, StoreError
 from plasticity_lab.records.store import Store
 
 log = logging.getLogger("launch.worker")
@@ -52,14 +55,15 @@ class StopSignal:
 def work(store: Store, sweep: str, device: str, stop: Callable[[], bool]) -> bool:
     """Trains packs until all of the plan are done.  Returns whether every one it trained ended well.
 
-    While the last packs are in other hands it waits, since a worker can die. Raises StoreError.
+    While the last packs are in other hands it waits, since a worker can die. Raises StoreError, DataError.
     """
     plan = read_plan(store, sweep)
     leases = Leases(store, plan.settings["lease_seconds"], this_owner())
     mine = {pack.id: pack for pack in plan.packs if pack.kind == kind_of(device)}
     well = True
     while not stop():
-        left = [pack for pack in mine if not store.done(pack).exists()]
+        done = leases.done(mine)
+        left = [pack for pack in mine if pack not in done]
         if not left:
             break
         lease = leases.claim(left)
@@ -74,25 +78,42 @@ def _train_claimed(store: Store, plan: Plan, pack: Pack, lease: Lease, device: s
     """One pack, and what is to be said of it afterwards.  Returns whether it ended well or was only stopped."""
     runs = plan.runs_of(pack)
     try:
-        images = _images(runs[0]["science"]["benchmark"]["source"], plan.settings["data"])
-        train_pack(store, pack, runs, images, device, lease, plan.settings, stop)
-    except Stopped:
-        lease.release()
+        try:
+            images = _images(runs[0]["science"]["benchmark"]["source"], plan.settings["data"])
+            train_pack(store, pack, runs, images, device, lease, plan.settings, stop)
+        except Stopped:
+            lease.release()
+        except (StoreError, DataError):
+            # Nothing of the run's is wrong: the pack stays unfinished, and goes on once disk or data are there again.
+            with contextlib.suppress(StoreError):
+                lease.release()
+            raise
+        except LostLease:
+            raise
+        except Exception as error:
+            _fail(store, pack, runs, lease, error)
+            return False
     except LostLease:
-        log.warning("pack %s was taken over by another worker", pack.id)
-    except StoreError:
-        # Nothing of the run's is wrong: the pack stays unfinished, and goes on when the store can be written again.
-        raise
-    except Exception as error:
-        known = isinstance(error, PlasticityError)
-        log.error("pack %s failed: %s", pack.id, error if known else traceback.format_exc())
-        fail_pack(store, pack, runs, lease, str(error) if known else traceback.format_exc())
-        return False
+        log.warning("Pack %s was taken over by another worker.", pack.id)
     return True
 
 
+def _fail(store: Store, pack: Pack, runs: Sequence[Run], lease: Lease, error: Exception) -> None:
+    if ran_out_of_memory(error):
+        words = f"Out of memory at {pack.width} runs a pack; given again, the command packs half as many."
+        if pack.width == 1:
+            words = "Out of memory with one run alone; choose another device or a smaller benchmark.batch_size."
+        whole = words
+    elif isinstance(error, PlasticityError):
+        words = whole = str(error)
+    else:
+        words, whole = traceback.format_exception_only(error)[-1].strip(), "".join(traceback.format_exception(error))
+    log.error("Pack %s (%s) failed: %s", pack.id, pack.label, words)
+    fail_pack(store, pack, runs, lease, words, whole, ran_out_of_memory(error))
+
+
 @cache
-def _images(source: str, data: str | None):
+def _images(source: str, data: str | None) -> ImageSet:
     return load_images(source, data_folder(data))
 
 
@@ -104,13 +125,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--parent", type=int, help="stop, with a checkpoint, when this process is gone")
     options = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    logging.basicConfig(format="%(message)s")
+    logging.getLogger("launch").setLevel(logging.INFO)
     stop = StopSignal(options.parent)
     prepare_process()
     try:
         return 0 if work(Store(options.store), options.sweep, options.device, stop) else 1
     except PlasticityError as error:
-        log.error("%s", error)
+        print(error, flush=True)
         return 1
 
 

@@ -15,6 +15,8 @@ from plasticity_lab.records.store import Store
 
 FORMAT = 1
 STATUSES = ("done", "diverged", "failed")
+FINISHED = ("done", "diverged")
+"""The statuses of runs that are not trained again unless asked."""
 _FIELDS = {"run", "status", "collapsed", "science", "asked_as", "provenance", "diagnostics", "summary", "error"}
 _ASIDE = ".corrupt-"
 
