@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.activations.activation import Activation, Site, along_run_axis
-from plasticity_lab.activations.elu import exp_minus_one
+from plasticity_lab.activations.elu import exp_minus_one, negative_part
 from plasticity_lab.activations.gain import kaiming_gain
 from plasticity_lab.component import check
 
@@ -18,7 +18,7 @@ class CELU(Activation):
     def __call__(self, x: Tensor, site: Site) -> Tensor:
         """x (K, *) → like x."""
         alpha = along_run_axis(site.shape["alpha"], x)
-        return torch.relu(x) + alpha * exp_minus_one(torch.clamp(x, max=0) / alpha)
+        return torch.relu(x) + alpha * exp_minus_one(negative_part(x) / alpha)
 
     def gain(self) -> float:
         """1 / √E[φ(z)²] with z ~ N(0, 1): the sources leave it open."""

@@ -2,6 +2,7 @@
 
 import torch
 from torch import Tensor
+from torch.nn.functional import threshold
 
 from plasticity_lab.activations.activation import Activation, Site
 
@@ -9,10 +10,11 @@ from plasticity_lab.activations.activation import Activation, Site
 def sigmoid(x: Tensor) -> Tensor:
     """1 / (1 + e^−x), to the last digits in both tails.  x of any shape → like x.
 
-    Not torch.sigmoid, whose values depend on the place in the tensor (see `Activation`). The clamp keeps e^−x finite,
-    and with it the gradient, which is e^−x / (1 + e^−x)², and 0 where that is below 1e-19 on the left.
+    Not torch.sigmoid, whose values depend on the place in the tensor (see `Activation`). The threshold is max(x, −88)
+    (torch.clamp has a slow backward on CPU): it keeps e^−x finite, and with it the gradient, which is
+    e^−x / (1 + e^−x)², and 0 where that is below 1e-19 on the left.
     """
-    return (torch.exp(torch.clamp(-x, max=88)) + 1).reciprocal()
+    return (torch.exp(-threshold(x, -88.0, -88.0)) + 1).reciprocal()
 
 
 class Sigmoid(Activation):
