@@ -32,6 +32,7 @@ BENCHMARKS = {
     "split_cifar100_joint": "Split-CIFAR-100, i.i.d.",
     "permuted_digits": "Permuted digits",
     "random_label_digits": "Random Label digits",
+    "digits51": "Digits 5+1",
 }
 
 DATA = {

@@ -2,7 +2,8 @@
 
 The CSV files beside this one are facts typed out of "Activation Function Design Sustains Plasticity in Continual
 Learning" (Lillo & Cheney 2026, arXiv 2509.22562): `table2_taoa.csv` is its Table 2, `tableG2_G3_taoa.csv` the rows of
-Tables G2 and G3 that Table 2 does not have. Percent, mean ± SD over 5 runs.
+Tables G2 and G3 that Table 2 does not have, `tableE3_generalization_gap.csv` its Table E3. Percent, mean ± SD over 5
+runs, in the columns <metric>_mean and <metric>_sd.
 """
 
 import csv
@@ -30,6 +31,6 @@ def published(files: Sequence[str]) -> dict[tuple[str, str], Published]:
     for name in files:
         with (FOLDER / name).open(newline="", encoding="utf-8") as file:
             for line in csv.DictReader(file):
-                key = (line["benchmark"], line["activation"])
-                values[key] = Published(float(line["taoa_mean"]), float(line["taoa_sd"]))
+                mean, sd = (next(line[name] for name in line if name.endswith(end)) for end in ("_mean", "_sd"))
+                values[line["benchmark"], line["activation"]] = Published(float(mean), float(sd))
     return values

@@ -2,5 +2,6 @@
 
 from analysis.tables.table import Table
 from analysis.tables.table2 import TABLE2
+from analysis.tables.table_e3 import TABLE_E3
 
-TABLES: dict[str, Table] = {table.name: table for table in (TABLE2,)}
+TABLES: dict[str, Table] = {table.name: table for table in (TABLE2, TABLE_E3)}

@@ -91,7 +91,7 @@ def _verdict(result: Result, column: Column) -> str | None:
 def _paper(result: Result) -> str:
     told = {column.name for (_, column), cell in result.cells.items() if cell.paper}
     without = [column.label for column in result.columns if column.name not in told]
-    line = "Paper: what it reports in Tables 2, G2 and G3 (full schedule, best hyperparameters, 5 seeds)"
+    line = f"Paper: what it reports in {result.table.source} (full schedule, best hyperparameters, 5 seeds)"
     return f"{line}; nothing for {', '.join(without)}." if without else f"{line}."
 
 

@@ -20,7 +20,7 @@ from analysis.tables.table import Cell, Column, Result
 TEXT_WIDTH = 160
 """The least width of text that goes to a pipe or a file, where nobody can make the window wider."""
 
-_BESIDE = {"parameters": "params", "seconds": "s/run"}
+_BESIDE = {"gap": "GAP", "taoa": "TAOA", "parameters": "params", "seconds": "s/run"}
 _NOTHING = "–"
 # tabulate's own booktabs format escapes what it is given, \textbf too; this one leaves that to us.
 _BOOKTABS = tabulate.TableFormat(
@@ -177,8 +177,8 @@ def _fields(
         paper = cell.paper
         fields.append(escape(_mean_sd(result.metric.number, paper.mean, paper.sd) if paper else _NOTHING))
     for name in beside:
-        value = cell.beside[name]
-        fields.append(escape(_NOTHING if value is None else metric(name).number(value)))
+        value, shown = cell.beside[name], metric(name)
+        fields.append(escape(_NOTHING if value is None else shown.number(value * shown.scale)))
     return fields
 
 

@@ -14,7 +14,8 @@ class Table:
 
     rows, columns: fields of `analysis.load.Row`. cell: the summary value whose mean ± SD a cell shows. beside: summary
     values shown next to it (what the accuracy costs). reported: files in analysis/reported with the paper's values,
-    which hold for `cell` and no other metric, and for runs without an intervention. level: of the significance test.
+    which hold for `cell` and no other metric, and for runs without an intervention; source names them in words. level:
+    of the significance test.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Table:
     cell: str
     beside: Sequence[str]
     reported: Sequence[str]
+    source: str
     level: float = 0.05
 
 

@@ -5,6 +5,7 @@ from analysis.reported.reported import published
 from analysis.statistics import welch
 from analysis.tables.build import build
 from analysis.tables.table2 import TABLE2
+from analysis.tables.table_e3 import TABLE_E3
 
 
 def built(records, planned=None, metric=None):
@@ -26,7 +27,7 @@ def test_a_cell_is_mean_and_sample_sd_in_percent_over_seeds(seeds):
     assert cell.mean == pytest.approx(80)
     assert cell.sd == pytest.approx(10)
     assert (cell.n, cell.expected) == (3, 3)
-    assert cell.beside == {"parameters": 17610, "seconds": 2.5}
+    assert cell.beside == {"gap": 0.01, "parameters": 17610, "seconds": 2.5}
 
 
 def test_the_best_is_bold_and_tested_against_the_next(seeds):
@@ -154,6 +155,14 @@ def test_the_papers_accuracy_stands_beside_no_other_metric_and_no_intervention(r
     assert column(built([record(benchmark=mnist)], metric="gap"), "Permuted MNIST")["ReLU"].paper is None
     with_l2 = built([record(benchmark=mnist, intervention="l2_init")])
     assert column(with_l2, "Permuted MNIST")["ReLU"].paper is None
+
+
+def test_table_e3_shows_the_gap_beside_the_papers_gap(record, benchmarks):
+    (result,) = build(TABLE_E3, rows([record(benchmark=benchmarks["mnist"])]))
+    (cell,) = result.cells.values()
+    assert cell.mean == pytest.approx(1.0)
+    assert (cell.paper.mean, cell.paper.sd) == (9.37, 0.08)
+    assert cell.beside == {"taoa": 0.5}
 
 
 def test_a_metric_without_a_better_direction_has_no_best(record):

@@ -1,0 +1,14 @@
+"""Table E3: the generalization gap, final task accuracy less average online accuracy, of every activation."""
+
+from analysis.tables.table import Table
+
+TABLE_E3 = Table(
+    name="tableE3",
+    title="Table E3",
+    rows="activation",
+    columns="benchmark",
+    cell="gap",
+    beside=("taoa",),
+    reported=("tableE3_generalization_gap.csv",),
+    source="Table E3",
+)
