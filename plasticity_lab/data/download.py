@@ -51,7 +51,7 @@ def _from_first_mirror(archive: Archive, mirrors: Sequence[str], folder: Path, p
             return
         except (OSError, ValueError) as error:
             if isinstance(error, PermissionError) or getattr(error, "errno", None) is not None:
-                raise _unwritable(folder, error) from error
+                raise unwritable(folder, error) from error
             failures.append(f"{mirror} ({_reason(error)})")
         finally:
             bar.remove()
@@ -61,7 +61,7 @@ def _from_first_mirror(archive: Archive, mirrors: Sequence[str], folder: Path, p
     )
 
 
-def _unwritable(folder: Path, error: OSError) -> DataError:
+def unwritable(folder: Path, error: OSError) -> DataError:
     """For errors of the file system, which carry a number; those of the network come from requests and carry none."""
     remedy = "make room there" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "make it writable"
     reason = error.strerror or "permission denied"

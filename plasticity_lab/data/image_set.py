@@ -52,6 +52,19 @@ class ImageSet:
         mean, std = channel_moments(train[0], white)
         return cls(name, *train, *test, classes=classes, white=white, mean=mean, std=std, part=part)
 
+    @classmethod
+    def blank(
+        cls, name: str, train: int, test: int, *, image: tuple[int, int, int], classes: int, white: int = 255
+    ) -> Self:
+        """So many black images (C, H, W) with the classes in turn: what a plan needs of a set that is not there.
+
+        The images take no memory, and cannot be written to.
+        """
+        images = [np.broadcast_to(np.uint8(0), (count, *image)) for count in (train, test)]
+        labels = [np.arange(count, dtype=np.int64) % classes for count in (train, test)]
+        mean, std = np.zeros(image[0], np.float32), np.ones(image[0], np.float32)
+        return cls(name, images[0], labels[0], images[1], labels[1], classes, white, mean, std)
+
     def __post_init__(self) -> None:
         for split, images, labels in (
             ("training", self.train_images, self.train_labels),

@@ -75,6 +75,11 @@ def load(folder: Path, files: Files = FILES) -> ImageSet:
     )
 
 
+def outline() -> ImageSet:
+    """Black images in the number and shape of MNIST's."""
+    return ImageSet.blank("mnist", 60_000, 10_000, image=(1, 28, 28), classes=10)
+
+
 def fetch(folder: Path, files: Files = FILES, mirrors: Sequence[str] = MIRRORS) -> None:
     """Download the files that are not there, or not right.  Raises DataError if that fails."""
     missing = [file.archive for file in files.all() if not _is_right(folder, file)]

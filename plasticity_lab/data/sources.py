@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from plasticity_lab.data import digits, mnist
+from plasticity_lab.data import cifar, digits, mnist
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.errors import ConfigError
 
@@ -17,18 +18,37 @@ class Source:
     checked: what `load` has compared with what was published.
     fetch: downloads into the folder of data sets what is not there yet; None for a set that ships with a package.
     subfolder: where its files lie in the folder of data sets.
+    outline: black images in the number and shape of the published ones, so that runs can be planned before the set is
+    there; None for a set that ships with a package.
     """
 
     load: Callable[[Path], ImageSet]
     checked: str
     fetch: Callable[[Path], None] | None = None
     subfolder: str = ""
+    outline: Callable[[], ImageSet] | None = None
+
+
+def _cifar(published: cifar.Published) -> Source:
+    return Source(
+        partial(cifar.load, published),
+        checked="the length of all records and the range of their labels",
+        fetch=partial(cifar.fetch, published),
+        subfolder=published.subfolder,
+        outline=partial(cifar.outline, published),
+    )
 
 
 SOURCES = {
+    "cifar10": _cifar(cifar.CIFAR10),
+    "cifar100": _cifar(cifar.CIFAR100),
     "digits": Source(digits.load, checked="shipped with scikit-learn"),
     "mnist": Source(
-        mnist.load, checked="md5 of all four files as published", fetch=mnist.fetch, subfolder=mnist.SUBFOLDER
+        mnist.load,
+        checked="md5 of all four files as published",
+        fetch=mnist.fetch,
+        subfolder=mnist.SUBFOLDER,
+        outline=mnist.outline,
     ),
 }
 

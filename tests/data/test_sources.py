@@ -11,7 +11,7 @@ import pytest
 from plasticity_lab.data import mnist
 from plasticity_lab.data.__main__ import main
 from plasticity_lab.data.folder import data_folder
-from plasticity_lab.data.sources import load_images, sources
+from plasticity_lab.data.sources import load_images, source_named, sources
 from plasticity_lab.errors import ConfigError, DataError
 
 
@@ -40,8 +40,36 @@ def test_mnist():
     assert images.std == pytest.approx(0.3081, abs=5e-5)
 
 
+@pytest.mark.parametrize(("name", "image", "classes"), [("cifar100", (3, 32, 32), 100), ("cifar10", (3, 32, 32), 10)])
+@pytest.mark.realdata
+@pytest.mark.skipif(not os.environ.get("PLASTICITY_DATA"), reason="PLASTICITY_DATA names no folder of data sets")
+def test_cifar(name, image, classes):
+    images = load_images(name, data_folder(os.environ["PLASTICITY_DATA"]))
+    assert images.train_images.shape[1:] == images.test_images.shape[1:] == image
+    counts = np.bincount(images.train_labels, minlength=classes), np.bincount(images.test_labels, minlength=classes)
+    if images.part:
+        assert counts[0].min() > 0
+        return
+    assert counts[0].tolist() == [50_000 // classes] * classes
+    assert counts[1].tolist() == [10_000 // classes] * classes
+    quoted = {"cifar100": (0.5071, 0.4865, 0.4409), "cifar10": (0.4914, 0.4822, 0.4465)}  # what everybody uses
+    assert images.mean == pytest.approx(quoted[name], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "train", "classes"),
+    [("mnist", (60_000, 1, 28, 28), 10), ("cifar10", (50_000, 3, 32, 32), 10), ("cifar100", (50_000, 3, 32, 32), 100)],
+)
+def test_an_outline_has_the_published_number_and_shape(name, train, classes):
+    outline = source_named(name).outline()
+    assert outline.train_images.shape == train
+    assert outline.test_images.shape == (10_000, *train[1:])
+    assert np.bincount(outline.train_labels).tolist() == [train[0] // classes] * classes
+    assert (outline.name, outline.classes, outline.part) == (name, classes, False)
+
+
 def test_an_unknown_name_is_answered_with_the_right_ones(tmp_path):
-    with pytest.raises(ConfigError, match="no image set 'mnits'; there are digits, mnist"):
+    with pytest.raises(ConfigError, match="no image set 'mnits'; there are cifar10, cifar100, digits, mnist"):
         load_images("mnits", tmp_path)
 
 
@@ -92,8 +120,8 @@ def test_commands_that_succeed_print_one_line(capsys, tmp_path):
 @pytest.mark.parametrize("action", ["fetch", "check"])
 def test_commands_that_fail_print_one_sentence_and_exit_with_1(action, capsys):
     assert main([action, "cifra"]) == 1
-    assert capsys.readouterr() == ("", "There is no image set 'cifra'; there are digits, mnist.\n")
-    assert sources() == ["digits", "mnist"]
+    assert capsys.readouterr() == ("", "There is no image set 'cifra'; there are cifar10, cifar100, digits, mnist.\n")
+    assert sources() == ["cifar10", "cifar100", "digits", "mnist"]
 
 
 def test_the_room_loads_neither_torch_nor_scikit_learn_until_needed():
