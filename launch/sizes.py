@@ -5,9 +5,12 @@ from functools import cache
 from math import prod
 
 from launch.planner import Run, Size
-from plasticity_lab.agents.supervised import EVALUATED_AT_ONCE
+from plasticity_lab.agents.score import AT_ONCE
 from plasticity_lab.assembly import component, model_of
 from plasticity_lab.data.image_set import ImageSet
+
+AT_ONCE = 500
+"""Examples of the largest forward pass: an evaluation's."""
 
 
 def sizes(images_of: Callable[[str], ImageSet]) -> Callable[[Run], Size]:
@@ -27,10 +30,10 @@ def _size(run: Run, image_set: ImageSet) -> Size:
     # Parameters, gradients, two moments and an anchor, in float32; the task's images, held-out ones too; and the floats
     # of one evaluation batch with everything between the layers, taken twice for good measure.
     between = sum(prod(unit.produced) for unit in model.units)
-    floats = 5 * model.size + 2 * EVALUATED_AT_ONCE * (pixels + between)
+    floats = 5 * model.size + 2 * AT_ONCE * (pixels + between)
     return Size(
         steps=benchmark.total_steps,
         batch_size=benchmark.batch_size,
         parameters=model.size,
-        bytes=4 * floats + pixels * (benchmark.images + held_out),
+        bytes=4 * floats + pixels * (benchmark.max_images + held_out),
     )

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from plasticity_lab.agents.agent import Rows, State
 from plasticity_lab.agents.images import Pixels, laid_out
+from plasticity_lab.agents.score import indices, score_of
 from plasticity_lab.agents.step import step_of
 from plasticity_lab.agents.tables import Tables
 from plasticity_lab.benchmarks.benchmark import Benchmark
@@ -22,10 +23,7 @@ from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.device import run_keys
 from plasticity_lab.stacking.optimizer import Optimizer
-from plasticity_lab.stacking.run_axis import aligned, on_run_axis
-
-EVALUATED_AT_ONCE = 500
-"""Held-out images a forward pass; a fixed number, so that a run's logits never depend on the pack's width."""
+from plasticity_lab.stacking.run_axis import on_run_axis
 
 
 class Supervised(Component):
@@ -58,8 +56,9 @@ class SupervisedAgent:
             "optimizer": on_run_axis(optimizers, device, torch.float64),
             "intervention": on_run_axis(interventions, device),
         }
-        step = step_of(model, self.optimizer, self.intervention, self.pixels)
+        step, score = step_of(model, self.optimizer, self.intervention, self.pixels), score_of(model, self.pixels)
         self.step = torch.compile(step, fullgraph=True, dynamic=False) if compiled else step
+        self.score = torch.compile(score, fullgraph=True, dynamic=False) if compiled else score
         self.keys = run_keys(init_seeds, "activation", device)
         steps = max(benchmark.batches_of(position) for position in range(benchmark.tasks))
         self.tables = Tables(min(CHUNK_STEPS, steps), self.runs, benchmark.batch_size, device)
@@ -93,19 +92,18 @@ class SupervisedAgent:
 
     def evaluate(self, task: Task) -> Rows:
         """Accuracy on the held-out images in evaluation mode; then the intervention and the optimizer end the task."""
-        right = torch.zeros(self.runs, dtype=torch.int64, device=self.device)
-        total = 0
-        for x_KED, labels_KE, there in self._held_out(task):
-            logits = self.model.forward(self.parameters, self.settings["activation"], x_KED, None)[0]
-            right += (logits.argmax(dim=-1) == labels_KE)[:, :there].sum(dim=1)
-            total += there
-        accuracy = right.cpu().numpy() / total
+        images, labels = laid_out(self.image_set, task.lessons, self.device, held_out=True)
+        total = labels.shape[1]
+        right = sum(
+            self.score(self.parameters, self.settings["activation"], images, labels, at, there)
+            for at, there in indices(total, self.device)
+        )
         self.intervention_state = self.intervention.after_task(
             self.model, self.parameters, self._seen, self.settings["intervention"], self.intervention_state
         )
         if self.optimizer.reset == "task":
             self.moments, self.updates = self.optimizer.start(self.parameters), 0
-        return {"final_accuracy": accuracy}
+        return {"final_accuracy": right.cpu().numpy() / total}
 
     def state(self) -> State:
         """Parameters, moments, the intervention's state, and the optimizer's count. Its tensors are the agent's own."""
@@ -130,21 +128,8 @@ class SupervisedAgent:
     def _copied(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
         return {name: value.to(self.device, copy=True) for name, value in values.items()}
 
-    def _held_out(self, task: Task) -> Iterable[tuple[Tensor, Tensor, int]]:
-        """Pixels (K, E, D), labels (K, E) and how many of the E are there; always E at a time."""
-        images, labels = laid_out(self.image_set, task.lessons, self.device, held_out=True)
-        yield from self._evaluation_batches(images, labels)
-
     def _seen(self) -> Iterable[tuple[Tensor, Tensor]]:
-        """The current task's training images as an intervention wants them."""
-        for x_KED, labels_KE, there in self._evaluation_batches(self.images, self.labels):
-            yield x_KED[:, :there], labels_KE[:, :there]
-
-    def _evaluation_batches(self, images: Tensor, labels: Tensor) -> Iterable[tuple[Tensor, Tensor, int]]:
-        total = labels.shape[1]
-        size = min(EVALUATED_AT_ONCE, aligned(total))
-        for start in range(0, total, size):
-            there = min(size, total - start)
-            index = torch.arange(start, start + size, device=self.device).clamp_(max=total - 1)
-            x_KED = self.pixels.scaled(images[:, index])
-            yield x_KED.expand(self.runs, -1, -1), labels[:, index].expand(self.runs, -1), there
+        """The current task's training images as an intervention wants them: (K, E, D) floats and labels (K, E)."""
+        for at, there in indices(self.labels.shape[1], self.device):
+            x_KED = self.pixels.scaled(self.images[:, at[there]]).expand(self.runs, -1, -1)
+            yield x_KED, self.labels[:, at[there]].expand(self.runs, -1)

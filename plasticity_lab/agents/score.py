@@ -1,0 +1,47 @@
+"""How many held-out images a pack gets right: compiled where the step is.
+
+Legend: K runs, N images, D pixels, E images at a time, O classes.
+"""
+
+from collections.abc import Callable, Mapping
+
+import torch
+from torch import Tensor
+
+from plasticity_lab.agents.images import Pixels
+from plasticity_lab.networks.model import Model
+
+AT_ONCE = 200
+"""Images of one forward pass: a fixed number, so that a run's logits never depend on its pack; few enough that what
+lies between the layers stays in the cache."""
+
+Score = Callable[[Mapping[str, Tensor], Mapping[str, Tensor], Tensor, Tensor, Tensor, Tensor], Tensor]
+
+
+def score_of(model: Model, pixels: Pixels) -> Score:
+    """The score in evaluation mode, as a function of tensors alone.
+
+    Its arguments: parameters; the activation's settings on the run axis; images (K, N, D) or (1, N, D) uint8; labels
+    (K, N); at (E,), which of the N; there (E,), which of the E count. Returns how many are right, (K,) int64.
+    """
+
+    def score(
+        parameters: Mapping[str, Tensor],
+        shape: Mapping[str, Tensor],
+        images_KND: Tensor,
+        labels_KN: Tensor,
+        at: Tensor,
+        there: Tensor,
+    ) -> Tensor:
+        x_KED = pixels.scaled(images_KND.index_select(1, at)).expand(labels_KN.shape[0], -1, -1)
+        logits_KEO = model.forward(parameters, shape, x_KED, None)[0]
+        right_KE = logits_KEO.argmax(dim=-1) == labels_KN.index_select(1, at)
+        return (right_KE & there).sum(dim=1)
+
+    return score
+
+
+def indices(total: int, device: torch.device) -> list[tuple[Tensor, Tensor]]:
+    """0 … total − 1 in equal parts of `AT_ONCE`: (at, there); what is missing repeats the last and does not count."""
+    every = torch.arange(-(-total // AT_ONCE) * AT_ONCE, device=device)
+    return list(zip(every.clamp(max=total - 1).split(AT_ONCE), (every < total).split(AT_ONCE), strict=True))
