@@ -9,9 +9,6 @@ from plasticity_lab.agents.score import AT_ONCE
 from plasticity_lab.assembly import component, model_of
 from plasticity_lab.data.image_set import ImageSet
 
-AT_ONCE = 500
-"""Examples of the largest forward pass: an evaluation's."""
-
 
 def sizes(images_of: Callable[[str], ImageSet]) -> Callable[[Run], Size]:
     """A function that sizes runs, reading each image set once.

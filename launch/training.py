@@ -155,7 +155,7 @@ def train_pack(
             "data_part": image_set.part,
         }
         _leave_records(store, runs, journal, agent, image_set.classes, source, settings["save_weights"])
-    lease.finish(Ending(failed=False, error="", diverged=int((journal.diverged > 0).sum())).as_json())
+    _finish(pack, lease, Ending(failed=False, error="", diverged=int((journal.diverged > 0).sum())))
     clear_pack(store, pack.id)
 
 
@@ -178,8 +178,12 @@ def fail_pack(
         earlier = _record(store, run["id"])
         if earlier is None or earlier["status"] not in FINISHED:
             write_record(store, new_record(_named(run, earlier), "failed", facts, error=whole))
-    lease.finish(Ending(failed=True, error=error, diverged=0).as_json())
+    _finish(pack, lease, Ending(failed=True, error=error, diverged=0))
     clear_pack(store, pack.id)
+
+
+def _finish(pack: Pack, lease: Lease, ending: Ending) -> None:
+    lease.finish({**ending.as_json(), "runs": list(pack.runs)})
 
 
 def _leave_records(

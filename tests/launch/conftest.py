@@ -1,0 +1,22 @@
+import subprocess
+
+import pytest
+
+from plasticity_lab.records.store import Store
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "store")
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 4 MiB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", folder], capture_output=True, text=True)
+    if mounted.returncode:
+        pytest.skip(f"mounting a small disk needs root: {mounted.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
