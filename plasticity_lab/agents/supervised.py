@@ -49,7 +49,7 @@ class SupervisedAgent:
     ) -> None:
         self.model, self.optimizer, self.intervention = model, optimizers[0], interventions[0]
         self.image_set, self.device, self.runs = image_set, device, len(init_seeds)
-        self.max_images = max(benchmark.images_of(position) for position in range(benchmark.tasks))
+        self.max_images = benchmark.max_images
         self.pixels = Pixels(image_set, benchmark.normalise, device)
         self.settings = {
             "activation": on_run_axis(model.activations, device),

@@ -76,6 +76,11 @@ class Benchmark(Component):
         """How many training images the task at that position has."""
         return self.images
 
+    @property
+    def max_images(self) -> int:
+        """How many training images the largest task has."""
+        return max(self.images_of(position) for position in range(self.tasks))
+
     def batches_of(self, position: int) -> int:
         """Batches of one epoch; the last may be smaller."""
         return -(-self.images_of(position) // self.batch_size)

@@ -1,0 +1,115 @@
+"""Input shift with alternating difficulty: new classes in every task, several in a hard one and few in an easy one."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plasticity_lab.benchmarks.benchmark import Benchmark, Lesson
+from plasticity_lab.component import check
+from plasticity_lab.data.image_set import ImageSet
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.randomness.host import host_stream
+
+
+class AlternatingClasses(Benchmark):
+    """Even tasks are hard (`classes_hard` classes), odd ones easy (`classes_easy`); metrics count the hard ones.
+
+    The stream seed puts all classes in a random order, and each task takes the next of them: no class comes twice.
+    With `classes_repeat`, for sets of few classes, each hard task and the easy one after it draw anew, so that no class
+    comes twice within such a pair. Labels keep their true values: the head has an output for every class of the set.
+    A task holds `images_per_class` training images of each class: the first ones of the file, or drawn by the stream
+    seed (`subset`). `order`: class_blocks (in every epoch all images of a class, then the next, as the classes were
+    drawn), fixed (the order of the file, which mixes the classes), shuffle. Evaluated on the test images of the task's
+    classes, as many of each as the class with the fewest has.
+
+    Source: Section 6, Appendix E (5+1 CIFAR); Kumar et al. 2023, who shuffle. The paper does not say in which order the
+    images come; class blocks are what its numbers fit.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        tasks: int,
+        epochs: int | None,
+        steps: int | None,
+        batch_size: int,
+        classes_hard: int = 5,
+        classes_easy: int = 1,
+        images_per_class: int = 500,
+        classes_repeat: bool = False,
+        order: str = "class_blocks",
+        normalise: str = "std",
+        subset: str = "first",
+        eval_images: int | None = None,
+    ) -> None:
+        self.classes_hard = check("benchmark.classes_hard", classes_hard, at_least=1)
+        self.classes_easy = check("benchmark.classes_easy", classes_easy, at_least=1)
+        self.images_per_class = check("benchmark.images_per_class", images_per_class, at_least=1)
+        self.classes_repeat = classes_repeat
+        images = max(classes_hard, classes_easy) * images_per_class
+        super().__init__(source, images, tasks, epochs, steps, batch_size, order, normalise, subset, eval_images)
+
+    def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
+        """The images of task `position`'s classes.  Raises ConfigError if the set has too few classes or images."""
+        self._check_enough(image_set)
+        classes = self.classes_of(seed, position, image_set.classes)
+        images = np.concatenate([self._images_of_class(image_set, seed, each) for each in classes])
+        if self.order == "fixed":
+            images.sort()
+        fewest = np.bincount(image_set.test_labels, minlength=image_set.classes).min()
+        held_out = np.concatenate([np.flatnonzero(image_set.test_labels == each)[:fewest] for each in classes])
+        held_out = np.sort(held_out)[self.first_held_out(len(held_out))]
+        return Lesson(
+            images=images,
+            labels=image_set.train_labels[images],
+            pixels=None,
+            held_out=held_out,
+            held_out_labels=image_set.test_labels[held_out],
+            hard=is_hard(position),
+        )
+
+    def classes_of(self, seed: int, position: int, classes: int) -> NDArray[np.int64]:
+        """The labels of task `position`'s classes, out of 0 … classes − 1, in the order they were drawn."""
+        pair = position // 2
+        purpose = ("classes", pair) if self.classes_repeat else ("classes",)
+        start = 0 if self.classes_repeat else pair * (self.classes_hard + self.classes_easy)
+        drawn = host_stream(seed, *purpose).permutation(classes)[start:]
+        hard, easy = self.classes_hard, self.classes_easy
+        return drawn[:hard] if is_hard(position) else drawn[hard : hard + easy]
+
+    def images_of(self, position: int) -> int:
+        """How many training images the task at that position has."""
+        return (self.classes_hard if is_hard(position) else self.classes_easy) * self.images_per_class
+
+    def order_of(self, labels: NDArray[np.int64], seed: int, position: int, epoch: int) -> NDArray[np.int64]:
+        """The order in which the task's N images are shown in its epoch `epoch`, a permutation of 0 … N − 1."""
+        if self.order == "class_blocks":
+            return np.arange(len(labels))  # the lesson lists them class after class, as the classes were drawn
+        return super().order_of(labels, seed, position, epoch)
+
+    def _images_of_class(self, image_set: ImageSet, seed: int, label: int) -> NDArray[np.int64]:
+        there = np.flatnonzero(image_set.train_labels == label)
+        if self.subset == "drawn":
+            there = np.sort(host_stream(seed, "subset", int(label)).permutation(there)[: self.images_per_class])
+        return there[: self.images_per_class]
+
+    def _check_enough(self, image_set: ImageSet) -> None:
+        hard, easy = self.classes_hard, self.classes_easy
+        together = 2 if self.classes_repeat else self.tasks  # so many tasks have no class in common
+        needed = (together + 1) // 2 * hard + together // 2 * easy
+        if needed > image_set.classes:
+            raise ConfigError(
+                f"{image_set.name} has {image_set.classes} classes; {together} tasks of {hard} and {easy} in turn, no "
+                f"class twice, need {needed}. Lower benchmark.tasks or the classes of a task, or set "
+                "benchmark.classes_repeat=true."
+            )
+        fewest = np.bincount(image_set.train_labels, minlength=image_set.classes).min()
+        if self.images_per_class > fewest:
+            raise ConfigError(
+                f"benchmark.images_per_class is {self.images_per_class}; {image_set.name} has a class of {fewest} "
+                "training images, and the number must be at most that."
+            )
+
+
+def is_hard(position: int) -> bool:
+    """Whether the task at that position is a hard one: the first is, and every other from there."""
+    return position % 2 == 0
