@@ -11,7 +11,7 @@ from torch import Tensor
 from plasticity_lab.activations.activation import Activation
 from plasticity_lab.component import check
 from plasticity_lab.networks.network import Activate, Design, Network, Unit
-from plasticity_lab.networks.width import trimmed
+from plasticity_lab.networks.width import trim, trimmed
 from plasticity_lab.stacking.linear import StackedLinear
 
 
@@ -44,8 +44,9 @@ class MLP(Network):
             return of_width(activation.produced(width), activation.expansion)
 
         if activation.matches_parameters:
-            plain = of_width(self.width, 1)
-            return adapted(trimmed(self.width, plain.size, lambda width: adapted(width).size))
+            target = of_width(self.width, 1).size
+            percent = trim(target, lambda percent: adapted(trimmed(self.width, percent)).size)
+            return adapted(trimmed(self.width, percent))
         return adapted(self.width)
 
     def forward(self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate) -> Tensor:

@@ -37,7 +37,7 @@ class Layer(Protocol):
 class Unit:
     """A named place where units (or channels) stand: after which layer, before which, and the shape of one example.
 
-    `produced` (D,) or (C, H, W) is what the layer before gives; interventions address units by this name.
+    `produced` (D,) or (C, H, W) is what the activation is given; interventions address units by this name.
     """
 
     name: str

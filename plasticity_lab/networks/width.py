@@ -3,11 +3,16 @@
 from collections.abc import Callable
 
 
-def trimmed(width: int, target: int, size: Callable[[int], int]) -> int:
-    """The width, less a whole number of percent, whose network has the number of parameters nearest to the target.
+def trim(target: int, size: Callable[[int], int]) -> int:
+    """The largest whole percent taken off every hidden width that leaves no fewer parameters than the target.
 
-    Concatenating activations double what the next layer receives. Source: Kumar et al. 2023, who trim 9 % from the
-    2 × 100 MLP for CReLU.
+    size: percent → parameters of the network trimmed by it. Concatenating activations double what the next layer
+    receives. Source: Kumar et al. 2023, whose rule this is: for CReLU 9 % off the 2 × 100 MLP, and of the CNN on
+    32 × 32 × 3 images 27 % with 10 classes, 31 % with 100.
     """
-    widths = {round(width * (100 - percent) / 100) for percent in range(100)} - {0}
-    return min(widths, key=lambda candidate: (abs(size(candidate) - target), candidate))
+    return max((percent for percent in range(100) if size(percent) >= target), default=0)
+
+
+def trimmed(width: int, percent: int) -> int:
+    """The width less so many percent, rounded down, and at least 1."""
+    return max(1, width * (100 - percent) // 100)

@@ -13,7 +13,7 @@ from plasticity_lab.activations.swiglu import SwiGLU
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.networks.model import Model, is_learned_by_activation
-from plasticity_lab.networks.width import trimmed
+from plasticity_lab.networks.width import trim, trimmed
 from plasticity_lab.randomness.host import host_stream
 from tests.packs import CPU
 
@@ -68,11 +68,12 @@ def test_parameters_are_as_many_as_published(activation, produced, size):
     assert built.size == size
 
 
-def test_matching_trims_nine_percent():
-    """Kumar et al. 2023 trim the fraction 0.09 from CReLU's MLP."""
-    sizes = {width: 784 * width + width + 2 * width * width + width + 20 * width + 10 for width in range(1, 101)}
-    assert trimmed(100, 89_610, sizes.get) == 91
-    assert trimmed(1, 10**9, sizes.get) == 1
+def test_matching_trims_the_most_that_leaves_no_fewer_parameters():
+    sizes = {percent: 1000 - 10 * percent for percent in range(100)}
+    assert trim(905, sizes.get) == 9
+    assert trim(900, sizes.get) == 10
+    assert trim(10**9, sizes.get) == 0
+    assert [trimmed(16, percent) for percent in (0, 27, 31, 99)] == [16, 11, 11, 1]
 
 
 def test_units_say_which_layers_stand_around_them():

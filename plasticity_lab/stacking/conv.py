@@ -1,0 +1,100 @@
+"""K convolutional layers side by side.
+
+Legend: K runs, B examples, C input channels, H, W rows and columns, O output channels, P numbers of a patch, C·kernel².
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import conv2d, pad
+
+from plasticity_lab.stacking.linear import StackedLinear
+
+
+@dataclass(frozen=True)
+class StackedConv2d:
+    """K convolutions side by side: (K, B, C, H, W) → (K, B, O, H', W').  Run k reads nothing of run j.
+
+    A convolution is a linear map of patches, and its numbers lie as a linear layer's do: `<name>.weight` (K, P, O),
+    patches channel by channel, and `<name>.bias` (K, 1, O); so what an output channel receives is a column, and what an
+    input channel gives is a block of rows, in either kind of layer.
+
+    image: (C, H, W) of one example. padding: valid (none), or same (zeros around, H' = H and W' = W; kernel odd).
+    """
+
+    name: str
+    image: tuple[int, int, int]
+    outputs: int
+    kernel: int
+    padding: str
+
+    @cached_property
+    def linear(self) -> StackedLinear:
+        """The map from a patch to the output channels."""
+        return StackedLinear(self.name, self.image[0] * self.kernel**2, self.outputs)
+
+    @property
+    def margin(self) -> int:
+        """Rows and columns of zeros on each side."""
+        return (self.kernel - 1) // 2 if self.padding == "same" else 0
+
+    @property
+    def produced(self) -> tuple[int, int, int]:
+        """(O, H', W')."""
+        rows, columns = (side + 2 * self.margin - self.kernel + 1 for side in self.image[1:])
+        return self.outputs, rows, columns
+
+    @property
+    def size(self) -> int:
+        """Parameters of one run, padding not counted."""
+        return self.linear.size
+
+    def start(self, draw: np.random.Generator, init: str, gain: float) -> dict[str, np.ndarray]:
+        """One run's first parameters, float32: weight (P, O), bias (1, O).
+
+        init = default: PyTorch's nn.Conv2d, weights and biases uniform in ±1/√P. init = kaiming: weights uniform in
+        ±gain·√(3/P), biases zero (He et al. 2015).
+        """
+        return self.linear.start(draw, init, gain)
+
+    def __call__(self, parameters: Mapping[str, Tensor], x: Tensor) -> Tensor:
+        """x (K, B, C, H, W) → (K, B, O, H', W'), channels last in memory."""
+        if x.device.type == "cpu":
+            return self.run_by_run(parameters, x)
+        return self.as_patches(parameters, x)
+
+    def run_by_run(self, parameters: Mapping[str, Tensor], x: Tensor) -> Tensor:
+        """One convolution a run: on CPU the fastest form, and the same bits in every pack.
+
+        Grouped convolution is slower there, and one run or two of it give other bits than three.
+        """
+        weight = parameters[f"{self.name}.weight"][..., : self.outputs].transpose(1, 2)
+        bias = parameters[f"{self.name}.bias"][:, 0, : self.outputs]
+        kernels = weight.unflatten(2, (self.image[0], self.kernel, self.kernel))
+        results = [
+            conv2d(_channels_last(own), _channels_last(kernel), shift, padding=self.margin)
+            for own, kernel, shift in zip(x.unbind(), kernels.unbind(), bias.unbind(), strict=True)
+        ]
+        h = results[0] if len(results) == 1 else torch.cat(results)
+        return h.unflatten(0, x.shape[:2])
+
+    def as_patches(self, parameters: Mapping[str, Tensor], x: Tensor) -> Tensor:
+        """One batched matrix product of all runs' patches: few kernels however many runs, for a GPU.
+
+        The patches are laid out from shifted slices, whose gradient is added up in a fixed order; that of
+        torch.nn.functional.unfold is scattered by atomic additions once it is compiled.
+        """
+        (_, rows, columns), span = self.produced, range(self.kernel)
+        x = pad(x, [self.margin] * 4)
+        shifted = [x[..., i : i + rows, j : j + columns] for i in span for j in span]
+        patches = torch.stack(shifted, dim=3).permute(0, 1, 4, 5, 2, 3).reshape(len(x), -1, self.linear.inputs)
+        h = self.linear(parameters, patches)
+        return h.unflatten(1, (x.shape[1], rows, columns)).permute(0, 1, 4, 2, 3)
+
+
+def _channels_last(x: Tensor) -> Tensor:
+    return x.contiguous(memory_format=torch.channels_last)
