@@ -9,7 +9,7 @@ from launch.device import compiler_there, cores, devices, kind_of, memory_of, mo
 from launch.endings import ending_of
 from launch.leases import Leases
 from launch.local_workers import run_workers
-from launch.outstanding import Outstanding, Run, adopted, outstanding
+from launch.outstanding import Outstanding, Run, adopted, outstanding, settle
 from launch.owner import this_owner
 from launch.plan_file import Plan, sweep_of, write_plan
 from launch.plan_table import counted, print_plan
@@ -17,8 +17,9 @@ from launch.planner import plan
 from launch.settings import Settings
 from launch.sizes import sizes
 from plasticity_lab.data.folder import data_folder
-from plasticity_lab.data.sources import load_images
-from plasticity_lab.errors import PlasticityError
+from plasticity_lab.data.image_set import ImageSet
+from plasticity_lab.data.sources import load_images, source_named
+from plasticity_lab.errors import DataError, PlasticityError
 from plasticity_lab.records.record import STATUSES, add_asked_as, read_record
 from plasticity_lab.records.store import Store
 
@@ -57,15 +58,17 @@ def train_here(runs: Sequence[Run], settings: Settings) -> None:
     Raises SweepFailed naming what is left; KeyboardInterrupt once the workers have written their checkpoints.
     """
     store, machine = Store(settings.store), Machine.of(settings)
-    if not settings.dry_run:
-        store.prepare()
-    todo = outstanding(store, runs, settings.rerun, dry=settings.dry_run)
-    for words in todo.set_aside:
-        _say(words)
+    todo = outstanding(store, runs, settings.rerun)
     planned = planned_here(store, todo, settings, machine)
     if settings.dry_run:
+        for error in todo.corrupt:
+            _say(str(error))
         print_plan(planned.packs, len(todo.finished), machine.workers, machine.calibration)
         return
+    if todo.left or todo.renamed:
+        store.prepare()
+    for words in settle(store, todo):
+        _say(words)
     if not todo.left:
         _say(f"All {counted(len(runs), 'run')} finished already; rerun=true trains again. Records: {store.root}")
         return
@@ -85,7 +88,7 @@ def planned_here(store: Store, todo: Outstanding, settings: Settings, machine: M
     rest = [run for run in todo.left if run["id"] not in known]
     packs = plan(
         rest,
-        size_of=sizes(lambda source: load_images(source, data_folder(settings.data))),
+        size_of=sizes(lambda source: _images_to_plan_with(source, settings)),
         mode_of=lambda steps: mode_of(steps, settings.mode, machine.compiler),
         kind=machine.kind,
         calibration=machine.calibration,
@@ -109,6 +112,18 @@ def planned_here(store: Store, todo: Outstanding, settings: Settings, machine: M
             "rerun": settings.rerun,
         },
     )
+
+
+def _images_to_plan_with(source: str, settings: Settings) -> ImageSet:
+    """The image set; where it is missing, a dry run says so and plans for the published one.  Raises DataError."""
+    try:
+        return load_images(source, data_folder(settings.data))
+    except DataError as error:
+        outline = source_named(source).outline
+        if not settings.dry_run or outline is None:
+            raise
+        _say(f"{error} The plan below is for the set as published.")
+        return outline()
 
 
 def _announce(planned: Plan, todo: Outstanding, machine: Machine, store: Store) -> None:

@@ -51,7 +51,19 @@ def resolved(options: Options, preset: Sequence[str], typed: Sequence[str]) -> R
         for filled in _filled(nodes, swept):
             checked = {group: desk.part(group, part.name, part.target, filled[group]) for group, part in parts.items()}
             runs += [run_of(checked, each, asked) for each in number_sets]
-    return Resolved(merged(runs), notes.lines(), command)
+    return Resolved(merged(runs), [*notes.lines(), *recency(runs)], command)
+
+
+def recency(runs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A line that says where the runs measure something else than plasticity; none where they do not."""
+    benchmarks = [run["science"]["benchmark"] for run in runs]
+    names = dict.fromkeys(each["name"] for each in benchmarks if each.get("order") == "class_blocks")
+    if not names:
+        return []
+    return [
+        f"benchmark: {', '.join(names)} in class blocks measures recency (how fast a network follows the class shown "
+        "last) more than plasticity; benchmark.order=shuffle, which protocol=clean sets, measures plasticity."
+    ]
 
 
 def _together(preset: Axes, typed: Axes) -> Axes:

@@ -33,6 +33,17 @@ def test_our_launcher_gets_all_runs_at_once(taken, tmp_path, flags):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_sweep_is_planned_before_its_data_are_there(tmp_path, capsys):
+    words = ["benchmark=cifar51", f"data={tmp_path / 'none'}", f"store={tmp_path / 'store'}"]
+    assert run_command([*words, "dry_run=true"]) == 0
+    told = capsys.readouterr()
+    assert told.err.count("run `python -m plasticity_lab.data fetch cifar100 --folder") == 1
+    assert "23,400" in told.out
+    assert run_command(words) == 1
+    assert "run `python -m plasticity_lab.data fetch cifar100 --folder" in capsys.readouterr().err.splitlines()[-1]
+    assert not list(tmp_path.rglob("plan.json"))
+
+
 def test_a_launcher_of_hydras_own_gets_them_one_by_one(taken, tmp_path):
     words = ["activation=leaky_relu", "hyperparams=best", "seed=0,1", "schedule=demo", "mode=eager"]
     assert run_command(words) == 0
@@ -105,7 +116,7 @@ def test_help_lists_groups_and_the_commands_of_daily_life(taken, capsys):
         run_command(["--help"])
     assert ended.value.code == 0
     text = capsys.readouterr().out
-    assert "benchmark: permuted_digits, permuted_mnist" in text
+    assert "benchmark: cifar51, digits51, permuted_digits, permuted_mnist" in text
     assert text.count("python -m ") == 5
 
 

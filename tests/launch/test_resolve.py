@@ -114,6 +114,15 @@ def test_a_stand_in_and_what_is_not_published_are_said_once():
     assert slopes == {"permuted_digits": 0.6, "random_label_digits": 0.8}
 
 
+def test_what_measures_recency_is_said_once():
+    words = ["activation=relu,leaky_relu", "seed=0,1", "benchmark=digits51,permuted_digits"]
+    (note,) = resolve(words).notes
+    assert note.startswith("benchmark: digits51 in class blocks measures recency")
+    assert "protocol=clean" in note
+    assert resolve([*words, "protocol=clean"]).notes == []
+    assert resolve([*words, "benchmark.order=shuffle"]).notes == []
+
+
 def test_a_value_is_checked_against_its_own_option_not_against_the_default_one():
     runs = resolve(["activation=leaky_relu", "activation.negative_slope=0.1,0.2", "seed=0,1"]).runs
     assert [(r["science"]["activation"]["negative_slope"], r["science"]["seed"]) for r in runs] == [
