@@ -6,7 +6,7 @@ READY := .venv/.ready
 PYTEST := .venv/bin/pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test tables lint
+.PHONY: help setup demo test bench tables lint
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -30,6 +30,9 @@ demo: $(READY) ## Train every activation on embedded data, 3 seeds each, and sho
 
 test: $(READY) ## Run the tests; SLOW=1 runs the slow ones too
 	$(PYTEST) $(if $(SLOW),,-m 'not slow')
+
+bench: $(READY) ## Measure run-steps per second, beside a usual script and JAX; QUICK=1 only tries it (minutes)
+	.venv/bin/python -m launch.bench $(if $(QUICK),--quick) --out $(or $(OUT),bench_results)
 
 tables: $(READY) ## Make the tables of what STORE holds (default ./store)
 	.venv/bin/python -m analysis table --store $(STORE)

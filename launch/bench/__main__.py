@@ -1,0 +1,116 @@
+"""The bench as a command.
+
+    python -m launch.bench [--quick] [--networks mlp] [--widths 1,2,4,8,16] [--device cpu|cuda] [--out FOLDER]
+
+Measures the packed engine beside the script that people write and beside JAX, in turns, and leaves a table and a JSON
+file. It needs torch and numpy; JAX (the `bench` extra) and records (pyarrow) are measured where they are installed.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from launch.bench.comparisons import PARTS, Choices, run
+from launch.bench.report import as_json, as_text
+from launch.bench.workload import ACTIVATIONS, SETTINGS
+from launch.device import compiler_there, devices, kind_of, prepare_compiling, prepare_process
+from plasticity_lab.errors import PlasticityError
+from plasticity_lab.records.provenance import provenance
+
+WIDTHS = {"cpu": [1, 2, 4, 8, 16], "cuda": [16, 64, 256, 512]}
+MODES = ("eager", "compiled")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command.  Returns its exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        choices = _choices(options)
+        prepare_process()
+        if "compiled" in choices.modes:
+            prepare_compiling()
+        before = os.getloadavg()
+        comparisons = run(choices, lambda words: print(words, file=sys.stderr, flush=True))
+    except PlasticityError as error:
+        print(error, file=sys.stderr)
+        return 1
+    made = provenance()
+    head = f"{made['cpu'] if choices.device == 'cpu' else kind_of(choices.device)}, torch {torch.__version__}, "
+    head += f"commit {made['commit']}{' and changes' if made['dirty'] else ''}, {made['start']}; "
+    head += f"others on the machine: load {before[0]:.1f} when it began"
+    text = "\n\n\n".join([head, *map(as_text, comparisons)])
+    content: dict[str, Any] = {
+        "provenance": made | {"device": kind_of(choices.device), "torch": torch.__version__, "load": before},
+        "choices": vars(choices),
+        "comparisons": [as_json(comparison) for comparison in comparisons],
+    }
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "bench.txt").write_text(f"{text}\n")
+    (options.out / "bench.json").write_text(json.dumps(content, indent=1))
+    print(f"{text}\n\nThe table and all samples: {options.out / 'bench.txt'}, {options.out / 'bench.json'}")
+    return 0
+
+
+def _choices(options: argparse.Namespace) -> Choices:
+    """What was asked for; --quick is eager and short.  Raises ConfigError for a device that is not there."""
+    device = devices(options.device)[0]
+    quick = options.quick
+    widths = options.widths or ([4] if quick else WIDTHS[torch.device(device).type])
+    modes = [mode for mode in options.modes if mode == "eager" or (compiler_there() and not quick)]
+    return Choices(
+        networks=options.networks,
+        activations=options.activations,
+        widths=widths,
+        modes=modes,
+        parts=options.parts,
+        device=device,
+        repeats=options.repeats or (2 if quick else 9),
+        steps=20 if quick else None,
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m launch.bench", description=__doc__.split("\n\n")[2])
+    parser.add_argument("--quick", action="store_true", help="a few seconds: eager, short; numbers mean little")
+    parser.add_argument("--networks", type=_among(SETTINGS), default=list(SETTINGS), help=f"of {', '.join(SETTINGS)}")
+    parser.add_argument(
+        "--activations",
+        type=_among(ACTIVATIONS),
+        default=["relu", "rrelu", "prelu", "swish"],
+        help=f"of {', '.join(ACTIVATIONS)}; the first is what the others are compared with",
+    )
+    parser.add_argument("--widths", type=_numbers, help="widths of packs; by default 1,2,4,8,16, or more on a GPU")
+    parser.add_argument("--modes", type=_among(MODES), default=list(MODES), help=f"of {', '.join(MODES)}")
+    parser.add_argument("--parts", type=_among(PARTS), default=list(PARTS), help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--device", default="cpu", help="cpu (one core), cuda, cuda:<number>")
+    parser.add_argument("--repeats", type=int, help="rounds that are measured")
+    parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for bench.txt and bench.json")
+    return parser
+
+
+def _among(known: Sequence[str]) -> Any:
+    def listed(words: str) -> list[str]:
+        names = words.split(",")
+        for name in names:
+            if name not in known:
+                raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(known)}")
+        return names
+
+    return listed
+
+
+def _numbers(words: str) -> list[int]:
+    numbers = sorted({int(word) for word in words.split(",")})
+    if numbers[0] < 1:
+        raise argparse.ArgumentTypeError("a width is at least 1")
+    return numbers
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,190 @@
+"""What is compared with what: each comparison is a row of contenders measured in turn."""
+
+import importlib.util
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+
+from launch.bench.limits import Limits, Work, limits_of, work_of
+from launch.bench.packed import Packed
+from launch.bench.processes import workers
+from launch.bench.timing import Contender, Timing, interleaved, one_core
+from launch.bench.usual import Usual
+from launch.bench.workload import Workload
+from launch.device import cores
+
+PARTS = ("widths", "activations", "l2_init", "records", "processes")
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the command line asks for. modes: eager, compiled. steps: of a burst; None for each network's own."""
+
+    networks: Sequence[str]
+    activations: Sequence[str]
+    widths: Sequence[int]
+    modes: Sequence[str]
+    parts: Sequence[str]
+    device: str
+    repeats: int
+    steps: int | None = None
+
+    @property
+    def mode(self) -> str:
+        """The mode of comparisons that vary something else: the fastest asked for."""
+        return "compiled" if "compiled" in self.modes else "eager"
+
+    @property
+    def width(self) -> int:
+        """Their width: 8 on a CPU, where it is what plans choose, or the nearest below that is asked for."""
+        usual = [width for width in self.widths if width <= 8] if self.device == "cpu" else self.widths
+        return max(usual, default=min(self.widths))
+
+
+@dataclass
+class Comparison:
+    """Timings of contenders that were measured in turn; ratios are against the first.
+
+    part: one of PARTS. clock: "busy" (CPU time, which neighbours on the machine disturb less) or "wall". limits, work:
+    the machine's and a run-step's, where they were measured.
+    """
+
+    part: str
+    name: str
+    timings: list[Timing]
+    clock: str
+    limits: Limits | None = None
+    work: Work | None = None
+
+
+def usual(workload: Workload, device: str) -> Contender:
+    """The script people write."""
+    script = Usual(workload, device)
+    return Contender("usual script", _facts(workload, "eager", 1), script.run_steps, script.burst)
+
+
+def packed(workload: Workload, width: int, mode: str, device: str) -> Contender:
+    """The engine."""
+    pack = Packed(workload, width, mode, device)
+    return Contender(f"packed, {mode}", _facts(workload, mode, width), pack.run_steps, pack.burst)
+
+
+def jax(workload: Workload, width: int) -> Contender:
+    """The peer; JAX must be installed."""
+    from launch.bench.jax_peer import JaxPeer  # a library that most do not have
+
+    peer = JaxPeer(workload, width)
+    return Contender("JAX", _facts(workload, "compiled", width), peer.run_steps, peer.burst)
+
+
+def _facts(workload: Workload, mode: str, width: int) -> dict[str, object]:
+    return {
+        "network": workload.network,
+        "activation": workload.activation,
+        "l2_init": workload.l2_init,
+        "mode": mode,
+        "width": width,
+    }
+
+
+def jax_missing(device: str) -> str | None:
+    """Why JAX is not measured, in a sentence; None where it is."""
+    if importlib.util.find_spec("jax") is None:
+        return "JAX is not measured: it is not installed; .venv/bin/pip install -e '.[bench]' does that."
+    from launch.bench import jax_peer
+
+    there = jax_peer.platform()
+    wanted = "cpu" if device == "cpu" else "gpu"
+    return None if there == wanted else f"JAX is not measured: it computes on {there} here, not on {device}."
+
+
+def run(choices: Choices, say: Callable[[str], None]) -> list[Comparison]:
+    """All that was asked for, one comparison after another."""
+    with _place(choices.device):  # JAX starts its threads when it is first asked anything
+        why = jax_missing(choices.device)
+    if why:
+        say(why)
+    found = []
+    for network in choices.networks:
+        plain = Workload(network, choices.activations[0], steps=choices.steps)
+        measures: dict[str, Callable[[], Comparison | None]] = {
+            "widths": lambda plain=plain: _widths(plain, choices, with_jax=why is None),
+            "activations": lambda plain=plain: _activations(plain, choices),
+            "l2_init": lambda plain=plain: _l2_init(plain, choices),
+            "records": lambda plain=plain: _records(plain, choices, say),
+            "processes": lambda plain=plain: _processes(plain, choices, say),
+        }
+        for part in choices.parts:
+            say(f"{network}: {part} …")
+            comparison = measures[part]()
+            found += [] if comparison is None else [comparison]
+    return found
+
+
+def _measured(
+    part: str, words: str, workload: Workload, choices: Choices, build: Callable[[], list[Contender]]
+) -> Comparison:
+    with _place(choices.device):
+        timings = interleaved(build(), choices.repeats)
+    return Comparison(part, f"{workload.network}, {words}", timings, "busy" if choices.device == "cpu" else "wall")
+
+
+def _place(device: str) -> AbstractContextManager[None]:
+    return one_core() if device == "cpu" else nullcontext()
+
+
+def _widths(workload: Workload, choices: Choices, with_jax: bool) -> Comparison:
+    def build() -> list[Contender]:
+        found = [usual(workload, choices.device)]
+        for width in choices.widths:
+            found += [packed(workload, width, mode, choices.device) for mode in choices.modes]
+            found += [jax(workload, width)] if with_jax else []
+        return found
+
+    comparison = _measured("widths", "packs of every width", workload, choices, build)
+    with _place(choices.device):
+        comparison.limits = limits_of(workload, sorted({1, *choices.widths}), choices.device)
+    comparison.work = work_of(workload)
+    return comparison
+
+
+def _activations(workload: Workload, choices: Choices) -> Comparison:
+    others = [Workload(workload.network, name, steps=workload.steps) for name in choices.activations]
+    return _measured(
+        "activations",
+        "activations",
+        workload,
+        choices,
+        lambda: [packed(other, choices.width, choices.mode, choices.device) for other in others],
+    )
+
+
+def _l2_init(workload: Workload, choices: Choices) -> Comparison:
+    pulled = Workload(workload.network, workload.activation, l2_init=True, steps=workload.steps)
+    return _measured(
+        "l2_init",
+        "L2-Init off and on",
+        workload,
+        choices,
+        lambda: [packed(each, choices.width, choices.mode, choices.device) for each in (workload, pulled)],
+    )
+
+
+def _records(workload: Workload, choices: Choices, say: Callable[[str], None]) -> Comparison | None:
+    if importlib.util.find_spec("pyarrow") is None:
+        say("Records are not measured: pyarrow is not installed.")
+        return None
+    from launch.bench.stored import contenders  # needs pyarrow, which a bare GPU machine does not have
+
+    timings = interleaved(contenders(workload, choices.width, choices.device), choices.repeats)
+    return Comparison("records", f"{workload.network}, records and checkpoints off and on", timings, "wall")
+
+
+def _processes(workload: Workload, choices: Choices, say: Callable[[str], None]) -> Comparison | None:
+    if choices.device != "cpu" or cores() < 2:
+        say("Two worker processes are not measured: there is one core, or one GPU.")
+        return None
+    bursts = 1 if choices.steps else 2
+    with workers(workload, choices.width, choices.mode, bursts) as both:
+        timings = interleaved(both, choices.repeats)
+    return Comparison("processes", f"{workload.network}, worker processes", timings, "wall")

@@ -1,0 +1,85 @@
+"""What the machine can do at most: matrix products and memory, and how long a run-step would take at those rates."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from launch.bench.usual import Usual
+from launch.bench.workload import Workload
+
+ADAM_BYTES = 28
+"""Bytes that Adam moves for a parameter: it reads value, gradient and two moments, and writes all but the gradient."""
+STATE_BYTES = 16
+"""Bytes that the state of a parameter takes: value, gradient and two moments."""
+SIZES = {"cpu": (256, 512, 1024), "cuda": (4096, 8192)}
+TRIES = 5
+
+
+@dataclass(frozen=True)
+class Work:
+    """A run-step in numbers: operations of matrix products and convolutions, forward and backward; parameters."""
+
+    flops: int
+    parameters: int
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The machine's own. flops: of matrix products, a second. bandwidth: bytes a second, by width of the pack."""
+
+    flops: float
+    bandwidth: dict[int, float]
+
+    def seconds(self, work: Work, width: int) -> float:
+        """A run-step at these rates: its products, and then its update by Adam, which cannot overlap on one core."""
+        return work.flops / self.flops + ADAM_BYTES * work.parameters / self.bandwidth[width]
+
+
+def work_of(workload: Workload) -> Work:
+    """Counted on the usual script's step; a packed step has the same products."""
+    script = Usual(workload, "cpu")
+    with FlopCounterMode(display=False) as counter:
+        script.loss(script.batches[0])[0].backward()
+    return Work(counter.get_total_flops(), sum(value.numel() for value in script.model.parameters()))
+
+
+def limits_of(workload: Workload, widths: list[int], device: str) -> Limits:
+    """Measured here and now: the best of several tries each."""
+    parameters = work_of(workload).parameters
+    return Limits(
+        flops=max(_products(size, device) for size in SIZES[torch.device(device).type]),
+        bandwidth={width: _bandwidth(width * parameters * STATE_BYTES, device) for width in widths},
+    )
+
+
+def _products(size: int, device: str) -> float:
+    """Operations a second of a square matrix product in float32."""
+    left, right = (torch.rand(size, size, device=device) for _ in range(2))
+    out = torch.empty_like(left)
+    return 2 * size**3 / _fastest(lambda: torch.mm(left, right, out=out), device)
+
+
+def _bandwidth(working_set: int, device: str) -> float:
+    """Bytes a second of a = b + c over three arrays that take so many bytes together, cached or not as it comes."""
+    one, other, out = (torch.rand(working_set // 12, device=device) for _ in range(3))
+    return 12 * len(out) / _fastest(lambda: torch.add(one, other, out=out), device)
+
+
+def _fastest(work: Callable[[], object], device: str) -> float:
+    """Seconds of one call: the best of several tries of some milliseconds each."""
+    clock = time.process_time if device == "cpu" else time.perf_counter
+
+    def seconds(calls: int) -> float:
+        start = clock()
+        for _ in range(calls):
+            work()
+        if device != "cpu":
+            torch.cuda.synchronize(device)
+        return (clock() - start) / calls
+
+    seconds(1)
+    calls = max(1, round(0.01 / seconds(3)))
+    return min(seconds(calls) for _ in range(TRIES))

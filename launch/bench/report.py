@@ -1,0 +1,161 @@
+"""From timings to numbers, and from numbers to a table and a JSON file."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import Any
+
+from launch.bench.comparisons import Comparison
+from launch.bench.timing import Timing
+
+HEADINGS = ("", "activation", "width", "run-steps/s", "ratio", "least – most", "of the limit", "first burst")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One contender's numbers.
+
+    rate: run-steps a second, median. ratio: how many times the first contender's rate, median over the rounds, each
+    against the same round; least and most of them. of_limit: rate by the machine's own limit. first: seconds of the
+    first burst, compiling included. share: CPU time by wall time of its processes, 1 where nobody else took the core.
+    samples: seconds of each burst.
+    """
+
+    name: str
+    facts: dict[str, Any]
+    rate: float
+    ratio: float
+    least: float
+    most: float
+    of_limit: float | None
+    first: float
+    share: float
+    samples: list[float]
+
+
+def rows_of(comparison: Comparison) -> list[Row]:
+    """A row for each contender, in their order."""
+    base = _seconds(comparison, comparison.timings[0])
+    return [_row(comparison, timing, base) for timing in comparison.timings]
+
+
+def _row(comparison: Comparison, timing: Timing, base: Sequence[float]) -> Row:
+    own, facts = _seconds(comparison, timing), dict(timing.contender.facts)
+    ratios = [theirs / ours for theirs, ours in zip(base, own, strict=True)]
+    of_limit = None
+    if comparison.limits is not None and comparison.work is not None:
+        of_limit = comparison.limits.seconds(comparison.work, facts["width"]) / median(own)
+    return Row(
+        name=timing.contender.name,
+        facts=facts,
+        rate=1 / median(own),
+        ratio=median(ratios),
+        least=min(ratios),
+        most=max(ratios),
+        of_limit=of_limit,
+        first=timing.first,
+        share=sum(timing.busy) / sum(timing.wall) / timing.contender.processes,
+        samples=timing.busy if comparison.clock == "busy" else timing.wall,
+    )
+
+
+def _seconds(comparison: Comparison, timing: Timing) -> list[float]:
+    """Of a run-step, burst by burst."""
+    bursts = timing.busy if comparison.clock == "busy" else timing.wall
+    return [seconds / timing.contender.run_steps for seconds in bursts]
+
+
+def findings(comparison: Comparison) -> list[str]:
+    """What a comparison says, in sentences."""
+    return _FINDINGS[comparison.part](comparison, rows_of(comparison))
+
+
+def _of_widths(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
+    best: dict[str, int] = {}
+    for at, row in enumerate(rows):
+        if row.name not in best or row.ratio > rows[best[row.name]].ratio:
+            best[row.name] = at
+    said = []
+    for name, at in best.items():
+        if at:
+            said.append(f"{name}: {rows[at].ratio:.2f}× the usual script at width {rows[at].facts['width']}, its best.")
+    if "JAX" in best:
+        peer = _seconds(comparison, comparison.timings[best["JAX"]])
+        for name, at in best.items():
+            if name.startswith("packed"):
+                own = _seconds(comparison, comparison.timings[at])
+                ratio = median(theirs / ours for theirs, ours in zip(peer, own, strict=True))
+                said.append(f"{name}, at its best width: {ratio:.2f}× JAX at its best width.")
+    return said
+
+
+def _of_activations(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
+    return [f"{row.facts['activation']}: {1 / row.ratio:.2f}× the seconds of {rows[0].facts['activation']}."
+            for row in rows[1:]]  # fmt: skip
+
+
+def _of_l2_init(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
+    return [f"A step with L2-Init takes {1 / rows[1].ratio:.2f}× the seconds of the plain one."]
+
+
+def _of_records(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
+    alone, recorded, kept = (median(row.samples) for row in rows)
+    record = (recorded - alone) / rows[1].facts["width"]
+    checkpoint = (kept - recorded) / rows[2].facts["checkpoints"]
+    return [f"Beside {alone:.2f} s of training, a run's record took {record * 1e3:.1f} ms, a checkpoint of the whole "
+            f"pack {checkpoint * 1e3:.1f} ms."]  # fmt: skip
+
+
+def _of_processes(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
+    return [f"Two worker processes: {rows[1].ratio:.2f}× one."]
+
+
+_FINDINGS: dict[str, Callable[[Comparison, Sequence[Row]], list[str]]] = {
+    "widths": _of_widths,
+    "activations": _of_activations,
+    "l2_init": _of_l2_init,
+    "records": _of_records,
+    "processes": _of_processes,
+}
+
+
+def as_json(comparison: Comparison) -> dict[str, Any]:
+    """A comparison as the JSON file holds it."""
+    return {
+        "part": comparison.part,
+        "name": comparison.name,
+        "clock": comparison.clock,
+        "limits": None if comparison.limits is None else asdict(comparison.limits),
+        "work": None if comparison.work is None else asdict(comparison.work),
+        "rows": [asdict(row) for row in rows_of(comparison)],
+        "findings": findings(comparison),
+    }
+
+
+def as_text(comparison: Comparison) -> str:
+    """A comparison as a table in plain text, with what it says below."""
+    rows = rows_of(comparison)
+    clock = "CPU time" if comparison.clock == "busy" else "wall clock"
+    share = min(row.share for row in rows)
+    lines = [f"{comparison.name} ({clock}; each process had at least {share:.0%} of its core)", ""]
+    table = [HEADINGS, *(_cells(row) for row in rows)]
+    sizes = [max(len(row[column]) for row in table) for column in range(len(HEADINGS))]
+    for row in table:
+        cells = [cell.ljust(size) if column < 2 else cell.rjust(size)
+                 for column, (cell, size) in enumerate(zip(row, sizes, strict=True))]  # fmt: skip
+        lines.append("  ".join(cells).rstrip())
+    if comparison.limits is not None and comparison.work is not None:
+        limits, work = comparison.limits, comparison.work
+        speeds = sorted({round(value / 1e9) for value in limits.bandwidth.values()})
+        lines += ["", f"A run-step is {work.flops / 1e6:.2f} MFLOP of products and {work.parameters:,} parameters; "
+                  f"the machine does {limits.flops / 1e9:,.0f} GFLOP/s and moves {speeds[0]:,}–{speeds[-1]:,} GB/s "
+                  "(arrays as large as the packs' states)."]  # fmt: skip
+    return "\n".join([*lines, *([""] if findings(comparison) else []), *findings(comparison)])
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    activation = str(row.facts["activation"]) + (" + L2-Init" if row.facts.get("l2_init") else "")
+    spread = f"{row.least:.2f} – {row.most:.2f}"
+    limit = "" if row.of_limit is None else f"{row.of_limit:.0%}"
+    return (row.name, activation, str(row.facts["width"]), f"{row.rate:,.0f}", f"{row.ratio:.2f}", spread, limit,
+            f"{row.first:.1f} s")  # fmt: skip

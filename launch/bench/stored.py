@@ -1,0 +1,83 @@
+"""What records and checkpoints cost: a whole pack trained with and without them.
+
+Imported only where this is measured: records need pyarrow.
+"""
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+
+from launch.bench.timing import Contender
+from launch.bench.workload import Workload
+from launch.leases import Leases
+from launch.owner import this_owner
+from launch.planner import Pack
+from launch.training import train_pack
+from plasticity_lab.agents.agent import Agent, Rows
+from plasticity_lab.assembly import assembled
+from plasticity_lab.benchmarks.stream import Chunk, Task
+from plasticity_lab.records.identity import pack_id, run_id
+from plasticity_lab.records.position import Position
+from plasticity_lab.records.store import Store
+from plasticity_lab.trainer import train
+
+TASKS = 2
+SELDOM, ALWAYS = 1e9, 1e-9
+"""Minutes between checkpoints: never in a burst, and after every chunk and task."""
+CHECKPOINTS = 2 * TASKS
+
+
+class Forgetful:
+    """A journal and keeper that knows where the pack stands, and nothing more."""
+
+    def __init__(self) -> None:
+        self.position = Position(0, 0)
+
+    def add_chunk(self, chunk: Chunk, rows: Rows) -> None:
+        """Moves to the chunk's end."""
+        self.position = Position(chunk.task, self.position.step + chunk.steps)
+
+    def add_task(self, task: Task, rows: Rows) -> None:
+        """Moves to the next task."""
+        self.position = Position(task.position + 1, 0)
+
+    def look(self, agent: Agent, journal: object) -> None:
+        """Does nothing."""
+
+
+def contenders(workload: Workload, width: int, device: str) -> list[Contender]:
+    """The bare trainer; the same with records; and with a checkpoint after every chunk and task as well.
+
+    Each burst trains an eager pack of its own from its start to its end.
+    """
+    runs = workload.runs(width, TASKS)
+    facts = {"network": workload.network, "activation": workload.activation, "mode": "eager", "width": width}
+    run_steps = TASKS * workload.burst * width
+    ways: dict[str, Callable[[], None]] = {
+        "trainer alone": partial(_bare, workload, runs, device),
+        "with records": partial(_kept, workload, runs, device, SELDOM),
+        f"with records, {CHECKPOINTS} checkpoints": partial(_kept, workload, runs, device, ALWAYS),
+    }
+    counted = facts | {"checkpoints": CHECKPOINTS}
+    return [Contender(name, counted, run_steps, burst) for name, burst in ways.items()]
+
+
+def _bare(workload: Workload, runs: Sequence[Mapping[str, Any]], device: str) -> None:
+    stream, agent = assembled(runs, workload.image_set, torch.device(device), False)
+    forgetful = Forgetful()
+    train(stream, agent, forgetful, forgetful)
+
+
+def _kept(workload: Workload, runs: Sequence[Mapping[str, Any]], device: str, minutes: float) -> None:
+    named = [{**run, "id": run_id(run["science"]), "asked_as": []} for run in runs]
+    ids = tuple(run["id"] for run in named)
+    pack = Pack(pack_id(ids, 0), 0, ids, "bench", device, "eager", TASKS * workload.burst, 0, 0.0)
+    settings = {"lease_seconds": 120.0, "checkpoint_minutes": minutes, "save_weights": "none"}
+    with tempfile.TemporaryDirectory(prefix="plasticity-bench-") as folder:
+        store = Store(folder)
+        store.prepare()
+        lease = Leases(store, settings["lease_seconds"], this_owner()).claim([pack.id])
+        train_pack(store, pack, named, workload.image_set, device, lease, settings, lambda: False)

@@ -1,0 +1,89 @@
+"""The script people write today: one run, eager, nn.Module and torch.optim.Adam, a Python loop over steps.
+
+Written to be fast as such scripts go: no DataLoader (batches are gathered from a tensor of floats that lies ready on
+the device), and nothing is read back from the device in the loop.
+"""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from launch.bench.workload import L2_INIT, LEARNING_RATE, WHITE, Workload
+
+MODULES = {
+    "relu": nn.ReLU,
+    "leaky_relu": nn.LeakyReLU,
+    "rrelu": lambda: nn.RReLU(0.125, 0.333),
+    "prelu": nn.PReLU,
+    "sigmoid": nn.Sigmoid,
+    "tanh": nn.Tanh,
+    "swish": nn.SiLU,
+    "gelu": nn.GELU,
+    "elu": nn.ELU,
+    "celu": nn.CELU,
+}
+
+
+def mlp(activation: nn.Module, classes: int) -> nn.Sequential:
+    """784-100-100-classes; a learned slope is shared by both layers."""
+    return nn.Sequential(nn.Linear(784, 100), activation, nn.Linear(100, 100), activation, nn.Linear(100, classes))
+
+
+NETWORKS = {"mlp": mlp}
+
+
+class Usual:
+    """Run 0 of a workload. A burst takes as many steps as a pack's chunk has."""
+
+    def __init__(self, workload: Workload, device: str) -> None:
+        data = workload.data(1)
+        setting = workload.setting
+        self.model = NETWORKS[workload.network](MODULES[workload.activation](), setting.classes)
+        load_start(self.model, {name: value[0] for name, value in data.start.items()})
+        self.model.to(device)
+        shape = (-1, *setting.image) if workload.network == "cnn" else (-1, data.images.shape[2])
+        self.images = (data.images[0].float() / WHITE).reshape(shape).to(device)
+        self.labels = data.labels[0].to(device)
+        self.batches = torch.from_numpy(data.batches[0]).to(device)
+        self.first = [value.detach().clone() for value in self.model.parameters()] if workload.l2_init else []
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=LEARNING_RATE)
+        self.run_steps = len(self.batches)
+
+    def burst(self) -> dict[str, Tensor]:
+        """The steps: "loss" (of the data alone) and "accuracy" of each, (S,)."""
+        losses, right = [], []
+        for batch in self.batches:
+            loss, logits, labels = self.loss(batch)
+            self.optimizer.zero_grad()
+            (loss + self.penalty() if self.first else loss).backward()
+            self.optimizer.step()
+            losses.append(loss.detach())
+            right.append((logits.detach().argmax(dim=1) == labels).float().mean())
+        return {"loss": torch.stack(losses).cpu(), "accuracy": torch.stack(right).cpu()}
+
+    def loss(self, batch: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Mean loss of the batch with these indices, its logits, its labels."""
+        labels = self.labels[batch]
+        logits = self.model(self.images[batch])
+        return functional.cross_entropy(logits, labels), logits, labels
+
+    def penalty(self) -> Tensor:
+        """L2-Init's, ()."""
+        pulls = zip(self.model.parameters(), self.first, strict=True)
+        return L2_INIT * sum((value - first).square().sum() for value, first in pulls)
+
+
+def load_start(model: nn.Module, start: Mapping[str, Tensor]) -> None:
+    """Gives the module one run's first weights, named and laid out as the engine does.
+
+    Layers come in the same order in both; the engine keeps (inputs, outputs), outputs perhaps padded.
+    """
+    layers = [name.removesuffix(".weight") for name in start if name.endswith(".weight")]
+    modules = [module for module in model.modules() if isinstance(module, nn.Linear)]
+    with torch.no_grad():
+        for name, module in zip(layers, modules, strict=True):
+            outputs = len(module.weight)
+            module.weight.copy_(start[f"{name}.weight"][:, :outputs].T)
+            module.bias.copy_(start[f"{name}.bias"].flatten()[:outputs])

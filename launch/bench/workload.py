@@ -1,0 +1,156 @@
+"""What every contender computes: one network on the same made-up images, with the same first weights and batches.
+
+Legend: K runs, N images, D pixels (C·H·W), S steps, B examples of a batch.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from plasticity_lab.agents.images import laid_out
+from plasticity_lab.assembly import Run, model_of
+from plasticity_lab.benchmarks.permuted_pixels import PermutedPixels
+from plasticity_lab.benchmarks.stream import Chunk, Stream, Task
+from plasticity_lab.data.image_set import ImageSet
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.randomness.host import host_stream
+from plasticity_lab.records.position import Position
+
+WHITE = 255
+LEARNING_RATE = 1e-3
+L2_INIT = 1e-3
+"""The strength of L2-Init where a workload has it."""
+HELD_OUT = 1_000
+
+ACTIVATIONS = {
+    "relu": "relu.ReLU",
+    "leaky_relu": "leaky_relu.LeakyReLU",
+    "rrelu": "rrelu.RReLU",
+    "prelu": "prelu.PReLU",
+    "sigmoid": "sigmoid.Sigmoid",
+    "tanh": "tanh.Tanh",
+    "swish": "swish.Swish",
+    "gelu": "gelu.GELU",
+    "elu": "elu.ELU",
+    "celu": "celu.CELU",
+}
+"""Those that the usual script and JAX have too, at settings at which all three are one function."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a network is measured on: the shape of its benchmark's images, its classes, its batches."""
+
+    target: str
+    image: tuple[int, int, int]
+    classes: int
+    batch_size: int
+    steps: int
+
+
+SETTINGS = {
+    "mlp": Setting("plasticity_lab.networks.mlp.MLP", (1, 28, 28), 10, 16, 500),
+}
+"""Permuted MNIST for the MLP. `steps` is that of one burst: a chunk of the engine, or what takes some tenths of a
+second."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """A pack's share: images (K, N, D) uint8, labels (K, N), batches (K, S, B) of indices, first weights (K, ...)."""
+
+    images: Tensor
+    labels: Tensor
+    batches: np.ndarray
+    start: dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One task of permuted pixels, as long as one burst. Raises ConfigError for a network or activation not here."""
+
+    network: str = "mlp"
+    activation: str = "relu"
+    l2_init: bool = False
+    steps: int | None = None
+
+    def __post_init__(self) -> None:
+        for what, name, known in (("network", self.network, SETTINGS), ("activation", self.activation, ACTIVATIONS)):
+            if name not in known:
+                raise ConfigError(f"{what} {name} is not measured; there are {', '.join(known)}.")
+
+    @property
+    def setting(self) -> Setting:
+        """The network's shapes."""
+        return SETTINGS[self.network]
+
+    @property
+    def burst(self) -> int:
+        """Steps of one burst."""
+        return self.setting.steps if self.steps is None else self.steps
+
+    def runs(self, width: int, tasks: int = 1) -> list[Run]:
+        """So many resolved runs, differing in their seeds."""
+        penalised = {"name": "l2_init", "strength": L2_INIT}
+        science: dict[str, Any] = {
+            "activation": {"name": self.activation},
+            "benchmark": {
+                "name": "permuted_made_up",
+                "source": "made_up",
+                "images": self.burst * self.setting.batch_size,
+                "tasks": tasks,
+                "epochs": 1,
+                "steps": None,
+                "batch_size": self.setting.batch_size,
+            },
+            "network": {"name": self.network},
+            "optimizer": {"name": "adam", "lr": LEARNING_RATE},
+            "intervention": penalised if self.l2_init else {"name": "none"},
+        }
+        intervention = "l2_init.L2Init" if self.l2_init else "none.NoIntervention"
+        targets = {
+            "activation": f"plasticity_lab.activations.{ACTIVATIONS[self.activation]}",
+            "benchmark": "plasticity_lab.benchmarks.permuted_pixels.PermutedPixels",
+            "network": self.setting.target,
+            "optimizer": "plasticity_lab.stacking.adam.Adam",
+            "intervention": f"plasticity_lab.interventions.{intervention}",
+        }
+        return [{"science": {"seed": seed, **science}, "targets": targets} for seed in range(width)]
+
+    @cached_property
+    def image_set(self) -> ImageSet:
+        """Made-up images of the benchmark's shape."""
+        return made_up(self.setting.image, self.setting.classes, self.burst * self.setting.batch_size)
+
+    def first_task(self, stream: Stream) -> tuple[Task, Chunk]:
+        """The first task of a pack's stream, and its only chunk."""
+        task = next(stream.tasks(after=Position(0, 0)))
+        (chunk,) = task.chunks(after=Position(0, 0))
+        return task, chunk
+
+    def data(self, width: int) -> Data:
+        """What the runs of a pack so wide learn from, for those who have no engine."""
+        runs = self.runs(width)
+        settings = {key: value for key, value in runs[0]["science"]["benchmark"].items() if key != "name"}
+        task, chunk = self.first_task(Stream(PermutedPixels(**settings), self.image_set, range(width)))
+        images, labels = laid_out(self.image_set, task.lessons, torch.device("cpu"))
+        start = model_of(runs, self.image_set).start(range(width), torch.device("cpu"))
+        return Data(images.expand(width, -1, -1), labels, chunk.images, start)
+
+
+def made_up(image: Sequence[int], classes: int, count: int) -> ImageSet:
+    """Images that can be learned: a picture of each class under noise, much of it black as in real digits."""
+    draw = host_stream(0, "made-up images")
+    pictures = draw.normal(-20, 130, (classes, *image)).astype(np.float32)
+
+    def some(many: int) -> tuple[np.ndarray, np.ndarray]:
+        labels = draw.integers(0, classes, many)
+        noisy = pictures[labels] + 60 * draw.standard_normal((many, *image), dtype=np.float32)
+        return noisy.clip(0, WHITE).astype(np.uint8), labels
+
+    return ImageSet.measured("made_up", some(count), some(HELD_OUT), classes=classes, white=WHITE)
