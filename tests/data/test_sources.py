@@ -7,12 +7,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 from plasticity_lab.data import mnist
 from plasticity_lab.data.__main__ import main
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.data.sources import load_images, source_named, sources
 from plasticity_lab.errors import ConfigError, DataError
+
+
+def test_digits_are_those_that_scikit_learn_gives(tmp_path):
+    theirs, ours = load_digits(), load_images("digits", tmp_path)
+    images = np.concatenate([ours.train_images, ours.test_images])
+    assert (images[:, 0] == theirs.images).all()
+    assert (np.concatenate([ours.train_labels, ours.test_labels]) == theirs.target).all()
 
 
 def test_digits(tmp_path):
