@@ -172,7 +172,7 @@ def _report(store: Store, runs: Sequence[Run], planned: Plan, machine: Machine, 
     why = [*dict.fromkeys(errors), *reasons[:1]]
     if elsewhere:
         why.append(f"Some were begun on {', '.join(sorted(set(elsewhere)))}; there the same command continues them.")
-    raise SweepFailed(f"Of {counted(len(runs), 'run')} {words}: {' '.join(why) or 'give the same command again'}")
+    raise SweepFailed(f"Of {counted(len(runs), 'run')} {words}: {' '.join(why) or 'the workers ended early; the same command goes on'}")
 
 
 def _say(words: str) -> None:

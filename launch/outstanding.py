@@ -19,21 +19,23 @@ Run = Mapping[str, Any]
 class Outstanding:
     """A sweep's runs, sorted.
 
-    finished: ids with a record that counts. left: the other runs. set_aside: what was found of records that cannot be
-    read. widest: the most runs that may share a pack with one that ran out of memory.
+    finished: ids with a record that counts. renamed: those of them that are asked for under a further name. left: the
+    other runs. corrupt: what is wrong with records that cannot be read. widest: the most runs that may share a pack
+    with one that ran out of memory.
     """
 
     finished: list[str] = field(default_factory=list)
+    renamed: list[Run] = field(default_factory=list)
     left: list[Run] = field(default_factory=list)
-    set_aside: list[str] = field(default_factory=list)
+    corrupt: list[CorruptRecord] = field(default_factory=list)
     widest: dict[str, int] = field(default_factory=dict)
 
 
-def outstanding(store: Store, runs: Sequence[Run], rerun: bool, dry: bool) -> Outstanding:
-    """Sorts a sweep's runs.  A finished run learns under which further names it was asked for.
+def outstanding(store: Store, runs: Sequence[Run], rerun: bool) -> Outstanding:
+    """Sorts a sweep's runs, and changes nothing.
 
-    A record that cannot be read is set aside and its run trained again; so is a failed run, and with `rerun` a finished
-    one, unless it was finished in an earlier rerun of the sweep that was interrupted. dry: look, but change nothing.
+    A run whose record cannot be read is trained again, and so is a failed one; with `rerun` a finished one too, unless
+    it was finished in an earlier rerun of the sweep that was interrupted.
     """
     found = Outstanding()
     again = _to_rerun(store, runs) if rerun else set()
@@ -41,7 +43,7 @@ def outstanding(store: Store, runs: Sequence[Run], rerun: bool, dry: bool) -> Ou
         try:
             record = read_record(store, run["id"])
         except CorruptRecord as error:
-            found.set_aside.append(str(error) if dry else f"{error} It is {set_aside(store, run['id'])} now.")
+            found.corrupt.append(error)
             record = None
         if record is None or record["status"] not in FINISHED or run["id"] in again:
             found.left.append(run)
@@ -49,9 +51,19 @@ def outstanding(store: Store, runs: Sequence[Run], rerun: bool, dry: bool) -> Ou
                 found.widest[run["id"]] = max(1, record["provenance"]["width"] // 2)
             continue
         found.finished.append(run["id"])
-        if not dry and any(name not in record["asked_as"] for name in run["asked_as"]):
-            add_asked_as(store, run["id"], run["asked_as"])
+        if any(name not in record["asked_as"] for name in run["asked_as"]):
+            found.renamed.append(run)
     return found
+
+
+def settle(store: Store, found: Outstanding) -> list[str]:
+    """Sets corrupt records aside, and tells finished runs their new names.  Returns a line for each record set aside.
+
+    Raises StoreError.
+    """
+    for run in found.renamed:
+        add_asked_as(store, run["id"], run["asked_as"])
+    return [f"{error} It is {set_aside(store, error.run)} now." for error in found.corrupt]
 
 
 def adopted(store: Store, left: Sequence[Run], kind: str, leases: Leases) -> tuple[list[Pack], dict[str, Run]]:

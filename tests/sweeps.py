@@ -14,7 +14,7 @@ from pathlib import Path
 
 from launch.command import resolve
 from launch.local_launcher import Machine, planned_here
-from launch.outstanding import outstanding
+from launch.outstanding import outstanding, settle
 from launch.plan_file import Plan, write_plan
 from launch.resolve import Resolved
 from launch.worker import work
@@ -47,7 +47,8 @@ def planned(store: Store, *words: str) -> Plan:
     """The plan of what a command has left to do, written as the launcher writes it."""
     settings = resolved(*words).settings.model_copy(update={"store": store.root})
     store.prepare()
-    todo = outstanding(store, runs_of(*words), settings.rerun, dry=False)
+    todo = outstanding(store, runs_of(*words), settings.rerun)
+    settle(store, todo)
     plan = planned_here(store, todo, settings, Machine.of(settings))
     write_plan(store, plan)
     return plan

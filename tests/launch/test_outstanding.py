@@ -7,7 +7,7 @@ import pytest
 
 from launch import worker
 from launch.leases import Leases
-from launch.outstanding import adopted, outstanding
+from launch.outstanding import adopted, outstanding, settle
 from launch.owner import Owner, this_owner
 from launch.plan_file import write_plan
 from plasticity_lab.records.checkpoint import save_checkpoint
@@ -103,7 +103,7 @@ def test_an_interrupted_rerun_goes_on_and_a_finished_one_begins_anew(store):
 def test_a_plain_command_does_not_go_on_with_a_rerun(store):
     trained(store, *TWO)
     planned(store, *TWO, "rerun=true")
-    assert outstanding(store, runs_of(*TWO), rerun=False, dry=True).left == []
+    assert outstanding(store, runs_of(*TWO), rerun=False).left == []
 
 
 def test_a_failed_run_is_planned_again(store, monkeypatch):
@@ -161,13 +161,13 @@ def test_a_corrupt_record_is_set_aside_and_trained_again(store):
     trained(store, "seed=0")
     before = all_kept(store, [run])
     store.record(run["id"]).write_bytes(b'{"format": 1, "run"')
-    looked = outstanding(store, [run], rerun=False, dry=True)
-    assert store.record(run["id"]).exists(), "a dry run changes nothing"
-    assert "record.json is not JSON" in looked.set_aside[0]
-    found = outstanding(store, [run], rerun=False, dry=False)
+    found = outstanding(store, [run], rerun=False)
     assert found.left == [run]
+    assert store.record(run["id"]).exists(), "looking changes nothing"
+    (line,) = settle(store, found)
+    assert "record.json is not JSON" in line
+    assert "record.json.corrupt-1" in line
     assert not store.record(run["id"]).exists()
-    assert "record.json.corrupt-1" in found.set_aside[0]
     trained(store, "seed=0")
     assert all_kept(store, [run]) == before
 
