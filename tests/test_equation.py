@@ -1,0 +1,156 @@
+"""The one equation: a run's numbers do not depend on its mates, its place, the pack's width, or on being resumed.
+
+Bit for bit, on one kind of device and in one mode, for every activation of conf/ at the shapes that benchmarks have.
+"""
+
+import os
+import shutil
+
+import numpy as np
+import pytest
+import torch
+
+from plasticity_lab.benchmarks import stream
+from plasticity_lab.component import load, real_settings
+from tests.packs import Trained, choice, choices, differing, images, run, trained
+
+DIGITS, MNIST = images(8, 189, 45), images(28, 180, 45)
+SHAPES = {  # images, and the run: 12 steps a task, the last of 13 examples or of 4
+    "digits": (DIGITS, {"images": 189, "tasks": 2}),
+    "mnist": (MNIST, {"images": 180}),
+    "width 91": (MNIST, {"images": 180, "network": {"width": 91}}),
+}
+VARIANTS = {  # choices of structure that are not their file's
+    "prelu": [{"scope": "layer"}, {"scope": "neuron"}],
+    "bo_prelu": [{"scope": "layer"}, {"scope": "neuron"}],
+    "rrelu": [{"eval_slope": 0.2}],
+    "gelu": [{"form": "gate"}],
+    "crelu": [{"width": "double"}],
+    "deep_fourier": [{"width": "double"}],
+    "swiglu": [{"width": "half"}],
+    "rational": [{"version": version} for version in "BCD"]
+    + [{"numerator_degree": 3, "denominator_degree": 2}, {"numerator_degree": 7, "denominator_degree": 6}],
+}
+FAMILIES = [(name, {}) for name in choices("activation")]
+STRUCTURES = [(name, own) for name, several in VARIANTS.items() for own in several]
+COMPILER = any(shutil.which(name) for name in (os.environ.get("CXX", "g++"), "g++", "clang++"))
+needs_compiler = pytest.mark.skipif(not COMPILER, reason="torch.compile needs a C++ compiler")
+
+
+def named(family: tuple[str, dict]) -> str:
+    name, own = family
+    return " ".join([name, *map(str, own.values())])
+
+
+class Case:
+    """Our run and its mates, for one activation at one shape."""
+
+    def __init__(self, family: tuple[str, dict], shape: str, **longer) -> None:
+        self.activation, self.own = family
+        self.images, self.settings = SHAPES[shape]
+        self.settings = self.settings | longer
+        target, self.default = choice("activation", self.activation)
+        if "network" in self.settings and self.default.get("width") == "half":
+            self.own = self.own | {"width": "matched"}  # which trims 100 to 91; half of 91 there is not
+            self.settings = {name: value for name, value in self.settings.items() if name != "network"}
+        self.real = real_settings(load(target))
+
+    def ours(self) -> dict:
+        return run(1, self.activation, self.own, **self.settings)
+
+    def mate(self, i: int) -> dict:
+        """Another seed, learning rate and real-valued settings: earlier ones shrink more, so bounds stay in order."""
+        shrunk = {
+            name: self.default[name] * (1 - 0.01 * i) ** (len(self.real) - place)
+            for place, name in enumerate(self.real)
+        }
+        own = shrunk | self.own
+        return run(100 + i, self.activation, own, optimizer={"lr": 10.0 ** -(2 + i % 3)}, **self.settings)
+
+    def packed(self, runs: int, places: tuple[int, ...], **how) -> Trained:
+        """A pack with our run at each of those places."""
+        return trained([self.ours() if k in places else self.mate(k) for k in range(runs)], self.images, **how)
+
+    def alone(self, **how) -> dict[str, np.ndarray]:
+        return self.packed(1, (0,), **how).of(0)
+
+
+def hold(case: Case, packs: dict[int, tuple[int, ...]], monkeypatch, **how) -> None:
+    """The equation, for our run alone, at those places of packs of those widths, and interrupted."""
+    alone = case.alone(**how)
+    assert np.isfinite(alone["loss"]).all()
+    for runs, places in packs.items():
+        pack = case.packed(runs, places, **how)
+        for place in places:
+            assert not differing(alone, pack.of(place)), f"place {place} of {runs}"
+        assert differing(alone, pack.of(next(k for k in range(runs) if k not in places)))
+    # In mid-epoch, between the last step of a task and its evaluation, and after it; with chunks of another length.
+    monkeypatch.setattr(stream, "CHUNK_STEPS", 5)
+    resumed = case.packed(4, (2,), stops=(2, 1, 1), **how)
+    assert resumed.measured.chunks[:3] == [(0, 5), (5, 5), (10, 2)]
+    assert not differing(alone, resumed.of(2)), "interrupted"
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("family", FAMILIES, ids=named)
+def test_a_run_is_the_same_alone_packed_and_resumed(family, shape, monkeypatch):
+    hold(Case(family, shape), {4: (1,), 32: (0, 13, 31)}, monkeypatch)
+
+
+@pytest.mark.parametrize("family", STRUCTURES, ids=named)
+def test_so_is_every_other_structure_of_an_activation(family, monkeypatch):
+    hold(Case(family, "digits"), {4: (3,)}, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"batch_size": 7}, {"batch_size": 10, "network": {"width": 91}}, {"batch_size": 1, "steps": 12}],
+    ids=["batches of 7", "batches of 10, width 91", "batches of 1"],
+)
+@pytest.mark.parametrize("activation", ["relu", "rand_smooth_leaky"])
+def test_batches_of_any_size(activation, settings):
+    """Not a multiple of 4: a run's rows would begin off 16-byte boundaries if they were not padded."""
+    alone = Case((activation, {}), "digits", **settings).alone()
+    for runs, place in ((2, 1), (3, 1), (4, 3), (7, 6)):
+        packed = Case((activation, {}), "digits", **settings).packed(runs, (place,))
+        assert not differing(alone, packed.of(place)), f"place {place} of {runs}"
+
+
+@pytest.mark.parametrize("order", ["shuffle", "class_blocks"])
+def test_orders_and_drawn_subsets(order, monkeypatch):
+    settings = {"order": order, "subset": "drawn", "images": 178, "benchmark": "labels", "labels": "permute"}
+    hold(Case(("relu", {}), "digits", **settings), {4: (1,)}, monkeypatch)
+
+
+@needs_compiler
+def test_a_compiled_run_is_the_same_alone_packed_and_resumed(monkeypatch):
+    """One hidden layer, to compile sooner; two graphs."""
+    case = Case(("leaky_relu", {}), "digits", network={"depth": 1})
+    hold(case, {4: (1, 3)}, monkeypatch, compiled=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILIES + STRUCTURES, ids=named)
+def test_it_holds_for_hundreds_of_steps(family):
+    for shape, epochs in (("digits", 15), ("width 91", 8)):
+        case = Case(family, shape, epochs=epochs)
+        alone = case.alone()
+        for runs, places in ((4, (3,)), (32, (5, 30))):
+            pack = case.packed(runs, places)
+            for place in places:
+                assert not differing(alone, pack.of(place)), f"{shape}, place {place} of {runs}"
+        assert not differing(alone, case.packed(4, (2,), stops=(3, 2)).of(2)), f"{shape}, interrupted"
+
+
+@pytest.mark.slow
+@needs_compiler
+@pytest.mark.parametrize("family", FAMILIES + STRUCTURES, ids=named)
+def test_compiled_it_holds_too_and_agrees_with_eager_to_rounding(family):
+    case = Case(family, "width 91")
+    eager, alone, pack = case.alone(), case.alone(compiled=True), case.packed(4, (1, 3), compiled=True)
+    torch._dynamo.reset()
+    for place in (1, 3):
+        assert not differing(alone, pack.of(place)), f"place {place} of 4"
+    np.testing.assert_allclose(alone["loss"], eager["loss"], rtol=1e-5)
+    for name in eager.keys() - {"loss", "accuracy", "final_accuracy"}:
+        np.testing.assert_allclose(alone[name], eager[name], rtol=0, atol=1e-4)
