@@ -140,6 +140,10 @@ def test_version_d_draws_one_factor_a_coefficient_a_call():
     assert 1.0999 < factor.max() <= 1.1
     assert factor.mean().item() == pytest.approx(1, abs=4 * 0.2 / np.sqrt(12 * runs))
     assert factor.var().item() == pytest.approx(0.04 / 12, rel=0.03)
+    terms = learned["numerator"][0] * 2.0 ** torch.arange(6)
+    noise = activation(x + 2, Site({}, learned, uniform))[:, 0, 0] / activation(x + 2, Site({}, learned))[:, 0, 0] - 1
+    independent = (terms.square().sum() / terms.sum() ** 2).item() * 0.04 / 12
+    assert noise.var().item() == pytest.approx(independent, rel=0.05)
     assert torch.equal(activation(x, Site({}, learned)), rational("B", (5, 4), "sigmoid")(x, Site({}, learned)))
 
 
