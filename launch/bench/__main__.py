@@ -23,7 +23,6 @@ from launch.device import compiler_there, devices, kind_of, prepare_compiling, p
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.records.provenance import provenance
 
-WIDTHS = {"cpu": [1, 2, 4, 8, 16], "cuda": [16, 64, 256, 512]}
 MODES = ("eager", "compiled")
 
 
@@ -61,7 +60,7 @@ def _choices(options: argparse.Namespace) -> Choices:
     """What was asked for; --quick is eager and short.  Raises ConfigError for a device that is not there."""
     device = devices(options.device)[0]
     quick = options.quick
-    widths = options.widths or ([4] if quick else WIDTHS[torch.device(device).type])
+    widths = options.widths or ([4] if quick else None)
     modes = [mode for mode in options.modes if mode == "eager" or (compiler_there() and not quick)]
     return Choices(
         networks=options.networks,
@@ -85,7 +84,9 @@ def _parser() -> argparse.ArgumentParser:
         default=["relu", "rrelu", "prelu", "swish"],
         help=f"of {', '.join(ACTIVATIONS)}; the first is what the others are compared with",
     )
-    parser.add_argument("--widths", type=_numbers, help="widths of packs; by default 1,2,4,8,16, or more on a GPU")
+    parser.add_argument(
+        "--widths", type=_numbers, help="widths of packs, such as 1,4,8; by default what suits the network"
+    )
     parser.add_argument("--modes", type=_among(MODES), default=list(MODES), help=f"of {', '.join(MODES)}")
     parser.add_argument("--parts", type=_among(PARTS), default=list(PARTS), help=f"of {', '.join(PARTS)}")
     parser.add_argument("--device", default="cpu", help="cpu (one core), cuda, cuda:<number>")

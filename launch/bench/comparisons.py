@@ -5,12 +5,14 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
+import torch
+
 from launch.bench.limits import Limits, Work, limits_of, work_of
 from launch.bench.packed import Packed
 from launch.bench.processes import workers
 from launch.bench.timing import Contender, Timing, interleaved, one_core
 from launch.bench.usual import Usual
-from launch.bench.workload import Workload
+from launch.bench.workload import SETTINGS, Workload
 from launch.device import cores
 
 PARTS = ("widths", "activations", "l2_init", "records", "processes")
@@ -18,11 +20,11 @@ PARTS = ("widths", "activations", "l2_init", "records", "processes")
 
 @dataclass(frozen=True)
 class Choices:
-    """What the command line asks for. modes: eager, compiled. steps: of a burst; None for each network's own."""
+    """What the command line asks for. modes: eager, compiled. widths, steps of a burst: None for each network's own."""
 
     networks: Sequence[str]
     activations: Sequence[str]
-    widths: Sequence[int]
+    widths: Sequence[int] | None
     modes: Sequence[str]
     parts: Sequence[str]
     device: str
@@ -34,11 +36,15 @@ class Choices:
         """The mode of comparisons that vary something else: the fastest asked for."""
         return "compiled" if "compiled" in self.modes else "eager"
 
-    @property
-    def width(self) -> int:
-        """Their width: 8 on a CPU, where it is what plans choose, or the nearest below that is asked for."""
-        usual = [width for width in self.widths if width <= 8] if self.device == "cpu" else self.widths
-        return max(usual, default=min(self.widths))
+    def widths_of(self, network: str) -> Sequence[int]:
+        """The widths of packs."""
+        return self.widths or SETTINGS[network].widths[torch.device(self.device).type]
+
+    def width_of(self, network: str) -> int:
+        """The width of comparisons that vary something else: 8 on a CPU, or the nearest below that is asked for."""
+        widths = self.widths_of(network)
+        narrow = [width for width in widths if width <= 8] if self.device == "cpu" else widths
+        return max(narrow, default=min(widths))
 
 
 @dataclass
@@ -134,16 +140,18 @@ def _place(device: str) -> AbstractContextManager[None]:
 
 
 def _widths(workload: Workload, choices: Choices, with_jax: bool) -> Comparison:
+    widths = choices.widths_of(workload.network)
+
     def build() -> list[Contender]:
         found = [usual(workload, choices.device)]
-        for width in choices.widths:
+        for width in widths:
             found += [packed(workload, width, mode, choices.device) for mode in choices.modes]
             found += [jax(workload, width)] if with_jax else []
         return found
 
     comparison = _measured("widths", "packs of every width", workload, choices, build)
     with _place(choices.device):
-        comparison.limits = limits_of(workload, sorted({1, *choices.widths}), choices.device)
+        comparison.limits = limits_of(workload, sorted({1, *widths}), choices.device)
     comparison.work = work_of(workload)
     return comparison
 
@@ -155,7 +163,7 @@ def _activations(workload: Workload, choices: Choices) -> Comparison:
         "activations",
         workload,
         choices,
-        lambda: [packed(other, choices.width, choices.mode, choices.device) for other in others],
+        lambda: [packed(other, choices.width_of(workload.network), choices.mode, choices.device) for other in others],
     )
 
 
@@ -166,7 +174,10 @@ def _l2_init(workload: Workload, choices: Choices) -> Comparison:
         "L2-Init off and on",
         workload,
         choices,
-        lambda: [packed(each, choices.width, choices.mode, choices.device) for each in (workload, pulled)],
+        lambda: [
+            packed(each, choices.width_of(workload.network), choices.mode, choices.device)
+            for each in (workload, pulled)
+        ],
     )
 
 
@@ -176,7 +187,7 @@ def _records(workload: Workload, choices: Choices, say: Callable[[str], None]) -
         return None
     from launch.bench.stored import contenders  # needs pyarrow, which a bare GPU machine does not have
 
-    timings = interleaved(contenders(workload, choices.width, choices.device), choices.repeats)
+    timings = interleaved(contenders(workload, choices.width_of(workload.network), choices.device), choices.repeats)
     return Comparison("records", f"{workload.network}, records and checkpoints off and on", timings, "wall")
 
 
@@ -185,6 +196,6 @@ def _processes(workload: Workload, choices: Choices, say: Callable[[str], None])
         say("Two worker processes are not measured: there is one core, or one GPU.")
         return None
     bursts = 1 if choices.steps else 2
-    with workers(workload, choices.width, choices.mode, bursts) as both:
+    with workers(workload, choices.width_of(workload.network), choices.mode, bursts) as both:
         timings = interleaved(both, choices.repeats)
     return Comparison("processes", f"{workload.network}, worker processes", timings, "wall")

@@ -4,13 +4,11 @@ Written to be fast as such scripts go: no DataLoader (batches are gathered from 
 the device), and nothing is read back from the device in the loop.
 """
 
-from collections.abc import Mapping
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from launch.bench.workload import L2_INIT, LEARNING_RATE, WHITE, Workload
+from launch.bench.workload import L2_INIT, LEARNING_RATE, WHITE, Data, Workload
 
 MODULES = {
     "relu": nn.ReLU,
@@ -31,7 +29,16 @@ def mlp(activation: nn.Module, classes: int) -> nn.Sequential:
     return nn.Sequential(nn.Linear(784, 100), activation, nn.Linear(100, 100), activation, nn.Linear(100, classes))
 
 
-NETWORKS = {"mlp": mlp}
+def cnn(activation: nn.Module, classes: int) -> nn.Sequential:
+    """Two convolutions 5×5×16, valid, each with 2×2 max pooling behind the activation, then 100-100-classes."""
+    return nn.Sequential(
+        *(nn.Conv2d(3, 16, 5), activation, nn.MaxPool2d(2)),
+        *(nn.Conv2d(16, 16, 5), activation, nn.MaxPool2d(2), nn.Flatten()),
+        *(nn.Linear(400, 100), activation, nn.Linear(100, 100), activation, nn.Linear(100, classes)),
+    )
+
+
+NETWORKS = {"mlp": mlp, "cnn": cnn}
 
 
 class Usual:
@@ -41,7 +48,7 @@ class Usual:
         data = workload.data(1)
         setting = workload.setting
         self.model = NETWORKS[workload.network](MODULES[workload.activation](), setting.classes)
-        load_start(self.model, {name: value[0] for name, value in data.start.items()})
+        load_start(self.model, data)
         self.model.to(device)
         shape = (-1, *setting.image) if workload.network == "cnn" else (-1, data.images.shape[2])
         self.images = (data.images[0].float() / WHITE).reshape(shape).to(device)
@@ -75,15 +82,10 @@ class Usual:
         return L2_INIT * sum((value - first).square().sum() for value, first in pulls)
 
 
-def load_start(model: nn.Module, start: Mapping[str, Tensor]) -> None:
-    """Gives the module one run's first weights, named and laid out as the engine does.
-
-    Layers come in the same order in both; the engine keeps (inputs, outputs), outputs perhaps padded.
-    """
-    layers = [name.removesuffix(".weight") for name in start if name.endswith(".weight")]
-    modules = [module for module in model.modules() if isinstance(module, nn.Linear)]
+def load_start(model: nn.Module, data: Data) -> None:
+    """Gives the module run 0's first weights: layers come in the same order in both."""
+    modules = [module for module in model.modules() if isinstance(module, nn.Linear | nn.Conv2d)]
     with torch.no_grad():
-        for name, module in zip(layers, modules, strict=True):
-            outputs = len(module.weight)
-            module.weight.copy_(start[f"{name}.weight"][:, :outputs].T)
-            module.bias.copy_(start[f"{name}.bias"].flatten()[:outputs])
+        for (weight, bias), module in zip(data.layers.values(), modules, strict=True):
+            module.weight.copy_(weight[0].T.reshape(module.weight.shape))
+            module.bias.copy_(bias[0])

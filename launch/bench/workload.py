@@ -44,30 +44,41 @@ ACTIVATIONS = {
 
 @dataclass(frozen=True)
 class Setting:
-    """What a network is measured on: the shape of its benchmark's images, its classes, its batches."""
+    """What a network is measured on: its benchmark's images, classes and batches, and how wide packs are by default.
+
+    steps: of one burst. widths: by kind of device; the CNN's are small on CPU, where compiling takes longer with each.
+    """
 
     target: str
     image: tuple[int, int, int]
     classes: int
     batch_size: int
     steps: int
+    widths: dict[str, Sequence[int]]
 
 
+MLP_WIDTHS = {"cpu": (1, 2, 4, 8, 16), "cuda": (16, 64, 256, 512)}
+CNN_WIDTHS = {"cpu": (1, 2, 4), "cuda": (4, 16, 64)}
 SETTINGS = {
-    "mlp": Setting("plasticity_lab.networks.mlp.MLP", (1, 28, 28), 10, 16, 500),
+    "mlp": Setting("plasticity_lab.networks.mlp.MLP", (1, 28, 28), 10, 16, 500, MLP_WIDTHS),
+    "cnn": Setting("plasticity_lab.networks.cnn.CNN", (3, 32, 32), 100, 32, 50, CNN_WIDTHS),
 }
-"""Permuted MNIST for the MLP. `steps` is that of one burst: a chunk of the engine, or what takes some tenths of a
-second."""
+"""The MLP as Permuted MNIST has it, the CNN as 5+1 CIFAR; a burst is a whole chunk, or some tenths of a second."""
 
 
 @dataclass(frozen=True)
 class Data:
-    """A pack's share: images (K, N, D) uint8, labels (K, N), batches (K, S, B) of indices, first weights (K, ...)."""
+    """A pack's share: images (K, N, D) uint8, labels (K, N), batches (K, S, B) of indices, and first weights.
+
+    layers: in their order, name → weight (K, I, O) and bias (K, O), without the engine's padding. A convolution's I are
+    the numbers of a patch, channel by channel, row by row. slope: where one is learned, as it starts, (K,).
+    """
 
     images: Tensor
     labels: Tensor
     batches: np.ndarray
-    start: dict[str, Tensor]
+    layers: dict[str, tuple[Tensor, Tensor]]
+    slope: Tensor | None
 
 
 @dataclass(frozen=True)
@@ -139,8 +150,17 @@ class Workload:
         settings = {key: value for key, value in runs[0]["science"]["benchmark"].items() if key != "name"}
         task, chunk = self.first_task(Stream(PermutedPixels(**settings), self.image_set, range(width)))
         images, labels = laid_out(self.image_set, task.lessons, torch.device("cpu"))
-        start = model_of(runs, self.image_set).start(range(width), torch.device("cpu"))
-        return Data(images.expand(width, -1, -1), labels, chunk.images, start)
+        model = model_of(runs, self.image_set)
+        start = model.start(range(width), torch.device("cpu"))
+        layers = {
+            layer.name: (
+                start[f"{layer.name}.weight"][..., : layer.outputs],
+                start[f"{layer.name}.bias"][:, 0, : layer.outputs],
+            )
+            for layer in model.design.layers
+        }
+        slope = start["activation.slope"][:, 0] if "activation.slope" in start else None
+        return Data(images.expand(width, -1, -1), labels, chunk.images, layers, slope)
 
 
 def made_up(image: Sequence[int], classes: int, count: int) -> ImageSet:
