@@ -1,41 +1,109 @@
 """How fast a kind of device is, and how wide its packs should be: from which a plan chooses and estimates."""
 
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from plasticity_lab.errors import StoreError
+from plasticity_lab.records.files import read, write_json
+from plasticity_lab.records.store import Store
 
 
 @dataclass(frozen=True)
-class Calibration:
-    """One kind of device.
+class Speed:
+    """How fast a device trains networks of one sort, by mode ("eager", "compiled").
 
-    width: the most runs of a pack, by mode. step_seconds: what a step costs whatever its width, by mode.
-    flops: floating-point operations a second of the matrix products, by mode. basis: where the numbers come from.
+    width: the most runs of a pack. step_seconds: what a step costs whatever its width. flops: operations a second of
+    matrix products and convolutions. memory: the bytes a run takes, by those that are estimated.
     """
 
     width: dict[str, int]
     step_seconds: dict[str, float]
     flops: dict[str, float]
+    memory: float = 1.0
+
+    def seconds(self, mode: str, width: int, steps: int, flops: int) -> float:
+        """Estimated seconds of a pack.  flops: operations of one run's step."""
+        return steps * (self.step_seconds[mode] + flops * width / self.flops[mode])
+
+    def bytes(self, estimated: int) -> int:
+        """Bytes that a run takes."""
+        return int(estimated * self.memory)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """One kind of device. dense: networks of matrix products alone. convolving: the others. basis: whence it is."""
+
+    dense: Speed
+    convolving: Speed
     basis: str
 
-    def seconds(self, mode: str, width: int, steps: int, parameters: int, batch_size: int) -> float:
-        """Estimated seconds of a pack: 6 operations a parameter and example (forward, and twice that backward)."""
-        work = 6 * parameters * batch_size * width / self.flops[mode]
-        return steps * (self.step_seconds[mode] + work)
+    def of(self, convolves: bool) -> Speed:
+        """The speed of networks of that sort."""
+        return self.convolving if convolves else self.dense
 
 
 CPU = Calibration(
-    width={"eager": 16, "compiled": 8},
-    step_seconds={"eager": 5e-4, "compiled": 1.5e-4},
-    flops={"eager": 7e10, "compiled": 1e11},
+    dense=Speed(
+        width={"eager": 16, "compiled": 8},
+        step_seconds={"eager": 5e-4, "compiled": 1.5e-4},
+        flops={"eager": 5e10, "compiled": 7e10},
+    ),
+    convolving=Speed(
+        width={"eager": 4, "compiled": 4},
+        step_seconds={"eager": 1.5e-3, "compiled": 5e-4},
+        flops={"eager": 4.5e10, "compiled": 5.5e10},
+    ),
     basis="measured on one core of an AMD EPYC (Zen 4)",
 )
 GPU = Calibration(
-    width={"eager": 256, "compiled": 256},
-    step_seconds={"eager": 1.5e-3, "compiled": 4e-4},
-    flops={"eager": 1e13, "compiled": 1e13},
+    dense=Speed(
+        width={"eager": 256, "compiled": 256},
+        step_seconds={"eager": 1.5e-3, "compiled": 4e-4},
+        flops={"eager": 7e12, "compiled": 7e12},
+    ),
+    convolving=Speed(
+        width={"eager": 32, "compiled": 32},
+        step_seconds={"eager": 2e-3, "compiled": 4e-4},
+        flops={"eager": 7e12, "compiled": 7e12},
+    ),
     basis="computed for a data-centre GPU, not measured",
 )
 
 
-def calibration_of(kind: str) -> Calibration:
-    """The calibration of a device kind."""
-    return CPU if kind == "cpu" else GPU
+def calibration_of(kind: str, store: Store) -> Calibration:
+    """The calibration of a device kind: as measured into the store, else the default.  Raises StoreError."""
+    default = CPU if kind == "cpu" else GPU
+    path = store.calibration(kind)
+    content = read(path)
+    if content is None:
+        return default
+    try:
+        value = json.loads(content)
+        dense, convolving = (_speed(value[sort], getattr(default, sort)) for sort in ("dense", "convolving"))
+        return Calibration(dense, convolving, str(value["basis"]))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StoreError(
+            f"{path} is damaged ({error!r}); delete it, or measure anew with `python -m launch calibrate`."
+        ) from error
+
+
+def _speed(value: Mapping[str, Any], default: Speed) -> Speed:
+    """What was measured; a mode that was not is as the default has it."""
+    measured = {
+        name: {mode: kind(number) for mode, number in value[name].items()}
+        for name, kind in (("width", int), ("step_seconds", float), ("flops", float))
+    }
+    return Speed(
+        width=default.width | measured["width"],
+        step_seconds=default.step_seconds | measured["step_seconds"],
+        flops=default.flops | measured["flops"],
+        memory=float(value["memory"]),
+    )
+
+
+def write_calibration(store: Store, kind: str, calibration: Calibration, facts: Mapping[str, Any]) -> None:
+    """Keeps a calibration in the store for later plans, with what was measured beside it.  Raises StoreError."""
+    write_json(store.calibration(kind), {"kind": kind, **asdict(calibration), **facts})

@@ -44,7 +44,7 @@ class Machine:
         names = devices(settings.device)
         kind = kind_of(names[0])
         workers = settings.launch.workers or (cores() if names == ["cpu"] else len(names))
-        return Machine(names, workers, kind, calibration_of(kind), compiler_there())
+        return Machine(names, workers, kind, calibration_of(kind, Store(settings.store)), compiler_there())
 
     @property
     def memory(self) -> int:

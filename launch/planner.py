@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from launch.calibration import Calibration
@@ -17,12 +17,12 @@ SEEDS = ("seed", "stream_seed", "init_seed")
 
 @dataclass(frozen=True)
 class Size:
-    """What planning must know of a run: its steps, batch size and parameters, and its bytes in a pack."""
+    """What planning must know of a run: its steps, the operations of one, its bytes in a pack, whether it convolves."""
 
     steps: int
-    batch_size: int
-    parameters: int
+    flops: int
     bytes: int
+    convolves: bool
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,8 @@ def plan(
     cuts: list[_Cut] = []
     for (key, most), alike in groups.items():
         if key not in sized:
-            sized[key] = size_of(alike[0])
+            size = size_of(alike[0])
+            sized[key] = replace(size, bytes=calibration.of(size.convolves).bytes(size.bytes))
         cuts += _cut(alike, sized[key], mode_of(sized[key].steps), kind, calibration, memory, most)
     while len(cuts) < min(workers, len(runs)):
         largest = max(range(len(cuts)), key=lambda at: (len(cuts[at].runs), cuts[at].size.steps))
@@ -131,7 +132,7 @@ def _cut(
             f"Run {alike[0]['id']} needs {size.bytes / 2**30:.1f} GiB alone, and a pack may use "
             f"{memory / 2**30:.1f} GiB on {kind}; choose another device or a smaller benchmark.batch_size."
         )
-    wanted = calibration.width[mode]
+    wanted = calibration.of(size.convolves).width[mode]
     width = min(wanted, memory // size.bytes, most or wanted)
     narrowed = width < min(wanted, len(alike))
     return [_Cut(part, size, mode, narrowed) for part in _evenly(alike, -(-len(alike) // width))]
@@ -152,7 +153,7 @@ def _pack(cut: _Cut, kind: str, calibration: Calibration, taken: Callable[[str],
         mode=cut.mode,
         steps=size.steps,
         bytes=size.bytes * len(ids),
-        seconds=calibration.seconds(cut.mode, len(ids), size.steps, size.parameters, size.batch_size),
+        seconds=calibration.of(size.convolves).seconds(cut.mode, len(ids), size.steps, size.flops),
         narrowed=cut.narrowed,
     )
 

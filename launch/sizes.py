@@ -1,4 +1,4 @@
-"""How large a run is before it starts: steps, parameters, bytes."""
+"""How large a run is before it starts: steps, operations, bytes."""
 
 from collections.abc import Callable
 from functools import cache
@@ -8,6 +8,7 @@ from launch.planner import Run, Size
 from plasticity_lab.agents.score import AT_ONCE
 from plasticity_lab.assembly import component, model_of
 from plasticity_lab.data.image_set import ImageSet
+from plasticity_lab.networks.model import Model
 
 
 def sizes(images_of: Callable[[str], ImageSet]) -> Callable[[Run], Size]:
@@ -17,6 +18,15 @@ def sizes(images_of: Callable[[str], ImageSet]) -> Callable[[Run], Size]:
     """
     known = cache(images_of)
     return lambda run: _size(run, known(run["science"]["benchmark"]["source"]))
+
+
+def flops_of(model: Model, batch_size: int) -> int:
+    """Operations of one run's step in matrix products and convolutions.
+
+    Two for each multiplication, forward, for the weights' gradients, and for the inputs' save in the first layer.
+    """
+    first, *others = (layer.work for layer in model.design.layers)
+    return 2 * batch_size * (2 * first + 3 * sum(others))
 
 
 def _size(run: Run, image_set: ImageSet) -> Size:
@@ -30,7 +40,7 @@ def _size(run: Run, image_set: ImageSet) -> Size:
     floats = 5 * model.size + 2 * AT_ONCE * (pixels + between)
     return Size(
         steps=benchmark.total_steps,
-        batch_size=benchmark.batch_size,
-        parameters=model.size,
+        flops=flops_of(model, benchmark.batch_size),
         bytes=4 * floats + pixels * (benchmark.max_images + held_out),
+        convolves=any(len(unit.produced) == 3 for unit in model.units),
     )

@@ -24,6 +24,11 @@ class Layer(Protocol):
         """Parameters of one run."""
         ...
 
+    @property
+    def work(self) -> int:
+        """Multiplications that one example takes forward."""
+        ...
+
     def start(self, draw: np.random.Generator, init: str, gain: float) -> dict[str, np.ndarray]:
         """One run's first parameters, by name."""
         ...

@@ -6,6 +6,7 @@ Legend: K runs, B examples, C input channels, H, W rows and columns, O output ch
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 
 import numpy as np
 import torch
@@ -52,6 +53,11 @@ class StackedConv2d:
     def size(self) -> int:
         """Parameters of one run, padding not counted."""
         return self.linear.size
+
+    @property
+    def work(self) -> int:
+        """Multiplications that one example takes forward."""
+        return self.linear.work * prod(self.produced[1:])
 
     def start(self, draw: np.random.Generator, init: str, gain: float) -> dict[str, np.ndarray]:
         """One run's first parameters, float32: weight (P, O), bias (1, O).

@@ -7,8 +7,8 @@ from launch.planner import Size, plan, stacking_key
 from plasticity_lab.errors import PlanError
 from tests.sweeps import runs_of
 
-SIZE = Size(steps=270, batch_size=16, parameters=20_000, bytes=2**20)
-CALIBRATION = replace(CPU, width={"eager": 16, "compiled": 8})
+SIZE = Size(steps=270, flops=2_000_000, bytes=2**20, convolves=False)
+CALIBRATION = replace(CPU, dense=replace(CPU.dense, width={"eager": 16, "compiled": 8}))
 
 
 def packs_of(runs, **settings):
