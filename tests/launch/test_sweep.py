@@ -1,8 +1,10 @@
 """The command from end to end, with workers in processes of their own."""
 
+import contextlib
 import os
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -167,9 +169,11 @@ def test_a_read_only_disk_is_a_sentence(run, small_disk):
 def test_an_interrupted_sweep_ends_quietly_and_goes_on_bit_for_bit(store, tmp_path, how, moment):
     words = ("activation=relu,rand_smooth_leaky", "seed=0,1", "launch.workers=1", "benchmark.tasks=6")
     with command(store, *words) as process:
-        assert wait_until(lambda: workers_of(process.pid), process)
-        if moment == "training":
-            assert wait_until(lambda: any((store.root / "packs").glob("*/checkpoint.*")), process)
+        moments = {
+            "importing": lambda: any(maps_torch(worker) for worker in workers_of(process.pid)),
+            "training": lambda: any((store.root / "packs").glob("*/checkpoint.*")),
+        }
+        assert wait_until(moments[moment], process)
         if how == "Ctrl-C":
             os.killpg(process.pid, signal.SIGINT)
         else:
@@ -183,3 +187,10 @@ def test_an_interrupted_sweep_ends_quietly_and_goes_on_bit_for_bit(store, tmp_pa
     trained(undisturbed, *words)
     trained(store, *words)
     assert all_kept(store, runs_of(*words)) == all_kept(undisturbed, runs_of(*words))
+
+
+def maps_torch(process):
+    """Whether a process has begun to import torch."""
+    with contextlib.suppress(OSError):
+        return "libtorch" in Path(f"/proc/{process}/maps").read_text()
+    return False
