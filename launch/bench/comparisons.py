@@ -2,7 +2,6 @@
 
 import importlib.util
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -10,7 +9,7 @@ import torch
 from launch.bench.limits import Limits, Work, limits_of, work_of
 from launch.bench.packed import Packed
 from launch.bench.processes import workers
-from launch.bench.timing import Contender, Timing, interleaved, one_core
+from launch.bench.timing import Contender, Timing, interleaved, on
 from launch.bench.usual import Usual
 from launch.bench.workload import SETTINGS, Workload
 from launch.device import cores
@@ -106,7 +105,7 @@ def jax_missing(device: str) -> str | None:
 
 def run(choices: Choices, say: Callable[[str], None]) -> list[Comparison]:
     """All that was asked for, one comparison after another."""
-    with _place(choices.device):  # JAX starts its threads when it is first asked anything
+    with on(choices.device):  # JAX starts its threads when it is first asked anything
         why = jax_missing(choices.device)
     if why:
         say(why)
@@ -130,13 +129,9 @@ def run(choices: Choices, say: Callable[[str], None]) -> list[Comparison]:
 def _measured(
     part: str, words: str, workload: Workload, choices: Choices, build: Callable[[], list[Contender]]
 ) -> Comparison:
-    with _place(choices.device):
+    with on(choices.device):
         timings = interleaved(build(), choices.repeats)
     return Comparison(part, f"{workload.network}, {words}", timings, "busy" if choices.device == "cpu" else "wall")
-
-
-def _place(device: str) -> AbstractContextManager[None]:
-    return one_core() if device == "cpu" else nullcontext()
 
 
 def _widths(workload: Workload, choices: Choices, with_jax: bool) -> Comparison:
@@ -150,7 +145,7 @@ def _widths(workload: Workload, choices: Choices, with_jax: bool) -> Comparison:
         return found
 
     comparison = _measured("widths", "packs of every width", workload, choices, build)
-    with _place(choices.device):
+    with on(choices.device):
         comparison.limits = limits_of(workload, sorted({1, *widths}), choices.device)
     comparison.work = work_of(workload)
     return comparison

@@ -13,8 +13,8 @@ class Packed:
     def __init__(self, workload: Workload, width: int, mode: str, device: str) -> None:
         runs = workload.runs(width)
         stream, self.agent = assembled(runs, workload.image_set, torch.device(device), mode == "compiled")
-        task, self.chunk = workload.first_task(stream)
-        self.agent.begin(task)
+        self.task, self.chunk = workload.first_task(stream)
+        self.agent.begin(self.task)
         self.run_steps = width * self.chunk.steps
 
     def burst(self) -> Rows:

@@ -54,6 +54,11 @@ def interleaved(contenders: Sequence[Contender], repeats: int) -> list[Timing]:
     return timings
 
 
+def on(device: str) -> contextlib.AbstractContextManager[None]:
+    """Where packs of a device are measured: on a CPU, one core."""
+    return one_core() if device == "cpu" else contextlib.nullcontext()
+
+
 @contextlib.contextmanager
 def one_core() -> Iterator[None]:
     """Keeps what starts inside on one core, threads of libraries included, where the system can do that."""
