@@ -65,8 +65,8 @@ def run(
 ) -> dict[str, Any]:
     """A resolved run.
 
-    shape: the activation's settings that differ from its file's; intervention: a class and its settings; stream: the
-    benchmark's settings.
+    shape, network: the activation's and the network's settings that differ from their files' (and the network's name);
+    intervention: a class and its settings; stream: the benchmark's settings.
     """
     target, settings = choice("activation", activation)
     groups = {
@@ -76,7 +76,7 @@ def run(
             BENCHMARKS[benchmark],
             {"source": "made_up", "tasks": 1, "epochs": 1, "steps": None, "batch_size": 16} | stream,
         ),
-        "network": ("mlp", "plasticity_lab.networks.mlp.MLP", network or {}),
+        "network": ("network", *_network(**(network or {}))),
         "optimizer": ("adam", "plasticity_lab.stacking.adam.Adam", optimizer or {}),
         "intervention": ("intervention", *intervention),
     }
@@ -88,6 +88,11 @@ def run(
         "science": {"seed": seed, **science},
         "targets": {group: target for group, (_, target, _) in groups.items()},
     }
+
+
+def _network(name: str = "mlp", **settings: Any) -> tuple[str, dict[str, Any]]:
+    target, usual = choice("network", name)
+    return target, usual | settings
 
 
 @dataclass

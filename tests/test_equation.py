@@ -14,19 +14,23 @@ from plasticity_lab.benchmarks import stream
 from plasticity_lab.component import load, real_settings
 from tests.packs import Trained, choice, choices, differing, images, run, trained
 
-DIGITS, MNIST = images(8, 189, 45), images(28, 180, 45)
-SHAPES = {  # images, and the run: 12 steps a task, the last of 13 examples or of 4
+DIGITS, MNIST, COLOURED = images(8, 189, 45), images(28, 180, 45), images(32, 61, 45, channels=3)
+SHAPES = {  # images, and the run: 12 steps a task, the last of 13 examples or of 4; of the CNN 2 × 4, 13 in the last
     "digits": (DIGITS, {"images": 189, "tasks": 2}),
     "mnist": (MNIST, {"images": 180}),
     "width 91": (MNIST, {"images": 180, "network": {"width": 91}}),
+    "cnn": (
+        COLOURED,
+        {"images": 61, "epochs": 2, "network": {"name": "cnn"}, "normalise": "std", "benchmark": "labels"},
+    ),
 }
 VARIANTS = {  # choices of structure that are not their file's
     "prelu": [{"scope": "layer"}, {"scope": "neuron"}],
     "bo_prelu": [{"scope": "layer"}, {"scope": "neuron"}],
     "rrelu": [{"eval_slope": 0.2}],
     "gelu": [{"form": "gate"}],
-    "crelu": [{"width": "double"}],
-    "deep_fourier": [{"width": "double"}],
+    "crelu": [{"width": "matched"}, {"width": "double"}],
+    "deep_fourier": [{"width": "matched"}, {"width": "double"}],
     "swiglu": [{"width": "half"}],
     "rational": [{"version": version} for version in "BCD"]
     + [{"numerator_degree": 3, "denominator_degree": 2}, {"numerator_degree": 7, "denominator_degree": 6}],
@@ -50,9 +54,8 @@ class Case:
         self.images, self.settings = SHAPES[shape]
         self.settings = self.settings | longer
         target, self.default = choice("activation", self.activation)
-        if "network" in self.settings and self.default.get("width") == "half":
-            self.own = self.own | {"width": "matched"}  # which trims 100 to 91; half of 91 there is not
-            self.settings = {name: value for name, value in self.settings.items() if name != "network"}
+        if shape == "width 91" and (self.default | self.own).get("width") == "half":
+            self.settings = self.settings | {"network": {"width": 182}}  # whose half is 91
         self.real = real_settings(load(target))
 
     def ours(self) -> dict:
@@ -85,13 +88,13 @@ def hold(case: Case, packs: dict[int, tuple[int, ...]], monkeypatch, **how) -> N
             assert not differing(alone, pack.of(place)), f"place {place} of {runs}"
         assert differing(alone, pack.of(next(k for k in range(runs) if k not in places)))
     # In mid-epoch, between the last step of a task and its evaluation, and after it; with chunks of another length.
-    monkeypatch.setattr(stream, "CHUNK_STEPS", 5)
-    resumed = case.packed(4, (2,), stops=(2, 1, 1), **how)
-    assert resumed.measured.chunks[:3] == [(0, 5), (5, 5), (10, 2)]
+    monkeypatch.setattr(stream, "CHUNK_STEPS", 3)
+    resumed = case.packed(4, (2,), stops=(1, 3, 1), **how)
+    assert resumed.measured.chunks[0] == (0, 3)
     assert not differing(alone, resumed.of(2)), "interrupted"
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", ["digits", "mnist", "width 91"])
 @pytest.mark.parametrize("family", FAMILIES, ids=named)
 def test_a_run_is_the_same_alone_packed_and_resumed(family, shape, monkeypatch):
     hold(Case(family, shape), {4: (1,), 32: (0, 13, 31)}, monkeypatch)
@@ -100,6 +103,17 @@ def test_a_run_is_the_same_alone_packed_and_resumed(family, shape, monkeypatch):
 @pytest.mark.parametrize("family", STRUCTURES, ids=named)
 def test_so_is_every_other_structure_of_an_activation(family, monkeypatch):
     hold(Case(family, "digits"), {4: (3,)}, monkeypatch)
+
+
+@pytest.mark.parametrize("activation", ["leaky_relu", "rand_smooth_leaky"])
+def test_so_is_a_convolutional_network(activation, monkeypatch):
+    hold(Case((activation, {}), "cnn"), {2: (1,)}, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILIES + STRUCTURES, ids=named)
+def test_so_is_a_convolutional_network_with_every_activation(family, monkeypatch):
+    hold(Case(family, "cnn"), {4: (1,), 13: (12,)}, monkeypatch)
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,14 @@ class Model:
         self.classes = classes
         self.design = network.design(image, classes, self.activation)
         self.units = self.design.units
+        # Asked once: a step, compiled above all, must not ask an activation for where its values start.
+        self._learned_names = {
+            unit.name: {
+                name: _learned_name(unit.name, name, value.shared)
+                for name, value in self.activation.learnable(unit.produced[0]).items()
+            }
+            for unit in self.units
+        }
 
     @property
     def size(self) -> int:
@@ -86,11 +94,7 @@ class Model:
         }
 
     def _learned_at(self, unit: str, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        produced = next(one.produced[0] for one in self.units if one.name == unit)
-        return {
-            name: parameters[_learned_name(unit, name, value.shared)]
-            for name, value in self.activation.learnable(produced).items()
-        }
+        return {name: parameters[parameter] for name, parameter in self._learned_names[unit].items()}
 
 
 def _learned_name(unit: str, name: str, shared: bool) -> str:
