@@ -134,6 +134,14 @@ def test_records_and_checkpoints_are_counted_in_milliseconds():
     assert "20.0 ms" in said
 
 
+def test_two_processes_are_compared_by_the_clock_and_by_their_own_time():
+    # A neighbour took half of both cores while two were measured; alone, each step took a tenth longer than by itself.
+    timings = [timing("one", 8, 100, [1.0], [1.0]), timing("two", 8, 200, [2.2], [2.2])]
+    (said,) = findings(Comparison("processes", "mlp", timings, "wall"))
+    assert "0.91× one" in said
+    assert "cores, 1.82×" in said
+
+
 def test_what_is_not_measured_is_named():
     with pytest.raises(ConfigError, match=r"activation rational is not measured; there are .*relu"):
         Workload(activation="rational")
