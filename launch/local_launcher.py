@@ -70,7 +70,7 @@ def train_here(runs: Sequence[Run], settings: Settings) -> None:
     for words in settle(store, todo):
         _say(words)
     if not todo.left:
-        _say(f"All {counted(len(runs), 'run')} finished already; rerun=true trains again. Records: {store.root}")
+        _say(f"{_all(len(runs))} finished already; rerun=true trains again. Records: {store.root}")
         return
     write_plan(store, planned)
     _announce(planned, todo, machine, store)
@@ -127,8 +127,8 @@ def _images_to_plan_with(source: str, settings: Settings) -> ImageSet:
 
 
 def _announce(planned: Plan, todo: Outstanding, machine: Machine, store: Store) -> None:
-    mates = sum(pack.width for pack in planned.packs) - len(todo.left)
-    along = f" (with {mates} of other sweeps that share their packs)" if mates > 0 else ""
+    mates = len(planned.runs.keys() - set(planned.asked))
+    along = f" (with {mates:,} of other sweeps that share their packs)" if mates else ""
     done = f", {len(todo.finished):,} finished already" if todo.finished else ""
     workers = counted(min(machine.workers, len(planned.packs)), "worker")
     _say(
@@ -165,14 +165,19 @@ def _report(store: Store, runs: Sequence[Run], planned: Plan, machine: Machine, 
         add_asked_as(store, run, asked[run]["asked_as"])
     words = ", ".join(f"{count:,} {status}" for status, count in counts.items() if count)
     if not failed and not waiting:
-        _say(f"All {counted(len(runs), 'run')} finished: {words}. Records: {store.root}")
+        _say(f"{_all(len(runs))} finished: {words}. Records: {store.root}")
         return
     if waiting:
         words += f"{', ' if words else ''}{len(waiting):,} not finished"
     why = [*dict.fromkeys(errors), *reasons[:1]]
     if elsewhere:
         why.append(f"Some were begun on {', '.join(sorted(set(elsewhere)))}; there the same command continues them.")
-    raise SweepFailed(f"Of {counted(len(runs), 'run')} {words}: {' '.join(why) or 'the workers ended early; the same command goes on'}")
+    reason = " ".join(why) or "the workers ended early; the same command goes on."
+    raise SweepFailed(f"Of {counted(len(runs), 'run')} {words}: {reason}")
+
+
+def _all(runs: int) -> str:
+    return "The run is" if runs == 1 else f"All {runs:,} runs are"
 
 
 def _say(words: str) -> None:

@@ -22,7 +22,8 @@ from plasticity_lab.records.record import read_metrics, read_record
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.weights import read_weights
 
-PATIENCE = 120.0
+PATIENCE = 600.0
+"""Seconds after which a test that waits is sure to wait in vain, on a busy machine too."""
 SMOKE = ("schedule=smoke", "device=cpu", "mode=eager")
 OFTEN = ("checkpoint_minutes=0.002", "launch.lease_seconds=2")
 

@@ -47,12 +47,12 @@ def test_a_sweep_is_trained_and_then_skipped_and_the_number_of_workers_changes_n
     assert status == 0, err
     first, *_, last = err.splitlines()
     assert first.endswith(f": 4 runs to train in 2 packs; 2 workers on cpu; store {store.root}")
-    assert last == f"All 4 runs finished: 4 done. Records: {store.root}"
+    assert last == f"All 4 runs are finished: 4 done. Records: {store.root}"
     alone = Store(tmp_path / "alone")
     trained(alone, *words, "launch.workers=1")
     assert all_kept(store, runs_of(*words)) == all_kept(alone, runs_of(*words))
     before = {path: path.stat().st_mtime_ns for path in store.root.rglob("*") if path.is_file()}
-    assert run(*words) == (0, f"All 4 runs finished already; rerun=true trains again. Records: {store.root}\n", "")
+    assert run(*words) == (0, f"All 4 runs are finished already; rerun=true trains again. Records: {store.root}\n", "")
     assert {path: path.stat().st_mtime_ns for path in store.root.rglob("*") if path.is_file()} == before
 
 
