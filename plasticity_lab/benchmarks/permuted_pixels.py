@@ -4,6 +4,7 @@ import numpy as np
 
 from plasticity_lab.benchmarks.benchmark import Benchmark, Lesson
 from plasticity_lab.data.image_set import ImageSet
+from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
 
 
@@ -15,7 +16,12 @@ class PermutedPixels(Benchmark):
     """
 
     def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
-        """The subset with task `position`'s pixel order."""
+        """The subset with task `position`'s pixel order.  Raises ConfigError where pixels would change channel."""
+        if self.normalise == "std" and image_set.train_images.shape[1] > 1:
+            raise ConfigError(
+                f"benchmark.normalise is std, which scales each channel of {image_set.name} apart, and permuting moves "
+                "pixels between channels; it must be raw or half."
+            )
         images = self.chosen(image_set, seed)
         held_out = self.first_held_out(len(image_set.test_labels))
         return Lesson(

@@ -163,3 +163,10 @@ def test_settings_out_of_range_are_refused(kind, settings, sentence):
 def test_more_images_than_there_are_is_refused(kind, subset):
     with pytest.raises(ConfigError, match=r"benchmark.images is 301; made_up has 300 training images\."):
         benchmark(kind, images=301, subset=subset).lesson(IMAGES, 0, 0)
+
+
+def test_pixels_are_not_permuted_across_channels_that_are_scaled_apart():
+    made = benchmark("pixels", images=8, normalise="std")
+    assert len(made.lesson(images(2, 8, 8), 0, 0).labels) == 8
+    with pytest.raises(ConfigError, match=r"benchmark\.normalise is std.*must be raw or half"):
+        made.lesson(images(2, 8, 8, channels=3), 0, 0)
