@@ -99,11 +99,16 @@ def _of_l2_init(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
 
 
 def _of_records(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
-    alone, recorded, kept = (median(row.samples) for row in rows)
-    record = (recorded - alone) / rows[1].facts["width"]
-    checkpoint = (kept - recorded) / rows[2].facts["checkpoints"]
-    return [f"Beside {alone:.2f} s of training, a run's record took {record * 1e3:.1f} ms, a checkpoint of the whole "
+    alone, recorded, kept = (row.samples for row in rows)
+    record = _median_difference(recorded, alone) / rows[1].facts["width"]
+    checkpoint = _median_difference(kept, recorded) / rows[2].facts["checkpoints"]
+    return [f"Beside {median(alone):.2f} s of training, a run's record took {record * 1e3:.1f} ms, a checkpoint of the whole "
             f"pack {checkpoint * 1e3:.1f} ms."]  # fmt: skip
+
+
+def _median_difference(more: Sequence[float], less: Sequence[float]) -> float:
+    """Round by round."""
+    return median(one - other for one, other in zip(more, less, strict=True))
 
 
 def _of_processes(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
