@@ -20,7 +20,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 demo: $(READY) ## Train every activation on embedded data, 3 seeds each, and show the table (minutes)
-	.venv/bin/python -m plasticity_lab.main -m 'activation=glob(*)' seed=0,1,2 schedule=demo store=$(STORE)
+	.venv/bin/python -m plasticity_lab.main experiment=demo store=$(STORE)
 	.venv/bin/python -m analysis table --store $(STORE)
 	@echo
 	@echo "The records are in $(STORE)/runs, the table's files in $(STORE)/tables. To try next:"
