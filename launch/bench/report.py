@@ -102,8 +102,8 @@ def _of_records(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
     alone, recorded, kept = (row.samples for row in rows)
     record = _median_difference(recorded, alone) / rows[1].facts["width"]
     checkpoint = _median_difference(kept, recorded) / rows[2].facts["checkpoints"]
-    return [f"Beside {median(alone):.2f} s of training, a run's record took {record * 1e3:.1f} ms, a checkpoint of the whole "
-            f"pack {checkpoint * 1e3:.1f} ms."]  # fmt: skip
+    return [f"Beside {median(alone):.2f} s of training, a run's record took {record * 1e3:.1f} ms, a checkpoint "
+            f"of the whole pack {checkpoint * 1e3:.1f} ms."]  # fmt: skip
 
 
 def _median_difference(more: Sequence[float], less: Sequence[float]) -> float:
