@@ -63,9 +63,12 @@ def _products(size: int, device: str) -> float:
 
 
 def _bandwidth(working_set: int, device: str) -> float:
-    """Bytes a second of a = b + c over three arrays that take so many bytes together, cached or not as it comes."""
-    one, other, out = (torch.rand(working_set // 12, device=device) for _ in range(3))
-    return 12 * len(out) / _fastest(lambda: torch.add(one, other, out=out), device)
+    """Bytes a second of scaling an array of so many bytes in place, cached or not as it comes.
+
+    Reading and writing the same places, as Adam does, moves more than copying from one place to another.
+    """
+    values = torch.rand(working_set // 4, device=device)
+    return 8 * len(values) / _fastest(lambda: values.mul_(1.0), device)
 
 
 def _fastest(work: Callable[[], object], device: str) -> float:
