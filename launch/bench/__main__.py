@@ -34,6 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prepare_process()
         if "compiled" in choices.modes:
             prepare_compiling()
+        torch.backends.cudnn.allow_tf32 = False  # float32 for all; in matrix products it is torch's default
         before = os.getloadavg()
         comparisons = run(choices, lambda words: print(words, file=sys.stderr, flush=True))
     except PlasticityError as error:

@@ -156,8 +156,9 @@ def as_text(comparison: Comparison) -> str:
         limits, work = comparison.limits, comparison.work
         speeds = sorted({round(value / 1e9) for value in limits.bandwidth.values()})
         lines += ["", f"A run-step is {work.flops / 1e6:.2f} MFLOP of products and {work.parameters:,} parameters; "
-                  f"the machine does {limits.flops / 1e9:,.0f} GFLOP/s and moves {speeds[0]:,}–{speeds[-1]:,} GB/s "
-                  "(arrays as large as the packs' states)."]  # fmt: skip
+                  f"the machine does {limits.flops / 1e9:,.0f} GFLOP/s ({limits.products / 1e9:,.0f} in torch's matrix "
+                  f"products) and moves {speeds[0]:,}–{speeds[-1]:,} GB/s (arrays as large as the packs' "
+                  "states)."]  # fmt: skip
     return "\n".join([*lines, *([""] if findings(comparison) else []), *findings(comparison)])
 
 

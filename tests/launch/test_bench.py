@@ -96,7 +96,7 @@ def compared(part="widths", clock="busy"):
         timing("packed, compiled", 8, 800, [0.16, 0.4, 0.16]),
         timing("JAX", 8, 800, [0.2, 0.4, 0.2]),
     ]
-    limits = Limits(flops=1e11, bandwidth={1: 5.6e10, 4: 5.6e10, 8: 2.8e10})
+    limits = Limits(flops=1e11, products=5e10, bandwidth={1: 5.6e10, 4: 5.6e10, 8: 2.8e10})
     return Comparison(part, "mlp", timings, clock, limits, Work(flops=6_000_000, parameters=80_000))
 
 
