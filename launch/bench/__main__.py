@@ -35,12 +35,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if "compiled" in choices.modes:
             prepare_compiling()
         torch.backends.cudnn.allow_tf32 = False  # float32 for all; in matrix products it is torch's default
-        before = os.getloadavg()
+        made, before = provenance(), os.getloadavg()
         comparisons = run(choices, lambda words: print(words, file=sys.stderr, flush=True))
     except PlasticityError as error:
         print(error, file=sys.stderr)
         return 1
-    made = provenance()
     head = f"{made['cpu'] if choices.device == 'cpu' else kind_of(choices.device)}, torch {torch.__version__}, "
     head += f"commit {made['commit']}{' and changes' if made['dirty'] else ''}, {made['start']}; "
     head += f"others on the machine: load {before[0]:.1f} when it began"

@@ -182,7 +182,9 @@ def _records(workload: Workload, choices: Choices, say: Callable[[str], None]) -
         return None
     from launch.bench.stored import contenders  # needs pyarrow, which a bare GPU machine does not have
 
-    timings = interleaved(contenders(workload, choices.width_of(workload.network), choices.device), choices.repeats)
+    # Short tasks, beside which what does not depend on their length can be seen.
+    short = Workload(workload.network, workload.activation, steps=workload.burst // 10)
+    timings = interleaved(contenders(short, choices.width_of(short.network), choices.device), choices.repeats)
     return Comparison("records", f"{workload.network}, records and checkpoints off and on", timings, "wall")
 
 

@@ -8,6 +8,8 @@ from typing import Any
 from launch.bench.comparisons import Comparison
 from launch.bench.timing import Timing
 
+CHECKPOINT_SECONDS = 300
+"""Between two checkpoints by default: conf/config.yaml, checkpoint_minutes."""
 HEADINGS = ("", "activation", "width", "run-steps/s", "ratio", "least – most", "of the limit", "first burst")
 
 
@@ -103,7 +105,8 @@ def _of_records(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
     record = _median_difference(recorded, alone) / rows[1].facts["width"]
     checkpoint = _median_difference(kept, recorded) / rows[2].facts["checkpoints"]
     return [f"Beside {median(alone):.2f} s of training, a run's record took {record * 1e3:.1f} ms, a checkpoint "
-            f"of the whole pack {checkpoint * 1e3:.1f} ms."]  # fmt: skip
+            f"of the whole pack {checkpoint * 1e3:.1f} ms: {checkpoint / CHECKPOINT_SECONDS:.2%} of the five minutes "
+            "between two."]  # fmt: skip
 
 
 def _median_difference(more: Sequence[float], less: Sequence[float]) -> float:

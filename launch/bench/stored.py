@@ -25,6 +25,7 @@ from plasticity_lab.records.store import Store
 from plasticity_lab.trainer import train
 
 TASKS = 2
+EVALUATED = 100
 SELDOM, ALWAYS = 1e9, 1e-9
 """Minutes between checkpoints: never in a burst, and after every chunk and task."""
 CHECKPOINTS = 2 * TASKS
@@ -53,7 +54,7 @@ def contenders(workload: Workload, width: int, device: str) -> list[Contender]:
 
     Each burst trains an eager pack of its own from its start to its end.
     """
-    runs = workload.runs(width, TASKS)
+    runs = workload.runs(width, TASKS, EVALUATED)
     facts = {"network": workload.network, "activation": workload.activation, "mode": "eager", "width": width}
     run_steps = TASKS * workload.burst * width
     ways: dict[str, Callable[[], None]] = {

@@ -105,8 +105,8 @@ class Workload:
         """Steps of one burst."""
         return self.setting.steps if self.steps is None else self.steps
 
-    def runs(self, width: int, tasks: int = 1) -> list[Run]:
-        """So many resolved runs, differing in their seeds."""
+    def runs(self, width: int, tasks: int = 1, eval_images: int | None = None) -> list[Run]:
+        """So many resolved runs, differing in their seeds.  eval_images: of the held-out ones; None for all."""
         penalised = {"name": "l2_init", "strength": L2_INIT}
         science: dict[str, Any] = {
             "activation": {"name": self.activation},
@@ -118,6 +118,7 @@ class Workload:
                 "epochs": 1,
                 "steps": None,
                 "batch_size": self.setting.batch_size,
+                "eval_images": eval_images,
             },
             "network": {"name": self.network},
             "optimizer": {"name": "adam", "lr": LEARNING_RATE},
