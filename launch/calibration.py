@@ -48,15 +48,15 @@ class Calibration:
 CPU = Calibration(
     dense=Speed(
         width={"eager": 16, "compiled": 8},
-        step_seconds={"eager": 5e-4, "compiled": 1.5e-4},
-        flops={"eager": 5e10, "compiled": 7e10},
+        step_seconds={"eager": 4e-4, "compiled": 7e-5},
+        flops={"eager": 4.7e10, "compiled": 6.4e10},
     ),
     convolving=Speed(
-        width={"eager": 4, "compiled": 4},
-        step_seconds={"eager": 1.5e-3, "compiled": 5e-4},
-        flops={"eager": 4.5e10, "compiled": 5.5e10},
+        width={"eager": 4, "compiled": 1},
+        step_seconds={"eager": 1.5e-4, "compiled": 0.0},
+        flops={"eager": 7.5e10, "compiled": 1.1e11},
     ),
-    basis="measured on one core of an AMD EPYC (Zen 4)",
+    basis="measured on one core of an AMD EPYC (Zen 5)",
 )
 GPU = Calibration(
     dense=Speed(

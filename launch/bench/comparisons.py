@@ -185,7 +185,9 @@ def _records(workload: Workload, choices: Choices, say: Callable[[str], None]) -
     # Short tasks, beside which what does not depend on their length can be seen.
     short = Workload(workload.network, workload.activation, steps=workload.burst // 10)
     timings = interleaved(contenders(short, choices.width_of(short.network), choices.device), choices.repeats)
-    return Comparison("records", f"{workload.network}, records and checkpoints off and on", timings, "wall")
+    return Comparison(
+        "records", f"{workload.network}, records and checkpoints off and on, beside short tasks", timings, "wall"
+    )
 
 
 def _processes(workload: Workload, choices: Choices, say: Callable[[str], None]) -> Comparison | None:
