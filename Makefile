@@ -6,10 +6,10 @@ READY := .venv/.ready
 PYTEST := .venv/bin/pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench tables lint
+.PHONY: help setup demo test bench tables avx512 lint
 
 help: ## List the targets
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 setup: $(READY) ## Make the virtual environment (.venv) with everything in it
 
@@ -36,6 +36,13 @@ bench: $(READY) ## Measure run-steps per second, beside a usual script and JAX; 
 
 tables: $(READY) ## Make the tables of what STORE holds (default ./store)
 	.venv/bin/python -m analysis table --store $(STORE)
+
+avx512: build/avx512.so ## Build what gives MKL its AVX-512 on AMD CPUs: LD_PRELOAD=$PWD/build/avx512.so before a command
+	@echo "Now put LD_PRELOAD=$(CURDIR)/build/avx512.so before a command; its runs count as of another kind of device."
+
+build/avx512.so: launch/avx512.c
+	@mkdir -p build
+	$(CC) -shared -fPIC -O1 -o $@ $<
 
 lint: $(READY) ## Check style, formatting and the floors of the house
 	.venv/bin/ruff check .

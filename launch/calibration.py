@@ -75,7 +75,7 @@ GPU = Calibration(
 
 def calibration_of(kind: str, store: Store) -> Calibration:
     """The calibration of a device kind: as measured into the store, else the default.  Raises StoreError."""
-    default = CPU if kind == "cpu" else GPU
+    default = CPU if kind.startswith("cpu") else GPU
     path = store.calibration(kind)
     content = read(path)
     if content is None:

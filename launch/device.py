@@ -1,7 +1,9 @@
 """The device a worker trains on: which there are, of which kind, and in which mode a run is computed on it."""
 
+import ctypes
 import os
 import shutil
+from functools import cache
 
 import torch
 
@@ -30,8 +32,15 @@ def devices(setting: str) -> list[str]:
 
 
 def kind_of(device: str) -> str:
-    """What packs are planned for: "cpu", or the GPU's own name."""
-    return "cpu" if device == "cpu" else torch.cuda.get_device_name(device)
+    """What packs are planned for: "cpu", "cpu-avx512" where `avx512.c` is preloaded, or the GPU's own name."""
+    if device == "cpu":
+        return "cpu-avx512" if _avx512_preloaded() else "cpu"
+    return torch.cuda.get_device_name(device)
+
+
+@cache
+def _avx512_preloaded() -> bool:
+    return hasattr(ctypes.CDLL(None), "plasticity_lab_avx512")
 
 
 def memory_of(device: str) -> int:

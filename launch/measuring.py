@@ -41,8 +41,8 @@ def measured(
             rates[sort][mode] = _rates(workload, mode, device, repeats)
         speeds[sort] = speed_of(rates[sort], size.flops, _memory(workload, size.bytes, device))
     made = provenance()
-    what = made["cpu"] if device == "cpu" else kind_of(device)
-    calibration = Calibration(**speeds, basis=f"measured on {'one core of ' if device == 'cpu' else ''}{what}")
+    what = f"one core of {made['cpu']} ({kind_of(device)})" if device == "cpu" else kind_of(device)
+    calibration = Calibration(**speeds, basis=f"measured on {what}")
     return calibration, {"rates": rates, "provenance": made | {"torch": torch.__version__}}
 
 

@@ -147,7 +147,7 @@ def train_pack(
         lease.beat()
         source = provenance() | _pack_facts(pack)
         source |= {
-            "device": device if pack.kind == "cpu" else pack.kind,
+            "device": pack.kind,
             "start": began,
             "end": utc_now(),
             "pack_seconds": round(keeper.seconds, 3),

@@ -40,12 +40,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except PlasticityError as error:
         print(error, file=sys.stderr)
         return 1
-    head = f"{made['cpu'] if choices.device == 'cpu' else kind_of(choices.device)}, torch {torch.__version__}, "
+    kind = kind_of(choices.device)
+    head = f"{made['cpu'] + f' ({kind})' if choices.device == 'cpu' else kind}, torch {torch.__version__}, "
     head += f"commit {made['commit']}{' and changes' if made['dirty'] else ''}, {made['start']}; "
     head += f"others on the machine: load {before[0]:.1f} when it began"
     text = "\n\n\n".join([head, *map(as_text, comparisons)])
     content: dict[str, Any] = {
-        "provenance": made | {"device": kind_of(choices.device), "torch": torch.__version__, "load": before},
+        "provenance": made | {"device": kind, "torch": torch.__version__, "load": before},
         "choices": vars(choices),
         "comparisons": [as_json(comparison) for comparison in comparisons],
     }
