@@ -14,4 +14,3 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def _as_a_worker():
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
-    torch._dynamo.config.recompile_limit = 1000

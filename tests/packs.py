@@ -1,12 +1,15 @@
 """Packs trained by hand, without files or configuration: what the tests of the engine share."""
 
 import io
+import os
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from omegaconf import OmegaConf
 
@@ -25,6 +28,8 @@ BENCHMARKS = {
     "pixels": "plasticity_lab.benchmarks.permuted_pixels.PermutedPixels",
     "labels": "plasticity_lab.benchmarks.random_labels.RandomLabels",
 }
+COMPILER = any(shutil.which(name) for name in (os.environ.get("CXX", "g++"), "g++", "clang++"))
+needs_compiler = pytest.mark.skipif(not COMPILER, reason="torch.compile needs a C++ compiler")
 NO_INTERVENTION = "plasticity_lab.interventions.none.NoIntervention", {}
 
 

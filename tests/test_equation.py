@@ -3,16 +3,13 @@
 Bit for bit, on one kind of device and in one mode, for every activation of conf/ at the shapes that benchmarks have.
 """
 
-import os
-import shutil
-
 import numpy as np
 import pytest
 import torch
 
 from plasticity_lab.benchmarks import stream
 from plasticity_lab.component import load, real_settings
-from tests.packs import Trained, choice, choices, differing, images, run, trained
+from tests.packs import Trained, choice, choices, differing, images, needs_compiler, run, trained
 
 DIGITS, MNIST, COLOURED = images(8, 189, 45), images(28, 180, 45), images(32, 61, 45, channels=3)
 SHAPES = {  # images, and the run: 12 steps a task, the last of 13 examples or of 4; of the CNN 2 × 4, 13 in the last
@@ -37,8 +34,6 @@ VARIANTS = {  # choices of structure that are not their file's
 }
 FAMILIES = [(name, {}) for name in choices("activation")]
 STRUCTURES = [(name, own) for name, several in VARIANTS.items() for own in several]
-COMPILER = any(shutil.which(name) for name in (os.environ.get("CXX", "g++"), "g++", "clang++"))
-needs_compiler = pytest.mark.skipif(not COMPILER, reason="torch.compile needs a C++ compiler")
 
 
 def named(family: tuple[str, dict]) -> str:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.agents.agent import Rows, State
+from plasticity_lab.agents.compiled import Compiled
 from plasticity_lab.agents.images import Pixels, laid_out
 from plasticity_lab.agents.score import indices, score_of
 from plasticity_lab.agents.step import step_of
@@ -57,8 +58,8 @@ class SupervisedAgent:
             "intervention": on_run_axis(interventions, device),
         }
         step, score = step_of(model, self.optimizer, self.intervention, self.pixels), score_of(model, self.pixels)
-        self.step = torch.compile(step, fullgraph=True, dynamic=False) if compiled else step
-        self.score = torch.compile(score, fullgraph=True, dynamic=False) if compiled else score
+        self.step = Compiled(step) if compiled else step
+        self.score = Compiled(score) if compiled else score
         self.keys = run_keys(init_seeds, "activation", device)
         steps = max(benchmark.batches_of(position) for position in range(benchmark.tasks))
         self.tables = Tables(min(CHUNK_STEPS, steps), self.runs, benchmark.batch_size, device)

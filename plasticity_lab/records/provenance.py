@@ -53,7 +53,7 @@ def _machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "host": socket.gethostname(),
         "platform": platform.platform(),
-        "cpu": _cpu(),
+        "cpu": cpu_model(),
     }
 
 
@@ -64,7 +64,8 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _cpu() -> str:
+def cpu_model() -> str:
+    """The processor's name."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

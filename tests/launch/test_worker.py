@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from pathlib import Path
 
 import pytest
 import torch
@@ -190,19 +191,14 @@ def test_progress_is_left_while_a_pack_trains(store, monkeypatch):
     assert json.loads(store.progress(pack.id).read_text()) == {"steps": 180, "diverged": 0}, "two tasks of 90 steps"
 
 
-def test_many_families_can_be_compiled_by_one_worker(monkeypatch):
-    for limit in ("recompile_limit", "accumulated_recompile_limit"):
-        monkeypatch.setattr(torch._dynamo.config, limit, 8)
-
-    def compiled(add):
-        def step(x):
-            return x + add
-
-        return torch.compile(step, backend="eager", fullgraph=True, dynamic=False)
-
+def test_compiled_code_is_kept_in_the_users_cache_unless_torch_was_told(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "elsewhere")
     prepare_compiling()
-    for add in range(12):
-        assert compiled(add)(torch.zeros(1)) == add
+    assert os.environ["TORCHINDUCTOR_CACHE_DIR"] == "elsewhere"
+    monkeypatch.delenv("TORCHINDUCTOR_CACHE_DIR")
+    prepare_compiling()
+    assert Path(os.environ["TORCHINDUCTOR_CACHE_DIR"]).parent == tmp_path / "plasticity_lab" / "compiled"
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")

@@ -1,6 +1,3 @@
-import os
-import shutil
-
 import numpy as np
 import pytest
 import torch
@@ -18,7 +15,7 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.cnn import CNN, ORDERS
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.host import host_stream
-from tests.packs import CPU, choices, differing, images, run, trained
+from tests.packs import CPU, choices, differing, images, needs_compiler, run, trained
 
 CIFAR, DIGITS = (3, 32, 32), (1, 8, 8)
 SMALL = {"name": "cnn", "kernel": 3, "padding": "same", "channels": 8, "width": 22}
@@ -38,7 +35,6 @@ SETTINGS = {
         {"network": {"name": "cnn", "padding": "same", "order": "pool_activation"}},
     ),
 }
-COMPILER = any(shutil.which(name) for name in (os.environ.get("CXX", "g++"), "g++", "clang++"))
 
 
 class Numbered(Activation):
@@ -188,7 +184,7 @@ def test_every_activation_works_with_convolutions(name):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not COMPILER, reason="torch.compile needs a C++ compiler")
+@needs_compiler
 def test_compiled_a_run_is_the_same_alone_and_packed_and_agrees_with_eager():
     family, (image_set, settings) = FAMILIES["plain"], SETTINGS["32×32×3"]
     hold(family, "32×32×3", {2: (1,), 4: (0, 3)}, compiled=True)
