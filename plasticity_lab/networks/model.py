@@ -70,7 +70,10 @@ class Model:
             unit = self.units[site]
             own = None
             if uniforms is not None:
-                own = uniforms[:, taken : taken + prod(x.shape[1:])].view(x.shape)
+                # Channels last, as convolutions leave them in memory: read in another order, the numbers would cost
+                # more than drawing them.
+                last = (*x.shape[:2], *x.shape[3:], x.shape[2])
+                own = uniforms[:, taken : taken + prod(x.shape[1:])].view(last).movedim(-1, 2)
                 taken += prod(x.shape[1:])
             h = self.activation(x, Site(shape, self._learned_at(unit.name, parameters), own))
             hidden[unit.name] = h

@@ -132,7 +132,7 @@ def test_every_element_before_an_activation_gets_a_number_of_its_own(order):
     assert parameters["conv1.activation.own"].shape == (1, 2)
     built.forward(parameters, {}, torch.zeros(1, 5, 64), numbers)
     taken = built.activation.taken
-    assert torch.equal(torch.cat([uniform.flatten() for uniform in taken]), numbers.flatten())
+    assert torch.equal(torch.cat([uniform.movedim(2, -1).flatten() for uniform in taken]), numbers.flatten())
 
 
 @pytest.mark.parametrize(
