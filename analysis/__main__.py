@@ -1,6 +1,7 @@
-"""`python -m analysis table`: what a store's runs came to, as a table on the terminal and in files."""
+"""`python -m analysis table|figure`: what a store's runs came to, on the terminal and in files."""
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -8,6 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from analysis.figures import FIGURES
 from analysis.load import Row, load
 from analysis.tables import TABLES
 from analysis.tables.build import build
@@ -24,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; the exit status: 1 with one sentence on stderr where the user has to change something."""
     asked = _parser().parse_args(arguments)
     try:
-        _table(asked)
+        asked.make(asked)
         sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read on (`| head`) has seen enough; the files are written. Python flushes once more when it ends.
@@ -40,11 +42,18 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     table = commands.add_parser("table", help="a table of the papers, from the runs of a store")
     table.add_argument("name", nargs="?", default="table2", help=f"which one: {', '.join(TABLES)}; default %(default)s")
-    table.add_argument("--store", type=Path, help="the folder of records; default $PLASTICITY_STORE, else ./store")
-    table.add_argument("--out", type=Path, help="the folder for the files; default <store>/tables")
     table.add_argument("--metric", help="a name of the records' summary; default the table's own")
-    for name in FILTERS:
-        table.add_argument(f"--{name}", nargs="+", metavar="NAME", help=f"only runs with this {name}")
+    table.set_defaults(make=_table)
+    figure = commands.add_parser("figure", help="a figure, from the runs of a store")
+    figure.add_argument("name", help=f"which one: {', '.join(FIGURES)}")
+    figure.set_defaults(make=_figure)
+    for command, what in ((table, "tables"), (figure, "figures")):
+        command.add_argument(
+            "--store", type=Path, help="the folder of records; default $PLASTICITY_STORE, else ./store"
+        )
+        command.add_argument("--out", type=Path, help=f"the folder for the files; default <store>/{what}")
+        for name in FILTERS:
+            command.add_argument(f"--{name}", nargs="+", metavar="NAME", help=f"only runs with this {name}")
     return parser
 
 
@@ -52,21 +61,37 @@ def _table(asked: argparse.Namespace) -> None:
     if asked.name not in TABLES:
         raise ConfigError(f"There is no table '{asked.name}'; there are {', '.join(TABLES)}.")
     table = TABLES[asked.name]
-    store = (asked.store or Path(os.environ.get("PLASTICITY_STORE") or "store")).expanduser()
-    rows, left_out = load(store)
-    for sentence in left_out:
-        print(f"Left out: {sentence}", file=sys.stderr)
-    rows = _selected(rows, {name: getattr(asked, name) for name in FILTERS}, store)
+    store, rows = _asked_for(asked)
     _check_metric(rows, asked.metric or table.cell)
     results = build(table, rows, asked.metric)
     out = asked.out or store / "tables"
     for ending, rendered in FORMATS.items():
-        _write(out / f"{table.name}.{ending}", rendered(results))
+        _write(out / f"{table.name}.{ending}", rendered(results).encode())
     if sys.stdout.isatty():
         terminal(results, Console())
     else:
         print(text(results))
     print(f"Written: {out / table.name}.{{{','.join(FORMATS)}}}")
+
+
+def _figure(asked: argparse.Namespace) -> None:
+    if asked.name not in FIGURES:
+        raise ConfigError(f"There is no figure '{asked.name}'; there are {', '.join(FIGURES)}.")
+    store, rows = _asked_for(asked)
+    drawn = io.BytesIO()
+    FIGURES[asked.name](rows).savefig(drawn, format="png", dpi=150)
+    path = (asked.out or store / "figures") / f"{asked.name}.png"
+    _write(path, drawn.getvalue())
+    print(f"Written: {path}")
+
+
+def _asked_for(asked: argparse.Namespace) -> tuple[Path, list[Row]]:
+    """The store, and its rows that match the filters; what cannot be read is told on stderr."""
+    store = (asked.store or Path(os.environ.get("PLASTICITY_STORE") or "store")).expanduser()
+    rows, left_out = load(store)
+    for sentence in left_out:
+        print(f"Left out: {sentence}", file=sys.stderr)
+    return store, _selected(rows, {name: getattr(asked, name) for name in FILTERS}, store)
 
 
 def _selected(rows: Sequence[Row], wanted: dict[str, list[str] | None], store: Path) -> list[Row]:
@@ -92,9 +117,9 @@ def _check_metric(rows: Sequence[Row], metric: str) -> None:
         raise ConfigError(f"No run's summary has '{metric}'; {there}.")
 
 
-def _write(path: Path, content: str) -> None:
+def _write(path: Path, content: bytes) -> None:
     try:
-        write_atomically(path, content.encode())
+        write_atomically(path, content)
     except StoreError as error:
         reason = getattr(error.__cause__, "strerror", None) or error
         raise StoreError(f"Cannot write {path}: {reason}; name another folder with --out.") from error
