@@ -13,6 +13,7 @@ from analysis.figures import FIGURES
 from analysis.load import Row, load
 from analysis.tables import TABLES
 from analysis.tables.build import build
+from analysis.tables.origin import origin
 from analysis.tables.render import csv_text, latex, markdown, terminal, text
 from analysis.tables.table import Result
 from plasticity_lab.errors import ConfigError, PlasticityError, StoreError
@@ -67,11 +68,12 @@ def _table(asked: argparse.Namespace) -> None:
     out = asked.out or store / "tables"
     for ending, rendered in FORMATS.items():
         _write(out / f"{table.name}.{ending}", rendered(results).encode())
+    _write(out / f"{table.name}.json", origin(results, rows).encode())
     if sys.stdout.isatty():
         terminal(results, Console())
     else:
         print(text(results))
-    print(f"Written: {out / table.name}.{{{','.join(FORMATS)}}}")
+    print(f"Written: {out / table.name}.{{{','.join(FORMATS)},json}}")
 
 
 def _figure(asked: argparse.Namespace) -> None:

@@ -24,6 +24,8 @@ def test_the_table_is_printed_and_written_in_four_forms(store, capsys):
     for words in ("Permuted MNIST", "Permuted digits", "**61.67 ± 1.53**†", "78.85 ± 0.06", "Written:"):
         assert words in shown
     files = {path.name: path.read_text() for path in (store.root / "tables").iterdir()}
+    groups = json.loads(files.pop("table2.json"))
+    assert sum(len(group["runs"]) for group in groups) == 12, "every run, with what made it"
     assert sorted(files) == ["table2.csv", "table2.md", "table2.tex", "table2.txt"]
     assert all("61.6" in content for content in files.values())
     assert files["table2.txt"] in shown
