@@ -70,8 +70,8 @@ def run(
 ) -> dict[str, Any]:
     """A resolved run.
 
-    shape, network: the activation's and the network's settings that differ from their files' (and the network's name);
-    intervention: a class and its settings; stream: the benchmark's settings.
+    shape, network, optimizer: the activation's, the network's and the optimizer's settings that differ from their
+    files' (and the latter two's names); intervention: a class and its settings; stream: the benchmark's settings.
     """
     target, settings = choice("activation", activation)
     groups = {
@@ -82,7 +82,7 @@ def run(
             {"source": "made_up", "tasks": 1, "epochs": 1, "steps": None, "batch_size": 16} | stream,
         ),
         "network": ("network", *_network(**(network or {}))),
-        "optimizer": ("adam", "plasticity_lab.stacking.adam.Adam", optimizer or {}),
+        "optimizer": _optimizer(**(optimizer or {})),
         "intervention": ("intervention", *intervention),
     }
     science = {
@@ -98,6 +98,11 @@ def run(
 def _network(name: str = "mlp", **settings: Any) -> tuple[str, dict[str, Any]]:
     target, usual = choice("network", name)
     return target, usual | settings
+
+
+def _optimizer(name: str = "adam", **settings: Any) -> tuple[str, str, dict[str, Any]]:
+    target, usual = choice("optimizer", name)
+    return name, target, usual | settings
 
 
 @dataclass

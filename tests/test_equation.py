@@ -32,6 +32,11 @@ VARIANTS = {  # choices of structure that are not their file's
     "rational": [{"version": version} for version in "BCD"]
     + [{"numerator_degree": 3, "denominator_degree": 2}, {"numerator_degree": 7, "denominator_degree": 6}],
 }
+OPTIMIZERS = {  # what of an optimizer's settings the mates have of their own, beside the learning rate
+    "adamw": {"weight_decay": 0.5},
+    "sgd": {"momentum": 0.9, "weight_decay": 0.1},
+    "rmsprop": {"alpha": 0.9, "weight_decay": 0.1},
+}
 FAMILIES = [(name, {}) for name in choices("activation")]
 STRUCTURES = [(name, own) for name, several in VARIANTS.items() for own in several]
 
@@ -44,8 +49,9 @@ def named(family: tuple[str, dict]) -> str:
 class Case:
     """Our run and its mates, for one activation at one shape."""
 
-    def __init__(self, family: tuple[str, dict], shape: str, **longer) -> None:
+    def __init__(self, family: tuple[str, dict], shape: str, optimizer: str = "adam", **longer) -> None:
         self.activation, self.own = family
+        self.optimizer = optimizer
         self.images, self.settings = SHAPES[shape]
         self.settings = self.settings | longer
         target, self.default = choice("activation", self.activation)
@@ -54,7 +60,7 @@ class Case:
         self.real = real_settings(load(target))
 
     def ours(self) -> dict:
-        return run(1, self.activation, self.own, **self.settings)
+        return run(1, self.activation, self.own, optimizer={"name": self.optimizer}, **self.settings)
 
     def mate(self, i: int) -> dict:
         """Another seed, learning rate and real-valued settings: earlier ones shrink more, so bounds stay in order."""
@@ -63,7 +69,8 @@ class Case:
             for place, name in enumerate(self.real)
         }
         own = shrunk | self.own
-        return run(100 + i, self.activation, own, optimizer={"lr": 10.0 ** -(2 + i % 3)}, **self.settings)
+        optimizer = {"name": self.optimizer, "lr": 10.0 ** -(2 + i % 3), **OPTIMIZERS.get(self.optimizer, {})}
+        return run(100 + i, self.activation, own, optimizer=optimizer, **self.settings)
 
     def packed(self, runs: int, places: tuple[int, ...], **how) -> Trained:
         """A pack with our run at each of those places."""
@@ -111,6 +118,12 @@ def test_so_is_a_convolutional_network_with_every_activation(family, monkeypatch
     hold(Case(family, "cnn"), {4: (1,), 13: (12,)}, monkeypatch)
 
 
+@pytest.mark.parametrize("optimizer", choices("optimizer"))
+def test_so_is_every_optimizer(optimizer, monkeypatch):
+    """Of odd widths, and with a value of the activation's own to learn."""
+    hold(Case(("prelu", {"scope": "neuron"}), "width 91", optimizer, tasks=2), {4: (1,), 13: (12,)}, monkeypatch)
+
+
 @pytest.mark.parametrize(
     "settings",
     [{"batch_size": 7}, {"batch_size": 10, "network": {"width": 91}}, {"batch_size": 1, "steps": 12}],
@@ -136,6 +149,16 @@ def test_a_compiled_run_is_the_same_alone_packed_and_resumed(monkeypatch):
     """One hidden layer, to compile sooner; two graphs."""
     case = Case(("leaky_relu", {}), "digits", network={"depth": 1})
     hold(case, {4: (1, 3)}, monkeypatch, compiled=True)
+
+
+@pytest.mark.slow
+@needs_compiler
+@pytest.mark.parametrize("optimizer", sorted(OPTIMIZERS))
+def test_compiled_so_is_every_optimizer(optimizer, monkeypatch):
+    case = Case(("leaky_relu", {}), "digits", optimizer, network={"depth": 1})
+    hold(case, {4: (1, 3)}, monkeypatch, compiled=True)
+    eager, compiled = case.alone(), case.alone(compiled=True)
+    np.testing.assert_allclose(compiled["loss"], eager["loss"], rtol=1e-5)
 
 
 @pytest.mark.slow

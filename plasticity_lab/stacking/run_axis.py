@@ -23,3 +23,8 @@ def on_run_axis(
     """The real-valued settings of K components of one kind, name → (K,)."""
     rows = [component.on_run_axis() for component in components]
     return {name: torch.tensor([row[name] for row in rows], dtype=dtype, device=device) for name in rows[0]}
+
+
+def beside(values: Tensor, parameter: Tensor) -> Tensor:
+    """values (K,) shaped to be multiplied with a parameter (K, ...)."""
+    return values.view(-1, *([1] * (parameter.dim() - 1)))

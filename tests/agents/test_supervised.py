@@ -7,7 +7,7 @@ from plasticity_lab.assembly import assembled
 from plasticity_lab.benchmarks.stream import Position
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.randomness.device import run_keys, uniforms
-from tests.packs import CPU, differing, images, restored, run, saved, trained
+from tests.packs import CPU, choices, differing, images, restored, run, saved, trained
 
 L2_INIT = "plasticity_lab.interventions.l2_init.L2Init"
 IMAGES = images(8, 189, 45)
@@ -155,6 +155,20 @@ def test_beginning_a_task_changes_nothing_that_is_saved():
     for task in stream.tasks(Position(0, 0)):
         agent.begin(task)
     assert saved(agent.state()) == before
+
+
+@pytest.mark.parametrize("name", choices("optimizer"))
+def test_a_task_begins_with_fresh_moments_where_that_is_asked_for(name):
+    optimizer = {"name": name, "reset": "task"} | ({"momentum": 0.9} if name == "sgd" else {})
+    stream, agent = assembled([run(0, optimizer=optimizer, tasks=2, images=189)], IMAGES, CPU, compiled=False)
+    first = next(stream.tasks(Position(0, 0)))
+    agent.begin(first)
+    (chunk,) = first.chunks(Position(0, 0))
+    agent.advance(chunk)
+    learned = [value for values in agent.moments.values() for value in values.values()]
+    assert any(value.any() for value in learned)
+    agent.evaluate(first)
+    assert not any(value.any() for values in agent.moments.values() for value in values.values())
 
 
 @pytest.mark.parametrize("reset", ["never", "task"])
