@@ -1,8 +1,10 @@
 """The launcher of one machine: plans a sweep, starts a worker for each core or GPU, and shows how far they are."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 from launch.calibration import Calibration, calibration_of
 from launch.device import compiler_there, cores, devices, kind_of, memory_of, mode_of
@@ -16,12 +18,16 @@ from launch.plan_table import counted, print_plan
 from launch.planner import plan
 from launch.settings import Settings
 from launch.sizes import sizes
+from launch.store_size import store_bytes
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.data.sources import load_images, source_named
 from plasticity_lab.errors import DataError, PlasticityError
 from plasticity_lab.records.record import STATUSES, add_asked_as, read_record
 from plasticity_lab.records.store import Store
+
+ImagesOf = Callable[[str], ImageSet]
+"""From the name of a source to its images."""
 
 
 class SweepFailed(PlasticityError):
@@ -59,11 +65,13 @@ def train_here(runs: Sequence[Run], settings: Settings) -> None:
     """
     store, machine = Store(settings.store), Machine.of(settings)
     todo = outstanding(store, runs, settings.rerun)
-    planned = planned_here(store, todo, settings, machine)
+    images = (images_to_plan_with if settings.dry_run else images_of)(settings.data)
+    planned = planned_here(store, todo, settings, machine, images)
     if settings.dry_run:
         for error in todo.corrupt:
             _say(str(error))
-        print_plan(planned.packs, len(todo.finished), machine.workers, machine.calibration)
+        stored = store_bytes(planned.packs, planned.runs, settings.save_weights, images)
+        print_plan(planned.packs, len(todo.finished), machine.workers, machine.calibration, stored)
         return
     if todo.left or todo.renamed:
         store.prepare()
@@ -81,14 +89,14 @@ def train_here(runs: Sequence[Run], settings: Settings) -> None:
     _report(store, runs, planned, machine, reasons)
 
 
-def planned_here(store: Store, todo: Outstanding, settings: Settings, machine: Machine) -> Plan:
+def planned_here(store: Store, todo: Outstanding, settings: Settings, machine: Machine, images: ImagesOf) -> Plan:
     """The plan of what is left: unfinished packs of earlier plans as they are, the rest in new packs."""
     leases = Leases(store, settings.launch.lease_seconds, this_owner())
     taken_on, known = adopted(store, todo.left, machine.kind, leases)
     rest = [run for run in todo.left if run["id"] not in known]
     packs = plan(
         rest,
-        size_of=sizes(lambda source: _images_to_plan_with(source, settings)),
+        size_of=sizes(images),
         mode_of=lambda steps: mode_of(steps, settings.mode, machine.compiler),
         kind=machine.kind,
         calibration=machine.calibration,
@@ -114,16 +122,25 @@ def planned_here(store: Store, todo: Outstanding, settings: Settings, machine: M
     )
 
 
-def _images_to_plan_with(source: str, settings: Settings) -> ImageSet:
-    """The image set; where it is missing, a dry run says so and plans for the published one.  Raises DataError."""
-    try:
-        return load_images(source, data_folder(settings.data))
-    except DataError as error:
-        outline = source_named(source).outline
-        if not settings.dry_run or outline is None:
-            raise
-        _say(f"{error} The plan below is for the set as published.")
-        return outline()
+def images_of(data: Path | None) -> ImagesOf:
+    """A function that loads image sets from a folder of data sets.  It raises DataError where one is missing."""
+    return lambda source: load_images(source, data_folder(data))
+
+
+def images_to_plan_with(data: Path | None) -> ImagesOf:
+    """The same for plans that are only shown: where a set is missing, it says so once and takes an outline of it."""
+
+    def images(source: str) -> ImageSet:
+        try:
+            return load_images(source, data_folder(data))
+        except DataError as error:
+            outline = source_named(source).outline
+            if outline is None:
+                raise
+            _say(f"{error} The plan below is for the set as published.")
+            return outline()
+
+    return cache(images)
 
 
 def _announce(planned: Plan, todo: Outstanding, machine: Machine, store: Store) -> None:

@@ -13,8 +13,11 @@ from launch.planner import Pack
 PRINTED_WIDTH = 120
 
 
-def print_plan(packs: Sequence[Pack], finished: int, workers: int, calibration: Calibration) -> None:
-    """Packs that are alike in one line each, then the sums; times are estimates by the calibration."""
+def print_plan(packs: Sequence[Pack], finished: int, workers: int, calibration: Calibration, stored: int) -> None:
+    """Packs that are alike in one line each, then the sums; times are estimates by the calibration.
+
+    stored: bytes that the runs' records will take.
+    """
     console = Console(width=None if Console().is_terminal else PRINTED_WIDTH)
     if packs:
         console.print(_table(packs))
@@ -30,14 +33,22 @@ def print_plan(packs: Sequence[Pack], finished: int, workers: int, calibration: 
         words += f", {finished:,} finished already"
     if packs:
         at_once = min(workers, len(packs))
-        words += f"; {run_steps:,} run-steps; about {_time(max(longest, total / at_once))}"
-        words += f" on {counted(at_once, 'worker')} ({calibration.basis})"
+        words += f"; {run_steps:,} run-steps; about {in_time(max(longest, total / at_once))}"
+        words += f" on {counted(at_once, 'worker')} ({calibration.basis}); {in_bytes(stored)} in the store"
     console.print(f"{words}.", soft_wrap=True, highlight=False)
 
 
 def counted(count: int, what: str) -> str:
     """«1 pack», «2,000 packs»."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def in_bytes(count: int) -> str:
+    """«3.4 MiB»."""
+    size, units = float(count), ["B", "KiB", "MiB", "GiB", "TiB"]
+    while size >= 1024 and len(units) > 1:
+        size, units = size / 1024, units[1:]
+    return f"{size:.3g} {units[0]}" if size < 1000 else f"{size:,.0f} {units[0]}"
 
 
 def _table(packs: Sequence[Pack]) -> Table:
@@ -52,9 +63,10 @@ def _table(packs: Sequence[Pack]) -> Table:
         same = list(group)
         memory = f"{max(pack.bytes for pack in same) / 2**20:,.0f} MiB"
         shown = f"{width}*" if narrowed else str(width)
-        table.add_row(label, str(len(same)), shown, mode, f"{steps:,}", memory, _time(same[0].seconds))
+        table.add_row(label, str(len(same)), shown, mode, f"{steps:,}", memory, in_time(same[0].seconds))
     return table
 
 
-def _time(seconds: float) -> str:
+def in_time(seconds: float) -> str:
+    """«1:05:00», «2 days, 0:00:00»; at least a second."""
     return str(timedelta(seconds=max(1, round(seconds))))

@@ -32,6 +32,15 @@ class Progress:
     failed: int
 
 
+@dataclass(frozen=True)
+class Reached:
+    """How far one pack has come: steps of each of its runs, how many of these diverged, seconds of training."""
+
+    steps: int
+    diverged: int
+    seconds: float
+
+
 class Watch:
     """Looks again and again how far some packs have come; one that has ended is read once."""
 
@@ -54,10 +63,9 @@ class Watch:
                 failed += pack.width if ending.failed else 0
                 runs_done += 0 if ending.failed else pack.width
             elif pack.id in begun:
-                content = read(self.store.progress(pack.id))
-                now = {"steps": 0, "diverged": 0} if content is None else json.loads(content)
-                steps += now["steps"] * pack.width
-                diverged += now["diverged"]
+                now = reached(self.store, pack.id)
+                steps += now.steps * pack.width
+                diverged += now.diverged
         return Progress(
             runs=sum(pack.width for pack in self.packs),
             runs_done=runs_done,
@@ -68,9 +76,16 @@ class Watch:
         )
 
 
-def write_progress(store: Store, pack: Pack, journal: Measured) -> None:
-    """Says in the store how many steps a running pack has done.  Raises StoreError."""
+def write_progress(store: Store, pack: Pack, journal: Measured, seconds: float) -> None:
+    """Says in the store how far a running pack has come, and in how many seconds of training.  Raises StoreError."""
     write_json(
         store.progress(pack.id),
-        {"steps": int(journal.steps), "diverged": int((journal.diverged > 0).sum())},
+        {"steps": int(journal.steps), "diverged": int((journal.diverged > 0).sum()), "seconds": round(seconds, 3)},
     )
+
+
+def reached(store: Store, pack: str) -> Reached:
+    """How far a pack that has not ended has come; nowhere where it says nothing.  Raises StoreError."""
+    content = read(store.progress(pack))
+    value = {} if content is None else json.loads(content)
+    return Reached(value.get("steps", 0), value.get("diverged", 0), value.get("seconds", 0.0))

@@ -80,7 +80,7 @@ class PackKeeper:
         """
         self.heartbeat.alive()
         if self._due("progress"):
-            write_progress(self.store, self.pack, journal)
+            write_progress(self.store, self.pack, journal, self.seconds)
         if journal.diverged.all():
             raise AllDiverged
         stopping = self.stop()
@@ -139,7 +139,7 @@ def train_pack(
             journal.load(begun["journal"])
             began, before = begun["began"], begun["seconds"]
         keeper = PackKeeper(store, pack, lease, heartbeat, settings["checkpoint_minutes"], stop, began, before)
-        write_progress(store, pack, journal)
+        write_progress(store, pack, journal, before)
         try:
             train(stream, agent, journal, keeper)
         except AllDiverged:

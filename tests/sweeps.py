@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from launch.command import resolve
-from launch.local_launcher import Machine, planned_here
+from launch.local_launcher import Machine, images_of, planned_here
 from launch.outstanding import outstanding, settle
 from launch.plan_file import Plan, write_plan
 from launch.resolve import Resolved
@@ -50,7 +50,7 @@ def planned(store: Store, *words: str) -> Plan:
     store.prepare()
     todo = outstanding(store, runs_of(*words), settings.rerun)
     settle(store, todo)
-    plan = planned_here(store, todo, settings, Machine.of(settings))
+    plan = planned_here(store, todo, settings, Machine.of(settings), images_of(settings.data))
     write_plan(store, plan)
     return plan
 

@@ -4,20 +4,18 @@ Takes a few minutes, most of which compiles. What it finds is kept in the store,
 """
 
 import argparse
-import os
 import sys
-from pathlib import Path
 
 from launch.calibration import Calibration, write_calibration
 from launch.device import compiler_there, devices, kind_of, prepare_compiling, prepare_process
 from launch.measuring import NETWORKS, measured
-from launch.settings import STORE
+from launch.naming import add_store
 from plasticity_lab.records.store import Store
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own options."""
-    parser.add_argument("--store", type=Path, default=Path(os.environ.get(STORE) or "store"))
+    add_store(parser)
     parser.add_argument("--device", default="auto", help="auto | cpu | cuda | cuda:<number>")
     parser.add_argument("--mode", choices=("eager", "compiled"), help="measure this mode alone; else both")
     parser.add_argument("--repeats", type=int, default=5, help="rounds that are measured")

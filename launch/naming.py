@@ -1,0 +1,51 @@
+"""What a command about a store is about: the store itself, and a run or sweep by the beginning of its id."""
+
+import argparse
+import os
+from collections.abc import Collection
+from pathlib import Path
+
+from launch.settings import STORE
+from plasticity_lab.errors import StoreError
+from plasticity_lab.records.files import names
+from plasticity_lab.records.store import Store
+
+SHOWN = 5
+
+
+def add_store(parser: argparse.ArgumentParser) -> None:
+    """The option that names the store: as for `python -m plasticity_lab.main`, $PLASTICITY_STORE or ./store."""
+    parser.add_argument(
+        "--store", type=Path, default=Path(os.environ.get(STORE) or "store"), help="the folder of records"
+    )
+
+
+def store_there(root: Path) -> Store:
+    """The store in a folder.  Raises StoreError if there is no such folder."""
+    store = Store(root)
+    if not store.root.is_dir():
+        raise StoreError(f"There is no store at {store.root}; name one with --store, or make one by training a run.")
+    return store
+
+
+def sweeps_of(store: Store) -> list[str]:
+    """The ids of all sweeps that have a plan.  Raises StoreError."""
+    return [sweep for sweep in names(store.root / "sweeps") if store.plan(sweep).exists()]
+
+
+def the_one(start: str, known: Collection[str], what: str, store: Store) -> str:
+    """The only id that begins so; what: «run» or «sweep».  Raises StoreError naming those that could be meant."""
+    found = sorted(each for each in known if each.startswith(start))
+    if start in found:
+        return start
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        there = f"; there are {_some(sorted(known))}" if known else "; there is none"
+        raise StoreError(f"There is no {what} {start} in {store.root}{there}.")
+    raise StoreError(f"{start} is the beginning of {len(found)} {what}s: {_some(found)}; give more of it.")
+
+
+def _some(ids: Collection[str]) -> str:
+    shown = ", ".join(list(ids)[:SHOWN])
+    return shown if len(ids) <= SHOWN else f"{shown} and {len(ids) - SHOWN:,} more"
