@@ -44,7 +44,7 @@ def draw_curve(path: Path, table: pa.Table, title: str, diverged_at: int | None)
         if diverged_at is not None:
             axes.axvline(diverged_at, color="tab:red", linestyle="--", label="diverged")
         axes.grid(alpha=0.3)
-        axes.legend()
+        axes.legend(fontsize="small", framealpha=0.6)
     write_atomically(path, lambda file: figure.savefig(file, format="png", dpi=DOTS))
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from launch.display import LogLines, Rate
-from launch.progress import Progress, Watch, write_progress
+from launch.progress import Progress, Reached, Watch, reached, write_progress
 from tests.sweeps import planned, trained
 
 NOTHING = Progress(runs=4, runs_done=0, run_steps=1000, run_steps_done=0, diverged=0, failed=0)
@@ -63,7 +63,9 @@ def test_packs_adopted_from_an_earlier_sweep_count_as_far_as_they_are(store):
     adopted, own = plan.packs
     watch = Watch(store, plan.packs)
     assert watch.look() == Progress(4, 0, 4 * 270, 0, 0, 0)
-    write_progress(store, adopted, journal(90, 0, 7, 0))
+    assert reached(store, adopted.id) == Reached(0, 0, 0.0)
+    write_progress(store, adopted, journal(90, 0, 7, 0), 4.5)
+    assert reached(store, adopted.id) == Reached(90, 1, 4.5)
     assert watch.look() == Progress(4, 0, 4 * 270, 3 * 90, 1, 0)
     store.done(own.id).write_text(json.dumps({"status": "failed", "error": "by nought"}))
     assert watch.look() == Progress(4, 0, 4 * 270, 3 * 90 + 270, 1, 1)

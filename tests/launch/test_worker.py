@@ -188,7 +188,9 @@ def test_a_pack_of_diverged_runs_alone_ends_early(store):
 def test_progress_is_left_while_a_pack_trains(store, monkeypatch):
     monkeypatch.setattr("launch.training.PROGRESS_SECONDS", 0.0)
     (pack,) = trained(store, "seed=0,1", "launch.workers=1", stop=after_looks(4)).packs
-    assert json.loads(store.progress(pack.id).read_text()) == {"steps": 180, "diverged": 0}, "two tasks of 90 steps"
+    left = json.loads(store.progress(pack.id).read_text())
+    assert left.pop("seconds") > 0
+    assert left == {"steps": 180, "diverged": 0}, "two tasks of 90 steps"
 
 
 def test_compiled_code_is_kept_in_the_users_cache_unless_torch_was_told(monkeypatch, tmp_path):
