@@ -9,6 +9,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob, Override, QuotedString
 from hydra.errors import HydraException
 
+from launch.misread import why
 from plasticity_lab.errors import ConfigError
 
 
@@ -44,7 +45,13 @@ def parse(words: Iterable[str], vocabulary: Vocabulary) -> Axes:
         if override.package is not None or override.is_delete():
             raise ConfigError(f"'{word}': a setting can only be given another value, as in {key.split('.')[0]}=...")
         if key in said:
-            raise ConfigError(f"{key} is given twice, in '{said[key]}' and in '{word}'.")
+            raise ConfigError(
+                f"{key} is given twice, in '{said[key]}' and in '{word}'; several values are written {key}=one,other."
+            )
+        if word.endswith("="):
+            raise ConfigError(
+                f"'{word}' has no value, as where a shell variable is empty; write it right after the =, null for none."
+            )
         said[key] = word
         if key in vocabulary.options:
             choices[key] = _options(override, word, vocabulary.options[key])
@@ -59,10 +66,7 @@ def read(word: str) -> Override:
     try:
         return OverridesParser.create().parse_overrides([word])[0]
     except HydraException as error:
-        raise ConfigError(
-            f"'{word}' cannot be read as key=value; quote globs, lists, ranges and blanks for the shell, "
-            f"as in 'activation=glob(*)'."
-        ) from error
+        raise ConfigError(f"'{word}' {why(word)}.") from error
 
 
 def check_option(group: str, name: str, options: Sequence[str]) -> None:
@@ -74,9 +78,15 @@ def check_option(group: str, name: str, options: Sequence[str]) -> None:
 
 def instead(name: str, options: Collection[str]) -> str:
     """The end of a sentence about a name that does not exist: the one that may be meant, and all there are."""
-    near = difflib.get_close_matches(name, list(options), 1)
-    meant = f" (did you mean {near[0]}?)" if near else ""
-    return f"{meant}; there are {', '.join(options)}" if options else "; there is none"
+    near = meant(name, options)
+    hint = f" (did you mean {near}?)" if near else ""
+    return f"{hint}; there are {', '.join(options)}" if options else "; there is none"
+
+
+def meant(name: str, options: Collection[str]) -> str | None:
+    """The option that a misspelt name comes near to."""
+    near = difflib.get_close_matches(name.lower(), list(options), 1)
+    return near[0] if near else None
 
 
 def plain(value: Any) -> Any:
@@ -127,4 +137,6 @@ def _check_key(key: str, vocabulary: Vocabulary) -> None:
             f"There is no setting '{key}': {group} is only chosen by name{instead('', vocabulary.options[group])}."
         )
     everything = [*vocabulary.options, *vocabulary.keys, *(f"{group}.<setting>" for group in vocabulary.components)]
-    raise ConfigError(f"There is no setting '{key}'{instead(key, everything)}.")
+    alone = not dot and meant(key, everything) is None
+    hint = " (a setting of a choice is written with its group, as in optimizer.lr)" if alone else ""
+    raise ConfigError(f"There is no setting '{key}'{hint}{instead(key, everything)}.")

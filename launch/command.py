@@ -14,7 +14,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException, MissingConfigException
 from hydra.types import RunMode
 from omegaconf import DictConfig
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
 from yaml import YAMLError
 
 from launch.arguments import instead, read
@@ -46,8 +46,12 @@ def for_hydra(arguments: Sequence[str]) -> list[str]:
     parsed, unknown = get_args_parser().parse_known_intermixed_args(list(arguments))
     if unknown:
         raise ConfigError(f"There is no flag {unknown[0]}; settings are written key=value, and --help lists them.")
-    if parsed.help or parsed.hydra_help or parsed.info or parsed.shell_completion or parsed.cfg:
-        return [word for word in arguments if not (parsed.cfg and word in ("-m", "--multirun"))]
+    only_shown = [flag for flag in ("cfg", "info", "shell_completion") if getattr(parsed, flag)]
+    exclusive = only_shown or [flag for flag in ("run", "multirun") if getattr(parsed, flag)]
+    if len(exclusive) > 1:
+        raise ConfigError(f"--{exclusive[0]} and --{exclusive[1]} exclude each other; give one of them.")
+    if parsed.help or parsed.hydra_help or only_shown:
+        return [word for word in arguments if not (only_shown and word in ("-m", "--multirun"))]
     words = [word.removeprefix("+") if word.startswith("+experiment=") else word for word in parsed.overrides]
     words = [word for word in words if word != "experiment=null"]
     hydras = [word for word in words if _is_hydras(word)]
@@ -116,5 +120,12 @@ def sentence(error: BaseException) -> str:
     key = getattr(cause, "full_key", None)
     if key and "not in" in str(cause):
         return f"There is no setting '{key}'."
+    if isinstance(error, InterpolationKeyError):
+        return f"{first_line(error)}; a shell variable is filled in by the shell, unless single quotes prevent it."
+    return first_line(error)
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of what an error says."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__

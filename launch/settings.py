@@ -10,7 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from plasticity_lab.errors import ConfigError
 
 STORE = "PLASTICITY_STORE"
-_WORDS = {"a valid integer": "a whole number", "greater than or equal to": "at least", "greater than": "above"}
+_WORDS = {
+    "a valid integer": "a whole number",
+    "greater than or equal to": "at least",
+    "greater than": "above",
+    "a valid boolean": "true or false",
+}
 Checked = TypeVar("Checked", bound=BaseModel)
 
 
@@ -103,4 +108,5 @@ def checked(model: type[Checked], values: Mapping[str, Any], where: str = "") ->
         wanted = first["msg"].removeprefix("Input should be ").replace("'", "")
         for theirs, ours in _WORDS.items():
             wanted = wanted.replace(theirs, ours)
-        raise ConfigError(f"{key} is {first['input']!r}; it must be {wanted}.") from error
+        several = " (several values are written one,other without brackets)" if isinstance(first["input"], list) else ""
+        raise ConfigError(f"{key} is {first['input']!r}; it must be {wanted}{several}.") from error

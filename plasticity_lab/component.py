@@ -134,7 +134,8 @@ def _coerced(name: str, value: Any, annotation: Any) -> Any:
     words = {int: "a whole number", float: "a finite number", str: "a word", bool: "true or false", type(None): "null",
              list: "a list", tuple: "a list"}  # fmt: skip
     wanted = " or ".join(dict.fromkeys(words.get(kind, str(kind)) for kind in plain))
-    raise ConfigError(f"{name} is {value!r}; it must be {wanted}.")
+    several = " (several values are written one,other without brackets)" if isinstance(value, list | tuple) else ""
+    raise ConfigError(f"{name} is {value!r}; it must be {wanted}{several}.")
 
 
 def _is_union(annotation: Any) -> bool:

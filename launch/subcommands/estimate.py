@@ -85,4 +85,3 @@ def _device(named: str) -> tuple[str, int, int]:
 
 def _finished(stored: Plan, packs: list[Pack]) -> int:
     return len(stored.asked) - sum(pack.width for pack in packs)
-

@@ -2,6 +2,8 @@
 
     python -m launch status                 all sweeps, a line each
     python -m launch status 3f2a            one, with the packs in hand and the runs that went wrong
+
+It reads the store alone, from wherever the store can be seen, and writes nothing.
 """
 
 import argparse

@@ -47,9 +47,7 @@ class SGD(Optimizer):
 def composed(parameters: Tensors, gradients: Tensors, moments: Mapping[str, Tensors], settings: Tensors) -> None:
     """The step as tensor operations over whole packs."""
     for name, parameter in parameters.items():
-        lr, momentum, decay = (
-            beside(settings[key].float(), parameter) for key in ("lr", "momentum", "weight_decay")
-        )
+        lr, momentum, decay = (beside(settings[key].float(), parameter) for key in ("lr", "momentum", "weight_decay"))
         velocity = moments["velocity"][name]
         velocity.mul_(momentum).add_(gradients[name] + decay * parameter)
         parameter.sub_(lr * velocity)

@@ -62,10 +62,12 @@ def test_of_several_sweeps_one_must_be_named(store, estimate):
     assert estimate("--workers", "0", plans[0].sweep)[::2] == (1, "--workers is 0; it must be at least 1.\n")
 
 
-@pytest.mark.parametrize("words", [(), ("save_weights=final",), ("benchmark=random_label_digits", "benchmark.tasks=50")])
+@pytest.mark.parametrize(
+    "words", [(), ("save_weights=final",), ("benchmark=random_label_digits", "benchmark.tasks=20")]
+)
 def test_the_store_grows_about_as_much_as_was_said(store, words):
     """Of blocks on the disk, which every file and folder takes whole; du counts the folder above a run's too."""
-    runs = ("activation=relu,leaky_relu", "seed=0,1,2", *words)
+    runs = ("activation=relu,leaky_relu", "seed=0,1", *words)
     plan = planned(store, *runs, *ONE)
     said = store_bytes(plan.packs, plan.runs, plan.settings["save_weights"], local_launcher.images_of(None))
     work(store, plan.sweep, "cpu", never)
@@ -78,7 +80,14 @@ def test_the_store_grows_about_as_much_as_was_said(store, words):
 
 @pytest.mark.parametrize(
     ("count", "words"),
-    [(0, "0 B"), (900, "900 B"), (4096, "4 KiB"), (1_000_000, "977 KiB"), (1_040_000, "1,016 KiB"), (3 * 2**40, "3 TiB")],
+    [
+        (0, "0 B"),
+        (900, "900 B"),
+        (4096, "4 KiB"),
+        (1_000_000, "977 KiB"),
+        (1_040_000, "1,016 KiB"),
+        (3 * 2**40, "3 TiB"),
+    ],
 )
 def test_bytes_in_words(count, words):
     assert in_bytes(count) == words

@@ -94,7 +94,7 @@ def test_an_unfinished_run_is_shown_as_far_as_its_last_checkpoint(store, show):
 
 
 def test_a_run_that_cannot_be_meant_is_a_sentence(store, show):
-    plan = trained(store, "seed=range(20)")
+    plan = planned(store, "seed=range(20)")
     code, out, err = show("xyz")
     assert (code, out) == (1, "")
     assert err.startswith(f"There is no run xyz in {store.root}; there are {sorted(plan.asked)[0]}, ")
