@@ -77,7 +77,8 @@ def state_of(store: Store, plan: Plan) -> SweepState:
     open_packs = [pack for pack in plan.packs if pack.id not in ended and not _over(pack, plan, records)]
     leases = Leases(store, plan.settings["lease_seconds"], this_owner()).state([pack.id for pack in open_packs])
     packs_of = {run: pack.id for pack in open_packs for run in pack.runs}
-    states = {run: _state(records.get(run), leases.get(packs_of.get(run, ""))) for run in plan.asked}
+    rerun = bool(plan.settings.get("rerun"))
+    states = {run: _state(records.get(run), leases.get(packs_of.get(run, "")), rerun) for run in plan.asked}
     failed = defaultdict(list)
     for run in (run for run, state in states.items() if state == "failed"):
         failed[_reason(store, records[run])].append(run)
@@ -126,11 +127,11 @@ def _over(pack: Pack, plan: Plan, records: Mapping[str, Record]) -> bool:
     )
 
 
-def _state(record: Record | None, pack: PackState | None) -> str:
-    """pack: of the open pack that the run is in, if it is in one; then an earlier attempt's record says nothing."""
-    if pack is not None:
-        return "running" if pack.held else "waiting"
-    return record["status"] if record is not None else "waiting"
+def _state(record: Record | None, pack: PackState | None, rerun: bool) -> str:
+    """pack: of the open pack that the run is in, if it is in one. Then it is tried again if it failed, or in a rerun."""
+    if record is not None and (pack is None or (record["status"] in FINISHED and not rerun)):
+        return record["status"]
+    return "running" if pack is not None and pack.held else "waiting"
 
 
 def _reason(store: Store, record: Record) -> str:

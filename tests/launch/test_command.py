@@ -5,6 +5,7 @@ import pytest
 
 from launch import local_launcher
 from launch.command import run_command
+from launch.options import CONF, GROUPS
 
 
 @pytest.fixture
@@ -89,7 +90,9 @@ def test_help_lists_groups_and_the_commands_of_daily_life(taken, capsys):
         run_command(["--help"])
     assert ended.value.code == 0
     text = capsys.readouterr().out
-    assert "benchmark: cifar51, digits51, permuted_digits, permuted_mnist" in text
+    for group in (*GROUPS, "experiment"):
+        options = sorted(path.stem for path in (CONF / group).glob("*.yaml"))
+        assert f"\n{group}: {', '.join(options)}\n" in text
     assert text.count("python -m ") == 5
 
 
