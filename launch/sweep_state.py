@@ -128,7 +128,7 @@ def _over(pack: Pack, plan: Plan, records: Mapping[str, Record]) -> bool:
 
 
 def _state(record: Record | None, pack: PackState | None, rerun: bool) -> str:
-    """pack: of the open pack that the run is in, if it is in one. Then it is tried again if it failed, or in a rerun."""
+    """pack: the open one that the run is in, if it is in one: it is tried again if it failed, or in a rerun."""
     if record is not None and (pack is None or (record["status"] in FINISHED and not rerun)):
         return record["status"]
     return "running" if pack is not None and pack.held else "waiting"
