@@ -74,10 +74,13 @@ def state_of(store: Store, plan: Plan) -> SweepState:
     """How the sweep stands now; writes nothing that stays.  Raises StoreError."""
     ended = set(names(store.done_folder))
     records, unreadable = _records(store, plan.asked)
-    open_packs = [pack for pack in plan.packs if pack.id not in ended and not _over(pack, plan, records)]
+    rerun = bool(plan.settings.get("rerun"))
+    finished = set() if rerun else {run for run, record in records.items() if record["status"] in FINISHED}
+    # A pack that never ended has nothing to do where its runs were planned anew, and finished, elsewhere.
+    left = set(plan.asked) - finished
+    open_packs = [pack for pack in plan.packs if pack.id not in ended and not left.isdisjoint(pack.runs)]
     leases = Leases(store, plan.settings["lease_seconds"], this_owner()).state([pack.id for pack in open_packs])
     packs_of = {run: pack.id for pack in open_packs for run in pack.runs}
-    rerun = bool(plan.settings.get("rerun"))
     states = {run: _state(records.get(run), leases.get(packs_of.get(run, "")), rerun) for run in plan.asked}
     failed = defaultdict(list)
     for run in (run for run, state in states.items() if state == "failed"):
@@ -117,14 +120,6 @@ def _records(store: Store, runs: Sequence[str]) -> tuple[dict[str, Record], list
         else:
             found |= {run: record} if record is not None else {}
     return found, unreadable
-
-
-def _over(pack: Pack, plan: Plan, records: Mapping[str, Record]) -> bool:
-    """Whether a pack that never ended has nothing to do: its runs were planned anew, and finished, elsewhere."""
-    asked = set(plan.asked).intersection(pack.runs)
-    return not plan.settings.get("rerun") and all(
-        run in records and records[run]["status"] in FINISHED for run in asked
-    )
 
 
 def _state(record: Record | None, pack: PackState | None, rerun: bool) -> str:

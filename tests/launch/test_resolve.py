@@ -53,6 +53,15 @@ def test_typed_over_best_over_option():
     assert only(*words, "hyperparams=best", "optimizer.lr=0.5")["optimizer"]["lr"] == 0.5
 
 
+@pytest.mark.parametrize("optimizer", ["adam", "adamw", "sgd", "rmsprop"])
+def test_best_serves_every_optimizer(optimizer):
+    words = ["activation=leaky_relu", "benchmark=random_label_mnist", "hyperparams=best", f"optimizer={optimizer}"]
+    science = only(*words)
+    assert (science["optimizer"]["name"], science["optimizer"]["lr"]) == (optimizer, 0.0001)
+    assert science["activation"]["negative_slope"] == 0.8
+    assert only(*words, "optimizer.lr=0.5")["optimizer"]["lr"] == 0.5
+
+
 @pytest.fixture
 def experiments(tmp_path):
     """A folder with one experiment, as a user keeps it outside the repository."""
