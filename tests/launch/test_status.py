@@ -143,13 +143,13 @@ def test_a_rerun_waits_though_there_are_records(store):
 
 
 def test_a_pack_planned_anew_elsewhere_holds_nothing_up(store):
-    plan = planned(store, "seed=0,1", *ONE)
-    elsewhere = replace(plan, packs=[replace(plan.packs[0], id="never-trained", kind="Some GPU")])
-    record = read_record(store, trained(store, "seed=0,1", *ONE).asked[0])
-    state = state_of(store, elsewhere)
-    assert (state.counts["done"], state.progress, state.left) == (2, 1, 0)
-    store.record(record["run"]).unlink()
-    assert counts(store, elsewhere) == {"done": 1, "waiting": 1}
+    plan = planned(store, "activation=relu,tanh", "seed=0", *ONE)
+    relu, tanh = sorted((replace(pack, seconds=10.0) for pack in plan.packs), key=lambda pack: pack.label)
+    abandoned = replace(plan, packs=[replace(relu, id="never-trained", kind="Some GPU"), tanh])
+    trained(store, "activation=relu", "seed=0", *ONE)
+    Leases(store, 1000, this_owner()).claim([tanh.id])
+    assert counts(store, abandoned) == {"done": 1, "running": 1}
+    assert state_of(store, abandoned).left == pytest.approx(10), "the other pack's alone"
 
 
 def test_a_record_that_cannot_be_read_is_named_and_its_run_waits(store, capsys):
