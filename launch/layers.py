@@ -1,5 +1,6 @@
-"""Which value a setting has when several sources name one: option < schedule < protocol < look-up < experiment < typed.
+"""Which value a setting has when several sources name one: option < schedule < protocol < found < experiment < typed.
 
+What `hyperparams` finds (best, grid, selected) is put in by `launch.resolve`, save where the last two say something.
 Everything here is a pure function of plain dictionaries: group → setting → value.
 """
 
@@ -39,11 +40,8 @@ def completed(option: Option) -> dict[str, Any]:
     )
 
 
-def below_the_typed(
-    options: Mapping[str, Option], schedule: Option, protocol: Option, published: Mapping[str, Mapping[str, Any]]
-) -> Nodes:
-    """The settings of each component before the experiment and the command line have their say."""
+def below_the_found(options: Mapping[str, Option], schedule: Option, protocol: Option) -> Nodes:
+    """The settings of each component before `hyperparams`, the experiment and the command line have their say."""
     nodes = {group: completed(option) for group, option in options.items()}
     nodes["benchmark"] = capped(nodes["benchmark"], schedule.extras["at_most"])
-    nodes = overlaid(nodes, protocol.extras["set"])
-    return {group: {**settings, **published.get(group, {})} for group, settings in nodes.items()}
+    return overlaid(nodes, protocol.extras["set"])

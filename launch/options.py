@@ -11,7 +11,7 @@ from hydra.core.config_loader import ConfigLoader
 from omegaconf import DictConfig, OmegaConf
 
 from launch.arguments import Vocabulary, check_option
-from launch.rules import RULES
+from launch.rules import ADJUSTABLE, RULES
 from launch.settings import checked, keys
 from plasticity_lab.errors import ConfigError
 
@@ -24,7 +24,10 @@ COMPONENTS = ("activation", "benchmark", "network", "optimizer", "intervention",
 GROUPS = (*COMPONENTS, *RULES)
 """All groups a run is asked for by, save `experiment`, which names words and not settings."""
 
-BOOKKEEPING = {"activation": ("grids",), "benchmark": ("stand_in", "default_network", "default_agent")}
+BOOKKEEPING = {
+    "activation": ("grids",),
+    "benchmark": ("stand_in", "default_network", "default_agent", "default_grid"),
+}
 """Keys of an option's file that are no settings: they stay out of the science."""
 
 PACKAGE = re.compile(r"^\s*#\s*@package\b", re.MULTILINE)
@@ -60,7 +63,7 @@ class Options:
         self.chosen: dict[str, str] = {group: config.hydra.runtime.choices[group] for group in GROUPS}
         self._plain = _contents(loader.load_sweep_config(config, []) if self.experiment else config)
         self.settings = keys({key: value for key, value in self._plain.items() if key not in GROUPS})
-        self.vocabulary = Vocabulary(Offered(loader, config), COMPONENTS, tuple(self.settings))
+        self.vocabulary = Vocabulary(Offered(loader, config), COMPONENTS, (*self.settings, *ADJUSTABLE))
         if self.experiment:
             self._check_experiment()
 

@@ -1,18 +1,19 @@
 """From the words of a command to its runs."""
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 from launch.arguments import Axes, parse
-from launch.layers import Nodes, below_the_typed
-from launch.options import COMPONENTS, CONF, Option, Options
-from launch.published import Published, read_published
-from launch.rules import RULES
+from launch.layers import Nodes, below_the_found
+from launch.options import COMPONENTS, Option, Options
+from launch.places import Place, put
+from launch.rules import ADJUSTABLE, RULES
 from launch.runs import Desk, merged, run_of
-from launch.settings import Numbers, Settings, nested, numbers, settings
+from launch.settings import Numbers, Settings, checked, nested, numbers, settings
+from launch.sources import Sources
 from plasticity_lab.errors import ConfigError
 
 SCIENCE = tuple(Numbers.model_fields)
@@ -40,18 +41,36 @@ def resolved(options: Options, preset: Sequence[str], typed: Sequence[str]) -> R
     once = {
         key: _only(key, said.values.get(key, [value])) for key, value in options.settings.items() if key not in SCIENCE
     }
+    adjusted = {key: _only(key, said.values[key]) for key in ADJUSTABLE if key in said.values}
     command = settings(nested(once))
     swept = {key: list(values) for key, values in said.values.items() if key.partition(".")[0] in COMPONENTS}
     number_sets = [numbers(dict(zip(science, each, strict=True))) for each in itertools.product(*science.values())]
 
-    desk, notes, runs = Desk(), _Notes(), []
+    desk, sources, runs = Desk(), Sources(options, command, number_sets), []
     for names in itertools.product(*choices.values()):
         asked = dict(zip(choices, names, strict=True)) | {"experiment": options.experiment}
-        parts, nodes = _combination(options, asked, notes)
+        parts, nodes, hyperparams = _combination(options, asked, adjusted)
         for filled in _filled(nodes, swept):
-            checked = {group: desk.part(group, part.name, part.target, filled[group]) for group, part in parts.items()}
-            runs += [run_of(checked, each, asked) for each in number_sets]
-    return Resolved(merged(runs), [*notes.lines(), *recency(runs)], command)
+            for found in sources.found(Place(hyperparams, parts, filled, swept.keys())):
+                complete = put(found.values, filled)
+                chosen = {group: desk.part(group, of.name, of.target, complete[group]) for group, of in parts.items()}
+                runs += [run_of(chosen, each, {**asked, **found.asked}) for each in number_sets]
+    notes, kept = sources.notes(), merged(runs)
+    return Resolved(kept, [*notes, *same_functions(kept), *recency(kept)], command)
+
+
+def same_functions(runs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A line that says how many runs are saved because other settings name the same function; none where none are."""
+    saved = Counter[str]()
+    for run in runs:
+        saved[run["science"]["activation"]["name"]] += sum("settings" in asked for asked in run["asked_as"])
+    names = [f"{name} {count:,}" for name, count in saved.items() if count]
+    if not names:
+        return []
+    return [
+        f"runs: {len(runs):,}, and {saved.total():,} saved, whose settings are the same function as those of another "
+        f"({', '.join(names)})."
+    ]
 
 
 def recency(runs: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -76,14 +95,28 @@ def _only(key: str, values: Sequence[Any]) -> Any:
     return values[0]
 
 
-def _combination(options: Options, asked: Mapping[str, Any], notes: "_Notes") -> tuple[dict[str, Option], Nodes]:
-    """The component options of one combination of choices, and their settings below experiment and command line."""
+def _combination(
+    options: Options, asked: Mapping[str, Any], adjusted: Mapping[str, Any]
+) -> tuple[dict[str, Option], Nodes, Option]:
+    """The component options of one combination of choices, their settings below what is found, and `hyperparams`."""
     benchmark = options.option("benchmark", asked["benchmark"])
     parts = {group: _component(options, group, asked[group], benchmark) for group in COMPONENTS}
-    rules = {group: options.option(group, asked[group]) for group in RULES}
-    table = rules["hyperparams"].extras["look_up"]
-    found = _looked_up(table, benchmark, parts["activation"], notes) if table else {}
-    return parts, below_the_typed(parts, rules["schedule"], rules["protocol"], found)
+    rules = {group: _adjusted(options, options.option(group, asked[group]), adjusted) for group in RULES}
+    return parts, below_the_found(parts, rules["schedule"], rules["protocol"]), rules["hyperparams"]
+
+
+def _adjusted(options: Options, rule: Option, values: Mapping[str, Any]) -> Option:
+    """A rule with what the command sets in it.  Raises ConfigError where that means nothing to this option."""
+    own = {key.partition(".")[2]: value for key, value in values.items() if key.startswith(f"{rule.group}.")}
+    for name in own:
+        needed = ADJUSTABLE[f"{rule.group}.{name}"]
+        if rule.extras[needed] is None:
+            others = (options.option(rule.group, other) for other in options.vocabulary.options[rule.group])
+            has = ", ".join(other.name for other in others if other.extras[needed] is not None)
+            raise ConfigError(f"{rule.group}={rule.name} has no setting '{name}'; {rule.group}={has} has.")
+    if not own:
+        return rule
+    return replace(rule, extras=checked(RULES[rule.group], {**rule.extras, **own}, f"{rule.group}.").model_dump())
 
 
 def _component(options: Options, group: str, name: str, benchmark: Option) -> Option:
@@ -97,18 +130,6 @@ def _component(options: Options, group: str, name: str, benchmark: Option) -> Op
     return option
 
 
-def _looked_up(table: str, benchmark: Option, activation: Option, notes: "_Notes") -> Mapping[str, Mapping[str, Any]]:
-    """The published settings of an activation on a benchmark, or on its stand-in; none if there are none."""
-    published: Published = notes.table(CONF / "published" / table)
-    source = published.benchmark_for(benchmark.name, benchmark.extras.get("stand_in"))
-    if source is not None and source != benchmark.name:
-        notes.stand_ins[benchmark.name] = source
-    row = published.rows.get((source or "", activation.name))
-    if row is None:
-        notes.missing.setdefault(benchmark.name, []).append(activation.name)
-    return row or {}
-
-
 def _filled(nodes: Nodes, swept: Mapping[str, Sequence[Any]]) -> Iterator[Nodes]:
     """The nodes with each combination of the swept values put in."""
     places = [key.split(".", 1) for key in swept]
@@ -117,27 +138,3 @@ def _filled(nodes: Nodes, swept: Mapping[str, Sequence[Any]]) -> Iterator[Nodes]
         for (group, setting), value in zip(places, values, strict=True):
             filled[group][setting] = value
         yield filled
-
-
-class _Notes:
-    """What a look-up found elsewhere or not at all, gathered over all combinations and said in one line each."""
-
-    def __init__(self) -> None:
-        self.stand_ins: dict[str, str] = {}
-        self.missing: dict[str, list[str]] = {}
-        self._tables: dict[Path, Published] = {}
-
-    def table(self, path: Path) -> Published:
-        if path not in self._tables:
-            self._tables[path] = read_published(path)
-        return self._tables[path]
-
-    def lines(self) -> list[str]:
-        lines = []
-        if self.stand_ins:
-            pairs = ", ".join(f"{source} for {name}" for name, source in self.stand_ins.items())
-            lines.append(f"hyperparams: published values of a stand-in are used: {pairs}.")
-        if self.missing:
-            places = "; ".join(f"{', '.join(dict.fromkeys(names))} on {name}" for name, names in self.missing.items())
-            lines.append(f"hyperparams: nothing is published for {places}; their defaults are used.")
-        return lines

@@ -1,16 +1,42 @@
 """The groups whose options say where settings come from: what their files may hold."""
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from launch.settings import Strict
 
 
+class Grid(Strict):
+    """What is tried beside the shapes that activations list: learning rates, and the shapes of a published table."""
+
+    learning_rates: list[Annotated[float, Field(gt=0)]] = Field(min_length=1)
+    unite: str | None = None
+
+
 class Hyperparams(Strict):
-    """A table of published values: a file of conf/published/, or an absolute path; none: the options' own values."""
+    """Where shape parameters and learning rates come from; where nothing is set, from the options' own files.
+
+    look_up: a table of published values, a file of conf/published/ or an absolute path. grids: the named grids, and
+    `grid` the one to use (none: the benchmark's own). metric: the name of a summary by which the best of a store are
+    selected; of each, more is better.
+    """
 
     look_up: str | None = None
+    grids: dict[str, Grid] | None = None
+    grid: str | None = None
+    metric: (
+        Literal[
+            "taoa",
+            "taoa_all",
+            "aoa_first_tenth",
+            "aoa_last_tenth",
+            "aoa_slope",
+            "final_accuracy",
+            "final_accuracy_last_task",
+        ]
+        | None
+    ) = None
 
 
 class Protocol(Strict):
@@ -26,3 +52,6 @@ class Schedule(Strict):
 
 
 RULES = {"hyperparams": Hyperparams, "protocol": Protocol, "schedule": Schedule}
+
+ADJUSTABLE = {"hyperparams.grid": "grids", "hyperparams.metric": "metric"}
+"""Keys of rules that a command can set, and the key that an option's file must have for them to mean anything."""

@@ -1,5 +1,6 @@
-from launch.layers import below_the_typed, capped, overlaid
+from launch.layers import below_the_found, capped, overlaid
 from launch.options import Option
+from launch.places import put
 
 
 def test_a_cap_lowers_and_never_raises_and_null_is_no_limit():
@@ -22,7 +23,7 @@ def test_a_protocol_sets_what_a_group_has_and_nothing_else():
     assert overlaid(nodes, values) == {"benchmark": {"order": "shuffle"}, "network": {}}
 
 
-def test_look_up_over_protocol_over_schedule_over_option():
+def test_what_is_found_over_protocol_over_schedule_over_option():
     options = {
         "benchmark": Option(
             "benchmark",
@@ -35,6 +36,6 @@ def test_look_up_over_protocol_over_schedule_over_option():
     protocol = Option(
         "protocol", "p", None, extras={"set": {"benchmark": {"epochs": 2, "steps": 2, "order": "shuffle"}}}
     )
-    found = below_the_typed(options, schedule, protocol, {"benchmark": {"steps": 1}})["benchmark"]
+    found = put({"benchmark": {"steps": 1}}, below_the_found(options, schedule, protocol))["benchmark"]
     assert (found["images"], found["tasks"], found["epochs"], found["steps"]) == (10, 3, 2, 1)
     assert found["order"] == "shuffle", "a setting that the file leaves to the constructor is set too"

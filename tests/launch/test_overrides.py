@@ -15,6 +15,7 @@ from launch.overrides import overrides_of, run_from, spelled
 SWEEPS = [
     ["activation=glob(*)", "hyperparams=best", "schedule=demo", "seed=0,1", "device=cpu", "store='/a b/c'"],
     ["benchmark=glob(*)", "protocol=clean", "intervention=l2_init", "stream_seed=4", "data=/x", "launch.workers=2"],
+    ["activation=smooth_leaky", "hyperparams=grid", "hyperparams.grid=case_study", "optimizer.lr=1e-4"],
     ["experiment=table2_mnist", "activation=leaky_relu", "activation.negative_slope=1e-5,0.5", "seed=3"],
 ]
 
