@@ -12,15 +12,26 @@ from launch.options import COMPONENTS, CONF
 from launch.resolve import AUTO
 from launch.rules import RULES
 from plasticity_lab import component
+from tests.stores import left_behind
 
 FILES = sorted(path for path in CONF.rglob("*.yaml"))
 OPTIONS = [(path.parent.name, path.stem) for path in FILES if path.parent.name in (*COMPONENTS, *RULES)]
 COMMAND = re.compile(r"^# python -m plasticity_lab\.main(.*)$", re.MULTILINE)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _a_store_to_select_from(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("store")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PLASTICITY_STORE", str(folder))
+        left_behind(folder, ["activation=relu,leaky_relu"], lambda run: 0.5)
+        yield
+
+
 @pytest.mark.parametrize(("group", "name"), OPTIONS)
 def test_every_option_composes_and_its_component_builds(group, name):
-    (run,) = resolve([f"{group}={name}"]).runs
+    run, *others = resolve([f"{group}={name}", "seed=100"]).runs
+    assert not others or name == "grid"
     assert run["asked_as"][0][group] == name
     if group in COMPONENTS and name != "auto":
         settings = dict(run["science"][group])
@@ -28,10 +39,14 @@ def test_every_option_composes_and_its_component_builds(group, name):
         assert isinstance(component.build(group, name, run["targets"][group], settings), component.Component)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@pytest.mark.parametrize(
+    "path",
+    [path for path in FILES if path.parent.name != "experiment"],  # which test_experiments.py plans
+    ids=lambda path: f"{path.parent.name}/{path.stem}",
+)
 def test_the_command_in_a_file_names_runs_made_with_it(path):
-    written = COMMAND.findall("\n".join(path.read_text().splitlines()[:2]))
-    assert written, "the first line is the command that runs the file (the second, below a @package line)"
+    written = COMMAND.findall(path.read_text().splitlines()[0])
+    assert written, "the first line is the command that runs the file"
     asked = resolve(shlex.split(written[0])).runs[-1]["asked_as"][0]
     if path.parent != CONF:
         assert path.stem in (asked[path.parent.name], "glob") or "glob" in written[0]
