@@ -69,7 +69,7 @@ class Grids:
         return name
 
     def _shapes(self, place: Place, name: str, table: str | None) -> list[Settings]:
-        """The distinct shapes: those of the grid, then those of the published table that it lacks."""
+        """The shapes of the grid, then those of the published table; equal ones come to one run later."""
         activation = place.activation
         grids = activation.extras.get("grids") or {}
         shapes: list[Settings] = [{}]
@@ -81,10 +81,7 @@ class Grids:
             rows = self._tables.table(table).rows.items()
             shapes += [unpinned(row, place)["activation"] for (_, of), row in rows if of == activation.name]
         typed = place.nodes["activation"]
-        distinct: dict[str, Settings] = {}
-        for shape in shapes:
-            distinct.setdefault(canonical_json({**typed, **shape}), shape)
-        return [shape for shape in distinct.values() if not self._is_crossed(activation.name, typed, shape)]
+        return [shape for shape in shapes if not self._is_crossed(activation.name, typed, shape)]
 
     def _is_crossed(self, activation: str, typed: Mapping[str, Any], shape: Mapping[str, Any]) -> bool:
         """Whether a random slope's bounds are the wrong way round, at least one of them being the grid's."""

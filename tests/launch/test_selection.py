@@ -106,6 +106,18 @@ def test_reports_are_no_candidates_so_that_the_same_command_comes_to_the_same_ru
     assert selected(store).runs[0]["asked_as"] == first.runs[0]["asked_as"], "seeds 100 and 101 compare nothing"
 
 
+def test_reports_of_the_only_setting_are_no_candidates_either(store):
+    words = ["activation.beta=0.5", "optimizer.lr=1e-3"]
+    first = selected(store, *words)
+    left_behind(store, [*WANTED, *words, "seed=100,101"], peak(0.5))
+    assert selected(store, *words).runs == first.runs
+    left_behind(store, ["activation=swish", *words, "seed=100,101"], peak(0.5))
+    with pytest.raises(
+        ConfigError, match=r"seed=100 took part in selecting swish on permuted_digits \(seeds 0, 1, 100"
+    ):
+        selected(store, *words)
+
+
 @pytest.mark.parametrize(
     "words",
     [
