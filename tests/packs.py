@@ -23,7 +23,7 @@ from plasticity_lab.trainer import train
 
 CONF = Path(plasticity_lab.__file__).parents[1] / "conf"
 CPU = torch.device("cpu")
-NOT_SETTINGS = ("_target_", "grids", "stand_in", "default_network", "default_agent")
+NOT_SETTINGS = ("_target_", "grids", "stand_in", "default_network", "default_agent", "default_grid")
 BENCHMARKS = {
     "pixels": "plasticity_lab.benchmarks.permuted_pixels.PermutedPixels",
     "labels": "plasticity_lab.benchmarks.random_labels.RandomLabels",

@@ -21,6 +21,18 @@ NAMES = [
     ("optimizer=adamW", "There is no optimizer=adamW (did you mean adamw?); there are adam, adamw, rmsprop, sgd."),
     ("hyperparams=bst", "There is no hyperparams=bst (did you mean best?); there are best, …"),
     ("hyperparams=best,worst", "There is no hyperparams=worst…; there are best, …"),
+    (
+        "hyperparams=grid hyperparams.grid=case",
+        "There is no hyperparams.grid=case; there are case_study, benchmarks.",
+    ),
+    (
+        "hyperparams=selected hyperparams.metric=accuracy",
+        "hyperparams.metric is 'accuracy'; it must be taoa, taoa_all, … or final_accuracy_last_task.",
+    ),
+    (
+        "hyperparams.grid=case_study",
+        "hyperparams=default has no setting 'grid'; hyperparams=grid has.",
+    ),
     ("experiment=nope", "There is no experiment=nope; there are demo, …"),
     ("hydra/launcher=slrum", "There is no hydra/launcher=slrum; there are basic, packed…"),
     ("sed=1", "There is no setting 'sed' (did you mean seed?); there are activation, …"),
@@ -99,6 +111,14 @@ IMPOSSIBLE = [
     (
         "benchmark=digits51 protocol=clean benchmark.classes_hard=12",
         "digits has 10 classes; 2 tasks of 12 and 1 in turn, no class twice, need 13. Lower benchmark.tasks or …",
+    ),
+    (
+        "hyperparams=selected seed=100",
+        "hyperparams=selected: the store … has no candidates for relu on permuted_digits, …; the same command with …",
+    ),
+    (
+        "hyperparams=grid activation=rrelu activation.upper=0.001",
+        "The grid benchmarks of activation=rrelu holds nothing beside what is typed.",
     ),
     ("store=a,b", "store changes no run's numbers, so it cannot be swept; give it one value."),
     ("experiment=demo,table2_mnist", "'experiment=demo,table2_mnist': an experiment is itself a sweep; give one at …"),
