@@ -1,5 +1,6 @@
-"""Every test runs as a worker does: one thread, denormals flushed."""
+"""Every test runs as a worker does: one thread, denormals flushed; and none finds somebody's key of W&B's."""
 
+import os
 import signal
 
 import pytest
@@ -8,6 +9,10 @@ import torch
 # A shell starts what runs in its background with SIGINT ignored, and children inherit that: Ctrl-C could not be tested.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+os.environ |= {"NETRC": os.devnull}
+for _name in ("WANDB_API_KEY", "WANDB_IDENTITY_TOKEN_FILE", "WANDB_BASE_URL"):
+    os.environ.pop(_name, None)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -106,9 +106,17 @@ class Journal:
         self._append("task", task.position, task.hard, self._task_accuracy.take(), final_accuracy)
         self.position = Position(task.position + 1, 0)
 
-    def table(self, k: int) -> pa.Table:
-        """The events of run k, with the columns of METRICS; those that end at or after its divergence are left out."""
-        marks, values = self._events.marks, self._events.values[:, :, k]
+    @property
+    def events(self) -> int:
+        """How many there have been."""
+        return len(self._events.marks)
+
+    def table(self, k: int, after: int = 0) -> pa.Table:
+        """The events of run k, with the columns of METRICS; those that end at or after its divergence are left out.
+
+        after: so many of the first are left out too.
+        """
+        marks, values = self._events.marks[after:], self._events.values[after:, :, k]
         if self.diverged[k]:
             before = marks[:, 3] < self.diverged[k]
             marks, values = marks[before], values[before]

@@ -80,6 +80,15 @@ class Store:
         """How a pack ended."""
         return self.done_folder / pack
 
+    def tracked(self, pack: str) -> Path:
+        """Which runs of a pack have been written to W&B, and where."""
+        return self.root / "tracked" / pack
+
+    @property
+    def wandb_folder(self) -> Path:
+        """Offline W&B runs that wait to be uploaded."""
+        return self.root / "wandb"
+
     def calibration(self, device: str) -> Path:
         """What was measured on a device kind; its name may hold any sign, as device names do."""
         return self.root / "calibration" / f"{_file_name(device)}.json"

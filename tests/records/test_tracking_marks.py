@@ -1,0 +1,60 @@
+"""What has been written where, and whether a key is there."""
+
+import pytest
+
+from plasticity_lab.records.tracking.key import key_configured
+from plasticity_lab.records.tracking.marks import Place, mark_written, written
+
+HERE, THERE = Place(False, "", "lab"), Place(True, "team", "lab")
+
+
+def test_marks_add_up_for_each_place_and_pack(store):
+    assert written(store, "pack", HERE) == set()
+    mark_written(store, "pack", HERE, ["a", "b"])
+    mark_written(store, "pack", HERE, ["c"])
+    mark_written(store, "pack", THERE, ["a"])
+    assert written(store, "pack", HERE) == {"a", "b", "c"}
+    assert written(store, "pack", THERE) == {"a"}
+    assert written(store, "pack", Place(True, "", "lab")) == set()
+    assert written(store, "another", HERE) == set()
+
+
+def test_an_offline_run_is_of_one_project(store):
+    mark_written(store, "pack", HERE, ["a", "b"])
+    mark_written(store, "pack", Place(False, "", "other"), ["a"])
+    assert written(store, "pack", HERE) == {"b"}
+
+
+def test_a_damaged_mark_counts_for_nothing(store):
+    mark_written(store, "pack", HERE, ["a"])
+    store.tracked("pack").write_text('{"offli')
+    assert written(store, "pack", HERE) == set()
+    mark_written(store, "pack", HERE, ["b"])
+    assert written(store, "pack", HERE) == {"b"}
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    for name in ("NETRC", "WANDB_CONFIG_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def test_a_key_is_found_where_wandb_login_puts_it(home, monkeypatch):
+    assert not key_configured()
+    (home / ".netrc").write_text("machine api.wandb.ai\n  login user\n  password 0123\n")
+    assert key_configured()
+    monkeypatch.setenv("WANDB_BASE_URL", "https://wandb.example.org")
+    assert not key_configured(), "of another server"
+    monkeypatch.delenv("WANDB_BASE_URL")
+    (home / ".config" / "wandb").mkdir(parents=True)
+    (home / ".config" / "wandb" / "settings").write_text("[default]\nbase_url = https://wandb.example.org\n")
+    assert not key_configured(), "of another server"
+    monkeypatch.setenv("WANDB_API_KEY", "0123")
+    assert key_configured()
+
+
+def test_a_netrc_that_cannot_be_read_holds_no_key(home):
+    (home / ".netrc").write_text("machine\n  nonsense")
+    assert not key_configured()
