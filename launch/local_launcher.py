@@ -19,6 +19,7 @@ from launch.planner import plan
 from launch.settings import Settings
 from launch.sizes import sizes
 from launch.store_size import store_bytes
+from launch.tracking_choice import decided
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.data.sources import load_images, source_named
@@ -64,6 +65,10 @@ def train_here(runs: Sequence[Run], settings: Settings) -> None:
     Raises SweepFailed naming what is left; KeyboardInterrupt once the workers have written their checkpoints.
     """
     store, machine = Store(settings.store), Machine.of(settings)
+    tracking, where = decided(settings.tracking)
+    settings = settings.model_copy(update={"tracking": tracking})
+    if where:
+        _say(where)
     todo = outstanding(store, runs, settings.rerun)
     images = (images_to_plan_with if settings.dry_run else images_of)(settings.data)
     planned = planned_here(store, todo, settings, machine, images)
@@ -118,6 +123,7 @@ def planned_here(store: Store, todo: Outstanding, settings: Settings, machine: M
             "checkpoint_minutes": settings.checkpoint_minutes,
             "lease_seconds": settings.launch.lease_seconds,
             "rerun": settings.rerun,
+            "tracking": settings.tracking.model_dump(),
         },
     )
 

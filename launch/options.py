@@ -24,6 +24,9 @@ COMPONENTS = ("activation", "benchmark", "network", "optimizer", "intervention",
 GROUPS = (*COMPONENTS, *RULES)
 """All groups a run is asked for by, save `experiment`, which names words and not settings."""
 
+ONCE = ("tracking",)
+"""The groups of which a command makes one choice for all its runs: no part of what a run is, nor of its names."""
+
 BOOKKEEPING = {
     "activation": ("grids",),
     "benchmark": ("stand_in", "default_network", "default_agent", "default_grid"),
@@ -61,6 +64,7 @@ class Options:
         self._folders = [Path(each.path) for each in config.hydra.runtime.config_sources if each.schema == "file"]
         self.experiment: str | None = config.hydra.runtime.choices["experiment"]
         self.chosen: dict[str, str] = {group: config.hydra.runtime.choices[group] for group in GROUPS}
+        self.once: dict[str, str] = {group: config.hydra.runtime.choices[group] for group in ONCE}
         self._plain = _contents(loader.load_sweep_config(config, []) if self.experiment else config)
         self.settings = keys({key: value for key, value in self._plain.items() if key not in GROUPS})
         self.vocabulary = Vocabulary(Offered(loader, config), COMPONENTS, (*self.settings, *ADJUSTABLE))
@@ -98,7 +102,8 @@ class Options:
     def _check_experiment(self) -> None:
         """An experiment is a command line kept in a file; values in its body would bypass the order of precedence."""
         composed = _contents(self._config)
-        expected = self._plain | {group: self._content(group, name) for group, name in self.chosen.items()}
+        chosen = self.chosen | self.once
+        expected = self._plain | {group: self._content(group, name) for group, name in chosen.items()}
         touched = [key for key in composed if composed[key] != expected.get(key)]
         if touched:
             raise ConfigError(
@@ -116,7 +121,7 @@ class Offered(Mapping[str, list[str]]):
         self._listed: dict[str, list[str]] = {}
 
     def __getitem__(self, group: str) -> list[str]:
-        if group not in GROUPS:
+        if group not in (*GROUPS, *ONCE):
             raise KeyError(group)
         if group not in self._listed:
             found = self._loader.get_group_options(group, config_name="config", overrides=self._overrides)
@@ -124,10 +129,10 @@ class Offered(Mapping[str, list[str]]):
         return self._listed[group]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(GROUPS)
+        return iter((*GROUPS, *ONCE))
 
     def __len__(self) -> int:
-        return len(GROUPS)
+        return len(GROUPS) + len(ONCE)
 
 
 def _contents(config: DictConfig) -> dict[str, Any]:

@@ -20,7 +20,7 @@ class Plan:
 
     runs: id → resolved run, of every pack. packs: those of this sweep that were not finished when it was planned, the
     adopted ones of earlier plans whole. asked: the ids of all runs the command named, finished ones too. settings: what
-    workers need besides (data, save_weights, checkpoint_minutes, lease_seconds), and whether it is a rerun.
+    workers need besides (data, save_weights, checkpoint_minutes, lease_seconds, tracking), and whether it is a rerun.
     """
 
     sweep: str

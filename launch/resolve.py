@@ -12,8 +12,9 @@ from launch.options import COMPONENTS, Option, Options
 from launch.places import Place, put
 from launch.rules import ADJUSTABLE, RULES
 from launch.runs import Desk, merged, run_of
-from launch.settings import Numbers, Settings, checked, nested, numbers, settings
+from launch.settings import Numbers, Settings, checked, keys, nested, numbers, settings
 from launch.sources import Sources
+from launch.tracking_choice import check_tracking
 from plasticity_lab.errors import ConfigError
 
 SCIENCE = tuple(Numbers.model_fields)
@@ -38,11 +39,14 @@ def resolved(options: Options, preset: Sequence[str], typed: Sequence[str]) -> R
     said = _together(parse(preset, options.vocabulary), parse(typed, options.vocabulary))
     choices = {group: said.choices.get(group, [chosen]) for group, chosen in options.chosen.items()}
     science = {key: [options.settings[key]] for key in SCIENCE} | {k: v for k, v in said.values.items() if k in SCIENCE}
-    once = {
-        key: _only(key, said.values.get(key, [value])) for key, value in options.settings.items() if key not in SCIENCE
-    }
+    settled = dict(options.settings)
+    for group, chosen in options.once.items():
+        name = _only(group, said.choices.get(group, [chosen]))
+        settled |= keys({group: options.option(group, name).settings})
+    once = {key: _only(key, said.values.get(key, [value])) for key, value in settled.items() if key not in SCIENCE}
     adjusted = {key: _only(key, said.values[key]) for key in ADJUSTABLE if key in said.values}
     command = settings(nested(once))
+    check_tracking(command.tracking)
     swept = {key: list(values) for key, values in said.values.items() if key.partition(".")[0] in COMPONENTS}
     number_sets = [numbers(dict(zip(science, each, strict=True))) for each in itertools.product(*science.values())]
 

@@ -41,6 +41,16 @@ class LaunchSettings(Strict):
     lease_seconds: float = Field(gt=0)
 
 
+class TrackingSettings(Strict):
+    """Where else than in the store runs are to be seen; `entity` null is the default one of the key's owner."""
+
+    backend: Literal["auto", "store", "wandb_offline", "wandb_online"]
+    project: str
+    entity: str | None
+    # W&B's service holds three files open for each, and loses without a word those that it cannot open.
+    live_runs: int = Field(ge=0, le=64)
+
+
 class Settings(Strict):
     """What one command sets once for all its runs; none of it changes a run's numbers."""
 
@@ -53,6 +63,7 @@ class Settings(Strict):
     save_weights: Literal["none", "final"]
     checkpoint_minutes: float = Field(gt=0)
     launch: LaunchSettings
+    tracking: TrackingSettings
 
 
 def numbers(values: Mapping[str, Any]) -> Numbers:

@@ -14,6 +14,7 @@ from launch.heartbeat import Heartbeat
 from launch.leases import Lease
 from launch.planner import Pack
 from launch.progress import write_progress
+from launch.tracking import UNTRACKED, Tracking
 from plasticity_lab.agents.agent import Agent
 from plasticity_lab.assembly import assembled
 from plasticity_lab.data.image_set import ImageSet
@@ -36,6 +37,7 @@ from plasticity_lab.trainer import train
 
 log = logging.getLogger(__name__)
 PROGRESS_SECONDS = 1.0
+TRACKING_SECONDS = 5.0
 
 
 class Stopped(Exception):
@@ -62,10 +64,15 @@ class PackKeeper:
         stop: Callable[[], bool],
         began: str,
         before: float,
+        tracking: Tracking,
     ) -> None:
         self.store, self.pack, self.lease, self.heartbeat, self.stop = store, pack, lease, heartbeat, stop
-        self.began, self.before, self.resumed = began, before, time.monotonic()
-        self.every = {"checkpoint": checkpoint_minutes * 60, "progress": PROGRESS_SECONDS}
+        self.began, self.before, self.resumed, self.tracking = began, before, time.monotonic(), tracking
+        self.every = {
+            "checkpoint": checkpoint_minutes * 60,
+            "progress": PROGRESS_SECONDS,
+            "tracking": TRACKING_SECONDS,
+        }
         self.last = dict.fromkeys(self.every, self.resumed)
 
     @property
@@ -81,6 +88,8 @@ class PackKeeper:
         self.heartbeat.alive()
         if self._due("progress"):
             write_progress(self.store, self.pack, journal, self.seconds)
+        if self._due("tracking"):
+            self.tracking.follow(journal)
         if journal.diverged.all():
             raise AllDiverged
         stopping = self.stop()
@@ -119,6 +128,7 @@ def train_pack(
     lease: Lease,
     settings: Mapping[str, Any],
     stop: Callable[[], bool],
+    tracking: Tracking = UNTRACKED,
 ) -> None:
     """Trains a pack to its end and leaves a record for each of its runs.
 
@@ -138,8 +148,11 @@ def train_pack(
             agent.load(begun["agent"])
             journal.load(begun["journal"])
             began, before = begun["began"], begun["seconds"]
-        keeper = PackKeeper(store, pack, lease, heartbeat, settings["checkpoint_minutes"], stop, began, before)
+        keeper = PackKeeper(
+            store, pack, lease, heartbeat, settings["checkpoint_minutes"], stop, began, before, tracking
+        )
         write_progress(store, pack, journal, before)
+        tracking.begin(runs)
         try:
             train(stream, agent, journal, keeper)
         except AllDiverged:
@@ -153,6 +166,7 @@ def train_pack(
             "pack_seconds": round(keeper.seconds, 3),
             "data": image_set.name,
             "data_part": image_set.part,
+            "sweep": settings.get("sweep"),
         }
         _leave_records(store, runs, journal, agent, image_set.classes, source, settings["save_weights"])
     _finish(pack, lease, Ending(failed=False, error="", diverged=int((journal.diverged > 0).sum())))

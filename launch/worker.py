@@ -24,6 +24,7 @@ from launch.leases import Lease, Leases, LostLease
 from launch.owner import this_owner
 from launch.plan_file import Plan, read_plan
 from launch.planner import Pack, Run
+from launch.tracking import Tracking, tracking_of
 from launch.training import Stopped, fail_pack, train_pack
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.data.image_set import ImageSet
@@ -61,26 +62,34 @@ def work(store: Store, sweep: str, device: str, stop: Callable[[], bool]) -> boo
     leases = Leases(store, plan.settings["lease_seconds"], this_owner())
     mine = {pack.id: pack for pack in plan.packs if pack.kind == kind_of(device)}
     well = True
-    while not stop():
-        done = leases.done(mine)
-        left = [pack for pack in mine if pack not in done]
-        if not left:
-            break
-        lease = leases.claim(left)
-        if lease is None:
-            time.sleep(POLL_SECONDS)
-            continue
-        well &= _train_claimed(store, plan, mine[lease.pack], lease, device, stop)
+    tracking = tracking_of(store, plan.sweep, plan.settings.get("tracking"))
+    try:
+        while not stop():
+            done = leases.done(mine)
+            left = [pack for pack in mine if pack not in done]
+            if not left:
+                break
+            lease = leases.claim(left)
+            if lease is None:
+                time.sleep(POLL_SECONDS)
+                continue
+            well &= _train_claimed(store, plan, mine[lease.pack], lease, device, stop, tracking)
+    finally:
+        tracking.close(stop())
     return well
 
 
-def _train_claimed(store: Store, plan: Plan, pack: Pack, lease: Lease, device: str, stop: Callable[[], bool]) -> bool:
+def _train_claimed(
+    store: Store, plan: Plan, pack: Pack, lease: Lease, device: str, stop: Callable[[], bool], tracking: Tracking
+) -> bool:
     """One pack, and what is to be said of it afterwards.  Returns whether it ended well or was only stopped."""
-    runs = plan.runs_of(pack)
+    runs, settings = plan.runs_of(pack), {**plan.settings, "sweep": plan.sweep}
+    recorded = False
     try:
         try:
             images = _images(runs[0]["science"]["benchmark"]["source"], plan.settings["data"])
-            train_pack(store, pack, runs, images, device, lease, plan.settings, stop)
+            train_pack(store, pack, runs, images, device, lease, settings, stop, tracking)
+            recorded = True
         except Stopped:
             lease.release()
         except (StoreError, DataError):
@@ -92,9 +101,12 @@ def _train_claimed(store: Store, plan: Plan, pack: Pack, lease: Lease, device: s
             raise
         except Exception as error:
             _fail(store, pack, runs, lease, error)
+            recorded = True
             return False
     except LostLease:
         log.warning("Pack %s was taken over by another worker.", pack.id)
+    finally:
+        tracking.end(runs, recorded)
     return True
 
 

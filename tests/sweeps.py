@@ -24,7 +24,7 @@ from plasticity_lab.records.weights import read_weights
 
 PATIENCE = 600.0
 """Seconds after which a test that waits is sure to wait in vain, on a busy machine too."""
-SMOKE = ("schedule=smoke", "device=cpu", "mode=eager")
+SMOKE = ("schedule=smoke", "device=cpu", "mode=eager", "tracking=store")
 OFTEN = ("checkpoint_minutes=0.002", "launch.lease_seconds=2")
 
 

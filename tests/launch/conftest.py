@@ -1,8 +1,10 @@
 import subprocess
+import threading
 
 import pytest
 
 from plasticity_lab.records.store import Store
+from tests.wandb_server import Server
 
 
 @pytest.fixture
@@ -20,3 +22,14 @@ def small_disk(tmp_path):
         pytest.skip(f"mounting a small disk needs root: {mounted.stderr.strip()}")
     yield folder
     subprocess.run(["umount", folder], check=True)
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """A server that W&B takes for its own, and a key for it."""
+    with Server() as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("WANDB_BASE_URL", server.address)
+        monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
+        yield server
+        server.shutdown()
