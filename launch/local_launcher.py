@@ -67,11 +67,11 @@ def train_here(runs: Sequence[Run], settings: Settings) -> None:
     store, machine = Store(settings.store), Machine.of(settings)
     tracking, where = decided(settings.tracking)
     settings = settings.model_copy(update={"tracking": tracking})
-    if where:
-        _say(where)
     todo = outstanding(store, runs, settings.rerun)
     images = (images_to_plan_with if settings.dry_run else images_of)(settings.data)
     planned = planned_here(store, todo, settings, machine, images)
+    if where and todo.left:
+        _say(where)
     if settings.dry_run:
         for error in todo.corrupt:
             _say(str(error))
