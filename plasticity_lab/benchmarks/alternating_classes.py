@@ -88,8 +88,10 @@ class AlternatingClasses(Benchmark):
 
     def _images_of_class(self, image_set: ImageSet, seed: int, label: int) -> NDArray[np.int64]:
         there = np.flatnonzero(image_set.train_labels == label)
-        if self.subset == "drawn":
-            there = np.sort(host_stream(seed, "subset", int(label)).permutation(there)[: self.images_per_class])
+        if self.subset != "first":
+            there = np.sort(
+                host_stream(self.subset_seed(seed), "subset", int(label)).permutation(there)[: self.images_per_class]
+            )
         return there[: self.images_per_class]
 
     def _check_enough(self, image_set: ImageSet) -> None:

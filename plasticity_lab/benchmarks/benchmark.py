@@ -38,8 +38,8 @@ class Benchmark(Component):
     A task ends after `epochs` passes over its images or after `steps` steps, whichever comes first (null: no such
     limit). `order` of the batches: fixed (the images' own, in every epoch), shuffle (anew in every epoch),
     class_blocks (class after class). `normalise`: raw (0 to 1), std (each channel to mean 0 and deviation 1), half
-    (−1 to 1). `subset`: the first `images` training images, or drawn by the stream seed. `eval_images`: how many
-    held-out images are evaluated after a task (null: all).
+    (−1 to 1). `subset`: the first `images` training images; shared: a drawn subset, the same in every run; drawn: one
+    of the stream seed's own. `eval_images`: how many held-out images are evaluated after a task (null: all).
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Benchmark(Component):
         self.batch_size = check("benchmark.batch_size", batch_size, at_least=1)
         self.order = check("benchmark.order", order, one_of=("fixed", "shuffle", "class_blocks"))
         self.normalise = check("benchmark.normalise", normalise, one_of=("raw", "std", "half"))
-        self.subset = check("benchmark.subset", subset, one_of=("first", "drawn"))
+        self.subset = check("benchmark.subset", subset, one_of=("first", "shared", "drawn"))
         self.eval_images = check("benchmark.eval_images", eval_images, at_least=1)
 
     def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
@@ -106,7 +106,11 @@ class Benchmark(Component):
             raise ConfigError(f"benchmark.images is {self.images}; {image_set.name} has {there} training images.")
         if self.subset == "first":
             return np.arange(self.images)
-        return host_stream(seed, "subset").permutation(there)[: self.images]
+        return host_stream(self.subset_seed(seed), "subset").permutation(there)[: self.images]
+
+    def subset_seed(self, seed: int) -> int:
+        """The seed by which images are drawn in a run with that stream seed."""
+        return 0 if self.subset == "shared" else seed
 
     def first_held_out(self, there: int) -> NDArray[np.int64]:
         """The held-out images that are evaluated, out of so many: all, or the first `eval_images`."""

@@ -153,6 +153,18 @@ def test_a_drawn_subset_is_of_the_class_and_of_the_seed():
     assert all(drawn[label] == again[label] for label in both)
 
 
+def test_a_shared_subset_has_the_same_images_of_a_class_for_all_seeds():
+    lessons = [made(subset="shared", classes_repeat=True).lesson(IMAGES, seed, 0) for seed in range(3)]
+    by_class = [
+        {label: {*lesson.images[lesson.labels == label].tolist()} for label in {*lesson.labels.tolist()}}
+        for lesson in lessons
+    ]
+    common = [(one, other, label) for one in by_class for other in by_class for label in one.keys() & other.keys()]
+    assert any(one is not other for one, other, _ in common)
+    assert all(one[label] == other[label] for one, other, label in common)
+    assert any(max(images) >= 100 for one in by_class for images in one.values()), "not the first of each class"
+
+
 def test_the_embedded_twin_draws_anew_for_every_pair_of_tasks():
     benchmark, digits = published("digits51"), source_named("digits").load(None)
     pairs = set()

@@ -25,7 +25,7 @@ def arrays(lesson) -> tuple:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("subset", ["first", "drawn"])
+@pytest.mark.parametrize("subset", ["first", "shared", "drawn"])
 def test_a_task_is_a_function_of_seed_and_position(kind, subset):
     made = benchmark(kind, subset=subset)
     places = list(itertools.product(range(3), range(4)))
@@ -113,6 +113,14 @@ def test_a_drawn_subset_differs_by_seed_and_is_the_same_in_all_tasks(kind):
     assert len(np.unique(made.lesson(IMAGES, 0, 0).images)) == 200
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_shared_subset_is_drawn_and_the_same_for_all_seeds(kind):
+    first, *others = (benchmark(kind, subset="shared").lesson(IMAGES, seed, 1).images for seed in range(3))
+    assert all(np.array_equal(first, other) for other in others)
+    assert len(np.unique(first)) == 200
+    assert not np.array_equal(np.sort(first), np.arange(200))
+
+
 @pytest.mark.parametrize(("kind", "there"), [("pixels", 80), ("labels", 200)])
 def test_eval_images_takes_the_first_of_those_that_are_there(kind, there):
     everything = benchmark(kind).lesson(IMAGES, 2, 1)
@@ -145,7 +153,7 @@ def test_orders_show_every_image_once(kind, order):
         ({"tasks": 0}, "benchmark.tasks is 0; it must be at least 1"),
         ({"order": "sorted"}, "benchmark.order is 'sorted'; it must be one of fixed, shuffle, class_blocks"),
         ({"normalise": "none"}, "benchmark.normalise is 'none'; it must be one of raw, std, half"),
-        ({"subset": "last"}, "benchmark.subset is 'last'; it must be one of first, drawn"),
+        ({"subset": "last"}, "benchmark.subset is 'last'; it must be one of first, shared, drawn"),
         ({"images": 0}, "benchmark.images is 0; it must be at least 1"),
         ({"batch_size": 0}, "benchmark.batch_size is 0; it must be at least 1"),
         ({"eval_images": 0}, "benchmark.eval_images is 0; it must be at least 1"),
