@@ -91,6 +91,10 @@ def run_command(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print("Interrupted. The same command again continues where this one stopped.", file=sys.stderr)
         return 130
+    except BrokenPipeError:
+        # Whoever read on (`--help | head`) has seen enough. Python flushes once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except (HydraException, OmegaConfBaseException, PlasticityError, YAMLError, UserWarning) as error:
         if asked == "1":
             raise
