@@ -91,7 +91,9 @@ def catch_up(store: Store, found: Survey, tell: Callable[[int], None]) -> dict[s
     tell: called with how many have been written, again and again. After a batch of which nothing could be written the
     rest is not tried.
     """
-    from plasticity_lab.records.tracking.writer import write_runs  # wandb takes half a second
+    # wandb takes half a second.
+    from plasticity_lab.records.tracking.open_run import own_service
+    from plasticity_lab.records.tracking.writer import write_runs
 
     failed: dict[str, str] = {}
     done, down = 0, ""
@@ -101,7 +103,8 @@ def catch_up(store: Store, found: Survey, tell: Callable[[int], None]) -> dict[s
                 failed |= dict.fromkeys(batch, down)
                 continue
             records = [record for run in batch if (record := read_record(store, run)) is not None]
-            not_written = write_runs(store, place, records, found.groups)
+            with own_service():
+                not_written = write_runs(store, place, records, found.groups)
             failed |= not_written
             done += len(records) - len(not_written)
             tell(done)

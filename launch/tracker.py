@@ -24,7 +24,7 @@ from plasticity_lab.records.record import CorruptRecord, read_record
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.tracking.content import Row
 from plasticity_lab.records.tracking.marks import Place, written
-from plasticity_lab.records.tracking.open_run import OpenRun, end_service
+from plasticity_lab.records.tracking.open_run import OpenRun, end_service, own_service
 from plasticity_lab.records.tracking.writer import in_a_line, write_runs
 
 NICENESS = 19
@@ -131,7 +131,7 @@ def main(arguments: list[str] | None = None) -> int:
     # Answers alone go to stdout, whatever W&B prints.
     answers, sys.stdout = sys.stdout, sys.stderr
     place = Place(options.place == "online", options.entity, options.project)
-    with TemporaryDirectory(prefix="plasticity-wandb-", ignore_cleanup_errors=True) as folder:
+    with TemporaryDirectory(prefix="plasticity-wandb-", ignore_cleanup_errors=True) as folder, own_service():
 
         def answer(what: Mapping[str, Any]) -> None:
             print(json.dumps(what), file=answers, flush=True)

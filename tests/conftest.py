@@ -11,8 +11,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 os.environ |= {"NETRC": os.devnull}
-for _name in ("WANDB_API_KEY", "WANDB_IDENTITY_TOKEN_FILE", "WANDB_BASE_URL"):
+for _name in ("WANDB_API_KEY", "WANDB_IDENTITY_TOKEN_FILE", "WANDB_BASE_URL", "WANDB_SERVICE"):
     os.environ.pop(_name, None)
+# W&B waits in seconds, of which a busy machine needs many; they are read when it is imported, here and in children.
+os.environ |= dict.fromkeys(("WANDB__SERVICE_WAIT", "WANDB_INIT_TIMEOUT", "WANDB_HTTP_TIMEOUT"), "600")
 
 
 @pytest.fixture(scope="session", autouse=True)

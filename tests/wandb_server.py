@@ -1,8 +1,10 @@
 """A stand-in for W&B's server on this machine: it takes runs as the real one does, and keeps what it is told."""
 
+import contextlib
 import json
 import re
 import threading
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -23,6 +25,7 @@ class Server(ThreadingHTTPServer):
     """runs: id → run. views: dashboards. refuse: ids that it does not take."""
 
     daemon_threads = True
+    request_queue_size = 64
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -75,6 +78,17 @@ class Server(ThreadingHTTPServer):
             self.runs[run].summary = json.loads(line)
         if told.get("complete"):
             self.runs[run].exit_code = told["exitcode"]
+
+
+@contextlib.contextmanager
+def serving() -> Iterator[Server]:
+    """A server that answers."""
+    with Server() as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -31,13 +31,16 @@ def run(options: argparse.Namespace) -> int:
         )
     import wandb
 
+    from plasticity_lab.records.tracking.open_run import own_service
     from plasticity_lab.records.tracking.writer import in_a_line
 
-    try:
-        entity = options.entity or wandb.Api().default_entity
-        built = dashboard(entity, options.project, options.benchmark)
-        built.save()
-    except Exception as error:  # what its server answers comes out as errors of many kinds
-        raise StoreError(f"W&B did not take the dashboard: {in_a_line(error)}") from error
-    print(built.url)
+    with own_service():
+        try:
+            entity = options.entity or wandb.Api().default_entity
+            built = dashboard(entity, options.project, options.benchmark)
+            built.save()
+            url = built.url
+        except Exception as error:  # what its server answers comes out as errors of many kinds
+            raise StoreError(f"W&B did not take the dashboard: {in_a_line(error)}") from error
+    print(url)
     return 0

@@ -1,15 +1,31 @@
+import os
 import subprocess
-import threading
 
 import pytest
 
+from launch import tracking
 from plasticity_lab.records.store import Store
-from tests.wandb_server import Server
+from tests.sweeps import PATIENCE
+from tests.wandb_server import serving
 
 
 @pytest.fixture
 def store(tmp_path):
     return Store(tmp_path / "store")
+
+
+@pytest.fixture
+def nothing_of_wandb_left():
+    """A service that is left would serve the next test too, with this one's address: it fails the test it is of."""
+    yield
+    assert "WANDB_SERVICE" not in os.environ
+
+
+@pytest.fixture(autouse=True)
+def _patient(nothing_of_wandb_left, monkeypatch):
+    """A worker waits for its tracker, which is the last to get a busy machine's time, as long as a test does."""
+    monkeypatch.setattr(tracking, "SILENCE_SECONDS", PATIENCE)
+    monkeypatch.setattr(tracking, "STOPPED_SECONDS", PATIENCE)
 
 
 @pytest.fixture
@@ -27,9 +43,7 @@ def small_disk(tmp_path):
 @pytest.fixture
 def server(monkeypatch):
     """A server that W&B takes for its own, and a key for it."""
-    with Server() as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with serving() as server:
         monkeypatch.setenv("WANDB_BASE_URL", server.address)
         monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
         yield server
-        server.shutdown()

@@ -1,6 +1,8 @@
 """`python -m launch sync`: what W&B lacks is written from the records, and nothing twice."""
 
 import pytest
+import wandb
+from wandb.sdk.lib.service.service_process import ServiceProcess
 
 from launch.__main__ import main
 from plasticity_lab.records.record import read_metrics, read_record
@@ -8,6 +10,7 @@ from plasticity_lab.records.tracking import content
 from plasticity_lab.records.tracking.offline import offline_folders
 from tests.sweeps import trained
 from tests.wandb_files import read_offline
+from tests.wandb_server import serving
 
 
 def synced(store, *words):
@@ -70,6 +73,30 @@ def test_one_run_that_w_and_b_refuses_does_not_keep_the_others_back(store, serve
     server.refuse = set()
     assert synced(store) == 0
     assert all_there(store, server, plan.asked)
+
+
+def test_runs_go_to_the_server_of_this_moment_whatever_wandb_did_here_before(store, server, monkeypatch):
+    """By itself it would keep the address that it has read first, and the service that it has started."""
+    plan = trained(store, "seed=0")
+    wandb.setup()
+    with serving() as other:
+        monkeypatch.setenv("WANDB_BASE_URL", other.address)
+        assert synced(store) == 0
+        assert all_there(store, other, plan.asked)
+    assert server.runs == {}
+
+
+def test_no_run_counts_as_written_if_the_service_fails_at_its_end(store, monkeypatch, capsys):
+    """wandb would leave this process with the service's exit status."""
+    trained(store, "seed=0")
+    really = ServiceProcess.join
+    monkeypatch.setattr(ServiceProcess, "join", lambda self: really(self) or 2)
+    assert synced(store, "--offline") == 1
+    assert "W&B's service ended too early" in capsys.readouterr().err
+    assert offline_folders(store) == {}
+    monkeypatch.setattr(ServiceProcess, "join", really)
+    assert synced(store, "--offline") == 0
+    assert len(read_offline(store.wandb_folder)) == 1
 
 
 def test_offline_writes_what_is_missing_and_needs_no_key(store, capsys):

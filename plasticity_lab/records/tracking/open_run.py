@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,13 +60,28 @@ class OpenRun:
         self._run.finish(exit_code=1)
 
 
+@contextlib.contextmanager
+def own_service() -> Iterator[None]:
+    """W&B with a service of this process's own and the settings of this moment; afterwards nothing of it is left.
+
+    wandb keeps address, key and service until it is told to end, and hands its service on to child processes in the
+    environment: one that is somebody else's would not end, and so not complete its files, when it is told to here.
+    """
+    end_service()
+    os.environ.pop("WANDB_SERVICE", None)
+    try:
+        yield
+    finally:
+        end_service()
+
+
 def end_service() -> bool:
     """Ends W&B's service, which writes files to their end only now.  Returns whether it was there to do that."""
     try:
         wandb.teardown()
-    except Exception:
+    except (Exception, SystemExit):  # wandb would leave the process with the status of a service that failed
         with contextlib.suppress(Exception):
-            wandb.teardown()
+            wandb.teardown()  # what the first call did not come to: it forgets the key
         return False
     return True
 

@@ -41,7 +41,7 @@ def write_runs(
     """Writes finished runs from their records and notes it in the store.  Returns run → why it could not be written.
 
     groups: run → sweep, where the record does not say. begun: runs that are open already; they are completed. tell:
-    called after each run. Nothing else may be open in this process: W&B's service is ended.
+    called after each run. To be called within `own_service`, with no other run open: W&B's service is ended.
 
     Raises StoreError if the store cannot be read or written.
     """
