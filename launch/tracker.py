@@ -128,8 +128,10 @@ def main(arguments: list[str] | None = None) -> int:
         signal.signal(number, signal.SIG_IGN)
     os.nice(NICENESS)
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    # Answers alone go to stdout, whatever W&B prints.
-    answers, sys.stdout = sys.stdout, sys.stderr
+    # Answers alone go where stdout went, whatever W&B prints; and its service, which can outlive this process, does not
+    # keep that open.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
     place = Place(options.place == "online", options.entity, options.project)
     with TemporaryDirectory(prefix="plasticity-wandb-", ignore_cleanup_errors=True) as folder, own_service():
 

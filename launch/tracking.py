@@ -121,21 +121,21 @@ class Tracked:
 
     def close(self, stopped: bool) -> None:
         """Waits until all is written, or nothing more is heard; what is missing then, `sync` finds."""
-        if self._process is None or self._lost:
+        if self._process is None:
             return
         self._closing = True
         with contextlib.suppress(queue.Full):
             self._outbox.put_nowait(None)
         self._heard = time.monotonic()
         patience = STOPPED_SECONDS if stopped else SILENCE_SECONDS
-        while self._process.poll() is None and time.monotonic() - self._heard < patience:
+        while not self._lost and self._process.poll() is None and time.monotonic() - self._heard < patience:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout=0.2)
         if self._process.poll() is None:
-            if self._waiting:
+            if self._waiting and not self._lost:
                 self._warn("it does not answer")
             self._process.kill()
-            self._process.wait()
+        self._process.wait()
         self._listener.join()
 
     def _say(self, verb: str, *what: Any) -> None:
