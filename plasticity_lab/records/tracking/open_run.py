@@ -75,6 +75,16 @@ def own_service() -> Iterator[None]:
         end_service()
 
 
+def begin_service() -> None:
+    """Starts W&B's service and reads the settings of this moment, before several threads open runs at once.
+
+    Of threads that begin it together, some would get settings that lack the environment's, the server's address too.
+    What goes wrong shows again when a run is opened.
+    """
+    with contextlib.suppress(Exception):
+        wandb.setup()
+
+
 def end_service() -> bool:
     """Ends W&B's service, which writes files to their end only now.  Returns whether it was there to do that."""
     try:

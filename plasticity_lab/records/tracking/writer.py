@@ -17,7 +17,7 @@ from plasticity_lab.records.store import Store
 from plasticity_lab.records.tracking import content
 from plasticity_lab.records.tracking.marks import Place, mark_written
 from plasticity_lab.records.tracking.offline import ABANDONED, clear_offline
-from plasticity_lab.records.tracking.open_run import OpenRun, end_service
+from plasticity_lab.records.tracking.open_run import OpenRun, begin_service, end_service
 
 AT_ONCE = 8
 """Runs that are uploaded at the same time: each waits for the server most of the time."""
@@ -47,6 +47,7 @@ def write_runs(
     """
     batch = _Batch(store, place, groups or {}, begun or {})
     with _folder(store, place) as folder:
+        begin_service()
         with ThreadPoolExecutor(AT_ONCE if place.online else 1) as several:
             for _ in several.map(lambda record: batch.write(record, folder), records):
                 tell()
