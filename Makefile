@@ -6,7 +6,7 @@ READY := .venv/.ready
 PYTEST := .venv/bin/pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench tables avx512 lint
+.PHONY: help setup demo test bench tables avx512 slurm-up slurm-down lint
 
 help: ## List the targets
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -43,6 +43,12 @@ avx512: build/avx512.so ## Build what gives MKL its AVX-512 on AMD CPUs: LD_PREL
 build/avx512.so: launch/avx512.c
 	@mkdir -p build
 	$(CC) -shared -fPIC -O1 -o $@ $<
+
+slurm-up: ## Start a Slurm on this machine to try sweeps on (as root, in a container); LAB_NODES=4 and others set it up
+	@launch/cluster/up.sh
+
+slurm-down: ## Stop it and its jobs; WIPE=1 removes its folder too
+	@launch/cluster/down.sh
 
 lint: $(READY) ## Check style, formatting and the floors of the house
 	.venv/bin/ruff check .
