@@ -14,7 +14,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException, MissingConfigException
 from hydra.types import RunMode
 from omegaconf import DictConfig
-from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
+from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException, ValidationError
 from yaml import YAMLError
 
 from launch.arguments import instead, read
@@ -124,6 +124,8 @@ def sentence(error: BaseException) -> str:
     key = getattr(cause, "full_key", None)
     if key and "not in" in str(cause):
         return f"There is no setting '{key}'."
+    if key and isinstance(cause, ValidationError):
+        return f"{key}: {first_line(cause)}."
     if isinstance(error, InterpolationKeyError):
         return f"{first_line(error)}; a shell variable is filled in by the shell, unless single quotes prevent it."
     return first_line(error)

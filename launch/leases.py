@@ -136,6 +136,20 @@ class Leases:
         now = self._now() if epochs else 0.0
         return {pack: PackState("done") if pack in done else self._state(pack, epochs.get(pack), now) for pack in packs}
 
+    def inherited(self, pack: str) -> bool:
+        """Whether a later start of this worker's own Slurm job has, or had, the pack.  Raises StoreError."""
+        path = self.store.done(pack)
+        content = read(path)
+        if content is None and (epoch := self._epochs().get(pack)) is not None:
+            path = self.store.lease(pack, epoch)
+            content = read(path)
+        try:
+            value = json.loads(content or b"null")
+            owner = Owner.from_json(value["owner"] if path == self.store.done(pack) else value)
+        except (ValueError, TypeError, KeyError):
+            return False
+        return self.owner.precedes(owner)
+
     def _now(self) -> float:
         """The file server's clock; where nothing can be written, this host's has to do."""
         try:

@@ -33,6 +33,14 @@ def sweeps_of(store: Store) -> list[str]:
     return [sweep for sweep in names(store.root / "sweeps") if store.plan(sweep).exists()]
 
 
+def sweep_named(store: Store, start: str | None) -> str:
+    """The sweep whose id begins so; without a beginning the only one there is.  Raises StoreError."""
+    known = sweeps_of(store)
+    if start is None and len(known) != 1:
+        raise StoreError(f"{store.root} holds {len(known)} sweeps; say which, as `python -m launch status` lists them.")
+    return the_one(start or "", known, "sweep", store)
+
+
 def the_one(start: str, known: Collection[str], what: str, store: Store) -> str:
     """The only id that begins so; what: «run» or «sweep».  Raises StoreError naming those that could be meant."""
     found = sorted(each for each in known if each.startswith(start))

@@ -35,9 +35,13 @@ class Numbers(Strict):
 
 
 class LaunchSettings(Strict):
-    """How many workers share the work, and how long one may be silent before its pack is taken from it."""
+    """How many workers share the work, and how long one may be silent before its pack is taken from it.
+
+    wait: whether a command that has submitted its workers to a cluster stays until they have ended.
+    """
 
     workers: int | None = Field(ge=1)
+    wait: bool
     lease_seconds: float = Field(gt=0)
 
 

@@ -94,7 +94,7 @@ def state_of(store: Store, plan: Plan) -> SweepState:
     share = {run: on_the_way.get(run, 0.0) if state in ("running", "waiting") else 1.0 for run, state in states.items()}
     return SweepState(
         sweep=plan.sweep,
-        command=_words(plan.command),
+        command=in_words(plan.command),
         states=states,
         collapsed=[run for run, state in states.items() if state in FINISHED and records[run]["collapsed"]],
         diverged={run: records[run]["diverged_at_step"] for run, state in states.items() if state == "diverged"},
@@ -177,7 +177,7 @@ def _in_hand(pack: Pack, now: Reached | None, state: PackState, left: float) -> 
     )
 
 
-def _words(command: Sequence[str]) -> str:
+def in_words(command: Sequence[str]) -> str:
     """The words after `python -m plasticity_lab.main`, as one would type them."""
     at = next((at for at, word in enumerate(command) if word.endswith(("plasticity_lab.main", "main.py"))), -1)
     return shlex.join(word for word in command[at + 1 :] if word not in ("-m", "--multirun"))

@@ -9,6 +9,7 @@ worker tells what happens to its packs; on stdout, in one sentence, why it gave 
 import argparse
 import contextlib
 import logging
+import math
 import os
 import signal
 import sys
@@ -24,6 +25,7 @@ from launch.leases import Lease, Leases, LostLease
 from launch.owner import this_owner
 from launch.plan_file import Plan, read_plan
 from launch.planner import Pack, Run
+from launch.progress import reached
 from launch.tracking import Tracking, tracking_of
 from launch.training import Stopped, fail_pack, train_pack
 from plasticity_lab.data.folder import data_folder
@@ -34,6 +36,18 @@ from plasticity_lab.records.store import Store
 
 log = logging.getLogger("launch.worker")
 POLL_SECONDS = 1.0
+
+
+class OutOfTime(Exception):
+    """Packs are free, but none that the worker has the time for.  well: whether those it trained ended well."""
+
+    def __init__(self, well: bool) -> None:
+        super().__init__(well)
+        self.well = well
+
+
+class Superseded(Exception):
+    """The worker is a ghost: its node was taken for lost, and its job has started anew elsewhere."""
 
 
 class StopSignal:
@@ -53,34 +67,75 @@ class StopSignal:
         self.received = True
 
 
-def work(store: Store, sweep: str, device: str, stop: Callable[[], bool]) -> bool:
+def always(seconds: float) -> bool:
+    """There is time for a pack of any length."""
+    return True
+
+
+def work(
+    store: Store,
+    sweep: str,
+    device: str,
+    stop: Callable[[], bool],
+    time_for: Callable[[float], bool] = always,
+    patience: float = math.inf,
+) -> bool:
     """Trains packs until all of the plan are done.  Returns whether every one it trained ended well.
 
-    While the last packs are in other hands it waits, since a worker can die. Raises StoreError, DataError.
+    While the last packs are in other hands it waits, since a worker can die; for `patience` seconds at most. time_for:
+    whether a pack that still needs so many seconds may be begun; the first always may: a later start continues it.
+    Raises OutOfTime, Superseded, StoreError, DataError.
     """
-    plan = read_plan(store, sweep)
+    plan, mine = _to_do(store, sweep, device)
     leases = Leases(store, plan.settings["lease_seconds"], this_owner())
-    mine = {pack.id: pack for pack in plan.packs if pack.kind == kind_of(device)}
-    well = True
+    well, begun, busy = True, False, time.monotonic()
     tracking = tracking_of(store, plan.sweep, plan.settings.get("tracking"))
     try:
         while not stop():
             done = leases.done(mine)
+            if done == mine.keys():
+                plan, mine = _to_do(store, sweep, device)  # the command may have been given again, and planned anew
+                done = leases.done(mine)
             left = [pack for pack in mine if pack not in done]
             if not left:
                 break
-            lease = leases.claim(left)
+            short = [pack for pack in left if time_for(seconds_needed(store, mine[pack]))] if begun else left
+            lease = leases.claim(short)
             if lease is None:
+                if len(short) < len(left) and not all(state.held for state in leases.state(left).values()):
+                    raise OutOfTime(well)
+                if time.monotonic() - busy > patience:
+                    log.info("Others train the %d packs that are left.", len(left))
+                    break
                 time.sleep(POLL_SECONDS)
                 continue
-            well &= _train_claimed(store, plan, mine[lease.pack], lease, device, stop, tracking)
+            well &= _train_claimed(store, plan, mine[lease.pack], leases, lease, device, stop, tracking)
+            begun, busy = True, time.monotonic()
     finally:
         tracking.close(stop())
     return well
 
 
+def _to_do(store: Store, sweep: str, device: str) -> tuple[Plan, dict[str, Pack]]:
+    """The plan, and its packs for this kind of device."""
+    plan = read_plan(store, sweep)
+    return plan, {pack.id: pack for pack in plan.packs if pack.kind == kind_of(device)}
+
+
+def seconds_needed(store: Store, pack: Pack) -> float:
+    """Estimated seconds until the end of a pack that may have been begun."""
+    return pack.seconds * (1 - reached(store, pack.id).steps / pack.steps)
+
+
 def _train_claimed(
-    store: Store, plan: Plan, pack: Pack, lease: Lease, device: str, stop: Callable[[], bool], tracking: Tracking
+    store: Store,
+    plan: Plan,
+    pack: Pack,
+    leases: Leases,
+    lease: Lease,
+    device: str,
+    stop: Callable[[], bool],
+    tracking: Tracking,
 ) -> bool:
     """One pack, and what is to be said of it afterwards.  Returns whether it ended well or was only stopped."""
     runs, settings = plan.runs_of(pack), {**plan.settings, "sweep": plan.sweep}
@@ -105,6 +160,9 @@ def _train_claimed(
             return False
     except LostLease:
         log.warning("Pack %s was taken over by another worker.", pack.id)
+        # It and its heir would take packs from each other in turn.
+        if leases.inherited(pack.id):
+            raise Superseded from None
     finally:
         tracking.end(runs, recorded)
     return True

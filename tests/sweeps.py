@@ -13,9 +13,10 @@ from functools import cache
 from pathlib import Path
 
 from launch.command import resolve
-from launch.local_launcher import Machine, images_of, planned_here
+from launch.local_launcher import Machine
 from launch.outstanding import outstanding, settle
 from launch.plan_file import Plan, write_plan
+from launch.planning import images_of, planned_for
 from launch.resolve import Resolved
 from launch.worker import work
 from plasticity_lab.records.record import read_metrics, read_record
@@ -50,7 +51,7 @@ def planned(store: Store, *words: str) -> Plan:
     store.prepare()
     todo = outstanding(store, runs_of(*words), settings.rerun)
     settle(store, todo)
-    plan = planned_here(store, todo, settings, Machine.of(settings), images_of(settings.data))
+    plan = planned_for(store, todo, settings, Machine.of(settings).resources, images_of(settings.data))
     write_plan(store, plan)
     return plan
 

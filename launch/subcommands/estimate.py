@@ -12,17 +12,15 @@ from pathlib import Path
 
 from launch.calibration import calibration_of
 from launch.device import cores, devices, kind_of, memory_of
-from launch.local_launcher import images_to_plan_with
-from launch.naming import add_store, store_there, sweeps_of, the_one
+from launch.naming import add_store, store_there, sweep_named
 from launch.outstanding import outstanding
 from launch.plan_file import Plan, read_plan
 from launch.plan_table import print_plan
 from launch.planner import Pack, plan
+from launch.planning import images_to_plan_with
 from launch.sizes import sizes
 from launch.store_size import store_bytes
 from plasticity_lab.component import check
-from plasticity_lab.errors import StoreError
-from plasticity_lab.records.store import Store
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """The command.  Raises StoreError, PlanError, DataError, ConfigError."""
     store = store_there(options.store)
-    stored = read_plan(store, _sweep(store, options.sweep))
+    stored = read_plan(store, sweep_named(store, options.sweep))
     kind, memory, workers = _device(options.device)
     workers = check("--workers", workers if options.workers is None else options.workers, at_least=1)
     calibration = calibration_of(kind, store)
@@ -63,13 +61,6 @@ def run(options: argparse.Namespace) -> int:
     print(f"Sweep {stored.sweep} on {kind}:", file=sys.stderr)
     print_plan(packs, _finished(stored, packs), workers, calibration, size)
     return 0
-
-
-def _sweep(store: Store, start: str | None) -> str:
-    known = sweeps_of(store)
-    if start is None and len(known) != 1:
-        raise StoreError(f"{store.root} holds {len(known)} sweeps; say which, as `python -m launch status` lists them.")
-    return the_one(start or "", known, "sweep", store)
 
 
 def _device(named: str) -> tuple[str, int, int]:

@@ -50,7 +50,9 @@ def test_the_command_in_a_file_names_runs_made_with_it(path, monkeypatch):
     assert written, "the first line is the command that runs the file (the second, below a @package line)"
     found = resolve(shlex.split(written[0]))
     asked = found.runs[-1]["asked_as"][0] | {"tracking": found.settings.tracking.backend}
-    if path.parent != CONF:
+    if path.parent.name == "launcher":
+        assert f"hydra/launcher={path.stem}" in written[0]
+    elif path.parent != CONF:
         assert path.stem in (asked[path.parent.name], "glob") or "glob" in written[0]
 
 
@@ -62,7 +64,8 @@ def test_no_file_refers_to_another(path):
 def test_a_glob_offers_exactly_the_files():
     found = {run["science"]["activation"]["name"] for run in resolve(["activation=glob(*)"]).runs}
     assert found == {path.stem for path in (CONF / "activation").glob("*.yaml")}
-    assert not [path for path in CONF.glob("*/*/*")], "options in sub-folders would escape globs"
+    below = [path for path in CONF.glob("*/*/*") if path.parent != CONF / "hydra" / "launcher"]
+    assert not below, "options in sub-folders would escape globs"
 
 
 @pytest.mark.parametrize("rule", ["protocol", "schedule"])

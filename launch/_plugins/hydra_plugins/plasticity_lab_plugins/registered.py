@@ -5,8 +5,10 @@ from typing import Any
 
 from hydra.core.config_store import ConfigStore
 from hydra.plugins.launcher import Launcher
+from omegaconf import OmegaConf
 
 from launch.settings import Settings
+from launch.slurm.parameters import PackedSlurmConf
 from launch.sweeper import ExpandingSweeper
 from plasticity_lab.errors import ConfigError
 
@@ -23,13 +25,29 @@ class Packed(Launcher):
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Any:
         """What another sweeper would call."""
-        raise ConfigError("hydra/launcher=packed takes resolved runs, which only hydra/sweeper=expanding makes.")
+        raise ConfigError("This launcher takes resolved runs, which only hydra/sweeper=expanding makes.")
 
     def launch_runs(self, runs: Sequence[dict[str, Any]], settings: Settings) -> None:
         """Train the runs packed on this machine."""
         from launch.local_launcher import train_here  # torch: every command, --help too, imports this file
 
         train_here(runs, settings)
+
+
+class PackedSlurm(Packed):
+    """hydra/launcher=packed_slurm."""
+
+    def __init__(self, **parameters: Any) -> None:
+        self.parameters = {
+            key: OmegaConf.to_container(value) if OmegaConf.is_config(value) else value
+            for key, value in parameters.items()
+        }
+
+    def launch_runs(self, runs: Sequence[dict[str, Any]], settings: Settings) -> None:
+        """Submit workers that train the runs packed."""
+        from launch.slurm.launcher import submit_runs
+
+        submit_runs(runs, settings, self.parameters)
 
 
 _store = ConfigStore.instance().store
@@ -40,3 +58,9 @@ _store(
     provider="plasticity_lab",
 )
 _store(group="hydra/launcher", name="packed", node={"_target_": f"{__name__}.Packed"}, provider="plasticity_lab")
+_store(
+    group="hydra/launcher",
+    name="packed_slurm",
+    node=PackedSlurmConf(_target_=f"{__name__}.PackedSlurm"),
+    provider="plasticity_lab",
+)

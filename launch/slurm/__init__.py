@@ -1,0 +1,1 @@
+"""Sweeps on a Slurm cluster: an array of identical workers, submitted with submitit, that pull the packs of a plan."""

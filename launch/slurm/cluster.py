@@ -1,0 +1,96 @@
+"""Questions to Slurm, and the few orders it gets beside sbatch; each is one of its own commands."""
+
+import re
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Collection
+
+from plasticity_lab.errors import ConfigError, PlasticityError
+
+PATIENCE_SECONDS = 60.0
+"""Controllers of large clusters are slow at times."""
+_LIMIT = re.compile(r"(?:(?:(?P<days>\d+)-)?(?P<hours>\d+):)?(?P<minutes>\d+):(?P<seconds>\d+)")
+
+
+class SlurmError(PlasticityError):
+    """Slurm refused what it was asked, or did not answer."""
+
+
+def check_there() -> None:
+    """Raises ConfigError where jobs cannot be submitted from."""
+    if shutil.which("sbatch") is None:
+        raise ConfigError(
+            "hydra/launcher=packed_slurm needs sbatch, which is not on this machine; give the command on a login node "
+            "of a Slurm cluster. `make slurm-up` starts one to try it on."
+        )
+
+
+def check_partition(named: str | None) -> None:
+    """Raises ConfigError if a partition (or one of several, as in `a,b`) does not exist; SlurmError."""
+    known = _ask("sinfo", "--noheader", "--all", "--format=%R").split()
+    for name in (named or "").split(","):
+        if name and name not in known:
+            raise ConfigError(f"There is no partition {name} in this cluster; there are {', '.join(sorted(known))}.")
+
+
+def largest_array() -> int:
+    """How many jobs an array may have.  Raises SlurmError."""
+    found = re.search(r"^MaxArraySize\s*=\s*(\d+)", _ask("scontrol", "show", "config"), re.MULTILINE)
+    return max(1, int(found[1])) if found else 1001  # Slurm's default
+
+
+def living(jobs: Collection[str]) -> Counter[str]:
+    """Of each job, how many of its array are queued or running; none of those that are over.  Raises SlurmError."""
+    if not jobs:
+        return Counter()
+    try:
+        lines = _ask("squeue", "--noheader", "--array", f"--jobs={','.join(sorted(jobs))}", "--format=%F %T")
+    except SlurmError as error:
+        if "Invalid job id" in str(error):  # it has forgotten them
+            return Counter()
+        raise
+    states = [line.split() for line in lines.splitlines()]
+    return Counter(job for job, state in states if state not in ("COMPLETING", "COMPLETED"))
+
+
+def seconds_left(job: str) -> float | None:
+    """Seconds until the job's time limit; None where it has none, or Slurm does not say."""
+    try:
+        return in_seconds(_ask("squeue", "--noheader", f"--jobs={job}", "--format=%L").strip())
+    except SlurmError:
+        return None
+
+
+def in_seconds(words: str) -> float | None:
+    """Slurm's way of writing a time, 1-02:03:04, 02:03:04 or 03:04, in seconds; None for UNLIMITED and its like."""
+    found = _LIMIT.fullmatch(words)
+    if found is None:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in found.group("days", "hours", "minutes", "seconds"))
+    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
+
+
+def requeue(job: str) -> None:
+    """Puts a running job back into the queue; Slurm ends it as it stands.  Raises SlurmError."""
+    _ask("scontrol", "requeue", job)
+
+
+def cancel(jobs: Collection[str]) -> None:
+    """Cancels jobs, with all of their arrays; those that are over already do no harm.  Raises SlurmError."""
+    if jobs:
+        _ask("scancel", "--quiet", *sorted(jobs))
+
+
+def _ask(*command: str) -> str:
+    """What a command of Slurm's answers."""
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+    except FileNotFoundError as error:
+        raise SlurmError(f"{command[0]} is not on this machine, though Slurm's other commands are.") from error
+    except subprocess.TimeoutExpired as error:
+        raise SlurmError(f"`{' '.join(command)}` has not answered for {PATIENCE_SECONDS:.0f} seconds.") from error
+    if answer.returncode:
+        said = " ".join(answer.stderr.split()) or f"exit status {answer.returncode}"
+        raise SlurmError(f"`{' '.join(command)}` failed: {said}")
+    return answer.stdout

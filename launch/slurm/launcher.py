@@ -1,0 +1,152 @@
+"""The launcher of a Slurm cluster: plans a sweep, submits workers for it, and leaves, or waits for their end."""
+
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from launch.calibration import calibration_of
+from launch.device import compiler_there, cores, kind_of, memory_of
+from launch.display import display
+from launch.outcome import announce, finished_already, report, say
+from launch.outstanding import Run, outstanding, settle
+from launch.plan_file import Plan, write_plan
+from launch.plan_table import counted, print_plan
+from launch.planning import Resources, images_of, images_to_plan_with, planned_for
+from launch.progress import Watch
+from launch.settings import Settings
+from launch.slurm import cluster
+from launch.slurm.job import JobWorker
+from launch.slurm.jobs_file import Jobs, read_jobs, write_jobs
+from launch.slurm.parameters import EARLY_SECONDS, check_times, wants_gpu, workers_a_job
+from launch.slurm.submission import jobs_needed, submit
+from launch.store_size import store_bytes
+from launch.tracking_choice import decided
+from plasticity_lab.errors import ConfigError, PlanError
+from plasticity_lab.records.files import names
+from plasticity_lab.records.store import Store
+
+LOOK_SECONDS = 2.0
+ASK_SECONDS = 30.0
+"""How often Slurm is asked whether the jobs are still there; the store, which tells how far they are, more often."""
+
+
+def submit_runs(
+    runs: Sequence[Run], settings: Settings, parameters: Mapping[str, Any], command: Sequence[str] | None = None
+) -> None:
+    """Submits workers for the runs that are not finished yet; returns at once, unless launch.wait is true.
+
+    command: by which the runs were asked for, where that is not this process's own.
+
+    Raises ConfigError and SlurmError before anything is queued; SweepFailed after waiting.
+    """
+    store = Store(settings.store)
+    check_times(parameters)
+    resources, gpu = resources_of(store, settings, parameters)
+    tracking, where = decided(settings.tracking)
+    settings = settings.model_copy(update={"tracking": tracking})
+    todo = outstanding(store, runs, settings.rerun)
+    images = (images_to_plan_with if settings.dry_run else images_of)(settings.data)
+    planned = planned_for(store, todo, settings, resources, images, command)
+    if where and todo.left:
+        say(where)
+    if settings.dry_run:
+        for error in todo.corrupt:
+            say(str(error))
+        stored = store_bytes(planned.packs, planned.runs, settings.save_weights, images)
+        workers = workers_a_job(parameters) * jobs_needed(
+            planned.packs, settings.launch.workers, parameters, sys.maxsize
+        )
+        print_plan(planned.packs, len(todo.finished), workers, resources.calibration, stored)
+        return
+    cluster.check_there()
+    cluster.check_partition(parameters["partition"])
+    if todo.left or todo.renamed:
+        store.prepare()
+    for words in settle(store, todo):
+        say(words)
+    if not todo.left:
+        finished_already(store, len(runs))
+        return
+    write_plan(store, planned)
+    before = read_jobs(store, planned.sweep)
+    jobs = Jobs(dict(parameters), settings.model_dump(mode="json"), {} if before is None else before.jobs)
+    write_jobs(store, planned.sweep, jobs)
+    packs = [pack for pack in planned.packs if pack.kind == resources.kind]
+    if not packs:
+        kinds = ", ".join(sorted({pack.kind for pack in planned.packs}))
+        raise PlanError(f"All that is left was begun on {kinds}, and goes on there alone, not on {resources.kind}.")
+    # Workers that are there already look at the new plan when they have done the old one.
+    there = cluster.living(jobs.jobs)
+    needed = jobs_needed(packs, settings.launch.workers, parameters, cluster.largest_array())
+    if there.total() < needed:
+        job = _submit(store, planned, jobs, needed - there.total(), resources.kind, gpu)
+        there[job] = needed - there.total()
+    workers = counted(there.total() * workers_a_job(parameters), "worker")
+    place = f"partition {parameters['partition']}" if parameters["partition"] else "the default partition"
+    announce(planned, todo, resources, store, f"{workers} in {place}, job {', '.join(there)}, on {resources.kind}")
+    if settings.launch.wait:
+        _wait(store, planned, list(there))
+        report(store, runs, planned, resources.kind, [])
+        return
+    say(f"How far it is: python -m launch status {planned.sweep} --store {store.root}")
+    say(f"To stop it:    python -m launch cancel {planned.sweep} --store {store.root}")
+
+
+def resources_of(store: Store, settings: Settings, parameters: Mapping[str, Any]) -> tuple[Resources, bool]:
+    """What the jobs will have, and whether that is a GPU; it need not be on this machine.  Raises ConfigError."""
+    gpu = wants_gpu(parameters, settings.device)
+    kind = parameters["device_kind"] or (_calibrated_gpu(store) if gpu else kind_of("cpu"))
+    if parameters["memory_gb"]:
+        memory = int(parameters["memory_gb"] * 2**30)
+    elif gpu:
+        memory = sys.maxsize  # a pack that turns out too large is planned again at half its width
+    elif parameters["mem_gb"]:
+        memory = int(0.9 * parameters["mem_gb"] * 2**30) // max(1, parameters["tasks_per_node"])
+    else:
+        memory = memory_of("cpu") // cores()
+    workers = settings.launch.workers or 1
+    return Resources(kind, calibration_of(kind, store), compiler_there(), memory, workers), gpu
+
+
+def _calibrated_gpu(store: Store) -> str:
+    """The kind of GPU that the store has a calibration of."""
+    files = [store.root / "calibration" / name for name in names(store.root / "calibration")]
+    kinds = [kind for file in files if not (kind := json.loads(file.read_text())["kind"]).startswith("cpu")]
+    if len(kinds) == 1:
+        return kinds[0]
+    which = f"has calibrations of {', '.join(sorted(kinds))}" if kinds else "has no calibration of one"
+    raise ConfigError(
+        f"Packs are planned for one kind of GPU, and the store {which}: say hydra.launcher.device_kind='...', as "
+        "`nvidia-smi --query-gpu=name --format=csv` names it, or run `python -m launch calibrate` on such a node."
+    )
+
+
+def _submit(store: Store, planned: Plan, jobs: Jobs, count: int, kind: str, gpu: bool) -> str:
+    """Submits so many jobs more, and keeps that in the store.  Returns the id of their array."""
+    parameters = jobs.launcher
+    warning = parameters["signal_delay_s"] + EARLY_SECONDS
+    worker = JobWorker(str(store.root), planned.sweep, gpu, kind, warning, parameters["max_num_timeout"])
+    job = submit(store, worker, count, parameters)
+    write_jobs(store, planned.sweep, jobs.with_job(job, count))
+    return job
+
+
+def _wait(store: Store, planned: Plan, jobs: Sequence[str]) -> None:
+    """Shows the progress until all packs have ended, or no job is left."""
+    watch, shown, asked = Watch(store, planned.packs), display(), time.monotonic()
+    try:
+        while len(watch.ended) < len(planned.packs):
+            shown.show(watch.look())
+            time.sleep(LOOK_SECONDS)
+            if time.monotonic() - asked > ASK_SECONDS:
+                asked = time.monotonic()
+                if not cluster.living(jobs):
+                    watch.look()
+                    break
+    except KeyboardInterrupt:
+        shown.say("The jobs go on without this command; `python -m launch cancel` stops them.")
+        raise
+    finally:
+        shown.close()

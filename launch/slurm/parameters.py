@@ -1,0 +1,77 @@
+"""What can be said of `hydra/launcher=packed_slurm`: the words of submitit_slurm, and two more.
+
+This is imported at every start of Hydra: nothing of it may need torch or submitit.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hydra_plugins.hydra_submitit_launcher.config import BaseQueueConf, SlurmQueueConf
+
+from plasticity_lab.errors import ConfigError
+
+EARLY_SECONDS = 60
+"""Slurm may send the signal that announces the time limit so much earlier than `signal_delay_s` says."""
+
+
+@dataclass
+class PackedSlurmConf(SlurmQueueConf):
+    """As submitit_slurm has them; a job is a worker, or `tasks_per_node` of them that share its GPUs.
+
+    submitit_folder: null puts scripts and logs beside the sweep's plan, in the store. max_num_timeout: how often a job
+    may start anew, preemptions counted. device_kind: which GPU, as `launch calibrate` names it; null: the one that the
+    store has a calibration of. memory_gb: what a pack may use; null: nine tenths of its share of `mem_gb`, on a GPU
+    as much as it likes.
+    """
+
+    submitit_folder: str | None = None  # type: ignore[assignment]
+    name: str = "plasticity_lab"
+    cpus_per_task: int | None = 1
+    stderr_to_stdout: bool = True
+    max_num_timeout: int = 100
+    device_kind: str | None = None
+    memory_gb: float | None = None
+
+
+OURS = ("submitit_folder", "max_num_timeout", "device_kind", "memory_gb")
+"""Those that the sbatch script does not know."""
+_GENERAL = frozenset(BaseQueueConf.__dataclass_fields__)
+
+
+def check_times(parameters: Mapping[str, Any]) -> None:
+    """Raises ConfigError where a job would be told that its time is up before it has begun."""
+    limit, warning = parameters["timeout_min"] * 60, parameters["signal_delay_s"] + EARLY_SECONDS
+    if limit <= warning:
+        raise ConfigError(
+            f"hydra.launcher.timeout_min={parameters['timeout_min']} is too short: signal_delay_s and the minute by "
+            f"which Slurm may be early take {warning} of its {limit} seconds; give it more, or lower signal_delay_s."
+        )
+
+
+def wants_gpu(parameters: Mapping[str, Any], device: str) -> bool:
+    """Whether workers train on GPUs: where the job asks for some, unless device=cpu.  Raises ConfigError."""
+    asked = parameters["gpus_per_node"] or parameters["gpus_per_task"] or "gpu" in (parameters["gres"] or "")
+    asked = asked or any(key.replace("_", "-").startswith("gpus") for key in parameters["additional_parameters"])
+    if device == "cuda" and not asked:
+        raise ConfigError("device is cuda, but the jobs ask for no GPU; say hydra.launcher.gpus_per_node=1, or gres.")
+    if device.startswith("cuda:"):
+        raise ConfigError(f"device is {device}, but Slurm chooses the GPU of a job; say device=auto.")
+    return bool(asked) and device != "cpu"
+
+
+def workers_a_job(parameters: Mapping[str, Any]) -> int:
+    """How many workers one job of the array starts."""
+    return max(1, parameters["tasks_per_node"]) * max(1, parameters["nodes"])
+
+
+def for_submitit(parameters: Mapping[str, Any], setup: list[str]) -> dict[str, Any]:
+    """The parameters as submitit's AutoExecutor takes them.  setup: what the script does after the user's own."""
+    # Where a cluster has JobRequeue=0, a preempted job comes back only if it asked for it.
+    extra = {"requeue": True} | parameters["additional_parameters"]
+    known = {**parameters, "additional_parameters": extra, "setup": [*(parameters["setup"] or []), *setup]}
+    return {
+        key if key in _GENERAL else f"slurm_{key}": value
+        for key, value in known.items()
+        if key not in OURS and value is not None
+    }
