@@ -1,0 +1,25 @@
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+LAB = Path(os.environ.get("SLURM_LAB", Path.home() / ".slurm-lab")) / "etc" / "slurm.conf"
+
+
+@pytest.fixture
+def slurm(monkeypatch):
+    """The Slurm of `make slurm-up`, whether or not its environment was sourced; no job of the test outlives it."""
+    if shutil.which("sinfo") is None:
+        pytest.skip("Slurm is not installed here; `make slurm-up` installs and starts one, as root in a container")
+    if LAB.exists():
+        monkeypatch.setenv("SLURM_CONF", str(LAB))
+    try:
+        there = subprocess.run(["sinfo", "-h", "-o", "%R"], capture_output=True, text=True, timeout=20)
+    except subprocess.TimeoutExpired:
+        pytest.skip("Slurm does not answer; `make slurm-up` starts one")
+    if there.returncode or "preempt_grace" not in there.stdout.split():
+        pytest.skip("the Slurm that `make slurm-up` starts does not run here")
+    yield
+    subprocess.run(["scancel", "--name=plasticity_lab,pusher"], check=True)
