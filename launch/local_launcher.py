@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from launch.calibration import calibration_of
 from launch.device import compiler_there, cores, devices, kind_of, memory_of
 from launch.local_workers import run_workers
-from launch.outcome import announce, finished_already, report, say
-from launch.outstanding import Run, outstanding, settle
+from launch.outcome import announce, report, say, settled, show_plan
+from launch.outstanding import Run, outstanding
 from launch.plan_file import write_plan
-from launch.plan_table import counted, print_plan
+from launch.plan_table import counted
 from launch.planning import Resources, images_of, images_to_plan_with, planned_for
 from launch.settings import Settings
 from launch.store_size import store_bytes
@@ -50,17 +50,10 @@ def train_here(runs: Sequence[Run], settings: Settings) -> None:
     if where and todo.left:
         say(where)
     if settings.dry_run:
-        for error in todo.corrupt:
-            say(str(error))
         stored = store_bytes(planned.packs, planned.runs, settings.save_weights, images)
-        print_plan(planned.packs, len(todo.finished), resources.workers, resources.calibration, stored)
+        show_plan(planned, todo, resources.workers, resources, stored)
         return
-    if todo.left or todo.renamed:
-        store.prepare()
-    for words in settle(store, todo):
-        say(words)
-    if not todo.left:
-        finished_already(store, len(runs))
+    if not settled(store, todo, len(runs)):
         return
     write_plan(store, planned)
     workers = counted(min(resources.workers, len(planned.packs)), "worker")

@@ -20,6 +20,12 @@ def add_store(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_sweep(parser: argparse.ArgumentParser) -> None:
+    """The sweep that a command is about, as `sweep_named` takes it, and its store."""
+    parser.add_argument("sweep", nargs="?", help="the sweep's id, or its beginning; not needed where there is but one")
+    add_store(parser)
+
+
 def store_there(root: Path) -> Store:
     """The store in a folder.  Raises StoreError if there is no such folder."""
     store = Store(root)

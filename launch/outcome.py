@@ -4,9 +4,9 @@ import sys
 from collections.abc import Sequence
 
 from launch.endings import ending_of
-from launch.outstanding import Outstanding, Run
+from launch.outstanding import Outstanding, Run, settle
 from launch.plan_file import Plan
-from launch.plan_table import counted
+from launch.plan_table import counted, print_plan
 from launch.planning import Resources
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.records.record import STATUSES, add_asked_as, read_record
@@ -68,6 +68,24 @@ def report(store: Store, runs: Sequence[Run], planned: Plan, kind: str, reasons:
         why.append(f"Some were begun on {', '.join(sorted(set(elsewhere)))}; there the same command continues them.")
     reason = " ".join(why) or "the workers ended early; the same command goes on."
     raise SweepFailed(f"Of {counted(len(runs), 'run')} {words}: {reason}")
+
+
+def show_plan(planned: Plan, todo: Outstanding, workers: int, resources: Resources, stored: int) -> None:
+    """What `dry_run=true` prints.  stored: bytes that the store will grow by."""
+    for error in todo.corrupt:
+        say(str(error))
+    print_plan(planned.packs, len(todo.finished), workers, resources.calibration, stored)
+
+
+def settled(store: Store, todo: Outstanding, runs: int) -> bool:
+    """Puts the store in order, and says what that took; False if all runs are finished already.  Raises StoreError."""
+    if todo.left or todo.renamed:
+        store.prepare()
+    for words in settle(store, todo):
+        say(words)
+    if not todo.left:
+        finished_already(store, runs)
+    return bool(todo.left)
 
 
 def finished_already(store: Store, runs: int) -> None:

@@ -2,13 +2,12 @@
 
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from launch.plan_file import all_plans
-from plasticity_lab.records.files import names
-from plasticity_lab.records.record import CorruptRecord, read_record
+from plasticity_lab.records.record import CorruptRecord, read_record, records_of
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.tracking.marks import Place, mark_written, written
 from plasticity_lab.records.tracking.offline import ABANDONED, clear_offline, offline_folders, uploaded_by_hand
@@ -57,7 +56,7 @@ def survey(store: Store, online: bool, entity: str | None, project: str | None, 
             known[pack, place] = written(store, pack, place)
         return run in known[pack, place]
 
-    for record in _records(store, found.corrupt):
+    for record in records_of(store, found.corrupt):
         run, source = record["run"], record["provenance"]
         settings = tracked.get(source.get("sweep") or found.groups.get(run, ""), {})
         where = (entity or settings.get("entity") or "", project or settings.get("project") or default)
@@ -111,18 +110,6 @@ def catch_up(store: Store, found: Survey, tell: Callable[[int], None]) -> dict[s
             if records and len(not_written) == len(records):
                 down = not_written[records[-1]["run"]]
     return failed
-
-
-def _records(store: Store, corrupt: list[CorruptRecord]) -> Iterator[dict[str, Any]]:
-    """The records one by one: a hundred thousand would not fit into memory together."""
-    for first in names(store.runs_folder):
-        for run in names(store.runs_folder / first):
-            try:
-                record = read_record(store, run)
-            except CorruptRecord as error:
-                corrupt.append(error)
-            else:
-                yield from [record] if record else []
 
 
 def _by_pack(store: Store, runs: Sequence[str]) -> dict[str, list[str]]:

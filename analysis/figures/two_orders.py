@@ -1,23 +1,28 @@
 """What the order of the batches measures: online against final accuracy, in class blocks and shuffled."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from analysis.load import Row, key
 from analysis.names import ACTIVATIONS, BENCHMARKS, display
 from plasticity_lab.errors import ConfigError
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 ORDERS = {"class_blocks": ("in class blocks", "o"), "shuffle": ("shuffled", "^")}
 
 
-def two_orders(rows: Sequence[Row]) -> Figure:
+def two_orders(rows: Sequence[Row]) -> "Figure":
     """Each activation twice, joined by a line: mean online and mean final accuracy of its runs in either order.
 
     Above the diagonal the gap is positive: the network knows more at a task's end than it showed on the way. Far below
     it, it followed the class shown last.  Raises ConfigError unless one benchmark's runs are there in both orders.
     """
+    from matplotlib.figure import Figure  # half a second, which those who want a table need not wait
+
     points = _points(rows)
     both = sorted({which for which, order in points if {(which, other) for other in ORDERS} <= points.keys()})
     benchmarks = {row.benchmark for row in rows if row.study.get("benchmark.order") in ORDERS}

@@ -9,10 +9,10 @@ from typing import Any
 from launch.calibration import calibration_of
 from launch.device import compiler_there, cores, kind_of, memory_of
 from launch.display import display
-from launch.outcome import announce, finished_already, report, say
-from launch.outstanding import Run, outstanding, settle
+from launch.outcome import announce, report, say, settled, show_plan
+from launch.outstanding import Run, outstanding
 from launch.plan_file import Plan, write_plan
-from launch.plan_table import counted, print_plan
+from launch.plan_table import counted
 from launch.planning import Resources, images_of, images_to_plan_with, planned_for
 from launch.progress import Watch
 from launch.settings import Settings
@@ -52,22 +52,15 @@ def submit_runs(
     if where and todo.left:
         say(where)
     if settings.dry_run:
-        for error in todo.corrupt:
-            say(str(error))
         stored = store_bytes(planned.packs, planned.runs, settings.save_weights, images)
         workers = workers_a_job(parameters) * jobs_needed(
             planned.packs, settings.launch.workers, parameters, sys.maxsize
         )
-        print_plan(planned.packs, len(todo.finished), workers, resources.calibration, stored)
+        show_plan(planned, todo, workers, resources, stored)
         return
     cluster.check_there()
     cluster.check_partition(parameters["partition"])
-    if todo.left or todo.renamed:
-        store.prepare()
-    for words in settle(store, todo):
-        say(words)
-    if not todo.left:
-        finished_already(store, len(runs))
+    if not settled(store, todo, len(runs)):
         return
     write_plan(store, planned)
     before = read_jobs(store, planned.sweep)

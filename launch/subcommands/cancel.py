@@ -7,7 +7,7 @@ import argparse
 import sys
 from dataclasses import replace
 
-from launch.naming import add_store, store_there, sweep_named
+from launch.naming import add_sweep, store_there, sweep_named
 from launch.plan_file import read_plan
 from launch.plan_table import counted
 from launch.slurm import cluster
@@ -16,8 +16,7 @@ from launch.slurm.jobs_file import jobs_there, write_jobs
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own options."""
-    parser.add_argument("sweep", nargs="?", help="the sweep's id, or its beginning; not needed where there is but one")
-    add_store(parser)
+    add_sweep(parser)
 
 
 def run(options: argparse.Namespace) -> int:

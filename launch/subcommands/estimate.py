@@ -12,7 +12,7 @@ from pathlib import Path
 
 from launch.calibration import calibration_of
 from launch.device import cores, devices, kind_of, memory_of
-from launch.naming import add_store, store_there, sweep_named
+from launch.naming import add_sweep, store_there, sweep_named
 from launch.outstanding import outstanding
 from launch.plan_file import Plan, read_plan
 from launch.plan_table import print_plan
@@ -26,8 +26,7 @@ from plasticity_lab.component import check
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own options."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("sweep", nargs="?", help="the sweep's id, or its beginning; not needed where there is but one")
-    add_store(parser)
+    add_sweep(parser)
     parser.add_argument(
         "--device",
         default="auto",

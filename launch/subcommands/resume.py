@@ -5,7 +5,7 @@ Where everything is under way or finished already, it says so and starts none: i
 
 import argparse
 
-from launch.naming import add_store, store_there, sweep_named
+from launch.naming import add_sweep, store_there, sweep_named
 from launch.outstanding import outstanding
 from launch.plan_file import read_plan
 from launch.settings import Settings
@@ -16,8 +16,7 @@ from plasticity_lab.errors import StoreError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own options."""
-    parser.add_argument("sweep", nargs="?", help="the sweep's id, or its beginning; not needed where there is but one")
-    add_store(parser)
+    add_sweep(parser)
 
 
 def run(options: argparse.Namespace) -> int:

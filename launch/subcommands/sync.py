@@ -4,16 +4,13 @@ Runs appear in W&B under their run ids, so that none appears twice, however ofte
 """
 
 import argparse
-import os
 import sys
 import time
-from pathlib import Path
 
+from launch.naming import add_store, store_there
 from launch.plan_table import counted
-from launch.settings import STORE
 from launch.syncing import catch_up, survey, tidy
-from plasticity_lab.errors import ConfigError, StoreError
-from plasticity_lab.records.store import Store
+from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.tracking.key import key_configured
 
 PROJECT = "plasticity_lab"
@@ -23,7 +20,7 @@ _SILENCE_SECONDS = 10.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own options."""
-    parser.add_argument("--store", type=Path, default=Path(os.environ.get(STORE) or "store"))
+    add_store(parser)
     parser.add_argument("--entity", help="W&B's user or team; by default that of each sweep")
     parser.add_argument("--project", help="W&B's project; by default that of each sweep")
     parser.add_argument("--offline", action="store_true", help="write offline runs into the store, upload nothing")
@@ -32,9 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """The command.  Returns 1 if runs could not be written.  Raises ConfigError without a key, StoreError."""
-    store = Store(options.store)
-    if not store.root.is_dir():
-        raise StoreError(f"There is no store {store.root}; name one with --store.")
+    store = store_there(options.store)
     if not (options.offline or options.dry_run or key_configured()):
         raise ConfigError(
             "Uploading needs a key of W&B's, and none is configured: `wandb login` keeps one, the environment's "

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +93,15 @@ def read_record(store: Store, run: str) -> dict[str, Any] | None:
 
 def all_records(store: Store) -> tuple[list[dict[str, Any]], list[CorruptRecord]]:
     """The good records of a store, ordered by run id, and what is wrong with each of the others.  Raises StoreError."""
-    good, corrupt = [], []
+    corrupt: list[CorruptRecord] = []
+    return list(records_of(store, corrupt)), corrupt
+
+
+def records_of(store: Store, corrupt: list[CorruptRecord]) -> Iterator[dict[str, Any]]:
+    """The good records one by one, ordered by run id: a hundred thousand need not fit into memory together.
+
+    What is wrong with each of the others is added to corrupt.  Raises StoreError.
+    """
     for first in names(store.runs_folder):
         for run in names(store.runs_folder / first):
             try:
@@ -101,8 +109,7 @@ def all_records(store: Store) -> tuple[list[dict[str, Any]], list[CorruptRecord]
             except CorruptRecord as error:
                 corrupt.append(error)
             else:
-                good += [record] if record else []
-    return good, corrupt
+                yield from [record] if record else []
 
 
 def add_asked_as(store: Store, run: str, asked: Iterable[Mapping[str, Any]]) -> None:

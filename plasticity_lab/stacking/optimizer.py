@@ -21,8 +21,11 @@ class Optimizer(Component):
         raise NotImplementedError
 
     def corrections(self, settings: Mapping[str, Tensor], first: int, steps: int) -> dict[str, Tensor]:
-        """What depends on the step count alone: name → (S, ...) for the steps first … first + steps − 1, from 1."""
-        raise NotImplementedError
+        """What depends on the step count alone: name → (S, ...) for the steps first … first + steps − 1, from 1.
+
+        Of most optimizers nothing does.
+        """
+        return {}
 
     def update(
         self,

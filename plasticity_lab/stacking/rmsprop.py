@@ -39,10 +39,6 @@ class RMSprop(Optimizer):
         """The mean square, zero."""
         return {"square": {name: torch.zeros_like(value) for name, value in parameters.items()}}
 
-    def corrections(self, settings: Tensors, first: int, steps: int) -> dict[str, Tensor]:
-        """Nothing depends on the step count."""
-        return {}
-
     def update(
         self, parameters: Tensors, gradients: Tensors, moments: Mapping[str, Tensors], settings: Tensors, now: Tensors
     ) -> None:

@@ -32,10 +32,6 @@ class SGD(Optimizer):
         """The velocity, zero: from there a step is the same as PyTorch's first, which copies the gradient."""
         return {"velocity": {name: torch.zeros_like(value) for name, value in parameters.items()}}
 
-    def corrections(self, settings: Tensors, first: int, steps: int) -> dict[str, Tensor]:
-        """Nothing depends on the step count."""
-        return {}
-
     def update(
         self, parameters: Tensors, gradients: Tensors, moments: Mapping[str, Tensors], settings: Tensors, now: Tensors
     ) -> None:

@@ -125,7 +125,7 @@ def test_what_the_user_has_uploaded_with_wandb_sync_is_not_uploaded_again(store,
     ("words", "sentence"),
     [
         ([], "Uploading needs a key of W&B's, and none is configured"),
-        (["--store", "/nowhere"], "There is no store /nowhere"),
+        (["--store", "/nowhere"], "There is no store at /nowhere"),
     ],
 )
 def test_what_cannot_be_synced_is_a_sentence(store, capsys, words, sentence):
