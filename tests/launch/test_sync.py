@@ -1,5 +1,7 @@
 """`python -m launch sync`: what W&B lacks is written from the records, and nothing twice."""
 
+import time
+
 import pytest
 import wandb
 from wandb.sdk.lib.service.service_process import ServiceProcess
@@ -84,6 +86,23 @@ def test_runs_go_to_the_server_of_this_moment_whatever_wandb_did_here_before(sto
         assert synced(store) == 0
         assert all_there(store, other, plan.asked)
     assert server.runs == {}
+
+
+def test_threads_that_open_runs_together_all_know_the_server(store, server, monkeypatch):
+    """wandb reads its settings when a run is opened; whoever came meanwhile would go on with half of them."""
+    trained(store, "seed=0")
+    assert synced(store) == 0  # only the first time in a process a lock of wandb's happens to be held
+    trained(store, "seed=1,2,3")
+    really = wandb.Settings.update_from_env_vars
+
+    def slow(self, environment):
+        time.sleep(0.3)
+        really(self, environment)
+
+    monkeypatch.setattr(wandb.Settings, "update_from_env_vars", slow)
+    assert synced(store) == 0
+    assert all_there(store, server, server.runs)
+    assert len(server.runs) == 4
 
 
 def test_no_run_counts_as_written_if_the_service_fails_at_its_end(store, monkeypatch, capsys):
