@@ -43,6 +43,7 @@ class LookUp:
         self._tables = tables
         self._stand_ins: dict[str, str] = {}
         self._missing: dict[str, list[str]] = {}
+        self._others: dict[str, str] = {}
 
     def found(self, place: Place) -> Iterator[Found]:
         """The published values of an activation on a benchmark, or on its stand-in; none if there are none."""
@@ -54,10 +55,15 @@ class LookUp:
         row = published.rows.get((source or "", place.activation.name))
         if row is None:
             self._missing.setdefault(benchmark.name, []).append(place.activation.name)
-        yield Found(unpinned(row or {}, place))
+        values = unpinned(row or {}, place)
+        optimizer, meant = place.parts["optimizer"].name, place.rule.extras["optimizers"]
+        if meant is not None and optimizer not in meant and values.get("optimizer"):
+            self._others[optimizer] = " and ".join(meant)
+            del values["optimizer"]
+        yield Found(values)
 
     def notes(self) -> list[str]:
-        """Stand-ins and misses, in one line each."""
+        """Stand-ins, misses, and optimizers for which nothing is published, in one line each."""
         lines = []
         if self._stand_ins:
             pairs = ", ".join(f"{source} for {name}" for name, source in self._stand_ins.items())
@@ -65,6 +71,11 @@ class LookUp:
         if self._missing:
             places = "; ".join(f"{', '.join(dict.fromkeys(names))} on {name}" for name, names in self._missing.items())
             lines.append(f"hyperparams: nothing is published for {places}; their defaults are used.")
+        for optimizer, meant in self._others.items():
+            lines.append(
+                f"hyperparams: the published learning rates are for {meant}; {optimizer} keeps its own, or what "
+                "optimizer.lr says."
+            )
         return lines
 
 
