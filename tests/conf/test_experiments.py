@@ -5,7 +5,7 @@ import shlex
 import pytest
 
 from analysis.reported import reported
-from launch import local_launcher
+from launch import outcome
 from launch.command import resolve, run_command
 from launch.options import CONF
 from plasticity_lab.records.record import read_record
@@ -105,6 +105,6 @@ def test_the_search_of_table_e9_is_that_of_its_text():
 def test_ten_thousand_runs_are_planned(tmp_path, monkeypatch):
     """Measured: six seconds and a third of a GiB; here, that it is one plan and nothing is trained."""
     seen = []
-    monkeypatch.setattr(local_launcher, "print_plan", lambda packs, *_: seen.extend(packs))
+    monkeypatch.setattr(outcome, "print_plan", lambda packs, *_: seen.extend(packs))
     assert run_command(["experiment=tableE2_permuted_digits", *SMOKE, f"store={tmp_path}", "dry_run=true"]) == 0
     assert sum(pack.width for pack in seen) == 5 * 3048
