@@ -39,6 +39,11 @@ def sweeps_of(store: Store) -> list[str]:
     return [sweep for sweep in names(store.root / "sweeps") if store.plan(sweep).exists()]
 
 
+def in_order(store: Store) -> list[str]:
+    """The same, in the order in which they were planned last.  Raises StoreError."""
+    return sorted(sweeps_of(store), key=lambda sweep: store.plan(sweep).stat().st_mtime)
+
+
 def sweep_named(store: Store, start: str | None) -> str:
     """The sweep whose id begins so; without a beginning the only one there is.  Raises StoreError."""
     known = sweeps_of(store)
@@ -55,11 +60,12 @@ def the_one(start: str, known: Collection[str], what: str, store: Store) -> str:
     if len(found) == 1:
         return found[0]
     if not found:
-        there = f"; there are {_some(sorted(known))}" if known else "; there is none"
+        there = f"; there are {some(sorted(known))}" if known else "; there is none"
         raise StoreError(f"There is no {what} {start} in {store.root}{there}.")
-    raise StoreError(f"{start} is the beginning of {len(found)} {what}s: {_some(found)}; give more of it.")
+    raise StoreError(f"{start} is the beginning of {len(found)} {what}s: {some(found)}; give more of it.")
 
 
-def _some(ids: Collection[str]) -> str:
-    shown = ", ".join(list(ids)[:SHOWN])
-    return shown if len(ids) <= SHOWN else f"{shown} and {len(ids) - SHOWN:,} more"
+def some(ids: Collection[str], most: int = SHOWN) -> str:
+    """The first so many by name, and how many more there are."""
+    shown = ", ".join(list(ids)[:most])
+    return shown if len(ids) <= most else f"{shown} and {len(ids) - most:,} more"

@@ -20,6 +20,8 @@ from plasticity_lab.records.store import Store
 STATES = ("done", "running", "waiting", "diverged", "failed")
 SETTLED_SECONDS = 10.0
 """A pack's own pace counts once it has trained for so long."""
+LAST_LINES = 3
+"""How much of a failed run's error is told; its record has all."""
 Record = Mapping[str, Any]
 
 
@@ -47,9 +49,10 @@ class SweepState:
     """The runs of one sweep.
 
     states: run → one of STATES. collapsed: those of the finished runs that stood at chance. diverged: run → the step at
-    which it did. failed: reason → runs. unreadable: what is wrong with records that cannot be read (their runs wait).
-    running: the packs in hand. progress: how far a run is on average, from 0 to 1. left: seconds until the last pack
-    ends, by how fast this sweep's packs have been so far; None where runs wait and nobody trains.
+    which it did. failed: reason → runs. errors: reason → the last lines of the error of the first of them. unreadable:
+    what is wrong with records that cannot be read (their runs wait). running: the packs in hand. progress: how far a
+    run is on average, from 0 to 1. left: seconds until the last pack ends, by how fast this sweep's packs have been so
+    far; None where runs wait and nobody trains.
     """
 
     sweep: str
@@ -58,6 +61,7 @@ class SweepState:
     collapsed: Sequence[str]
     diverged: Mapping[str, int]
     failed: Mapping[str, Sequence[str]]
+    errors: Mapping[str, Sequence[str]]
     unreadable: Sequence[str]
     running: Sequence[PackInHand]
     progress: float
@@ -99,6 +103,7 @@ def state_of(store: Store, plan: Plan) -> SweepState:
         collapsed=[run for run, state in states.items() if state in FINISHED and records[run]["collapsed"]],
         diverged={run: records[run]["diverged_at_step"] for run, state in states.items() if state == "diverged"},
         failed=dict(failed),
+        errors={reason: _last_lines(str(records[runs[0]]["error"])) for reason, runs in failed.items()},
         unreadable=unreadable,
         running=[_in_hand(pack, far.get(pack.id), leases[pack.id], needed[pack.id]) for pack in held],
         progress=sum(share.values()) / max(1, len(share)),
@@ -134,6 +139,12 @@ def _reason(store: Store, record: Record) -> str:
     ending = ending_of(store, str(record["provenance"].get("pack")))
     lines = [line.strip() for line in str(record["error"]).splitlines() if line.strip()]
     return (ending.error if ending is not None else "") or (lines[-1] if lines else "no reason was left")
+
+
+def _last_lines(error: str) -> list[str]:
+    """The end of a traceback, without the marks under its lines; nothing of what is but a line."""
+    lines = [line for line in error.splitlines() if line.strip(" ^~")]
+    return lines[-LAST_LINES:] if len(lines) > 1 else []
 
 
 def _seconds_needed(

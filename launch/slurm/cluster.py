@@ -42,16 +42,24 @@ def largest_array() -> int:
 
 def living(jobs: Collection[str]) -> Counter[str]:
     """Of each job, how many of its array are queued or running; none of those that are over.  Raises SlurmError."""
-    if not jobs:
-        return Counter()
+    rows = in_queue(jobs, "%F|%T")
+    return Counter(job for job, state in rows if state not in ("COMPLETING", "COMPLETED"))
+
+
+def in_queue(jobs: Collection[str], columns: str, *options: str, patience: float = PATIENCE_SECONDS) -> list[list[str]]:
+    """What squeue tells of jobs, a row for each of an array; columns: as in "%F|%T".  Raises SlurmError."""
     try:
-        lines = _ask("squeue", "--noheader", "--array", f"--jobs={','.join(sorted(jobs))}", "--format=%F %T")
+        return _rows(jobs, "squeue", "--noheader", "--array", *options, f"--format={columns}", patience=patience)
     except SlurmError as error:
         if "Invalid job id" in str(error):  # it has forgotten them
-            return Counter()
+            return []
         raise
-    states = [line.split() for line in lines.splitlines()]
-    return Counter(job for job, state in states if state not in ("COMPLETING", "COMPLETED"))
+
+
+def in_accounting(jobs: Collection[str], columns: str, patience: float = PATIENCE_SECONDS) -> list[list[str]]:
+    """What sacct tells of jobs, those that wait in a row together; columns: as in "JobID,State".  Raises SlurmError."""
+    command = ("sacct", "--noheader", "--parsable2", "--allocations", "--allusers", f"--format={columns}")
+    return _rows(jobs, *command, patience=patience)
 
 
 def seconds_left(job: str) -> float | None:
@@ -82,14 +90,22 @@ def cancel(jobs: Collection[str]) -> None:
         _ask("scancel", "--quiet", *sorted(jobs))
 
 
-def _ask(*command: str) -> str:
-    """What a command of Slurm's answers."""
+def _rows(jobs: Collection[str], *command: str, patience: float) -> list[list[str]]:
+    """What a command answers about jobs, its columns separated by bars; nothing about no jobs."""
+    if not jobs:
+        return []
+    answer = _ask(*command, f"--jobs={','.join(sorted(jobs))}", patience=patience)
+    return [line.split("|") for line in answer.splitlines() if line]
+
+
+def _ask(*command: str, patience: float = PATIENCE_SECONDS) -> str:
+    """What a command of Slurm's answers within so many seconds."""
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=patience)
     except FileNotFoundError as error:
-        raise SlurmError(f"{command[0]} is not on this machine, though Slurm's other commands are.") from error
+        raise SlurmError(f"{command[0]} is not on this machine.") from error
     except subprocess.TimeoutExpired as error:
-        raise SlurmError(f"`{' '.join(command)}` has not answered for {PATIENCE_SECONDS:.0f} seconds.") from error
+        raise SlurmError(f"`{' '.join(command)}` has not answered for {patience:g} seconds.") from error
     if answer.returncode:
         said = " ".join(answer.stderr.split()) or f"exit status {answer.returncode}"
         raise SlurmError(f"`{' '.join(command)}` failed: {said}")

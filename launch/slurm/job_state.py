@@ -1,0 +1,172 @@
+"""How jobs stand, and in words that need no manual: why Slurm lets one wait, and how one ended."""
+
+import re
+import signal
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from launch.slurm import cluster
+
+RUNNING = frozenset({"RUNNING", "RESIZING", "SIGNALING", "STAGE_OUT"})
+WELL = "COMPLETED"
+ENDED = {
+    WELL: "well",
+    "BOOT_FAIL": "its node did not start",
+    "CANCELLED": "cancelled",
+    "DEADLINE": "deadline",
+    "FAILED": "failed",
+    "NODE_FAIL": "node failure",
+    "OUT_OF_MEMORY": "out of memory",
+    "PREEMPTED": "preempted",
+    "TIMEOUT": "time limit",
+}
+"""The states of jobs that are over. What Slurm puts back into the queue is not: it waits, or runs again."""
+_WAITING = {
+    "CONFIGURING": "until its node has started",
+    "REQUEUED": "to be queued again",
+    "REQUEUE_HOLD": "until it is released (`scontrol release`)",
+    "SPECIAL_EXIT": "until it is released (`scontrol release`)",
+    "STOPPED": "until it is continued",
+    "SUSPENDED": "until it is continued",
+}
+"""The other states of jobs that do not run and are not over, besides PENDING."""
+_ACCOUNT = "until the account's limit leaves room"
+_QOS = "until the limit of its quality of service leaves room"
+_NODES = "until nodes come back that are down, drained or reserved"
+_VAIN = "in vain: what it asks for"
+_REASONS = {
+    "AccountNotAllowed": "in vain: its account may not use the partition",
+    "Assoc": _ACCOUNT,
+    "BadConstraints": f"{_VAIN}, no node has",
+    "BeginTime": "until its time comes, some minutes at most after it was queued again",
+    "Cleaning": "until its earlier start is cleared away",
+    "Dependency": "for another job",
+    "DependencyNeverSatisfied": "in vain: for a job that failed",
+    "InvalidAccount": "in vain: its account is not valid",
+    "InvalidQOS": "in vain: its quality of service is not valid",
+    "JobArrayTaskLimit": "until others of its array end (array_parallelism)",
+    "JobHeldAdmin": "until an administrator releases it",
+    "JobHeldUser": "until it is released (`scontrol release`)",
+    "Licenses": "for a licence",
+    "Max": _ACCOUNT,
+    "NodeDown": _NODES,
+    "Nodes required": _NODES,
+    "None": "to be looked at by the scheduler",
+    "PartitionDown": "until its partition is up again",
+    "PartitionInactive": "until its partition is up again",
+    "PartitionNodeLimit": f"{_VAIN} is more nodes than its partition allows or has",
+    "PartitionTimeLimit": f"{_VAIN} is more time than its partition allows",
+    "Priority": "behind jobs of higher priority",
+    "QOS": _QOS,
+    "ReqNodeNotAvail": _NODES,
+    "Reservation": "for its reservation",
+    "Resources": "until nodes are free",
+    "WaitingForScheduling": "to be looked at by the scheduler",
+    "launch failed requeued held": "until it is released (`scontrol release`): it could not be started",
+}
+"""The beginnings of Slurm's reasons; the longest that fits counts (AssocGrpCpuLimit, QOSMaxJobsPerUserLimit, …)."""
+
+
+@dataclass(frozen=True)
+class JobState:
+    """A job as Slurm's commands name it, 12, or 12_3 in an array.
+
+    state: Slurm's word. reason: Slurm's word for why it waits. nodes: where it runs or ran, empty before. status and
+    number: of those that failed, the exit status and the signal that ended it, 0 for none.
+    """
+
+    job: str
+    state: str
+    reason: str = ""
+    nodes: str = ""
+    status: int = 0
+    number: int = 0
+
+    @property
+    def runs(self) -> bool:
+        """Whether it has its nodes and is at work."""
+        return self.state in RUNNING
+
+    @property
+    def waits(self) -> bool:
+        """Whether Slurm is to start it, or to let it go on."""
+        return self.state == "PENDING" or self.state in _WAITING
+
+    @property
+    def ended_early(self) -> bool:
+        """Whether it is over, other than by its worker's own leave."""
+        return self.state in ENDED and self.state != WELL
+
+    @property
+    def why(self) -> str:
+        """Why it waits, or how it ended; nothing of others."""
+        if self.state in _WAITING:
+            return _WAITING[self.state]
+        if self.waits:
+            return _waiting(self.reason)
+        if self.state == "FAILED" and self.number:
+            often = ", as happens where memory runs out" if self.number == signal.SIGKILL else ""
+            return f"ended by {_signal(self.number)}{often}"
+        if self.state == "FAILED" and self.status:
+            return f"failed with exit status {self.status}"
+        return ENDED.get(self.state, "")
+
+    def __str__(self) -> str:
+        if self.waits:
+            return f"waits {self.why}"
+        if self.ended_early:
+            return f"ended early: {self.why}"
+        return "runs" if self.runs else "ended"
+
+
+def states_of(jobs: Collection[str], patience: float) -> tuple[dict[str, JobState], str]:
+    """How each of an array stands, of arrays and single jobs alike, by their names; one question to each command.
+
+    Those that neither squeue nor sacct remembers are left out. patience: seconds for each. Returns also why what is
+    over cannot be told, where sacct does not answer; Raises SlurmError where squeue does not.
+    """
+    found, gap = {}, ""
+    for job, state, reason, nodes in cluster.in_queue(jobs, "%i|%T|%r|%N", "--states=all", patience=patience):
+        found[job] = JobState(job, state, reason, nodes)
+    try:
+        rows = cluster.in_accounting(jobs, "JobID,State,ExitCode,DerivedExitCode,NodeList", patience)
+    except cluster.SlurmError as error:
+        rows, gap = [], str(error)
+    for job, words, own, steps, nodes in rows:
+        state = words.split()[0]  # CANCELLED by 1000
+        # squeue is ahead of the accounting, but knows no signals and forgets after some minutes.
+        if state in ENDED:
+            for name in _each(job):
+                if name not in found or found[name].state == state:
+                    found[name] = JobState(name, state, "", nodes, *_ending(own, steps))
+    return found, gap
+
+
+def _each(job: str) -> Iterator[str]:
+    """The jobs of which sacct tells in one row, those of an array that never began: 12_[0-2,5%2]."""
+    array, bracket, tasks = job.rstrip("]").partition("[")
+    if not bracket:
+        yield job
+    for first, last in re.findall(r"(\d+)(?:-(\d+))?(?=,|%|$)", tasks.partition("%")[0]):
+        yield from (f"{array}{task}" for task in range(int(first), int(last or first) + 1))
+
+
+def _ending(own: str, steps: str) -> tuple[int, int]:
+    """Exit status and signal of a job: what ended its worker shows in its steps, as 1:0 or 0:9."""
+    (status, number), (first, second) = (map(int, code.split(":")) for code in (own, steps))
+    return first or status, second or number
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _waiting(reason: str) -> str:
+    """Slurm's reason in words, with its own word, by which people find more about it."""
+    known = [start for start in _REASONS if reason.startswith(start)]
+    if not reason or reason == "None":
+        return _REASONS["None"]
+    return f"{_REASONS[max(known, key=len)]} ({reason})" if known else f"for the reason {reason}"
