@@ -138,17 +138,23 @@ class Leases:
 
     def inherited(self, pack: str) -> bool:
         """Whether a later start of this worker's own Slurm job has, or had, the pack.  Raises StoreError."""
-        path = self.store.done(pack)
-        content = read(path)
-        if content is None and (epoch := self._epochs().get(pack)) is not None:
-            path = self.store.lease(pack, epoch)
-            content = read(path)
-        try:
-            value = json.loads(content or b"null")
-            owner = Owner.from_json(value["owner"] if path == self.store.done(pack) else value)
-        except (ValueError, TypeError, KeyError):
-            return False
-        return self.owner.precedes(owner)
+        owners = self.owners(pack)
+        return bool(owners) and self.owner.precedes(owners[-1])
+
+    def owners(self, pack: str) -> list[Owner]:
+        """Who has had a pack, as far as it can be told, the latest last; of an ended one, who ended it.
+
+        Raises StoreError.
+        """
+        content = read(self.store.done(pack))
+        if content is not None:
+            try:
+                return [Owner.from_json(json.loads(content)["owner"])]
+            except (ValueError, TypeError, KeyError):
+                return []
+        epochs = sorted(epoch for name, epoch in _parsed(names(self.store.leases_folder)) if name == pack)
+        had = [self._owner(self.store.lease(pack, epoch)) for epoch in epochs]
+        return [owner for owner in had if owner is not None]
 
     def _now(self) -> float:
         """The file server's clock; where nothing can be written, this host's has to do."""

@@ -2,9 +2,10 @@
 
 import argparse
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
+from launch.plan_file import Plan
 from launch.settings import STORE
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.files import names
@@ -50,6 +51,12 @@ def sweep_named(store: Store, start: str | None) -> str:
     if start is None and len(known) != 1:
         raise StoreError(f"{store.root} holds {len(known)} sweeps; say which, as `python -m launch status` lists them.")
     return the_one(start or "", known, "sweep", store)
+
+
+def runs_of(store: Store, plans: Iterable[Plan]) -> set[str]:
+    """The ids of all runs that have a record, or stand in one of the plans.  Raises StoreError."""
+    recorded = {run for first in names(store.runs_folder) for run in names(store.runs_folder / first)}
+    return recorded.union(*(plan.runs for plan in plans))
 
 
 def the_one(start: str, known: Collection[str], what: str, store: Store) -> str:

@@ -35,6 +35,11 @@ class Owner:
         same = self.job is not None and (self.job, self.task) == (other.job, other.task)
         return same and self.restart < other.restart
 
+    @property
+    def job_name(self) -> str | None:
+        """Its job as Slurm's commands name it: 12, or 12_3 in an array; None of a local worker."""
+        return self.job if self.task is None else f"{self.job}_{self.task}"
+
     def as_json(self) -> dict[str, Any]:
         """What a lease file holds."""
         return dataclasses.asdict(self)
@@ -45,7 +50,7 @@ class Owner:
         return cls(**{field.name: fields[field.name] for field in dataclasses.fields(cls) if field.name in fields})
 
     def __str__(self) -> str:
-        job = "" if self.job is None else f", job {self.job}" + ("" if self.task is None else f"_{self.task}")
+        job = "" if self.job is None else f", job {self.job_name}"
         return f"process {self.pid} on {self.host}{job}"
 
 

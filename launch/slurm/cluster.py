@@ -57,8 +57,8 @@ def in_queue(jobs: Collection[str], columns: str, *options: str, patience: float
 
 
 def in_accounting(jobs: Collection[str], columns: str, patience: float = PATIENCE_SECONDS) -> list[list[str]]:
-    """What sacct tells of jobs, those that wait in a row together; columns: as in "JobID,State".  Raises SlurmError."""
-    command = ("sacct", "--noheader", "--parsable2", "--allocations", "--allusers", f"--format={columns}")
+    """What sacct tells of jobs, each followed by its steps; columns: as in "JobID,State".  Raises SlurmError."""
+    command = ("sacct", "--noheader", "--parsable2", "--allusers", f"--format={columns}")
     return _rows(jobs, *command, patience=patience)
 
 

@@ -3,7 +3,7 @@
 import re
 import signal
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from launch.slurm import cluster
 
@@ -106,7 +106,7 @@ class JobState:
             return _waiting(self.reason)
         if self.state == "FAILED" and self.number:
             often = ", as happens where memory runs out" if self.number == signal.SIGKILL else ""
-            return f"ended by {_signal(self.number)}{often}"
+            return f"killed by {_signal(self.number)}{often}"
         if self.state == "FAILED" and self.status:
             return f"failed with exit status {self.status}"
         return ENDED.get(self.state, "")
@@ -129,16 +129,23 @@ def states_of(jobs: Collection[str], patience: float) -> tuple[dict[str, JobStat
     for job, state, reason, nodes in cluster.in_queue(jobs, "%i|%T|%r|%N", "--states=all", patience=patience):
         found[job] = JobState(job, state, reason, nodes)
     try:
-        rows = cluster.in_accounting(jobs, "JobID,State,ExitCode,DerivedExitCode,NodeList", patience)
+        rows = cluster.in_accounting(jobs, "JobID,State,ExitCode,NodeList", patience)
     except cluster.SlurmError as error:
         rows, gap = [], str(error)
-    for job, words, own, steps, nodes in rows:
+    for job, words, code, nodes in rows:
+        name, dot, step = job.partition(".")
         state = words.split()[0]  # CANCELLED by 1000
-        # squeue is ahead of the accounting, but knows no signals and forgets after some minutes.
-        if state in ENDED:
-            for name in _each(job):
-                if name not in found or found[name].state == state:
-                    found[name] = JobState(name, state, "", nodes, *_ending(own, steps))
+        status, number = map(int, code.split(":"))
+        if dot:
+            # A job's steps come after it. What ended its worker shows in them alone: the job's own status is srun's.
+            if step not in ("batch", "extern") and name in found and found[name].state == "FAILED":
+                state = state if state == "OUT_OF_MEMORY" else "FAILED"
+                found[name] = replace(found[name], state=state, number=number)
+        elif state in ENDED:
+            for each in _each(name):
+                # squeue is ahead of the accounting, but does not know the status, and forgets after some minutes.
+                if each not in found or found[each].state == state:
+                    found[each] = JobState(each, state, "", nodes, status, number)
     return found, gap
 
 
@@ -149,12 +156,6 @@ def _each(job: str) -> Iterator[str]:
         yield job
     for first, last in re.findall(r"(\d+)(?:-(\d+))?(?=,|%|$)", tasks.partition("%")[0]):
         yield from (f"{array}{task}" for task in range(int(first), int(last or first) + 1))
-
-
-def _ending(own: str, steps: str) -> tuple[int, int]:
-    """Exit status and signal of a job: what ended its worker shows in its steps, as 1:0 or 0:9."""
-    (status, number), (first, second) = (map(int, code.split(":")) for code in (own, steps))
-    return first or status, second or number
 
 
 def _signal(number: int) -> str:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from plasticity_lab.errors import StoreError
@@ -49,6 +50,11 @@ def read_jobs(store: Store, sweep: str) -> Jobs | None:
         raise StoreError(
             f"{store.jobs(sweep)} is damaged ({error}); delete it and give the sweep's command again."
         ) from error
+
+
+def logs_folder(store: Store, sweep: str, launcher: Mapping[str, Any]) -> Path:
+    """Where scripts and logs of a sweep's jobs lie, unless the launcher's parameters name a place: beside its plan."""
+    return Path(launcher["submitit_folder"] or store.sweep_folder(sweep) / "jobs").absolute()
 
 
 def jobs_there(store: Store, sweep: str) -> Jobs:

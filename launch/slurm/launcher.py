@@ -4,6 +4,7 @@ import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from launch.calibration import calibration_of
@@ -64,7 +65,9 @@ def submit_runs(
         return
     write_plan(store, planned)
     before = read_jobs(store, planned.sweep)
-    jobs = Jobs(dict(parameters), settings.model_dump(mode="json"), {} if before is None else before.jobs)
+    folder = parameters["submitit_folder"]  # `resume` and `logs` may be given in another one
+    parameters = {**parameters, "submitit_folder": folder and str(Path(folder).absolute())}
+    jobs = Jobs(parameters, settings.model_dump(mode="json"), {} if before is None else before.jobs)
     write_jobs(store, planned.sweep, jobs)
     packs = [pack for pack in planned.packs if pack.kind == resources.kind]
     if not packs:

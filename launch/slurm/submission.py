@@ -13,6 +13,7 @@ from typing import Any
 from launch.planner import Pack
 from launch.slurm.cluster import SlurmError
 from launch.slurm.job import JobWorker
+from launch.slurm.jobs_file import logs_folder
 from launch.slurm.parameters import for_submitit, workers_a_job
 from plasticity_lab.records.files import disk_errors
 from plasticity_lab.records.store import Store
@@ -37,7 +38,7 @@ def submit(store: Store, worker: JobWorker, jobs: int, parameters: Mapping[str, 
     import submitit
     from submitit.core.utils import FailedJobError, FailedSubmissionError
 
-    folder = Path(parameters["submitit_folder"] or store.sweep_folder(worker.sweep) / "jobs").absolute()
+    folder = logs_folder(store, worker.sweep, parameters)
     with disk_errors("write", folder):
         folder.mkdir(parents=True, exist_ok=True)
         before = set(os.listdir(folder))

@@ -16,12 +16,11 @@ import pyarrow as pa
 import yaml
 
 from launch.leases import Leases
-from launch.naming import add_store, store_there, the_one
+from launch.naming import add_store, runs_of, store_there, the_one
 from launch.owner import this_owner
 from launch.plan_file import Plan, all_plans
 from launch.planner import Pack
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.files import names
 from plasticity_lab.records.record import read_metrics, read_record
 from plasticity_lab.records.store import Store
 
@@ -53,8 +52,7 @@ def run(options: argparse.Namespace) -> int:
 
     store = store_there(options.store)
     plans = list(all_plans(store))
-    finished = {run for first in names(store.runs_folder) for run in names(store.runs_folder / first)}
-    name = the_one(options.named, finished | {run for plan in plans for run in plan.runs}, "run", store)
+    name = the_one(options.named, runs_of(store, plans), "run", store)
     shown = _recorded(store, name) or _planned(store, name, plans)
     print(f"Run {name}: {shown.state}")
     print(yaml.safe_dump(dict(shown.told), sort_keys=False, allow_unicode=True, width=120), end="")
