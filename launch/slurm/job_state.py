@@ -44,7 +44,7 @@ _REASONS = {
     "DependencyNeverSatisfied": "in vain: for a job that failed",
     "InvalidAccount": "in vain: its account is not valid",
     "InvalidQOS": "in vain: its quality of service is not valid",
-    "JobArrayTaskLimit": "until others of its array end (array_parallelism)",
+    "JobArrayTaskLimit": "until others of its array end, as array_parallelism says",
     "JobHeldAdmin": "until an administrator releases it",
     "JobHeldUser": "until it is released (`scontrol release`)",
     "Licenses": "for a licence",
@@ -135,7 +135,7 @@ def states_of(jobs: Collection[str], patience: float) -> tuple[dict[str, JobStat
     for job, words, code, nodes in rows:
         name, dot, step = job.partition(".")
         state = words.split()[0]  # CANCELLED by 1000
-        status, number = map(int, code.split(":"))
+        status, number = map(int, (code or "0:0").split(":"))  # nothing is known of the steps of a lost node
         if dot:
             # A job's steps come after it. What ended its worker shows in them alone: the job's own status is srun's.
             if step not in ("batch", "extern") and name in found and found[name].state == "FAILED":

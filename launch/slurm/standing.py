@@ -31,14 +31,11 @@ class Standing:
     cancelled: bool
 
     def __str__(self) -> str:
-        """All of it in a line; nothing where there is nothing to say."""
-        parts = [f"{counted(len(self.running), 'job')} run{'s' if len(self.running) == 1 else ''}"]
-        if not self.running:
-            parts = ["no job runs"] if self.waiting else []
+        """All of it in a line."""
+        at_work = f"{counted(len(self.running), 'job')} run{'s' if len(self.running) == 1 else ''}"
+        parts = [at_work if self.running else "no job runs"]
         parts += [f"{len(jobs):,} wait{'s' if len(jobs) == 1 else ''} {why}" for why, jobs in self.waiting.items()]
-        if self.ended:
-            hows = [f"{len(jobs):,} {how} ({some(jobs, FEW)})" for how, jobs in self.ended.items()]
-            parts.append(f"ended early: {', '.join(hows)}")
+        parts += [f"{len(jobs):,} ended early: {how} ({some(jobs, FEW)})" for how, jobs in self.ended.items()]
         return "; ".join(parts)
 
 

@@ -178,8 +178,7 @@ def _went_wrong(state: SweepState, alone: bool) -> list[str]:
 def _why_it_waits(state: SweepState, known: Mapping[str, Standing | None]) -> list[str]:
     """What Slurm says about a sweep of its own, and what gets one going that nobody trains."""
     standing = known.get(state.sweep)
-    told = "" if standing is None else str(standing)
-    lines = [f"{state.sweep} on Slurm: {told}."] if told else []
+    lines = [] if standing is None else [f"{state.sweep} on Slurm: {standing}."]
     if state.left is not None:
         return lines
     if state.sweep not in known:

@@ -14,7 +14,7 @@ from launch.plan_file import write_plan
 from launch.progress import write_progress
 from launch.sweep_state import state_of
 from launch.worker import work
-from plasticity_lab.records.record import read_record, write_record
+from plasticity_lab.records.record import new_record, read_record, write_record
 from tests.launch.test_progress import journal
 from tests.sweeps import after_looks, never, planned, runs_of, trained
 
@@ -123,6 +123,9 @@ def test_what_went_wrong_is_told_with_its_reason(store, capsys, monkeypatch):
     assert said.startswith(f"{plan.sweep}: 2 runs failed: ZeroDivisionError: by nought (")
     assert "python -m launch show RUN" in advice
     out = status(store, capsys, plan.sweep[:5])[1]
+    at, raised, last = out.partition(said)[2].splitlines()[1:4]
+    assert (at.split()[0], raised.strip()) == ("File", 'raise ZeroDivisionError("by nought")')
+    assert last == "    ZeroDivisionError: by nought"
     assert f"{plan.sweep}: 1 run diverged: {wild} at step " in out
     assert f"{plan.sweep}: 1 run collapsed to chance: {tame}" in out
 
@@ -169,6 +172,32 @@ def test_sweeps_come_in_the_order_of_their_plans_and_a_damaged_plan_hides_no_oth
     assert [line.split()[0] for line in out.splitlines()[1:3]] == [plans[0].sweep, plans[2].sweep]
     assert err.count("\n") == 1
     assert "plan.json is damaged" in err
+
+
+def test_however_much_went_wrong_the_output_ends(store, capsys, monkeypatch):
+    """Thirty runs that failed for as many reasons, of which one is as long as a book."""
+    plan = planned(store, "seed=range(60)", *ONE)
+    for at, run in enumerate(plan.asked):
+        about = plan.runs[run], "failed" if at % 2 else "diverged", {}
+        error = f"Error {at}: {'word ' * 1000}" if at % 2 else None
+        write_record(store, new_record(*about, error=error, diverged_at_step=None if at % 2 else 7, collapsed=True))
+    for pack in plan.packs:
+        store.done(pack.id).write_text("{}")
+    for words, reasons in (((), 3), ((plan.sweep,), 20)):
+        lines = status(store, capsys, *words)[1].splitlines()
+        assert sum(": 1 run failed: Error" in line for line in lines) == reasons
+        assert sum(f": {30 - reasons} runs failed for {30 - reasons} further reasons (" in line for line in lines) == 1
+        assert len(lines) < 30
+        assert max(map(len, lines)) < 1000
+    monkeypatch.setattr("launch.subcommands.status.LATEST", 1)
+    assert status(store, capsys)[1].splitlines()[1].startswith(plan.sweep)
+    latest = planned(store, "seed=99")
+    os.utime(store.plan(plan.sweep), (1, 1))
+    out = status(store, capsys)[1]
+    assert plan.sweep not in out
+    assert "Before these, 1 sweep more; --all shows all." in out
+    out = status(store, capsys, "--all")[1]
+    assert out.index(plan.sweep) < out.index(latest.sweep)
 
 
 def test_json_is_for_programs(store, capsys):

@@ -22,4 +22,5 @@ def slurm(monkeypatch):
     if there.returncode or "preempt_grace" not in there.stdout.split():
         pytest.skip("the Slurm that `make slurm-up` starts does not run here")
     yield
-    subprocess.run(["scancel", "--name=plasticity_lab,pusher"], check=True)
+    for name in ("plasticity_lab", "pusher"):  # scancel takes no list of them
+        subprocess.run(["scancel", f"--name={name}"], check=True)
