@@ -150,14 +150,14 @@ def _in_hand(state: SweepState) -> Table:
 
 
 def _went_wrong(state: SweepState, alone: bool) -> list[str]:
-    """What went wrong, and what to do about it: a line each, and of errors their last lines if the sweep is alone."""
+    """What went wrong, and what to do about it: a line each; of the commonest errors the last lines if it is alone."""
     lines = []
     often = sorted(state.failed.items(), key=lambda entry: -len(entry[1]))
     most = MANY if alone else FEW
-    for reason, runs in often[:most]:
+    for at, (reason, runs) in enumerate(often[:most]):
         short = textwrap.shorten(reason, LONGEST_REASON, placeholder=" …")
         lines.append(f"{state.sweep}: {counted(len(runs), 'run')} failed: {short} ({some(runs, most)})")
-        lines += [f"    {line[:LONGEST_REASON]}" for line in state.errors[reason] if alone]
+        lines += [f"    {line[:LONGEST_REASON]}" for line in state.errors[reason] if alone and at < FEW]
     if rest := [run for _, runs in often[most:] for run in runs]:
         reasons = counted(len(often) - most, "further reason")
         lines.append(f"{state.sweep}: {counted(len(rest), 'run')} failed for {reasons} ({some(rest, FEW)})")

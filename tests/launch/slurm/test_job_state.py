@@ -86,11 +86,13 @@ def test_why_a_job_waits_is_said_in_words_and_slurms_own(reason, words):
 
 def test_the_queue_is_ahead_of_the_accounting(told):
     """One was preempted and waits again, one was just killed: the accounting lags, and alone knows by what signal."""
-    queue = prints("60_4|PENDING|BeginTime|", "60_0|FAILED|NonZeroExitCode|n1", "60_1|RUNNING|None|n1")
-    found, _ = told(queue, prints(*ENDED[:3], "60_4|PREEMPTED|0:0|n2", "60_1|COMPLETED|0:0|n1"))
+    over = ("60_0|FAILED|NonZeroExitCode|n1", "60_1|FAILED|NonZeroExitCode|n1")
+    queue = prints("60_4|PENDING|BeginTime|", *over, "60_8|RUNNING|None|n1")
+    found, _ = told(queue, prints(*ENDED))
     assert found["60_4"].startswith("waits until its time comes")
     assert found["60_0"] == "ended early: killed by SIGKILL, as happens where memory runs out"
-    assert found["60_1"] == "runs"
+    assert found["60_1"] == "ended early: failed with exit status 1"
+    assert found["60_8"] == "runs"
 
 
 def test_without_accounting_the_queue_is_told_all_the_same(told):
