@@ -140,7 +140,7 @@ def states_of(jobs: Collection[str], patience: float) -> tuple[dict[str, JobStat
             # A job's steps come after it. What ended its worker shows in them alone: the job's own status is srun's.
             if step not in ("batch", "extern") and name in found and found[name].state == "FAILED":
                 state = state if state == "OUT_OF_MEMORY" else "FAILED"
-                found[name] = replace(found[name], state=state, number=number)
+                found[name] = replace(found[name], state=state, number=number or found[name].number)
         elif state in ENDED:
             for each in _each(name):
                 # squeue is ahead of the accounting, but does not know the status, and forgets after some minutes.
