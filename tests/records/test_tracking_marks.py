@@ -1,8 +1,9 @@
 """What has been written where, and whether a key is there."""
 
 import pytest
+from wandb.sdk.lib import urls
 
-from plasticity_lab.records.tracking.key import key_configured
+from plasticity_lab.records.tracking.key import CLOUD, EARLIER, key_configured
 from plasticity_lab.records.tracking.marks import Place, mark_written, written
 
 HERE, THERE = Place(False, "", "lab"), Place(True, "team", "lab")
@@ -41,9 +42,15 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_key_is_found_where_wandb_login_puts_it(home, monkeypatch):
+def test_the_names_of_wandbs_server_are_those_that_wandb_uses():
+    assert urls.DEFAULT_BASE_URL == CLOUD
+    assert urls.forge_upstream_url(CLOUD) == f"https://{EARLIER}"
+
+
+@pytest.mark.parametrize("host", ["api.forge.coreweave.com", "api.wandb.ai"])
+def test_a_key_is_found_where_wandb_login_puts_it_and_where_it_did(home, monkeypatch, host):
     assert not key_configured()
-    (home / ".netrc").write_text("machine api.wandb.ai\n  login user\n  password 0123\n")
+    (home / ".netrc").write_text(f"machine {host}\n  login user\n  password 0123\n")
     assert key_configured()
     monkeypatch.setenv("WANDB_BASE_URL", "https://wandb.example.org")
     assert not key_configured(), "of another server"

@@ -6,7 +6,10 @@ import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
-_CLOUD = "https://api.wandb.ai"
+CLOUD = "https://api.forge.coreweave.com"
+"""W&B's own server, unless settings name another."""
+EARLIER = "api.wandb.ai"
+"""Its name until wandb 0.31: what `wandb login` kept under it is still its key. A test asks wandb for both."""
 
 
 def key_configured() -> bool:
@@ -14,18 +17,20 @@ def key_configured() -> bool:
     if os.environ.get("WANDB_API_KEY") or os.environ.get("WANDB_IDENTITY_TOKEN_FILE"):
         return True
     named = os.environ.get("NETRC")
-    places = [Path(named)] if named else [Path.home() / ".netrc", Path.home() / "_netrc"]
+    host = urlsplit(server()).netloc
+    places = [Path(named).expanduser()] if named else [Path.home() / ".netrc", Path.home() / "_netrc"]
     for place in places:
         try:
-            if netrc.netrc(place).authenticators(urlsplit(_server()).netloc):
-                return True
+            kept = netrc.netrc(place)
         except (OSError, netrc.NetrcParseError):
             continue
+        if kept.authenticators(host) or (host == urlsplit(CLOUD).netloc and kept.authenticators(EARLIER)):
+            return True
     return False
 
 
-def _server() -> str:
-    """The server that W&B talks to; `wandb login --host` keeps one in its settings."""
+def server() -> str:
+    """The address of the server that W&B talks to; `wandb login --host` keeps one in its settings."""
     if address := os.environ.get("WANDB_BASE_URL"):
         return address
     folder = os.environ.get("WANDB_CONFIG_DIR") or Path.home() / ".config" / "wandb"
@@ -33,5 +38,5 @@ def _server() -> str:
     try:
         kept.read(Path(folder) / "settings")
     except (OSError, configparser.Error, UnicodeDecodeError):
-        return _CLOUD
-    return kept.get("default", "base_url", fallback=_CLOUD)
+        return CLOUD
+    return kept.get("default", "base_url", fallback=CLOUD)
