@@ -1,9 +1,11 @@
 """The command line before and after Hydra: what Hydra is to see of it, and one sentence for every mistake."""
 
+import contextlib
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import hydra
@@ -21,10 +23,21 @@ from launch.arguments import instead, read
 from launch.options import CONF, Options
 from launch.overrides import run_from, spelled
 from launch.resolve import Resolved, resolved
+from launch.slurm.parameters import slurm_parameters
 from launch.sweeper import preset_words
 from plasticity_lab.errors import ConfigError, PlasticityError
 
 TRACE = "HYDRA_FULL_ERROR"
+MISTAKES = (HydraException, OmegaConfBaseException, PlasticityError, YAMLError, UserWarning)
+"""What a mistake in a command comes out as."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a command asks for.  slurm: the parameters of its Slurm launcher; None where another one is to train it."""
+
+    resolved: Resolved
+    slurm: Mapping[str, Any] | None
 
 
 @hydra.main(config_path=str(CONF), config_name="config", version_base="1.3")
@@ -71,22 +84,43 @@ def _is_hydras(word: str) -> bool:
 
 def resolve(arguments: Sequence[str]) -> Resolved:
     """The runs that a command names, none of them planned or trained.  Raises what `run_command` puts in a sentence."""
+    return _composed(arguments).resolved
+
+
+def asked(arguments: Sequence[str]) -> Asked:
+    """What a command names, for those that only look at it.  Raises PlasticityError with the sentence of a mistake."""
+    try:
+        with _no_folder_missing():
+            return _composed(arguments)
+    except MISTAKES as error:
+        raise error if isinstance(error, PlasticityError) else ConfigError(sentence(error)) from error
+
+
+def _composed(arguments: Sequence[str]) -> Asked:
     with initialize_config_dir(str(CONF), version_base="1.3"):
         loader = GlobalHydra.instance().config_loader()
         config = loader.load_configuration("config", for_hydra(arguments), run_mode=RunMode.MULTIRUN)
         sweeper = config.hydra.sweeper
-        return resolved(Options(loader, config), preset_words(sweeper.params), list(sweeper.typed))
+        found = resolved(Options(loader, config), preset_words(sweeper.params), list(sweeper.typed))
+        return Asked(found, slurm_parameters(config.hydra.launcher))
+
+
+@contextlib.contextmanager
+def _no_folder_missing() -> Iterator[None]:
+    """Makes an error of a folder of hydra.searchpath that does not exist."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".* is not available", category=UserWarning)
+        yield
 
 
 def run_command(arguments: Sequence[str]) -> int:
     """Runs a command; the status to exit with: 0, 1 after a mistake (one sentence on stderr), 130 after Ctrl-C."""
     before, sys.argv = sys.argv, sys.argv[:1]
-    asked = os.environ.get(TRACE)
+    traced = os.environ.get(TRACE)
     os.environ[TRACE] = "1"  # makes Hydra raise what it would print with a traceback and exit on
     try:
         sys.argv = [*sys.argv, *for_hydra(arguments)]
-        with warnings.catch_warnings():
-            warnings.filterwarnings("error", message=".* is not available", category=UserWarning)  # a folder to search
+        with _no_folder_missing():
             train_alone()
     except KeyboardInterrupt:
         print("Interrupted. The same command again continues where this one stopped.", file=sys.stderr)
@@ -95,17 +129,17 @@ def run_command(arguments: Sequence[str]) -> int:
         # Whoever read on (`--help | head`) has seen enough. Python flushes once more when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (HydraException, OmegaConfBaseException, PlasticityError, YAMLError, UserWarning) as error:
-        if asked == "1":
+    except MISTAKES as error:
+        if traced == "1":
             raise
         print(sentence(error), file=sys.stderr)
         return 1
     finally:
         sys.argv = before
-        if asked is None:
+        if traced is None:
             del os.environ[TRACE]
         else:
-            os.environ[TRACE] = asked
+            os.environ[TRACE] = traced
     return 0
 
 

@@ -14,7 +14,6 @@ from launch.rules import ADJUSTABLE, RULES
 from launch.runs import Desk, merged, run_of
 from launch.settings import Numbers, Settings, checked, keys, nested, numbers, settings
 from launch.sources import Sources
-from launch.tracking_choice import check_tracking
 from plasticity_lab.errors import ConfigError
 
 SCIENCE = tuple(Numbers.model_fields)
@@ -46,7 +45,6 @@ def resolved(options: Options, preset: Sequence[str], typed: Sequence[str]) -> R
     once = {key: _only(key, said.values.get(key, [value])) for key, value in settled.items() if key not in SCIENCE}
     adjusted = {key: _only(key, said.values[key]) for key in ADJUSTABLE if key in said.values}
     command = settings(nested(once))
-    check_tracking(command.tracking)
     swept = {key: list(values) for key, values in said.values.items() if key.partition(".")[0] in COMPONENTS}
     number_sets = [numbers(dict(zip(science, each, strict=True))) for each in itertools.product(*science.values())]
 

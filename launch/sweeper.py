@@ -13,6 +13,7 @@ from launch.options import Options
 from launch.overrides import overrides_of, spelled
 from launch.resolve import resolved
 from launch.settings import Settings
+from launch.tracking_choice import check_tracking
 
 
 @runtime_checkable
@@ -38,6 +39,7 @@ class ExpandingSweeper(Sweeper):
         """Resolve the runs and pass them on.  The arguments are what `typed` does not hold: the experiment's name."""
         options = Options(self._context.config_loader, self._config)
         found = resolved(options, self.preset, self.typed)
+        check_tracking(found.settings.tracking)
         for note in found.notes:
             print(note, file=sys.stderr)
         launcher = Plugins.instance().instantiate_launcher(self._context, self._task, self._config)

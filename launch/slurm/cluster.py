@@ -8,6 +8,8 @@ from collections.abc import Collection
 
 from plasticity_lab.errors import ConfigError, PlasticityError
 
+COMMANDS = ("sbatch", "srun", "squeue", "sinfo", "scontrol", "scancel")
+"""Those without which no sweep is submitted, watched and cancelled; sacct is not among them."""
 PATIENCE_SECONDS = 60.0
 """Controllers of large clusters are slow at times."""
 _LIMIT = re.compile(r"(?:(?:(?P<days>\d+)-)?(?P<hours>\d+):)?(?P<minutes>\d+):(?P<seconds>\d+)")
@@ -19,16 +21,17 @@ class SlurmError(PlasticityError):
 
 def check_there() -> None:
     """Raises ConfigError where jobs cannot be submitted from."""
-    if shutil.which("sbatch") is None:
+    missing = [name for name in COMMANDS if shutil.which(name) is None]
+    if missing:
         raise ConfigError(
-            "hydra/launcher=packed_slurm needs sbatch, which is not on this machine; give the command on a login node "
-            "of a Slurm cluster. `make slurm-up` starts one to try it on."
+            f"hydra/launcher=packed_slurm needs {', '.join(missing)}, not to be found on this machine; give the "
+            "command on a login node of a Slurm cluster. `make slurm-up` starts one to try it on."
         )
 
 
 def check_partition(named: str | None) -> None:
     """Raises ConfigError if a partition (or one of several, as in `a,b`) does not exist; SlurmError."""
-    known = _ask("sinfo", "--noheader", "--all", "--format=%R").split()
+    known = ask("sinfo", "--noheader", "--all", "--format=%R").split()
     for name in (named or "").split(","):
         if name and name not in known:
             raise ConfigError(f"There is no partition {name} in this cluster; there are {', '.join(sorted(known))}.")
@@ -36,7 +39,7 @@ def check_partition(named: str | None) -> None:
 
 def largest_array() -> int:
     """How many jobs an array may have.  Raises SlurmError."""
-    found = re.search(r"^MaxArraySize\s*=\s*(\d+)", _ask("scontrol", "show", "config"), re.MULTILINE)
+    found = re.search(r"^MaxArraySize\s*=\s*(\d+)", ask("scontrol", "show", "config"), re.MULTILINE)
     return max(1, int(found[1])) if found else 1001  # Slurm's default
 
 
@@ -65,7 +68,7 @@ def in_accounting(jobs: Collection[str], columns: str, patience: float = PATIENC
 def seconds_left(job: str) -> float | None:
     """Seconds until the job's time limit; None where it has none, or Slurm does not say."""
     try:
-        return in_seconds(_ask("squeue", "--noheader", f"--jobs={job}", "--format=%L").strip())
+        return in_seconds(ask("squeue", "--noheader", f"--jobs={job}", "--format=%L").strip())
     except SlurmError:
         return None
 
@@ -81,24 +84,24 @@ def in_seconds(words: str) -> float | None:
 
 def requeue(job: str) -> None:
     """Puts a running job back into the queue; Slurm ends it as it stands.  Raises SlurmError."""
-    _ask("scontrol", "requeue", job)
+    ask("scontrol", "requeue", job)
 
 
 def cancel(jobs: Collection[str]) -> None:
     """Cancels jobs, with all of their arrays; those that are over already do no harm.  Raises SlurmError."""
     if jobs:
-        _ask("scancel", "--quiet", *sorted(jobs))
+        ask("scancel", "--quiet", *sorted(jobs))
 
 
 def _rows(jobs: Collection[str], *command: str, patience: float) -> list[list[str]]:
     """What a command answers about jobs, its columns separated by bars; nothing about no jobs."""
     if not jobs:
         return []
-    answer = _ask(*command, f"--jobs={','.join(sorted(jobs))}", patience=patience)
+    answer = ask(*command, f"--jobs={','.join(sorted(jobs))}", patience=patience)
     return [line.split("|") for line in answer.splitlines() if line]
 
 
-def _ask(*command: str, patience: float = PATIENCE_SECONDS) -> str:
+def ask(*command: str, patience: float = PATIENCE_SECONDS) -> str:
     """What a command of Slurm's answers within so many seconds."""
     try:
         answer = subprocess.run(command, capture_output=True, text=True, timeout=patience)

@@ -19,7 +19,7 @@ from launch.progress import Watch
 from launch.settings import Settings
 from launch.slurm import cluster
 from launch.slurm.job import JobWorker
-from launch.slurm.jobs_file import Jobs, read_jobs, write_jobs
+from launch.slurm.jobs_file import Jobs, logs_folder, read_jobs, write_jobs
 from launch.slurm.parameters import EARLY_SECONDS, check_times, wants_gpu, workers_a_job
 from launch.slurm.submission import jobs_needed, submit
 from launch.store_size import store_bytes
@@ -124,7 +124,7 @@ def _submit(store: Store, planned: Plan, jobs: Jobs, count: int, kind: str, gpu:
     parameters = jobs.launcher
     warning = parameters["signal_delay_s"] + EARLY_SECONDS
     worker = JobWorker(str(store.root), planned.sweep, gpu, kind, warning, parameters["max_num_timeout"])
-    job = submit(store, worker, count, parameters)
+    job = submit(logs_folder(store, planned.sweep, parameters), worker, count, parameters)
     write_jobs(store, planned.sweep, jobs.with_job(job, count))
     return job
 

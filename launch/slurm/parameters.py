@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hydra_plugins.hydra_submitit_launcher.config import BaseQueueConf, SlurmQueueConf
+from omegaconf import DictConfig, OmegaConf
 
 from plasticity_lab.errors import ConfigError
 
@@ -37,6 +38,12 @@ class PackedSlurmConf(SlurmQueueConf):
 OURS = ("submitit_folder", "max_num_timeout", "device_kind", "memory_gb")
 """Those that the sbatch script does not know."""
 _GENERAL = frozenset(BaseQueueConf.__dataclass_fields__)
+
+
+def slurm_parameters(launcher: DictConfig) -> dict[str, Any] | None:
+    """The parameters of a composed hydra.launcher that is packed_slurm, or made from it; None for any other."""
+    values: Any = OmegaConf.to_container(launcher, resolve=True)
+    return values if values.pop("_target_").endswith(".PackedSlurm") else None
 
 
 def check_times(parameters: Mapping[str, Any]) -> None:

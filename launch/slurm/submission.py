@@ -6,17 +6,14 @@ import math
 import os
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from launch.planner import Pack
 from launch.slurm.cluster import SlurmError
-from launch.slurm.job import JobWorker
-from launch.slurm.jobs_file import logs_folder
 from launch.slurm.parameters import for_submitit, workers_a_job
 from plasticity_lab.records.files import disk_errors
-from plasticity_lab.records.store import Store
 
 SECONDS_A_WORKER = 60.0
 """A worker takes some ten seconds to start: unless launch.workers says how many, each gets a minute's work."""
@@ -33,12 +30,14 @@ def jobs_needed(packs: Sequence[Pack], workers: int | None, parameters: Mapping[
     return max(1, min(jobs, parameters["array_parallelism"], largest_array))
 
 
-def submit(store: Store, worker: JobWorker, jobs: int, parameters: Mapping[str, Any]) -> str:
-    """Submits an array of so many jobs.  Returns its id.  Raises SlurmError with what sbatch said; StoreError."""
+def submit(folder: Path, work: Callable[[], None], jobs: int, parameters: Mapping[str, Any]) -> str:
+    """Submits an array of so many jobs, each of which does the work; scripts and logs go to the folder.
+
+    Returns its id.  Raises SlurmError with what sbatch said; StoreError.
+    """
     import submitit
     from submitit.core.utils import FailedJobError, FailedSubmissionError
 
-    folder = logs_folder(store, worker.sweep, parameters)
     with disk_errors("write", folder):
         folder.mkdir(parents=True, exist_ok=True)
         before = set(os.listdir(folder))
@@ -47,7 +46,7 @@ def submit(store: Store, worker: JobWorker, jobs: int, parameters: Mapping[str, 
         executor = submitit.AutoExecutor(folder=folder, cluster="slurm")
         executor.update_parameters(**for_submitit(parameters, _setup()))
         with contextlib.redirect_stderr(io.StringIO()):  # where submitit repeats what sbatch says
-            submitted = executor.submit_array([worker] * jobs)
+            submitted = executor.submit_array([work] * jobs)
     except (FailedJobError, FailedSubmissionError) as error:
         _clear(folder, before)
         raise SlurmError(f"sbatch refused the job: {_sbatch_said(str(error))}") from error

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from plasticity_lab.data.folder import data_folder
-from plasticity_lab.data.sources import load_images, source_named, sources
+from plasticity_lab.data.sources import source_named, sources, verified
 from plasticity_lab.errors import PlasticityError
 
 
@@ -18,7 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--folder", help="folder of data sets (default: PLASTICITY_DATA, else in the user's cache)")
     asked = parser.parse_args(arguments)
     try:
-        print((fetch if asked.action == "fetch" else check)(asked.name, data_folder(asked.folder)))
+        print((fetch if asked.action == "fetch" else verified)(asked.name, data_folder(asked.folder)))
     except PlasticityError as error:
         print(error, file=sys.stderr)
         return 1
@@ -29,18 +29,9 @@ def fetch(name: str, folder: Path) -> str:
     """Download what is missing, then check; a line that says where the data is."""
     source = source_named(name)
     if source.fetch is None:
-        return f"Nothing needs fetching. {check(name, folder)}"
+        return f"Nothing needs fetching. {verified(name, folder)}"
     source.fetch(folder)
-    return check(name, folder)
-
-
-def check(name: str, folder: Path) -> str:
-    """Read and verify the set; a line that says where it is, how much, and what was checked."""
-    source, images = source_named(name), load_images(name, folder)
-    where = f" in {folder / source.subfolder}" if source.subfolder else ""
-    part = ", a part of the published set" if images.part else ""
-    count = f"{len(images.train_images):,} training and {len(images.test_images):,} test images"
-    return f"{name}{where}: {count}{part}; {source.checked}."
+    return verified(name, folder)
 
 
 if __name__ == "__main__":

@@ -71,3 +71,15 @@ def load_images(source: str, folder: Path) -> ImageSet:
     Raises ConfigError for an unknown name, DataError for files that are missing or damaged.
     """
     return source_named(source).load(folder)
+
+
+def verified(source: str, folder: Path) -> str:
+    """Reads and verifies an image set; a line that says where it is, how much, and what was checked.
+
+    Raises ConfigError for an unknown name, DataError for files that are missing or damaged.
+    """
+    of, images = source_named(source), load_images(source, folder)
+    where = f" in {folder / of.subfolder}" if of.subfolder else ""
+    part = ", a part of the published set" if images.part else ""
+    count = f"{len(images.train_images):,} training and {len(images.test_images):,} test images"
+    return f"{source}{where}: {count}{part}; {of.checked}."
