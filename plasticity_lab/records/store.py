@@ -93,6 +93,10 @@ class Store:
         """What was measured on a device kind; its name may hold any sign, as device names do."""
         return self.root / "calibration" / f"{_file_name(device)}.json"
 
+    def errand_folder(self, errand: str) -> Path:
+        """Script, log and answer of a short job that does something else than training."""
+        return self.root / "errands" / errand
+
     def prepare(self) -> None:
         """Makes the folders and tries them with a small file and a link.
 

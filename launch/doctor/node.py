@@ -1,0 +1,154 @@
+"""What a compute node is asked, and what its answer comes to where the command was given."""
+
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from launch.device import cores, devices, kind_of
+from launch.doctor.finding import FAILS, OK, UNKNOWN, Finding
+from launch.doctor.places import of_data, of_software, of_store, software
+from launch.doctor.tracking import of_key, of_network
+from launch.slurm.errand import LATE_SECONDS, LOOK_SECONDS, NoAnswer, answer_to, send
+from plasticity_lab.errors import PlasticityError
+from plasticity_lab.records.files import names, write_atomically
+from plasticity_lab.records.store import Store
+
+MINUTES = 10
+"""The time limit of the job: short ones fit into gaps of the queue."""
+FROM_HERE, FROM_NODE = "written_here", "written_on_a_node"
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What the job looks at.  Its answer is a list of findings, each as a dictionary.
+
+    trial: a folder of the store, with a file in it. here: `software` where the command was given. gpu: whether workers
+    train on one. kind: of device that packs are planned for; None where that is not known. online: whether runs are
+    written to W&B while they train. compiled: whether long runs are.
+    """
+
+    store: str
+    trial: str
+    here: Mapping[str, Any]
+    sources: Sequence[str]
+    data: str | None
+    lease_seconds: float
+    gpu: bool
+    kind: str | None
+    online: bool
+    compiled: bool
+
+    def __call__(self) -> list[dict[str, str]]:
+        """Looks at everything."""
+        found = [*self._store(), *self._software(), *of_data(self.sources, self.data), self._device()]
+        if self.online:
+            found += [of_key("on this node"), of_network("from this node")]
+        return [asdict(finding) for finding in found]
+
+    def _store(self) -> list[Finding]:
+        """Nothing is written where the store is not the one that the command was given for."""
+        trial = Path(self.trial)
+        if not (trial / FROM_HERE).exists():
+            words = f"Store {self.store}: what {self.here['host']} has written there is not seen on this node"
+            return [Finding(FAILS, f"{words}; put it on a file system that all nodes share.")]
+        found = of_store(Store(self.store), self.lease_seconds)
+        if found[0].state == OK:
+            write_atomically(trial / FROM_NODE, b"")
+        return found
+
+    def _software(self) -> list[Finding]:
+        there = software()
+        differs = [
+            f"{key} is {there[key]} and not {self.here[key]}"
+            for key in ("checkout", "commit", "dirty", "python", "versions")
+            if there[key] != self.here[key]
+        ]
+        if not differs:
+            found = [Finding(OK, f"Code, Python and packages: those of {self.here['host']}.")]
+        else:
+            words = f"Code, Python and packages: not those of {self.here['host']}: {'; '.join(differs)}"
+            found = [
+                *of_software(there),
+                Finding(FAILS, f"{words}. Put clone and environment where all nodes see them."),
+            ]
+        if self.compiled and self.here["compiler"] and not there["compiler"]:
+            advice = "have it loaded by hydra.launcher.setup, or say mode=eager"
+            found.append(Finding(FAILS, f"Compiler: there is no g++ here, and long runs are to be compiled; {advice}."))
+        return found
+
+    def _device(self) -> Finding:
+        if not self.gpu:
+            return self._of_kind(kind_of("cpu"), f"{cores()} cores")
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+        given = f"CUDA_VISIBLE_DEVICES={visible}" if visible else "no CUDA_VISIBLE_DEVICES, so Slurm gave it none"
+        if not torch.cuda.is_available():
+            built = f"torch {torch.__version__} is built for CUDA {torch.version.cuda}"
+            if torch.version.cuda is None:
+                built = f"torch {torch.__version__} is built for CPUs alone; install one that is built for CUDA"
+            return Finding(FAILS, f"GPU: torch can use none here ({given}); {built}.")
+        if not visible:
+            words = f"GPU: torch uses one, but the job has {given}; jobs of one node would share it unawares"
+            return Finding(UNKNOWN, f"{words}: ask who runs the cluster.")
+        try:
+            torch.ones(1, device="cuda").sum().item()
+        except RuntimeError as error:
+            return Finding(FAILS, f"GPU: torch cannot compute on it: {str(error).splitlines()[0]}.")
+        return self._of_kind(kind_of(devices("cuda")[0]), given)
+
+    def _of_kind(self, kind: str, what: str) -> Finding:
+        if self.kind in (kind, None):
+            return Finding(OK, f"Device: {kind} ({what}).")
+        return Finding(
+            FAILS,
+            f"Device: {kind} ({what}), while packs are planned for {self.kind}; say hydra.launcher.device_kind='{kind}', "
+            "or ask for other nodes with hydra.launcher.constraint or gres.",
+        )
+
+
+def of_node(
+    store: Store, visit: Mapping[str, Any], parameters: Mapping[str, Any], patience: float
+) -> tuple[str, list[Finding]]:
+    """Sends a job to look at everything, and waits for it, so many seconds.
+
+    visit: what a Visit is to know beside store and trial. Returns where it was, and what was found.
+    """
+    trial = store.errand_folder(secrets.token_hex(6))
+    folders = [trial]
+    try:
+        write_atomically(trial / FROM_HERE, b"")
+        sent = send(store, Visit(store=str(store.root), trial=str(trial), **visit), parameters, MINUTES)
+        folders.append(sent.folder)
+        answer = answer_to(sent, patience)
+        found = [Finding(**each) for each in answer.result]
+        seen = [_seen_here(trial)] if found[0].state == OK else []
+        return f"On a compute node, {answer.node}, in job {sent.job}", [*found, *seen, _clocks(answer.late, visit)]
+    except NoAnswer as error:
+        return "On a compute node", [Finding(FAILS if error.ended else UNKNOWN, str(error))]
+    except PlasticityError as error:
+        return "On a compute node", [Finding(FAILS, str(error))]
+    finally:
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _seen_here(trial: Path) -> Finding:
+    end = time.monotonic() + LATE_SECONDS
+    while FROM_NODE not in names(trial):
+        if time.monotonic() > end:
+            return Finding(FAILS, "What the node wrote into the store is not seen here; put it on one that is shared.")
+        time.sleep(LOOK_SECONDS)
+    return Finding(OK, "Shared: each sees what the other has written into the store.")
+
+
+def _clocks(late: float, visit: Mapping[str, Any]) -> Finding:
+    words = f"Clocks: the node's and this machine's differ by no more than {abs(late):.1f} s"
+    if abs(late) <= visit["lease_seconds"] / 2:
+        return Finding(OK, f"{words}.")
+    return Finding(FAILS, f"Clocks: the node's and this machine's seem {abs(late):.0f} s apart; have them set (NTP).")
