@@ -2,7 +2,6 @@
 
 import os
 import secrets
-import shutil
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -15,7 +14,7 @@ from launch.device import cores, devices, kind_of
 from launch.doctor.finding import FAILS, OK, UNKNOWN, Finding
 from launch.doctor.places import of_data, of_software, of_store, software
 from launch.doctor.tracking import of_key, of_network
-from launch.slurm.errand import LATE_SECONDS, LOOK_SECONDS, NoAnswer, answer_to, send
+from launch.slurm.errand import LATE_SECONDS, LOOK_SECONDS, NoAnswer, answer_to, clear, send
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.records.files import names, write_atomically
 from plasticity_lab.records.store import Store
@@ -74,10 +73,7 @@ class Visit:
             found = [Finding(OK, f"Code, Python and packages: those of {self.here['host']}.")]
         else:
             words = f"Code, Python and packages: not those of {self.here['host']}: {'; '.join(differs)}"
-            found = [
-                *of_software(there),
-                Finding(FAILS, f"{words}. Put clone and environment where all nodes see them."),
-            ]
+            found = [*of_software(there), Finding(FAILS, f"{words}. Put both where all nodes see them.")]
         if self.compiled and self.here["compiler"] and not there["compiler"]:
             advice = "have it loaded by hydra.launcher.setup, or say mode=eager"
             found.append(Finding(FAILS, f"Compiler: there is no g++ here, and long runs are to be compiled; {advice}."))
@@ -105,11 +101,8 @@ class Visit:
     def _of_kind(self, kind: str, what: str) -> Finding:
         if self.kind in (kind, None):
             return Finding(OK, f"Device: {kind} ({what}).")
-        return Finding(
-            FAILS,
-            f"Device: {kind} ({what}), while packs are planned for {self.kind}; say hydra.launcher.device_kind='{kind}', "
-            "or ask for other nodes with hydra.launcher.constraint or gres.",
-        )
+        advice = f"say hydra.launcher.device_kind='{kind}', or ask for other nodes with constraint or gres"
+        return Finding(FAILS, f"Device: {kind} ({what}), while packs are planned for {self.kind}; {advice}.")
 
 
 def of_node(
@@ -120,11 +113,9 @@ def of_node(
     visit: what a Visit is to know beside store and trial. Returns where it was, and what was found.
     """
     trial = store.errand_folder(secrets.token_hex(6))
-    folders = [trial]
     try:
         write_atomically(trial / FROM_HERE, b"")
         sent = send(store, Visit(store=str(store.root), trial=str(trial), **visit), parameters, MINUTES)
-        folders.append(sent.folder)
         answer = answer_to(sent, patience)
         found = [Finding(**each) for each in answer.result]
         seen = [_seen_here(trial)] if found[0].state == OK else []
@@ -134,8 +125,7 @@ def of_node(
     except PlasticityError as error:
         return "On a compute node", [Finding(FAILS, str(error))]
     finally:
-        for folder in folders:
-            shutil.rmtree(folder, ignore_errors=True)
+        clear(trial)
 
 
 def _seen_here(trial: Path) -> Finding:
@@ -148,7 +138,8 @@ def _seen_here(trial: Path) -> Finding:
 
 
 def _clocks(late: float, visit: Mapping[str, Any]) -> Finding:
-    words = f"Clocks: the node's and this machine's differ by no more than {abs(late):.1f} s"
+    """An answer is on its way for a second or some: only more than that tells of clocks."""
+    words = f"Clocks: the node's and this machine's seem {abs(late):.1f} s apart"
     if abs(late) <= visit["lease_seconds"] / 2:
         return Finding(OK, f"{words}.")
-    return Finding(FAILS, f"Clocks: the node's and this machine's seem {abs(late):.0f} s apart; have them set (NTP).")
+    return Finding(FAILS, f"{words}; have them set (NTP).")

@@ -42,7 +42,7 @@ def _clock(store: Store, lease_seconds: float) -> Finding:
         return Finding(OK, f"{words}.")
     return Finding(
         FAILS,
-        f"{words}, while leases last {lease_seconds:.0f}; have the clock set (NTP), or raise launch.lease_seconds.",
+        f"{words}, while leases last {lease_seconds:.0f}; have them set (NTP), or raise launch.lease_seconds.",
     )
 
 

@@ -64,9 +64,7 @@ def _partitions(parameters: Mapping[str, Any]) -> list[Finding]:
     default = [name.rstrip("*") for name in known if name.endswith("*")]
     names = named.split(",") if named else default
     if not names:
-        return [
-            Finding(FAILS, "Partition: none is named, and the cluster has no default; say hydra.launcher.partition.")
-        ]
+        return [Finding(FAILS, "Partition: none is named, and none is the default; say hydra.launcher.partition.")]
     return [
         _partition(name, *known.get(name, known.get(f"{name}*", ("?", "?"))), parameters["timeout_min"])
         for name in names
@@ -75,9 +73,7 @@ def _partitions(parameters: Mapping[str, Any]) -> list[Finding]:
 
 def _partition(name: str, state: str, limit: str, minutes: int) -> Finding:
     if state != "up":
-        return Finding(
-            FAILS, f"Partition {name} is {state}: jobs would wait in vain; name another, or ask who runs it."
-        )
+        return Finding(FAILS, f"Partition {name} is {state}: jobs would wait in vain; name another one.")
     longest = cluster.in_seconds(limit)
     if longest is not None and longest < minutes * 60:
         return Finding(

@@ -1,9 +1,11 @@
-"""Errands: one short job, with the parameters of a sweep's workers, that does something else and brings an answer back."""
+"""Errands: a short job, with the parameters of a sweep's workers, that does something else and brings an answer."""
 
+import contextlib
 import json
 import os
 import secrets
 import shutil
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -42,15 +44,18 @@ class Errand:
         if int(os.environ.get("SLURM_PROCID") or 0):
             return
         try:
-            done = {"result": self.task()}
+            done, status = {"result": self.task()}, 0
         except PlasticityError as error:
-            done = {"error": str(error)}
-        write_json(Path(self.answer), {**done, "node": os.uname().nodename, "time": time.time()})
+            done, status = {"error": str(error)}, 1
+        print(*done.values(), flush=True)  # for the log
+        node = os.environ.get("SLURMD_NODENAME") or os.uname().nodename
+        write_json(Path(self.answer), {**done, "node": node, "time": time.time()})
+        sys.exit(status)  # without a result for submitit, which would lie beside the answer
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a job brought back.  late: seconds by which the node's clock is behind this machine's, as far as one sees."""
+    """What a job brought back.  late: seconds from its writing, by the node's clock, to its reading, by this one's."""
 
     result: Any
     node: str
@@ -87,7 +92,7 @@ def send(store: Store, task: Callable[[], Any], parameters: Mapping[str, Any], m
     try:
         job = submit(folder, Errand(task, str(folder / "answer.json")), 1, own)
     except PlasticityError:
-        shutil.rmtree(folder, ignore_errors=True)
+        clear(folder)
         raise
     return Sent(job, folder)
 
@@ -95,24 +100,40 @@ def send(store: Store, task: Callable[[], Any], parameters: Mapping[str, Any], m
 def answer_to(sent: Sent, patience_seconds: float) -> Answer:
     """Waits for the answer; the job is cancelled when patience, or Ctrl-C, ends the waiting.
 
-    Raises NoAnswer; PlasticityError with the sentence of a task that could not be done.
+    What the job has left is cleared away, save where only its log can tell what was wrong.  Raises NoAnswer; PlasticityError with the sentence of a task that could not be done.
     """
-    end, told = time.monotonic() + patience_seconds, ""
     try:
-        while (answer := _answer(sent)) is None:
-            state = cluster.state_of(sent.job)
-            if state is None:
-                return _last_look(sent)
-            if state != told:
-                say(f"Job {sent.job}: {state}")
-                told = state
-            if time.monotonic() > end:
-                cluster.cancel([sent.job])
-                raise NoAnswer(f"Job {sent.job} was still {state} after {patience_seconds / 60:.0f} minutes.", False)
-            time.sleep(LOOK_SECONDS)
+        return _awaited(sent, time.monotonic() + patience_seconds)
     except KeyboardInterrupt:
-        cluster.cancel([sent.job])
         raise NoAnswer(f"Job {sent.job} was not waited for; it is cancelled.", False) from None
+    finally:
+        over = sent.answer.exists()
+        if not over and cluster.living([sent.job]):
+            cluster.cancel([sent.job])
+            over = True
+        if over:
+            clear(sent.folder)
+
+
+def clear(folder: Path) -> None:
+    """Takes an errand's folder away, and the folder of errands with the last of them."""
+    shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        folder.parent.rmdir()
+
+
+def _awaited(sent: Sent, end: float) -> Answer:
+    told = ""
+    while (answer := _answer(sent)) is None:
+        state = cluster.state_of(sent.job)
+        if state is None:
+            return _last_look(sent)
+        if state != told:
+            say(f"Job {sent.job}: {state}")
+            told = state
+        if time.monotonic() > end:
+            raise NoAnswer(f"Job {sent.job} is still {state}; it was waited for long enough, and is cancelled.", False)
+        time.sleep(LOOK_SECONDS)
     return answer
 
 

@@ -25,7 +25,7 @@ from types import FrameType
 
 from launch.slurm import cluster
 from launch.slurm.jobs_file import read_jobs
-from plasticity_lab.errors import ConfigError, PlasticityError
+from plasticity_lab.errors import ConfigError, PlasticityError, StoreError
 from plasticity_lab.records.store import Store
 
 log = logging.getLogger("launch.slurm.job")
@@ -91,6 +91,11 @@ class JobWorker:
 
         store, job, restart = Store(self.store), this_job(), int(os.environ.get("SLURM_RESTART_COUNT") or 0)
         log.info("Worker of sweep %s in job %s on %s, start %d", self.sweep, job, os.uname().nodename, restart + 1)
+        if not store.plan(self.sweep).exists():
+            raise StoreError(
+                f"This node does not see sweep {self.sweep} in {store.root}, where it was planned: the store must lie "
+                "on a file system that all nodes share; `python -m launch doctor` looks whether one does."
+            )
         if self._cancelled(store):
             log.info("The sweep was cancelled.")
             return 0

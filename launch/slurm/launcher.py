@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from launch.calibration import calibration_of
+from launch.calibration import GPU, calibration_of
 from launch.device import compiler_there, cores, kind_of, memory_of
 from launch.display import display
 from launch.outcome import announce, report, say, settled, show_plan
@@ -75,13 +75,21 @@ def submit_runs(
         raise PlanError(f"All that is left was begun on {kinds}, and goes on there alone, not on {resources.kind}.")
     # Workers that are there already look at the new plan when they have done the old one.
     there = cluster.living(jobs.jobs)
-    needed = jobs_needed(packs, settings.launch.workers, parameters, cluster.largest_array())
+    largest = cluster.largest_array()
+    needed = jobs_needed(packs, settings.launch.workers, parameters, largest)
+    if settings.launch.workers and needed < jobs_needed(packs, settings.launch.workers, parameters, sys.maxsize):
+        say(f"This cluster lets an array have {largest:,} jobs: launch.workers={settings.launch.workers:,} is more.")
     if there.total() < needed:
         job = _submit(store, planned, jobs, needed - there.total(), resources.kind, gpu)
         there[job] = needed - there.total()
     workers = counted(there.total() * workers_a_job(parameters), "worker")
     place = f"partition {parameters['partition']}" if parameters["partition"] else "the default partition"
     announce(planned, todo, resources, store, f"{workers} in {place}, job {', '.join(there)}, on {resources.kind}")
+    if resources.calibration is GPU:
+        say(
+            f"Widths and times of packs are {GPU.basis}; `python -m launch calibrate` with the same hydra/launcher "
+            f"measures {resources.kind} in a short job."
+        )
     if settings.launch.wait:
         _wait(store, planned, list(there))
         report(store, runs, planned, resources.kind, [])
@@ -93,7 +101,7 @@ def submit_runs(
 def resources_of(store: Store, settings: Settings, parameters: Mapping[str, Any]) -> tuple[Resources, bool]:
     """What the jobs will have, and whether that is a GPU; it need not be on this machine.  Raises ConfigError."""
     gpu = wants_gpu(parameters, settings.device)
-    kind = parameters["device_kind"] or (_calibrated_gpu(store) if gpu else kind_of("cpu"))
+    kind = parameters["device_kind"] or (_gpu_kind(store, settings.dry_run) if gpu else kind_of("cpu"))
     if parameters["memory_gb"]:
         memory = int(parameters["memory_gb"] * 2**30)
     elif gpu:
@@ -106,17 +114,22 @@ def resources_of(store: Store, settings: Settings, parameters: Mapping[str, Any]
     return Resources(kind, calibration_of(kind, store), compiler_there(), memory, workers), gpu
 
 
-def _calibrated_gpu(store: Store) -> str:
-    """The kind of GPU that the store has a calibration of."""
+def _gpu_kind(store: Store, only_shown: bool) -> str:
+    """The kind of GPU that the store has a calibration of; for a plan that is only shown, any will do."""
     files = [store.root / "calibration" / name for name in names(store.root / "calibration")]
     kinds = [kind for file in files if not (kind := json.loads(file.read_text())["kind"]).startswith("cpu")]
     if len(kinds) == 1:
         return kinds[0]
     which = f"has calibrations of {', '.join(sorted(kinds))}" if kinds else "has no calibration of one"
-    raise ConfigError(
+    words = (
         f"Packs are planned for one kind of GPU, and the store {which}: say hydra.launcher.device_kind='...', as "
-        "`nvidia-smi --query-gpu=name --format=csv` names it, or run `python -m launch calibrate` on such a node."
+        "`nvidia-smi --query-gpu=name --format=csv` names it, or run `python -m launch calibrate` with the same "
+        "hydra/launcher, which measures it in a short job."
     )
+    if only_shown and not kinds:
+        say(f"{words} The plan below is {GPU.basis}.")
+        return "GPU"
+    raise ConfigError(words)
 
 
 def _submit(store: Store, planned: Plan, jobs: Jobs, count: int, kind: str, gpu: bool) -> str:
