@@ -100,7 +100,9 @@ def send(store: Store, task: Callable[[], Any], parameters: Mapping[str, Any], m
 def answer_to(sent: Sent, patience_seconds: float) -> Answer:
     """Waits for the answer; the job is cancelled when patience, or Ctrl-C, ends the waiting.
 
-    What the job has left is cleared away, save where only its log can tell what was wrong.  Raises NoAnswer; PlasticityError with the sentence of a task that could not be done.
+    What the job has left is cleared away, save where only its log can tell what was wrong.
+
+    Raises NoAnswer; PlasticityError with the sentence of a task that could not be done.
     """
     try:
         return _awaited(sent, time.monotonic() + patience_seconds)

@@ -91,8 +91,7 @@ def submit_runs(
             f"measures {resources.kind} in a short job."
         )
     if settings.launch.wait:
-        _wait(store, planned, list(there))
-        report(store, runs, planned, resources.kind, [])
+        report(store, runs, planned, resources.kind, _wait(store, planned, list(there)))
         return
     say(f"How far it is: python -m launch status {planned.sweep} --store {store.root}")
     say(f"To stop it:    python -m launch cancel {planned.sweep} --store {store.root}")
@@ -142,8 +141,8 @@ def _submit(store: Store, planned: Plan, jobs: Jobs, count: int, kind: str, gpu:
     return job
 
 
-def _wait(store: Store, planned: Plan, jobs: Sequence[str]) -> None:
-    """Shows the progress until all packs have ended, or no job is left."""
+def _wait(store: Store, planned: Plan, jobs: Sequence[str]) -> list[str]:
+    """Shows the progress until all packs have ended, or no job is left: then it returns how the jobs ended."""
     watch, shown, asked = Watch(store, planned.packs), display(), time.monotonic()
     try:
         while len(watch.ended) < len(planned.packs):
@@ -153,9 +152,10 @@ def _wait(store: Store, planned: Plan, jobs: Sequence[str]) -> None:
                 asked = time.monotonic()
                 if not cluster.living(jobs):
                     watch.look()
-                    break
+                    return [f"Job {job} ended early ({cluster.last_words_on(job)})." for job in jobs]
     except KeyboardInterrupt:
         shown.say("The jobs go on without this command; `python -m launch cancel` stops them.")
         raise
     finally:
         shown.close()
+    return []

@@ -5,6 +5,7 @@ import pytest
 
 from launch import tracking
 from plasticity_lab.records.store import Store
+from tests.slurm_standin import StandIn
 from tests.sweeps import PATIENCE
 from tests.wandb_server import serving
 
@@ -26,6 +27,13 @@ def _patient(nothing_of_wandb_left, monkeypatch):
     """A worker waits for its tracker, which is the last to get a busy machine's time, as long as a test does."""
     monkeypatch.setattr(tracking, "SILENCE_SECONDS", PATIENCE)
     monkeypatch.setattr(tracking, "STOPPED_SECONDS", PATIENCE)
+
+
+@pytest.fixture
+def stand_in(tmp_path, monkeypatch):
+    """Stand-ins for Slurm's commands, on a machine that has no others."""
+    (tmp_path / "machine").mkdir()
+    return StandIn(tmp_path / "machine", monkeypatch)
 
 
 @pytest.fixture

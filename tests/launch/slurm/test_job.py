@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import signal
+import subprocess
 
 import pytest
 
@@ -15,6 +16,7 @@ from launch.slurm.job import JobWorker
 from launch.slurm.jobs_file import Jobs, write_jobs
 from launch.worker import OutOfTime, Superseded, work
 from plasticity_lab.records.checkpoint import load_checkpoint
+from plasticity_lab.records.store import Store
 from tests.sweeps import ended_packs, never, planned
 
 ANNOUNCEMENTS = (signal.SIGUSR1, signal.SIGUSR2)
@@ -39,7 +41,7 @@ def in_job(store, monkeypatch):
     monkeypatch.setattr(cluster, "seconds_left", lambda name: None)
     monkeypatch.setattr(job, "_wait_to_be_killed", lambda: told.append("waits") or 1)
 
-    def run(plan, kind="cpu", starts=100):
+    def run(plan, kind="cpu", starts=100, store=store):
         with pytest.raises(SystemExit) as left:
             JobWorker(str(store.root), plan.sweep, False, kind, 180, starts)()
         return told, left.value.code
@@ -118,6 +120,24 @@ def test_a_failed_run_makes_a_failed_job(store, in_job, when_training):
     when_training(fail)
     assert in_job(plan) == ([], 1)
     assert sorted(pack["status"] for pack in ended_packs(store)) == ["done", "failed"]
+
+
+def test_a_store_that_the_node_does_not_see_is_said_first_and_not_made(store, in_job, tmp_path, caplog):
+    plan = planned(store, "seed=0")
+    store.root.rename(tmp_path / "moved")
+    assert in_job(plan) == ([], 1)
+    first, second = (record.getMessage() for record in caplog.records)
+    assert first.startswith(f"Worker of sweep {plan.sweep} in job 60_3 on ")
+    assert second.startswith(f"This node does not see sweep {plan.sweep} in {store.root}, where it was planned: ")
+    assert not store.root.exists()
+
+
+def test_a_store_that_the_node_may_only_read_is_a_sentence(small_disk, in_job, caplog):
+    store = Store(small_disk / "store")
+    plan = planned(store, "seed=0")
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    assert in_job(plan, store=store) == ([], 1)
+    assert "the disk is mounted read-only; have it mounted writable" in caplog.records[-1].getMessage()
 
 
 def test_a_node_of_another_kind_is_a_sentence(store, in_job, caplog):
