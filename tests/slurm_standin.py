@@ -1,4 +1,4 @@
-"""Stand-ins for Slurm's commands: what Slurm would answer, where it is missing, and one job at a time that really runs."""
+"""Stand-ins for Slurm's commands: what Slurm would answer, where it is missing, and a job that really runs."""
 
 import os
 import shutil
