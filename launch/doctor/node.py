@@ -1,7 +1,6 @@
 """What a compute node is asked, and what its answer comes to where the command was given."""
 
 import os
-import secrets
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -28,9 +27,9 @@ FROM_HERE, FROM_NODE = "written_here", "written_on_a_node"
 class Visit:
     """What the job looks at.  Its answer is a list of findings, each as a dictionary.
 
-    trial: a folder of the store, with a file in it. here: `software` where the command was given. gpu: whether workers
-    train on one. kind: of device that packs are planned for; None where that is not known. online: whether runs are
-    written to W&B while they train. compiled: whether long runs are.
+    trial: a folder of the store, for files that the other side is to see. here: `software` where the command was given.
+    gpu: whether workers train on one. kind: of device that packs are planned for; None where that is not known. online:
+    whether runs are written to W&B while they train. compiled: whether long runs are.
     """
 
     store: str
@@ -105,21 +104,20 @@ class Visit:
         return Finding(FAILS, f"Device: {kind} ({what}), while packs are planned for {self.kind}; {advice}.")
 
 
-def of_node(
-    store: Store, visit: Mapping[str, Any], parameters: Mapping[str, Any], patience: float
-) -> tuple[str, list[Finding]]:
-    """Sends a job to look at everything, and waits for it, so many seconds.
-
-    visit: what a Visit is to know beside store and trial. Returns where it was, and what was found.
-    """
-    trial = store.errand_folder(secrets.token_hex(6))
+def of_node(visit: Visit, parameters: Mapping[str, Any], patience: float) -> tuple[str, list[Finding]]:
+    """Sends a job to look at everything, and waits for it, so many seconds.  Returns where it was, and its findings."""
+    trial = Path(visit.trial)
     try:
         write_atomically(trial / FROM_HERE, b"")
-        sent = send(store, Visit(store=str(store.root), trial=str(trial), **visit), parameters, MINUTES)
+        sent = send(Store(visit.store), visit, parameters, MINUTES)
         answer = answer_to(sent, patience)
         found = [Finding(**each) for each in answer.result]
         seen = [_seen_here(trial)] if found[0].state == OK else []
-        return f"On a compute node, {answer.node}, in job {sent.job}", [*found, *seen, _clocks(answer.late, visit)]
+        return f"On a compute node, {answer.node}, in job {sent.job}", [
+            *found,
+            *seen,
+            _clocks(answer.late, visit.lease_seconds),
+        ]
     except NoAnswer as error:
         return "On a compute node", [Finding(FAILS if error.ended else UNKNOWN, str(error))]
     except PlasticityError as error:
@@ -137,9 +135,9 @@ def _seen_here(trial: Path) -> Finding:
     return Finding(OK, "Shared: each sees what the other has written into the store.")
 
 
-def _clocks(late: float, visit: Mapping[str, Any]) -> Finding:
+def _clocks(late: float, lease_seconds: float) -> Finding:
     """An answer is on its way for a second or some: only more than that tells of clocks."""
     words = f"Clocks: the node's and this machine's seem {abs(late):.1f} s apart"
-    if abs(late) <= visit["lease_seconds"] / 2:
+    if abs(late) <= lease_seconds / 2:
         return Finding(OK, f"{words}.")
     return Finding(FAILS, f"{words}; have them set (NTP).")

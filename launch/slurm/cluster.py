@@ -65,28 +65,6 @@ def in_accounting(jobs: Collection[str], columns: str, patience: float = PATIENC
     return _rows(jobs, *command, patience=patience)
 
 
-def state_of(job: str) -> str | None:
-    """What a job does or waits for, as "RUNNING" or "PENDING (Resources)"; None if it is over.  Raises SlurmError."""
-    if not living([job]):
-        return None
-    state, _, reason = ask("squeue", "--noheader", f"--jobs={job}", "--format=%T %r").strip().partition(" ")
-    return f"{state} ({reason})" if state == "PENDING" else state or None
-
-
-def last_words_on(job: str) -> str:
-    """How a job that is over ended, and where, as long as Slurm remembers; nothing then."""
-    try:
-        facts = dict(
-            word.partition("=")[::2]
-            for word in ask("scontrol", "--oneliner", "show", "job", job).split()
-            if "=" in word
-        )
-    except SlurmError:
-        return ""
-    node, state, status = (facts.get(key, "?") for key in ("NodeList", "JobState", "ExitCode"))
-    return f"{state} on {node}, exit code {status}"
-
-
 def seconds_left(job: str) -> float | None:
     """Seconds until the job's time limit; None where it has none, or Slurm does not say."""
     try:

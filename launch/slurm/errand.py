@@ -14,6 +14,7 @@ from typing import Any
 
 from launch.outcome import say
 from launch.slurm import cluster
+from launch.slurm.job_state import ENDED, JobState, states_of
 from launch.slurm.submission import submit
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.records.files import names, read, write_json
@@ -127,16 +128,22 @@ def clear(folder: Path) -> None:
 def _awaited(sent: Sent, end: float) -> Answer:
     told = ""
     while (answer := _answer(sent)) is None:
-        state = cluster.state_of(sent.job)
+        state = _state(sent.job)
         if state is None:
             return _last_look(sent)
-        if state != told:
-            say(f"Job {sent.job}: {state}")
-            told = state
+        if str(state) != told:
+            told = str(state)
+            say(f"Job {sent.job} {told}.")
         if time.monotonic() > end:
-            raise NoAnswer(f"Job {sent.job} is still {state}; it was waited for long enough, and is cancelled.", False)
+            raise NoAnswer(f"Job {sent.job} still {state}; it was not waited for any longer, and is cancelled.", False)
         time.sleep(LOOK_SECONDS)
     return answer
+
+
+def _state(job: str) -> JobState | None:
+    """How a job stands; None if it is over."""
+    rows = cluster.in_queue([job], "%i|%T|%r|%N")
+    return JobState(*rows[0]) if rows and rows[0][1] not in (*ENDED, "COMPLETING") else None
 
 
 def _last_look(sent: Sent) -> Answer:
@@ -162,8 +169,8 @@ def _answer(sent: Sent) -> Answer | None:
 
 def _why(sent: Sent) -> str:
     """Why a job that is over has left no answer, as far as its log and Slurm tell."""
-    ended = cluster.last_words_on(sent.job)
-    ended = f" ({ended})" if ended else ""
+    state = states_of([sent.job], cluster.PATIENCE_SECONDS)[0].get(sent.job)
+    ended = "" if state is None else f" ({state}, on {state.nodes})"
     lines = [line for line in (read(sent.log) or b"").decode(errors="replace").splitlines() if line.strip()]
     if lines:
         return f"Job {sent.job} ended without an answer{ended}; the last line of {sent.log} is: {lines[-1].strip()}"

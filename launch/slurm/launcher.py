@@ -19,6 +19,7 @@ from launch.progress import Watch
 from launch.settings import Settings
 from launch.slurm import cluster
 from launch.slurm.job import JobWorker
+from launch.slurm.job_state import states_of
 from launch.slurm.jobs_file import Jobs, logs_folder, read_jobs, write_jobs
 from launch.slurm.parameters import EARLY_SECONDS, check_times, wants_gpu, workers_a_job
 from launch.slurm.submission import jobs_needed, submit
@@ -152,7 +153,8 @@ def _wait(store: Store, planned: Plan, jobs: Sequence[str]) -> list[str]:
                 asked = time.monotonic()
                 if not cluster.living(jobs):
                     watch.look()
-                    return [f"Job {job} ended early ({cluster.last_words_on(job)})." for job in jobs]
+                    states = states_of(jobs, cluster.PATIENCE_SECONDS)[0].values()
+                    return [f"Job {each.job} {each}, on {each.nodes}." for each in states if each.ended_early]
     except KeyboardInterrupt:
         shown.say("The jobs go on without this command; `python -m launch cancel` stops them.")
         raise

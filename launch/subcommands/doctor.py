@@ -7,11 +7,12 @@ the default partition; hydra/launcher=packed looks at this machine alone. Status
 """
 
 import argparse
+import secrets
 import shutil
 
 from launch.command import asked
 from launch.doctor.finding import FAILS, UNKNOWN, Finding, show
-from launch.doctor.node import of_node
+from launch.doctor.node import Visit, of_node
 from launch.doctor.places import of_data, of_software, of_store, software
 from launch.doctor.slurm import of_plan, of_slurm
 from launch.doctor.tracking import of_tracking
@@ -41,31 +42,34 @@ def run(options: argparse.Namespace) -> int:
     sources = sorted({run["science"]["benchmark"]["source"] for run in command.resolved.runs})
     data = None if settings.data is None else str(settings.data)
     tracked, online = of_tracking(settings.tracking, parameters is None)
-    needed = [*of_software(here), *of_store(store, lease)]
-    found = [*needed, *of_data(sources, data), *tracked]
+    stored = of_store(store, lease)
+    found = [*of_software(here), *stored, *of_data(sources, data), *tracked]
     if parameters is None:
         show(f"On this machine, {here['host']}", found)
-        why = "hydra/launcher names none" if shutil.which("sbatch") else "there is no sbatch on this machine"
+        other = "the launcher is neither packed_slurm nor made from it"
+        why = other if shutil.which("sbatch") else "there is no sbatch on this machine"
         print(f"On a compute node: nothing was looked at, since {why}.")
         return _ended(found)
     asking = of_slurm(parameters)
     kind, planned = of_plan(settings, parameters) if asking[-1].state != FAILS else (None, [])
     found = [*found, *asking, *planned]
     show(f"On this machine, {here['host']}", found)
-    if any(finding.state == FAILS for finding in (*needed, *asking)):
+    if any(finding.state == FAILS for finding in (stored[0], *asking)):
         place, there = "On a compute node", [Finding(UNKNOWN, "No job was sent: it would fail of what is said above.")]
     else:
-        visit = {
-            "here": here,
-            "sources": sources,
-            "data": data,
-            "lease_seconds": lease,
-            "gpu": gpu,
-            "kind": kind,
-            "online": online,
-            "compiled": settings.mode != "eager",
-        }
-        place, there = of_node(store, visit, parameters, options.wait * 60)
+        visit = Visit(
+            store=str(store.root),
+            trial=str(store.errand_folder(secrets.token_hex(6))),
+            here=here,
+            sources=sources,
+            data=data,
+            lease_seconds=lease,
+            gpu=gpu,
+            kind=kind,
+            online=online,
+            compiled=settings.mode != "eager",
+        )
+        place, there = of_node(visit, parameters, options.wait * 60)
     show(place, there)
     return _ended([*found, *there])
 

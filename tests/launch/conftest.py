@@ -5,7 +5,7 @@ import pytest
 
 from launch import tracking
 from plasticity_lab.records.store import Store
-from tests.slurm_standin import StandIn
+from tests.login_node import LoginNode
 from tests.sweeps import PATIENCE
 from tests.wandb_server import serving
 
@@ -33,7 +33,7 @@ def _patient(nothing_of_wandb_left, monkeypatch):
 def stand_in(tmp_path, monkeypatch):
     """Stand-ins for Slurm's commands, on a machine that has no others."""
     (tmp_path / "machine").mkdir()
-    return StandIn(tmp_path / "machine", monkeypatch)
+    return LoginNode(tmp_path / "machine", monkeypatch)
 
 
 @pytest.fixture

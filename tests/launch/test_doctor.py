@@ -1,6 +1,5 @@
 """The doctor, with stand-ins for Slurm's commands: what would fail is said before it does."""
 
-import os
 from dataclasses import replace
 
 import pytest
@@ -163,16 +162,27 @@ def test_a_job_that_ends_without_a_word(stand_in, doctor, monkeypatch):
     stand_in.put("srun", "exit 1")
     status, (_, _, line, _) = doctor()
     assert status == 1
-    assert line.startswith("fails        Job 12 ended without a word (FAILED on n7, exit code 0:53): the folder ")
+    assert line.startswith(
+        "fails        Job 12 ended without a word (ended early: killed by signal 53, on n7): the folder "
+    )
     stand_in.put("srun", 'file=${3//%j/12}; echo "python: not found" >"${file//%t/0}"')
     assert doctor()[1][2].endswith("_log.out is: python: not found")
 
 
-def test_a_job_that_waits_too_long_is_cancelled(stand_in, doctor, store, monkeypatch):
-    monkeypatch.setenv("STATE", "PENDING Resources")
-    status, (_, place, line, _) = doctor("--wait", "0")
+@pytest.mark.parametrize(
+    ("patience", "words"),
+    [("0", "Job 12 still waits until nodes are free (Resources)"), ("10", "Job 12 was not waited for")],
+)
+def test_a_job_that_is_not_waited_for_is_cancelled(stand_in, doctor, store, monkeypatch, patience, words):
+    def interrupted(said):
+        if patience != "0":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(errand, "say", interrupted)
+    monkeypatch.setenv("STATE", "PENDING|Resources")
+    status, (_, place, line, _) = doctor("--wait", patience)
     assert status == 0
     assert place == "On a compute node:"
-    assert line.startswith("cannot tell  Job 12 is still PENDING (Resources)")
+    assert line.startswith(f"cannot tell  {words}")
     assert (stand_in.jobs / "cancelled").exists()
-    assert not os.path.exists(store.root / "errands")
+    assert not (store.root / "errands").exists()

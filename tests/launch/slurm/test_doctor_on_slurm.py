@@ -83,7 +83,7 @@ def test_a_job_that_stays_in_the_queue_is_cancelled(slurm, doctor):
     status, out = doctor("+hydra.launcher.additional_parameters.begin=now+1hour", "--wait", "0.05")
     assert status == 0
     assert "cannot tell  Job " in out
-    assert "is still PENDING (BeginTime)" in out
+    assert "still waits until its time comes" in out
     wait_until(lambda: not order("squeue", "--noheader", "--name=plasticity_lab"))
 
 
@@ -127,7 +127,7 @@ def test_a_store_that_the_node_does_not_see(blind_node, tmp_path, capsys):
     assert "is not there on its node, or cannot be written there" in capsys.readouterr().out
     status, err = said(store, "hydra/launcher=packed_slurm", ON_N2, jobs, "launch.wait=true")
     assert status == 1
-    assert "ended early (FAILED on n2, exit code 1:0)." in err
+    assert "ended early: failed with exit status 1, on n2." in err
     (log,) = (tmp_path / "jobs").glob("*_log.out")
     assert "This node does not see sweep " in log.read_text()
     assert seen_on_node() == []

@@ -135,7 +135,7 @@ def test_a_calibration_that_cannot_be_submitted(store, stand_in, capsys, words, 
 
 
 def test_a_calibration_that_is_not_waited_for_says_how_to_ask(store, stand_in, capsys, monkeypatch):
-    monkeypatch.setenv("STATE", "PENDING Resources")
+    monkeypatch.setenv("STATE", "PENDING|Resources")
     assert main(["calibrate", "hydra/launcher=packed_slurm", "--store", str(store.root)]) == 0
     err = capsys.readouterr().err
     assert f"Job 12 measures, and leaves what it finds in {store.root}/calibration" in err

@@ -1,10 +1,12 @@
-"""Stand-ins for Slurm's commands: what Slurm would answer, where it is missing, and a job that really runs."""
+"""A machine with stand-ins for Slurm's commands and no others: what it lacks, refuses, and a job that really runs."""
 
 import os
 import shutil
 from pathlib import Path
 
 import pytest
+
+from tests.stand_ins import fails
 
 TOOLS = ("bash", "env", "rm", "touch", "git", "stat", "g++")
 SCRIPTS = {
@@ -17,17 +19,16 @@ esac""",
     "scontrol": """
 case "$*" in
     *config) echo "MaxArraySize            = 11"; echo "AccountingStorageEnforce = associations,limits" ;;
-    *job*) echo "JobId=12 JobState=FAILED NodeList=n7 ExitCode=0:53" ;;
 esac""",
     # A job is there as long as its file is.
     "squeue": """
 [ -e "$JOBS/12" ] || exit 0
 case "$*" in
-    *%r*) echo "${STATE:-RUNNING None}" ;;
-    *) echo "12 ${STATE:-RUNNING None}" | cut -d" " -f1,2 ;;
+    *%r*) echo "12|${STATE:-RUNNING|None}|n7" ;;
+    *) echo "12|RUNNING" ;;
 esac""",
     "scancel": """rm -f "$JOBS/12"; echo "$@" >>"$JOBS/cancelled" """,
-    "sacct": "exit 0",
+    "sacct": """case "$*" in *JobID*) echo "12|FAILED|0:53|n7" ;; esac""",
     "sacctmgr": "echo lab; echo other",
     "sbatch": """
 touch "$JOBS/12"
@@ -42,14 +43,14 @@ exec "${@:4}" >"${file//%t/0}" 2>&1""",
 }
 
 
-class StandIn:
+class LoginNode:
     """A machine on which only these of Slurm's commands are, and a few tools."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.bin, self.jobs = folder / "bin", folder / "jobs"
         for made in (self.bin, self.jobs):
             made.mkdir()
-        for tool in (*TOOLS, "cut"):
+        for tool in TOOLS:
             if there := shutil.which(tool):
                 (self.bin / tool).symlink_to(there)
         for name, script in SCRIPTS.items():
@@ -65,7 +66,7 @@ class StandIn:
         (self.bin / name).chmod(0o755)
 
     def refuses(self, name: str, words: str) -> None:
-        self.put(name, f'echo "{words}" >&2; exit 1')
+        self.put(name, fails(words))
 
     def lacks(self, *names: str) -> None:
         for name in names:
