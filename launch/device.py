@@ -1,6 +1,7 @@
 """The device a worker trains on: which there are, of which kind, and in which mode a run is computed on it."""
 
 import ctypes
+import gc
 import os
 import re
 import shutil
@@ -9,12 +10,16 @@ from pathlib import Path
 
 import torch
 
-from plasticity_lab.errors import ConfigError
+from plasticity_lab.errors import ConfigError, PlasticityError
 from plasticity_lab.records.provenance import cpu_model
 
 COMPILED_FROM_STEPS = 20_000
 """Runs of at least so many steps are compiled. That costs some 10 seconds for an MLP and 18 for a CNN, a third of it
 where the code is still in the cache; an eager step takes 0.6 ms more for a pack of eight MLPs, 1 ms more for a CNN."""
+
+
+class DeviceLost(PlasticityError):
+    """A GPU that can be used again by another process only."""
 
 
 def devices(setting: str) -> list[str]:
@@ -89,6 +94,18 @@ def prepare_compiling() -> None:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     processor = re.sub(r"\W+", "-", cpu_model()).strip("-").lower()
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(cache / "plasticity_lab" / "compiled" / processor))
+
+
+def free_memory(device: str) -> None:
+    """Gives back what a pack that failed has left behind.  Raises DeviceLost if its error has taken the GPU along."""
+    gc.collect()
+    if device != "cpu":
+        try:
+            torch.cuda.synchronize(device)
+            torch.cuda.empty_cache()
+        except RuntimeError as error:
+            reason = str(error).partition("\n")[0]
+            raise DeviceLost(f"After a failed pack {device} answers this process no more: {reason}") from error
 
 
 def ran_out_of_memory(error: BaseException) -> bool:

@@ -10,15 +10,20 @@ from plasticity_lab.records.store import Store
 
 @dataclass(frozen=True)
 class Ending:
-    """failed: whether the pack could not be trained; error says why in a line. diverged: how many of its runs did."""
+    """status: done, failed or divided; error says in a line why it is not done. diverged: how many of its runs did."""
 
-    failed: bool
+    status: str
     error: str
     diverged: int
 
+    @property
+    def failed(self) -> bool:
+        """Whether its runs are recorded as failed."""
+        return self.status == "failed"
+
     def as_json(self) -> dict[str, object]:
         """What the lease is finished with."""
-        return {"status": "failed" if self.failed else "done", "error": self.error, "diverged": self.diverged}
+        return {"status": self.status, "error": self.error, "diverged": self.diverged}
 
 
 def ending_of(store: Store, pack: str) -> Ending | None:
@@ -31,4 +36,4 @@ def ending_of(store: Store, pack: str) -> Ending | None:
     except ValueError:
         value = None
     known = value if isinstance(value, Mapping) else {}
-    return Ending(known.get("status") == "failed", str(known.get("error") or ""), int(known.get("diverged") or 0))
+    return Ending(str(known.get("status")), str(known.get("error") or ""), int(known.get("diverged") or 0))

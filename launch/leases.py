@@ -106,7 +106,10 @@ class Leases:
         self._owners: dict[Path, Owner | None] = {}
 
     def claim(self, packs: Sequence[str]) -> Lease | None:
-        """The first of the packs that is neither done nor held; None if there is none now.  Raises StoreError."""
+        """The first of the packs that is neither done nor held; None if there is none now.  Raises StoreError.
+
+        Those whose holder has vanished come last: a pack that ends its workers must not take all of them from the rest.
+        """
         # Leases before done: a pack that ends in between has lost its lease only after it was marked.
         epochs = self._epochs()
         done = self.done(packs)
@@ -115,16 +118,26 @@ class Leases:
         with beside(self.store.leases_folder / "claim", content) as claim:
             with disk_errors("read", claim):
                 now = os.stat(claim).st_mtime
+            free: list[str] = []
+            forsaken: list[str] = []
             for pack in packs:
-                if pack in done:
-                    continue
                 epoch = epochs.get(pack)
-                if epoch is not None and self._is_held(pack, epoch, now):
+                if pack in done or (epoch is not None and self._is_held(pack, epoch, now)):
                     continue
-                epoch = 0 if epoch is None else epoch + 1
+                (free if epoch is None or not self._vanished(pack, epoch, self.owner) else forsaken).append(pack)
+            for pack in [*free, *forsaken]:
+                epoch = epochs.get(pack, -1) + 1
                 if link_once(claim, self.store.lease(pack, epoch)):
                     return self._unless_done(pack, epoch)
         return None
+
+    def vanished(self, lease: Lease, since: int) -> int:
+        """How many holders of a lease's pack have gone without giving it back, after the one of epoch `since`."""
+        count, heir = 0, self.owner
+        for epoch in range(lease.epoch - 1, since, -1):
+            count += self._vanished(lease.pack, epoch, heir)
+            heir = self._owner(self.store.lease(lease.pack, epoch)) or heir
+        return count
 
     def done(self, packs: Collection[str]) -> set[str]:
         """Those of the packs that have ended.  Raises StoreError."""
@@ -180,6 +193,13 @@ class Leases:
             return False
         owner = self._owner(self.store.lease(pack, epoch))
         return owner is None or not (owner.precedes(self.owner) or is_dead_here(owner))
+
+    def _vanished(self, pack: str, epoch: int, heir: Owner) -> bool:
+        """Whether the holder of a lease that has run out never gave it back, and Slurm did not restart its job."""
+        if self._touched(pack, epoch) in (None, _RELEASED):
+            return False
+        owner = self._owner(self.store.lease(pack, epoch))
+        return owner is None or not owner.precedes(heir)
 
     def _touched(self, pack: str, epoch: int) -> float | None:
         """When a lease was last touched; None if it is gone."""

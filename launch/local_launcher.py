@@ -44,7 +44,7 @@ def train_here(runs: Sequence[Run], settings: Settings) -> None:
     resources = machine.resources
     tracking, where = decided(settings.tracking)
     settings = settings.model_copy(update={"tracking": tracking})
-    todo = outstanding(store, runs, settings.rerun)
+    todo = outstanding(store, runs, settings.rerun, settings.launch.retries)
     images = (images_to_plan_with if settings.dry_run else images_of)(settings.data)
     planned = planned_for(store, todo, settings, resources, images)
     if where and todo.left:
@@ -53,7 +53,7 @@ def train_here(runs: Sequence[Run], settings: Settings) -> None:
         stored = store_bytes(planned.packs, planned.runs, settings.save_weights, images)
         show_plan(planned, todo, resources.workers, resources, stored)
         return
-    if not settled(store, todo, len(runs)):
+    if not settled(store, todo):
         return
     write_plan(store, planned)
     workers = counted(min(resources.workers, len(planned.packs)), "worker")
@@ -62,4 +62,4 @@ def train_here(runs: Sequence[Run], settings: Settings) -> None:
     needed = min(resources.workers, len(ours))
     names = [machine.devices[at % len(machine.devices)] for at in range(needed)]
     reasons = run_workers(store, planned.sweep, ours, names)
-    report(store, runs, planned, resources.kind, reasons)
+    report(store, runs, planned.sweep, resources.kind, reasons)

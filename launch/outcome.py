@@ -4,12 +4,12 @@ import sys
 from collections.abc import Sequence
 
 from launch.endings import ending_of
-from launch.outstanding import Outstanding, Run, settle
-from launch.plan_file import Plan
+from launch.outstanding import Outstanding, Run, how_to_try_again, settle
+from launch.plan_file import Plan, read_plan
 from launch.plan_table import counted, print_plan
 from launch.planning import Resources
 from plasticity_lab.errors import PlasticityError
-from plasticity_lab.records.record import STATUSES, add_asked_as, read_record
+from plasticity_lab.records.record import STATUSES, add_asked_as, failures, read_record
 from plasticity_lab.records.store import Store
 
 
@@ -26,17 +26,20 @@ def announce(planned: Plan, todo: Outstanding, resources: Resources, store: Stor
         f"Sweep {planned.sweep}: {counted(len(todo.left), 'run')}{along} to train in "
         f"{counted(len(planned.packs), 'pack')}{done}; {workers}; store {store.root}"
     )
+    if todo.given_up:
+        say(how_to_try_again(todo.given_up))
     for label, width in sorted({(pack.label, pack.width) for pack in planned.packs if pack.narrowed}):
         say(f"Packs of {label} are {counted(width, 'run')} wide: more do not fit into memory.")
     if not resources.compiler:
         say("No C++ compiler is there: every run is computed eager, which is slower for long ones; g++ would do.")
 
 
-def report(store: Store, runs: Sequence[Run], planned: Plan, kind: str, reasons: Sequence[str]) -> None:
+def report(store: Store, runs: Sequence[Run], sweep: str, kind: str, reasons: Sequence[str]) -> None:
     """What became of the runs, once the workers have ended; reasons: why some ended early.
 
     Raises SweepFailed if any run is not finished, with the reason that weighs most.
     """
+    planned = read_plan(store, sweep)  # with the packs that were divided meanwhile
     asked = {run["id"]: run for run in runs}
     failed: set[str] = set()
     waiting: set[str] = set()
@@ -49,14 +52,16 @@ def report(store: Store, runs: Sequence[Run], planned: Plan, kind: str, reasons:
         elif ending.failed:
             failed |= asked.keys() & pack.runs
             errors.append(ending.error)
-    counts = dict.fromkeys(STATUSES, 0) | {"failed": len(failed)}
+    counts = dict.fromkeys(STATUSES, 0)
     for run in asked.keys() - failed - waiting:
         record = read_record(store, run)
         if record is None:
             waiting.add(run)
             continue
+        failed |= {run} if failures(record) else set()
         counts[record["status"]] += 1
         add_asked_as(store, run, asked[run]["asked_as"])
+    counts["failed"] = len(failed)
     words = ", ".join(f"{count:,} {status}" for status, count in counts.items() if count)
     if not failed and not waiting:
         say(f"{all_runs(len(runs))} finished: {words}. Records: {store.root}")
@@ -64,6 +69,9 @@ def report(store: Store, runs: Sequence[Run], planned: Plan, kind: str, reasons:
     if waiting:
         words += f"{', ' if words else ''}{len(waiting):,} not finished"
     why = [*dict.fromkeys(errors), *reasons[:1]]
+    often = {run: failures(read_record(store, run)) for run in failed}
+    if given_up := {run: times for run, times in often.items() if times > planned.retries}:
+        why.append(how_to_try_again(given_up))
     if elsewhere:
         why.append(f"Some were begun on {', '.join(sorted(set(elsewhere)))}; there the same command continues them.")
     reason = " ".join(why) or "the workers ended early; the same command goes on."
@@ -74,22 +82,31 @@ def show_plan(planned: Plan, todo: Outstanding, workers: int, resources: Resourc
     """What `dry_run=true` prints.  stored: bytes that the store will grow by."""
     for error in todo.corrupt:
         say(str(error))
+    if todo.given_up:
+        say(how_to_try_again(todo.given_up))
     print_plan(planned.packs, len(todo.finished), workers, resources.calibration, stored)
 
 
-def settled(store: Store, todo: Outstanding, runs: int) -> bool:
-    """Puts the store in order, and says what that took; False if all runs are finished already.  Raises StoreError."""
+def settled(store: Store, todo: Outstanding) -> bool:
+    """Puts the store in order, and says what that took; False if all runs are finished already.
+
+    Raises StoreError; SweepFailed if nothing is left but runs that failed too often to be tried again.
+    """
     if todo.left or todo.renamed:
         store.prepare()
     for words in settle(store, todo):
         say(words)
     if not todo.left:
-        finished_already(store, runs)
+        _nothing_left(store, todo)
     return bool(todo.left)
 
 
-def finished_already(store: Store, runs: int) -> None:
-    """Says that there is nothing to do."""
+def _nothing_left(store: Store, todo: Outstanding) -> None:
+    """Says so, or raises SweepFailed."""
+    runs = len(todo.finished) + len(todo.given_up)
+    if todo.given_up:
+        words = f"Of {counted(runs, 'run')} {len(todo.finished):,} finished already, {len(todo.given_up):,} failed."
+        raise SweepFailed(f"{words} {how_to_try_again(todo.given_up)}")
     say(f"{all_runs(runs)} finished already; rerun=true trains again. Records: {store.root}")
 
 

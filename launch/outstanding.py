@@ -7,9 +7,10 @@ from typing import Any
 from launch.endings import ending_of
 from launch.leases import Leases
 from launch.plan_file import all_plans, read_plan, sweep_of
+from launch.plan_table import counted
 from launch.planner import Pack
 from plasticity_lab.records.files import names
-from plasticity_lab.records.record import FINISHED, CorruptRecord, add_asked_as, read_record, set_aside
+from plasticity_lab.records.record import CorruptRecord, add_asked_as, failures, read_record, set_aside
 from plasticity_lab.records.store import Store
 
 Run = Mapping[str, Any]
@@ -20,22 +21,23 @@ class Outstanding:
     """A sweep's runs, sorted.
 
     finished: ids with a record that counts. renamed: those of them that are asked for under a further name. left: the
-    other runs. corrupt: what is wrong with records that cannot be read. widest: the most runs that may share a pack
-    with one that ran out of memory.
+    runs to train. given_up: run → how often it has failed, of those that failed too often. corrupt: what is wrong with
+    records that cannot be read. widest: the most runs that may share a pack with one that failed.
     """
 
     finished: list[str] = field(default_factory=list)
     renamed: list[Run] = field(default_factory=list)
     left: list[Run] = field(default_factory=list)
+    given_up: dict[str, int] = field(default_factory=dict)
     corrupt: list[CorruptRecord] = field(default_factory=list)
     widest: dict[str, int] = field(default_factory=dict)
 
 
-def outstanding(store: Store, runs: Sequence[Run], rerun: bool) -> Outstanding:
+def outstanding(store: Store, runs: Sequence[Run], rerun: bool, retries: float) -> Outstanding:
     """Sorts a sweep's runs, and changes nothing.
 
-    A run whose record cannot be read is trained again, and so is a failed one; with `rerun` a finished one too, unless
-    it was finished in an earlier rerun of the sweep that was interrupted.
+    A run whose record cannot be read is trained again, and so is one that failed, at most `retries` times; with `rerun`
+    any, unless it was finished in an earlier rerun of the sweep that was interrupted.
     """
     found = Outstanding()
     again = _to_rerun(store, runs) if rerun else set()
@@ -45,15 +47,28 @@ def outstanding(store: Store, runs: Sequence[Run], rerun: bool) -> Outstanding:
         except CorruptRecord as error:
             found.corrupt.append(error)
             record = None
-        if record is None or record["status"] not in FINISHED or run["id"] in again:
+        failed = failures(record)
+        if failed > retries and run["id"] not in again:
+            found.given_up[run["id"]] = failed
+        elif record is None or failed or run["id"] in again:
             found.left.append(run)
-            if record is not None and record["provenance"].get("out_of_memory"):
-                found.widest[run["id"]] = max(1, record["provenance"]["width"] // 2)
-            continue
-        found.finished.append(run["id"])
-        if any(name not in record["asked_as"] for name in run["asked_as"]):
-            found.renamed.append(run)
+            if failed:
+                # One that failed alone stays alone: among others it would hold them up again.
+                found.widest[run["id"]] = record["provenance"]["width"]
+        else:
+            found.finished.append(run["id"])
+            if any(name not in record["asked_as"] for name in run["asked_as"]):
+                found.renamed.append(run)
     return found
+
+
+def how_to_try_again(given_up: Mapping[str, int]) -> str:
+    """What is said of runs that failed too often to be tried again.  given_up: run → how often it has failed."""
+    most = max(given_up.values())
+    return (
+        f"{counted(len(given_up), 'run')} failed {counted(most, 'time')} and will not be tried again, unless "
+        f"its command is given with launch.retries={most}, or with rerun=true, which trains finished runs again too."
+    )
 
 
 def settle(store: Store, found: Outstanding) -> list[str]:

@@ -1,10 +1,12 @@
 """The plan of a sweep in the store: what workers read, and later plans adopt."""
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from launch.divided import in_parts
 from launch.planner import Pack
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.files import names, read, write_atomically
@@ -20,7 +22,8 @@ class Plan:
 
     runs: id → resolved run, of every pack. packs: those of this sweep that were not finished when it was planned, the
     adopted ones of earlier plans whole. asked: the ids of all runs the command named, finished ones too. settings: what
-    workers need besides (data, save_weights, checkpoint_minutes, lease_seconds, tracking), and whether it is a rerun.
+    workers need besides (data, save_weights, checkpoint_minutes, lease_seconds, tracking), whether it is a rerun, and
+    how often failed runs are retried.
     """
 
     sweep: str
@@ -33,6 +36,11 @@ class Plan:
     def runs_of(self, pack: Pack) -> list[Mapping[str, Any]]:
         """The resolved runs of one pack, in its order."""
         return [self.runs[run] for run in pack.runs]
+
+    @property
+    def retries(self) -> float:
+        """How often a failed run is planned again; plans from before there was a limit set none."""
+        return self.settings.get("retries", math.inf)
 
 
 def write_plan(store: Store, plan: Plan) -> None:
@@ -53,7 +61,10 @@ def write_plan(store: Store, plan: Plan) -> None:
 
 
 def read_plan(store: Store, sweep: str) -> Plan:
-    """The plan of a sweep.  Raises StoreError if there is none that can be read."""
+    """The plan of a sweep, in place of packs that were divided since their parts.
+
+    Raises StoreError if there is none that can be read.
+    """
     path = store.plan(sweep)
     content = read(path)
     if content is None:
@@ -63,11 +74,12 @@ def read_plan(store: Store, sweep: str) -> Plan:
         if value["format"] != FORMAT:
             raise StoreError(f"{path} has format {value['format']}; this version reads format {FORMAT}.")
         packs = [Pack.from_json(pack) for pack in value["packs"]]
-        return Plan(value["sweep"], value["command"], value["asked"], value["runs"], packs, value["settings"])
+        plan = Plan(value["sweep"], value["command"], value["asked"], value["runs"], packs, value["settings"])
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(
             f"{path} is damaged ({error}); delete it and give the sweep's command again, finished runs are kept."
         ) from error
+    return replace(plan, packs=in_parts(store, plan.packs))
 
 
 def all_plans(store: Store) -> Iterator[Plan]:

@@ -4,7 +4,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from launch.calibration import Calibration
 from plasticity_lab.component import load, real_settings
@@ -12,6 +12,7 @@ from plasticity_lab.errors import PlanError
 from plasticity_lab.records.identity import pack_id
 
 Run = Mapping[str, Any]
+Item = TypeVar("Item")
 SEEDS = ("seed", "stream_seed", "init_seed")
 
 
@@ -48,6 +49,19 @@ class Pack:
     def width(self) -> int:
         """How many runs."""
         return len(self.runs)
+
+    def halves(self) -> "list[Pack]":
+        """The two packs that take its place where it cannot be trained whole: the same two, whoever asks."""
+        return [
+            replace(
+                self,
+                id=pack_id(half, self.attempt, part_of=self.id),
+                runs=tuple(half),
+                bytes=self.bytes * len(half) // self.width,
+                seconds=self.seconds * len(half) / self.width,
+            )
+            for half in _evenly(self.runs, 2)
+        ]
 
     @property
     def run_steps(self) -> int:
@@ -104,7 +118,7 @@ def plan(
 
     size_of: asked once for all runs that could share a pack. memory: bytes a pack may use. workers: there are at least
     so many packs where there are as many runs. taken: whether a pack id has been used up by an earlier attempt. widest:
-    the most runs in the pack of a run that ran out of memory before.  Raises PlanError naming a run that does not fit.
+    the most runs in the pack of a run that failed before.  Raises PlanError naming a run that does not fit.
     """
     groups: dict[tuple[str, int | None], list[Run]] = defaultdict(list)
     for run in sorted(runs, key=lambda run: run["id"]):
@@ -132,8 +146,8 @@ def _cut(
             f"Run {alike[0]['id']} needs {size.bytes / 2**30:.1f} GiB alone, and a pack may use "
             f"{memory / 2**30:.1f} GiB on {kind}; choose another device or a smaller benchmark.batch_size."
         )
-    wanted = calibration.of(size.convolves).width[mode]
-    width = min(wanted, memory // size.bytes, most or wanted)
+    wanted = min(calibration.of(size.convolves).width[mode], most or len(alike))
+    width = min(wanted, memory // size.bytes)
     narrowed = width < min(wanted, len(alike))
     return [_Cut(part, size, mode, narrowed) for part in _evenly(alike, -(-len(alike) // width))]
 
@@ -158,7 +172,7 @@ def _pack(cut: _Cut, kind: str, calibration: Calibration, taken: Callable[[str],
     )
 
 
-def _evenly(runs: Sequence[Run], parts: int) -> list[list[Run]]:
+def _evenly(runs: Sequence[Item], parts: int) -> list[list[Item]]:
     """The runs in order, cut into parts that differ by one run at most."""
     short, longer = divmod(len(runs), parts)
     ends = [short * (part + 1) + min(part + 1, longer) for part in range(parts)]

@@ -66,7 +66,7 @@ def planned_for(
         taken=lambda pack: store.done(pack).exists(),
         widest=todo.widest,
     )
-    asked = sorted([*todo.finished, *(run["id"] for run in todo.left)])
+    asked = sorted([*todo.finished, *todo.given_up, *(run["id"] for run in todo.left)])
     return Plan(
         sweep=sweep_of([{"id": run} for run in asked]),
         command=command or sys.orig_argv,
@@ -78,6 +78,7 @@ def planned_for(
             "save_weights": settings.save_weights,
             "checkpoint_minutes": settings.checkpoint_minutes,
             "lease_seconds": settings.launch.lease_seconds,
+            "retries": settings.launch.retries,
             "rerun": settings.rerun,
             "tracking": settings.tracking.model_dump(),
         },

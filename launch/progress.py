@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from launch.divided import in_parts
 from launch.endings import Ending, ending_of
 from launch.planner import Pack
 from plasticity_lab.records.files import names, read, write_json
@@ -42,15 +43,21 @@ class Reached:
 
 
 class Watch:
-    """Looks again and again how far some packs have come; one that has ended is read once."""
+    """Looks again and again how far some packs, or their parts, have come; one that has ended is read once."""
 
     def __init__(self, store: Store, packs: Sequence[Pack]) -> None:
         self.store, self.packs = store, packs
         self.ended: dict[str, Ending] = {}
 
+    @property
+    def over(self) -> bool:
+        """Whether all have ended."""
+        return len(self.ended) == len(self.packs)
+
     def look(self) -> Progress:
         """How far they are now.  Raises StoreError."""
         marked = set(names(self.store.done_folder)) - self.ended.keys()
+        self.packs = in_parts(self.store, self.packs)  # afterwards: a pack is marked as ended once it is in parts
         begun = set(names(self.store.root / "packs"))
         steps = runs_done = diverged = failed = 0
         for pack in self.packs:

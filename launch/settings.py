@@ -37,12 +37,16 @@ class Numbers(Strict):
 class LaunchSettings(Strict):
     """How many workers share the work, and how long one may be silent before its pack is taken from it.
 
+    retries: how often a run that failed is planned again when its command, or `resume`, is given.
+
     wait: whether a command that has submitted its workers to a cluster stays until they have ended.
     """
 
     workers: int | None = Field(ge=1)
     wait: bool
     lease_seconds: float = Field(gt=0)
+    # Sweeps that were submitted before there was this setting are resumed with it.
+    retries: int = Field(ge=0, default=2)
 
 
 class TrackingSettings(Strict):

@@ -14,7 +14,7 @@ from launch.plan_file import Plan
 from launch.planner import Pack
 from launch.progress import Reached, reached
 from plasticity_lab.records.files import names
-from plasticity_lab.records.record import FINISHED, CorruptRecord, read_record
+from plasticity_lab.records.record import FINISHED, CorruptRecord, failures, read_record
 from plasticity_lab.records.store import Store
 
 STATES = ("done", "running", "waiting", "diverged", "failed")
@@ -49,10 +49,11 @@ class SweepState:
     """The runs of one sweep.
 
     states: run → one of STATES. collapsed: those of the finished runs that stood at chance. diverged: run → the step at
-    which it did. failed: reason → runs. errors: reason → the last lines of the error of the first of them. unreadable:
-    what is wrong with records that cannot be read (their runs wait). running: the packs in hand. progress: how far a
-    run is on average, from 0 to 1. left: seconds until the last pack ends, by how fast this sweep's packs have been so
-    far; None where runs wait and nobody trains.
+    which it did. failed: reason → runs. errors: reason → the last lines of the error of the first of them. given_up:
+    run → how often it has failed, of those that failed too often to be planned again. unreadable: what is wrong with
+    records that cannot be read (their runs wait). running: the packs in hand. progress: how far a run is on average,
+    from 0 to 1. left: seconds until the last pack ends, by how fast this sweep's packs have been so far; None where
+    runs wait and nobody trains.
     """
 
     sweep: str
@@ -62,6 +63,7 @@ class SweepState:
     diverged: Mapping[str, int]
     failed: Mapping[str, Sequence[str]]
     errors: Mapping[str, Sequence[str]]
+    given_up: Mapping[str, int]
     unreadable: Sequence[str]
     running: Sequence[PackInHand]
     progress: float
@@ -104,6 +106,11 @@ def state_of(store: Store, plan: Plan) -> SweepState:
         diverged={run: records[run]["diverged_at_step"] for run, state in states.items() if state == "diverged"},
         failed=dict(failed),
         errors={reason: _last_lines(str(records[runs[0]]["error"])) for reason, runs in failed.items()},
+        given_up={
+            run: often
+            for run, state in states.items()
+            if state == "failed" and (often := failures(records[run])) > plan.retries
+        },
         unreadable=unreadable,
         running=[_in_hand(pack, far.get(pack.id), leases[pack.id], needed[pack.id]) for pack in held],
         progress=sum(share.values()) / max(1, len(share)),

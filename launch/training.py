@@ -14,25 +14,15 @@ from launch.heartbeat import Heartbeat
 from launch.leases import Lease
 from launch.planner import Pack
 from launch.progress import write_progress
+from launch.recording import end_pack, leave_records, pack_facts
 from launch.tracking import UNTRACKED, Tracking
 from plasticity_lab.agents.agent import Agent
 from plasticity_lab.assembly import assembled
 from plasticity_lab.data.image_set import ImageSet
-from plasticity_lab.records.checkpoint import clear_pack, load_checkpoint, save_checkpoint
+from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
 from plasticity_lab.records.journal import Journal
 from plasticity_lab.records.provenance import provenance, utc_now
-from plasticity_lab.records.record import (
-    FINISHED,
-    CorruptRecord,
-    new_record,
-    read_record,
-    set_aside,
-    write_metrics,
-    write_record,
-)
 from plasticity_lab.records.store import Store
-from plasticity_lab.records.summary import collapsed, summarise
-from plasticity_lab.records.weights import write_weights
 from plasticity_lab.trainer import train
 
 log = logging.getLogger(__name__)
@@ -158,7 +148,7 @@ def train_pack(
         except AllDiverged:
             log.info("Every run of pack %s has diverged.", pack.id)
         lease.beat()
-        source = provenance() | _pack_facts(pack)
+        source = provenance() | pack_facts(pack)
         source |= {
             "device": pack.kind,
             "start": began,
@@ -168,80 +158,5 @@ def train_pack(
             "data_part": image_set.part,
             "sweep": settings.get("sweep"),
         }
-        _leave_records(store, runs, journal, agent, image_set.classes, source, settings["save_weights"])
-    _finish(pack, lease, Ending(failed=False, error="", diverged=int((journal.diverged > 0).sum())))
-    clear_pack(store, pack.id)
-
-
-def fail_pack(
-    store: Store,
-    pack: Pack,
-    runs: Sequence[Mapping[str, Any]],
-    lease: Lease,
-    error: str,
-    whole: str,
-    out_of_memory: bool = False,
-) -> None:
-    """Records a pack that cannot be trained: each of its runs as failed, save those that an earlier attempt finished.
-
-    error: the reason in a line; whole: all that is known of it.  Raises LostLease, StoreError.
-    """
-    lease.beat()
-    facts = provenance() | _pack_facts(pack) | ({"out_of_memory": True} if out_of_memory else {})
-    for run in runs:
-        earlier = _record(store, run["id"])
-        if earlier is None or earlier["status"] not in FINISHED:
-            write_record(store, new_record(_named(run, earlier), "failed", facts, error=whole))
-    _finish(pack, lease, Ending(failed=True, error=error, diverged=0))
-    clear_pack(store, pack.id)
-
-
-def _finish(pack: Pack, lease: Lease, ending: Ending) -> None:
-    lease.finish({**ending.as_json(), "runs": list(pack.runs)})
-
-
-def _leave_records(
-    store: Store,
-    runs: Sequence[Mapping[str, Any]],
-    journal: Journal,
-    agent: Agent,
-    classes: int,
-    source: Mapping[str, Any],
-    save_weights: str,
-) -> None:
-    weights = agent.weights() if save_weights == "final" else None
-    seconds = source["pack_seconds"] / len(runs)
-    for k, run in enumerate(runs):
-        table = journal.table(k)
-        write_metrics(store, run["id"], table)
-        if weights is not None:
-            write_weights(store, run["id"], {name: value[k] for name, value in weights.items()})
-        diverged_at = int(journal.diverged[k])
-        record = new_record(
-            _named(run, _record(store, run["id"])),
-            "diverged" if diverged_at else "done",
-            source,
-            summary=summarise(table, agent.model.size, seconds),
-            collapsed=collapsed(table, classes),
-            diverged_at_step=diverged_at or None,
-        )
-        write_record(store, record)
-
-
-def _record(store: Store, run: str) -> dict[str, Any] | None:
-    """The record that an earlier attempt left; one that cannot be read is set aside."""
-    try:
-        return read_record(store, run)
-    except CorruptRecord:
-        set_aside(store, run)
-        return None
-
-
-def _named(run: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The run with the names of its earlier record too."""
-    names = [] if earlier is None else earlier["asked_as"]
-    return {**run, "asked_as": [*names, *(name for name in run["asked_as"] if name not in names)]}
-
-
-def _pack_facts(pack: Pack) -> dict[str, Any]:
-    return {"pack": pack.id, "attempt": pack.attempt, "width": pack.width, "share": 1 / pack.width, "mode": pack.mode}
+        leave_records(store, runs, journal, agent, image_set.classes, source, settings["save_weights"])
+    end_pack(store, pack, lease, Ending("done", error="", diverged=int((journal.diverged > 0).sum())))

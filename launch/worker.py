@@ -14,20 +14,21 @@ import os
 import signal
 import sys
 import time
-import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import FrameType
 
-from launch.device import kind_of, prepare_process, ran_out_of_memory
+from launch.device import free_memory, kind_of, prepare_process
+from launch.divided import in_parts
+from launch.failing import Failures, failure_of
 from launch.leases import Lease, Leases, LostLease
 from launch.owner import this_owner
 from launch.plan_file import Plan, read_plan
-from launch.planner import Pack, Run
+from launch.planner import Pack
 from launch.progress import reached
 from launch.tracking import Tracking, tracking_of
-from launch.training import Stopped, fail_pack, train_pack
+from launch.training import Stopped, train_pack
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.data.sources import load_images
@@ -84,19 +85,19 @@ def work(
 
     While the last packs are in other hands it waits, since a worker can die; for `patience` seconds at most. time_for:
     whether a pack that still needs so many seconds may be begun; the first always may: a later start continues it.
-    Raises OutOfTime, Superseded, StoreError, DataError.
+    Raises OutOfTime, Superseded, StoreError, DataError, DeviceLost.
     """
-    plan, mine = _to_do(store, sweep, device)
+    plan = read_plan(store, sweep)
     leases = Leases(store, plan.settings["lease_seconds"], this_owner())
+    failures = Failures(store, leases)
     well, begun, busy = True, False, time.monotonic()
     tracking = tracking_of(store, plan.sweep, plan.settings.get("tracking"))
     try:
         while not stop():
-            done = leases.done(mine)
-            if done == mine.keys():
-                plan, mine = _to_do(store, sweep, device)  # the command may have been given again, and planned anew
-                done = leases.done(mine)
-            left = [pack for pack in mine if pack not in done]
+            mine, left = _to_do(store, plan, device, leases)
+            if not left:
+                plan = read_plan(store, sweep)  # the command may have been given again, and planned anew
+                mine, left = _to_do(store, plan, device, leases)
             if not left:
                 break
             short = [pack for pack in left if time_for(seconds_needed(store, mine[pack]))] if begun else left
@@ -109,17 +110,18 @@ def work(
                     break
                 time.sleep(POLL_SECONDS)
                 continue
-            well &= _train_claimed(store, plan, mine[lease.pack], leases, lease, device, stop, tracking)
+            well &= _train_claimed(store, plan, mine[lease.pack], leases, lease, device, stop, tracking, failures)
             begun, busy = True, time.monotonic()
     finally:
         tracking.close(stop())
     return well
 
 
-def _to_do(store: Store, sweep: str, device: str) -> tuple[Plan, dict[str, Pack]]:
-    """The plan, and its packs for this kind of device."""
-    plan = read_plan(store, sweep)
-    return plan, {pack.id: pack for pack in plan.packs if pack.kind == kind_of(device)}
+def _to_do(store: Store, plan: Plan, device: str, leases: Leases) -> tuple[dict[str, Pack], list[str]]:
+    """The plan's packs for this kind of device, in place of divided ones their halves; and which have not ended."""
+    mine = {pack.id: pack for pack in in_parts(store, plan.packs) if pack.kind == kind_of(device)}
+    done = leases.done(mine)
+    return mine, [pack for pack in mine if pack not in done]
 
 
 def seconds_needed(store: Store, pack: Pack) -> float:
@@ -136,12 +138,14 @@ def _train_claimed(
     device: str,
     stop: Callable[[], bool],
     tracking: Tracking,
+    failures: Failures,
 ) -> bool:
-    """One pack, and what is to be said of it afterwards.  Returns whether it ended well or was only stopped."""
+    """One pack, and what is to be said of it afterwards.  Returns whether it did not leave failed runs."""
     runs, settings = plan.runs_of(pack), {**plan.settings, "sweep": plan.sweep}
-    recorded = False
+    recorded, failure = False, None
     try:
         try:
+            failures.look_back(pack, lease)
             images = _images(runs[0]["science"]["benchmark"]["source"], plan.settings["data"])
             train_pack(store, pack, runs, images, device, lease, settings, stop, tracking)
             recorded = True
@@ -155,9 +159,11 @@ def _train_claimed(
         except LostLease:
             raise
         except Exception as error:
-            _fail(store, pack, runs, lease, error)
-            recorded = True
-            return False
+            failure = failure_of(error)
+        # Outside of the handler, where the exception holds the pack's tensors no longer.
+        if failure is not None:
+            recorded = failures.meet(plan, pack, lease, failure)
+            free_memory(device)
     except LostLease:
         log.warning("Pack %s was taken over by another worker.", pack.id)
         # It and its heir would take packs from each other in turn.
@@ -165,21 +171,7 @@ def _train_claimed(
             raise Superseded from None
     finally:
         tracking.end(runs, recorded)
-    return True
-
-
-def _fail(store: Store, pack: Pack, runs: Sequence[Run], lease: Lease, error: Exception) -> None:
-    if ran_out_of_memory(error):
-        words = f"Out of memory at {pack.width} runs a pack; given again, the command packs half as many."
-        if pack.width == 1:
-            words = "Out of memory with one run alone; choose another device or a smaller benchmark.batch_size."
-        whole = words
-    elif isinstance(error, PlasticityError):
-        words = whole = str(error)
-    else:
-        words, whole = traceback.format_exception_only(error)[-1].strip(), "".join(traceback.format_exception(error))
-    log.error("Pack %s (%s) failed: %s", pack.id, pack.label, words)
-    fail_pack(store, pack, runs, lease, words, whole, ran_out_of_memory(error))
+    return failure is None or not recorded
 
 
 @cache

@@ -49,7 +49,7 @@ def planned(store: Store, *words: str) -> Plan:
     """The plan of what a command has left to do, written as the launcher writes it."""
     settings = resolved(*words).settings.model_copy(update={"store": store.root})
     store.prepare()
-    todo = outstanding(store, runs_of(*words), settings.rerun)
+    todo = outstanding(store, runs_of(*words), settings.rerun, settings.launch.retries)
     settle(store, todo)
     plan = planned_for(store, todo, settings, Machine.of(settings).resources, images_of(settings.data))
     write_plan(store, plan)

@@ -48,7 +48,7 @@ def submit_runs(
     resources, gpu = resources_of(store, settings, parameters)
     tracking, where = decided(settings.tracking)
     settings = settings.model_copy(update={"tracking": tracking})
-    todo = outstanding(store, runs, settings.rerun)
+    todo = outstanding(store, runs, settings.rerun, settings.launch.retries)
     images = (images_to_plan_with if settings.dry_run else images_of)(settings.data)
     planned = planned_for(store, todo, settings, resources, images, command)
     if where and todo.left:
@@ -62,7 +62,7 @@ def submit_runs(
         return
     cluster.check_there()
     cluster.check_partition(parameters["partition"])
-    if not settled(store, todo, len(runs)):
+    if not settled(store, todo):
         return
     write_plan(store, planned)
     before = read_jobs(store, planned.sweep)
@@ -92,7 +92,7 @@ def submit_runs(
             f"measures {resources.kind} in a short job."
         )
     if settings.launch.wait:
-        report(store, runs, planned, resources.kind, _wait(store, planned, list(there)))
+        report(store, runs, planned.sweep, resources.kind, _wait(store, planned, list(there)))
         return
     say(f"How far it is: python -m launch status {planned.sweep} --store {store.root}")
     say(f"To stop it:    python -m launch cancel {planned.sweep} --store {store.root}")
@@ -146,7 +146,7 @@ def _wait(store: Store, planned: Plan, jobs: Sequence[str]) -> list[str]:
     """Shows the progress until all packs have ended, or no job is left: then it returns how the jobs ended."""
     watch, shown, asked = Watch(store, planned.packs), display(), time.monotonic()
     try:
-        while len(watch.ended) < len(planned.packs):
+        while not watch.over:
             shown.show(watch.look())
             time.sleep(LOOK_SECONDS)
             if time.monotonic() - asked > ASK_SECONDS:

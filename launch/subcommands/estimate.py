@@ -42,7 +42,8 @@ def run(options: argparse.Namespace) -> int:
     kind, memory, workers = _device(options.device)
     workers = check("--workers", workers if options.workers is None else options.workers, at_least=1)
     calibration = calibration_of(kind, store)
-    todo = outstanding(store, [stored.runs[run] for run in stored.asked if run in stored.runs], rerun=False)
+    runs = [stored.runs[run] for run in stored.asked if run in stored.runs]
+    todo = outstanding(store, runs, rerun=False, retries=stored.retries)
     data = stored.settings["data"]
     images = images_to_plan_with(None if data is None else Path(data))
     modes = {pack.steps: pack.mode for pack in stored.packs}

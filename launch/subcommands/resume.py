@@ -29,7 +29,8 @@ def run(options: argparse.Namespace) -> int:
     # A plan holds the runs that were not finished when it was made; of the others nothing but the id is needed.
     runs = [plan.runs.get(run, {"id": run, "asked_as": []}) for run in plan.asked]
     settings = Settings.model_validate({**jobs.settings, "store": store.root})
-    lost = [run["id"] for run in outstanding(store, runs, settings.rerun).left if run["id"] not in plan.runs]
+    todo = outstanding(store, runs, settings.rerun, settings.launch.retries)
+    lost = [run["id"] for run in todo.left if run["id"] not in plan.runs]
     if lost:
         raise StoreError(
             f"The record of run {lost[0]} was there when the sweep was planned and is not now; only the command itself "

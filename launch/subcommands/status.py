@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from launch.naming import add_store, in_order, some, store_there, sweeps_of, the_one
+from launch.outstanding import how_to_try_again
 from launch.plan_file import read_plan
 from launch.plan_table import PRINTED_WIDTH, counted, in_time
 from launch.slurm.standing import Standing, standings
@@ -163,6 +164,8 @@ def _went_wrong(state: SweepState, alone: bool) -> list[str]:
         lines.append(f"{state.sweep}: {counted(len(rest), 'run')} failed for {reasons} ({some(rest, FEW)})")
     if state.failed:
         lines.append("`python -m launch show RUN` tells all that is known; the same command trains failed runs again.")
+    if state.given_up:
+        lines.append(how_to_try_again(state.given_up))
     if alone and state.diverged:
         runs = [f"{run} at step {step:,}" for run, step in state.diverged.items()]
         lines.append(f"{state.sweep}: {counted(len(runs), 'run')} diverged: {some(runs, MANY)}")

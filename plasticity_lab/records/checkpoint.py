@@ -48,6 +48,11 @@ def load_checkpoint(store: Store, pack: str) -> dict[str, Any] | None:
     return None
 
 
+def latest_epoch(store: Store, pack: str) -> int:
+    """The highest lease epoch that left a checkpoint; -1 if none has.  Raises StoreError."""
+    return max(_epochs(store, pack), default=-1)
+
+
 def clear_pack(store: Store, pack: str) -> None:
     """Removes what an ended pack kept; a file that resists is left, for nothing will read it."""
     shutil.rmtree(store.pack_folder(pack), ignore_errors=True)

@@ -31,9 +31,13 @@ def sweep_id(run_ids: Iterable[str]) -> str:
     return _short_hash(sorted(set(run_ids)))
 
 
-def pack_id(run_ids: Iterable[str], attempt: int) -> str:
-    """12 hex digits that stand for runs and an attempt, so that an old lease never binds a new attempt."""
-    return _short_hash({"runs": sorted(set(run_ids)), "attempt": attempt})
+def pack_id(run_ids: Iterable[str], attempt: int, part_of: str | None = None) -> str:
+    """12 hex digits that stand for runs and an attempt, so that an old lease never binds a new attempt.
+
+    part_of: the pack that was divided into this one and another; the same runs may have been a pack of their own.
+    """
+    part = {} if part_of is None else {"part_of": part_of}
+    return _short_hash({"runs": sorted(set(run_ids)), "attempt": attempt} | part)
 
 
 def _short_hash(value: Any) -> str:

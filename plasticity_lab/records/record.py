@@ -91,6 +91,12 @@ def read_record(store: Store, run: str) -> dict[str, Any] | None:
     return record
 
 
+def failures(record: Mapping[str, Any] | None) -> int:
+    """How often in turn the run of a record, if it has one, has failed."""
+    failed = record is not None and record["status"] == "failed"
+    return record["provenance"].get("failures", 1) if failed else 0
+
+
 def all_records(store: Store) -> tuple[list[dict[str, Any]], list[CorruptRecord]]:
     """The good records of a store, ordered by run id, and what is wrong with each of the others.  Raises StoreError."""
     corrupt: list[CorruptRecord] = []

@@ -80,6 +80,15 @@ class Store:
         """How a pack ended."""
         return self.done_folder / pack
 
+    @property
+    def divided_folder(self) -> Path:
+        """Which packs could not be trained whole."""
+        return self.root / "divided"
+
+    def divided(self, pack: str) -> Path:
+        """Where it stands, the two halves of a pack have taken its place."""
+        return self.divided_folder / pack
+
     def tracked(self, pack: str) -> Path:
         """Which runs of a pack have been written to W&B, and where."""
         return self.root / "tracked" / pack
