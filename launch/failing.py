@@ -24,9 +24,9 @@ from plasticity_lab.records.store import Store
 log = logging.getLogger("launch.worker")
 ALIKE = 4
 """So many runs that fail alone in the same words, while none like them gets further, stand for all like them."""
-SILENT_ENDS = 3
+DIVIDED_AFTER, FAILED_AFTER = 2, 3
 """So many workers in turn that vanish from a pack without a checkpoint are no accident: machines are lost more rarely,
-and a worker that is killed for memory cannot say so."""
+and a worker that is killed for memory cannot say so. To divide a pack that never got to a checkpoint costs nothing."""
 _ALL = (
     "The {} runs of this pack failed together, and it was not looked into which of them are at fault: {} runs of "
     "{} or more had failed alone with the same error, and none had got further."
@@ -66,10 +66,10 @@ class Failures:
 
     def look_back(self, pack: Pack, lease: Lease) -> None:
         """Raises Forsaken if one worker after the other has vanished from the pack; StoreError."""
-        if self.leases.vanished(lease, since=latest_epoch(self.store, pack.id)) >= SILENT_ENDS:
-            raise Forsaken(
-                f"{SILENT_ENDS} workers in turn have vanished from it without a word, as happens where memory runs out."
-            )
+        last = latest_epoch(self.store, pack.id)
+        gone = self.leases.vanished(lease, since=last)
+        if gone >= (DIVIDED_AFTER if pack.width > 1 and last < 0 else FAILED_AFTER):
+            raise Forsaken(f"{gone} workers in turn have vanished without a word, as happens where memory runs out.")
 
     def meet(self, plan: Plan, pack: Pack, lease: Lease, failure: Failure) -> bool:
         """Divides the pack, or records its runs as failed where no more can be found out.  Returns whether it did.

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from launch import training, worker
-from launch.device import devices, prepare_compiling, ran_out_of_memory
+from launch.device import DeviceLost, devices, free_memory, prepare_compiling, ran_out_of_memory
 from launch.heartbeat import Heartbeat
 from launch.leases import Leases, LostLease
 from launch.owner import Owner, this_owner
@@ -94,7 +94,7 @@ def test_a_failing_pack_is_recorded_with_the_reason_while_the_others_finish(stor
     assert records[0]["error"].rstrip().endswith("ZeroDivisionError: by nought")
     assert sorted(pack["error"] for pack in ended_packs(store)) == ["", "ZeroDivisionError: by nought"]
     assert [record.message for record in caplog.records if "failed" in record.message] == [
-        f"Pack {records[0]['provenance']['pack']} (relu · permuted_digits) failed: ZeroDivisionError: by nought"
+        "A run of relu · permuted_digits failed: ZeroDivisionError: by nought"
     ]
     assert leased(store) == []
 
@@ -211,6 +211,18 @@ def test_a_device_that_is_not_there_is_a_sentence():
     assert devices("auto") == devices("cpu") == ["cpu"]
     with pytest.raises(ConfigError, match=r"device is cuda:1, which this machine has not: it has no GPU"):
         devices("cuda:1")
+
+
+def test_a_gpu_that_a_failed_pack_has_taken_along_ends_the_worker(monkeypatch):
+    """After a fault inside a kernel every later call fails in this process: the next packs must not be blamed for it."""
+
+    def synchronize(device):
+        raise RuntimeError("CUDA error: device-side assert triggered\nCompile with TORCH_USE_CUDA_DSA")
+
+    free_memory("cpu")
+    monkeypatch.setattr(torch.cuda, "synchronize", synchronize)
+    with pytest.raises(DeviceLost, match="cuda:0 answers this process no more: CUDA error: device-side assert trigg"):
+        free_memory("cuda:0")
 
 
 def test_what_is_no_lack_of_memory():
