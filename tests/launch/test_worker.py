@@ -214,7 +214,7 @@ def test_a_device_that_is_not_there_is_a_sentence():
 
 
 def test_a_gpu_that_a_failed_pack_has_taken_along_ends_the_worker(monkeypatch):
-    """After a fault inside a kernel every later call fails in this process: the next packs must not be blamed for it."""
+    """After a fault inside a kernel every later call of this process fails, and no other pack is to blame for it."""
 
     def synchronize(device):
         raise RuntimeError("CUDA error: device-side assert triggered\nCompile with TORCH_USE_CUDA_DSA")
