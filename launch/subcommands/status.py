@@ -163,7 +163,9 @@ def _went_wrong(state: SweepState, alone: bool) -> list[str]:
         reasons = counted(len(often) - most, "further reason")
         lines.append(f"{state.sweep}: {counted(len(rest), 'run')} failed for {reasons} ({some(rest, FEW)})")
     if state.failed:
-        lines.append("`python -m launch show RUN` tells all that is known; the same command trains failed runs again.")
+        some = sum(map(len, state.failed.values())) > len(state.given_up)
+        again = "; the same command trains failed runs again" if some else ""
+        lines.append(f"`python -m launch show RUN` tells all that is known{again}.")
     if state.given_up:
         lines.append(how_to_try_again(state.given_up))
     if alone and state.diverged:

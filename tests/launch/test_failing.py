@@ -5,6 +5,7 @@ import os
 import pytest
 
 from launch import worker
+from launch.__main__ import main
 from launch.leases import Leases
 from launch.owner import Owner
 from launch.worker import work
@@ -184,7 +185,7 @@ def test_a_pack_that_a_worker_vanished_from_is_left_for_last(store):
     assert claimed == [pack.id for pack in [*plan.packs[1:], plan.packs[0]]]
 
 
-def test_a_run_is_retried_so_often_and_then_stays_failed(store, path, undisturbed):
+def test_a_run_is_retried_so_often_and_then_stays_failed(store, path, undisturbed, capsys):
     words = (path, "activation=broken", slopes(f"0.01,{AT_FAULT}"), ONE_WORKER, "launch.retries=1")
     for often in (1, 2):
         plan = trained(store, *words)
@@ -192,13 +193,16 @@ def test_a_run_is_retried_so_often_and_then_stays_failed(store, path, undisturbe
         assert read_record(store, guilty["id"])["provenance"]["failures"] == often
     assert [pack.runs for pack in plan.packs] == [(guilty["id"],)]
     assert planned(store, *words).packs == []
-    status, err = said(store, *words)
-    assert status == 1
-    assert err == (
-        "Of 2 runs 1 finished already, 1 failed. 1 run failed 2 times and will not be tried again, unless its command "
-        "is given with launch.retries=2, or with rerun=true, which trains finished runs again too.\n"
+    sentence = (
+        "1 run failed 2 times and will not be tried again, unless its command is given with launch.retries=2, or with "
+        "rerun=true, which trains finished runs again too."
     )
-    assert [pack.width for pack in planned(store, *words[:-1], "launch.retries=2").packs] == [1]
+    assert main(["status", "--store", str(store.root)]) == 0
+    assert sentence in capsys.readouterr().out
+    status, err = said(store, *words)
+    assert (status, err) == (1, f"Of 2 runs 1 finished already, 1 failed. {sentence}\n")
+    more = (*words[:2], slopes(f"0.01,0.02,0.03,{AT_FAULT}"), ONE_WORKER)
+    assert sorted(pack.width for pack in planned(store, *more).packs) == [1, 2], "it stays alone"
     assert len(planned(store, *words, "rerun=true").packs) > 0
     mate = (*words[:2], slopes("0.01"))
     assert all_kept(store, runs_of(*mate)) == undisturbed(*mate)

@@ -128,6 +128,17 @@ def test_a_pack_that_has_ended_before_is_another_attempt():
     assert first.runs == third.runs
 
 
+def test_halves_are_the_same_whoever_asks_and_no_packs_of_their_own():
+    (pack,) = packs_of(runs_of("seed=0,1,2"))
+    halves = pack.halves()
+    assert halves == pack.halves()
+    assert [half.width for half in halves] == [2, 1]
+    assert sum((half.runs for half in halves), ()) == pack.runs
+    assert sum(half.seconds for half in halves) == pytest.approx(pack.seconds)
+    (alone,) = packs_of([run for run in runs_of("seed=0,1,2") if run["id"] in halves[0].runs])
+    assert alone.id != halves[0].id, "it may have been trained before, and this is another attempt"
+
+
 def test_the_size_is_asked_once_for_all_that_could_share_a_pack(many):
     asked = []
     packs_of(many, size_of=lambda run: asked.append(run["id"]) or SIZE)
