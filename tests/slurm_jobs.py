@@ -1,13 +1,19 @@
 """Jobs of a sweep on a real Slurm, and what tests do to them."""
 
 import json
+import os
+import signal
 import subprocess
 import time
+from pathlib import Path
 
 from launch.slurm.jobs_file import read_jobs
 from plasticity_lab.records.store import Store
 from tests.sweeps import PATIENCE, said, wait_until
 
+LAB = Path(os.environ.get("SLURM_LAB", Path.home() / ".slurm-lab"))
+"""Where the Slurm of `make slurm-up` lies."""
+CONFIGURATION = LAB / "etc" / "slurm.conf"
 LONG = ("benchmark.tasks=100", "checkpoint_minutes=60", "launch.lease_seconds=30")
 """A run that takes some seconds, and writes a checkpoint only if it is told to stop."""
 
@@ -16,8 +22,14 @@ def submitted(store: Store, *words: str) -> str:
     """Gives a command that submits its sweep; the id of its last job."""
     status, err = said(store, "hydra/launcher=packed_slurm", *words)
     assert status == 0, err
-    (sweep,) = (path.name for path in (store.root / "sweeps").iterdir())
-    return list(read_jobs(store, sweep).jobs)[-1]
+    return jobs_of(store)[-1]
+
+
+def jobs_of(store: Store) -> list[str]:
+    """The ids of the arrays that the store's one sweep was given; none where it was not submitted yet."""
+    sweeps = [path.name for path in store.root.glob("sweeps/*")]
+    jobs = read_jobs(store, sweeps[0]) if len(sweeps) == 1 else None
+    return [] if jobs is None else list(jobs.jobs)
 
 
 def trains(store: Store, tasks: int = 2) -> bool:
@@ -35,6 +47,22 @@ def checkpoints(store: Store) -> list[str]:
 def order(*command: str) -> str:
     """One of Slurm's commands."""
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def push_out(*words: str, seconds: int = 2) -> None:
+    """Submits a job that outranks those of the preemptible partitions, and wants whole nodes: `words` say which."""
+    pusher = ("--job-name=pusher", "--partition=cpu", "--exclusive", "--output=/dev/null", f"--wrap=sleep {seconds}")
+    order("sbatch", *pusher, *words)
+
+
+def lose(node: str) -> None:
+    """Ends a node's slurmd, which Slurm takes for the node's loss; its jobs train on."""
+    os.kill(int((LAB / "pid" / f"slurmd-{node}.pid").read_text()), signal.SIGKILL)
+
+
+def bring_back(node: str) -> None:
+    """Starts the slurmd of a node that was lost."""
+    order("slurmd", "-N", node)
 
 
 def field(job: str, name: str) -> str:

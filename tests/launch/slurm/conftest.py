@@ -1,11 +1,9 @@
-import os
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
-LAB = Path(os.environ.get("SLURM_LAB", Path.home() / ".slurm-lab")) / "etc" / "slurm.conf"
+from tests.slurm_jobs import CONFIGURATION
 
 
 @pytest.fixture
@@ -13,8 +11,8 @@ def slurm(monkeypatch):
     """The Slurm of `make slurm-up`, whether or not its environment was sourced; no job of the test outlives it."""
     if shutil.which("sinfo") is None:
         pytest.skip("Slurm is not installed here; `make slurm-up` installs and starts one, as root in a container")
-    if LAB.exists():
-        monkeypatch.setenv("SLURM_CONF", str(LAB))
+    if CONFIGURATION.exists():
+        monkeypatch.setenv("SLURM_CONF", str(CONFIGURATION))
     try:
         there = subprocess.run(["sinfo", "-h", "-o", "%R"], capture_output=True, text=True, timeout=20)
     except subprocess.TimeoutExpired:

@@ -1,8 +1,6 @@
 """Sweeps on a real Slurm: what becomes of them when it takes their nodes away."""
 
-import os
-import signal
-from pathlib import Path
+from functools import cache
 
 import pytest
 
@@ -10,18 +8,32 @@ from launch.__main__ import main
 from launch.owner import this_owner
 from launch.slurm.jobs_file import read_jobs
 from plasticity_lab.records.store import Store
-from tests.slurm_jobs import LONG, checkpoints, ended, field, let_train, log_of, order, submitted
-from tests.sweeps import all_kept, ended_packs, runs_of, said, trained, wait_until
+from tests.slurm_jobs import (
+    LONG,
+    bring_back,
+    checkpoints,
+    ended,
+    field,
+    jobs_of,
+    let_train,
+    log_of,
+    lose,
+    order,
+    push_out,
+    submitted,
+)
+from tests.sweeps import all_kept, command, ended_packs, runs_of, said, trained, wait_until
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 
 
-@pytest.fixture
-def undisturbed(tmp_path):
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
     """From a command's words to what its runs come to when nobody disturbs them."""
 
+    @cache
     def numbers(*words):
-        store = Store(tmp_path / "undisturbed")
+        store = Store(tmp_path_factory.mktemp("undisturbed"))
         trained(store, *words)
         return all_kept(store, runs_of(*words))
 
@@ -51,15 +63,7 @@ def test_a_worker_that_must_go_leaves_a_checkpoint_and_comes_back(slurm, store, 
     elif how == "requeued":
         order("scontrol", "requeue", job)
     else:
-        order(
-            "sbatch",
-            "--job-name=pusher",
-            "--partition=cpu",
-            "--exclusive",
-            "--nodes=2",
-            "--output=/dev/null",
-            "--wrap=sleep 2",
-        )
+        push_out("--nodes=2")
     wait_until(lambda: bool(checkpoints(store)))
     assert ended(job) == "COMPLETED", log_of(store)
     assert int(field(job, "Restarts")) == 1
@@ -92,11 +96,25 @@ def test_a_killed_worker_is_replaced_by_its_mate(slurm, store):
 
 
 def test_the_time_limit_is_met_by_going_back_into_the_queue(slurm, store, undisturbed):
-    words = ("benchmark.tasks=1000", "checkpoint_minutes=60", "launch.lease_seconds=30")
+    words = ("benchmark.tasks=800", "checkpoint_minutes=60", "launch.lease_seconds=30")
     job = submitted(store, "hydra.launcher.timeout_min=2", "hydra.launcher.signal_delay_s=58", *words)
+    let_train(store)
+    order("scontrol", "update", f"JobId={job}", "TimeLimit=1")  # the shortest that Slurm has
+    numbers = undisturbed(*words)
+    wait_until(lambda: int(field(job, "Restarts")) == 1)
+    order("scontrol", "update", f"JobId={job}", "TimeLimit=10")
     assert ended(job) == "COMPLETED", log_of(store)
-    assert int(field(job, "Restarts")) >= 1
-    assert all_kept(store, runs_of(*words)) == undisturbed(*words)
+    assert "Back into the queue" in log_of(store)
+    assert all_kept(store, runs_of(*words)) == numbers
+
+
+def test_the_submitting_process_can_be_killed_once_it_has_submitted(slurm, store, undisturbed):
+    with command(store, "hydra/launcher=packed_slurm", "launch.wait=true", *LONG) as process:
+        wait_until(lambda: bool(jobs_of(store)))
+        process.kill()
+    (job,) = jobs_of(store)
+    assert ended(job) == "COMPLETED", log_of(store)
+    assert all_kept(store, runs_of(*LONG)) == undisturbed(*LONG)
 
 
 def test_a_command_given_twice_does_not_double_the_workers(slurm, store):
@@ -146,14 +164,14 @@ def test_a_node_lost_with_its_worker_alive_harms_nothing(slurm, store, undisturb
     job = submitted(store, *words)
     let_train(store)
     node = field(job, "NodeList")
-    lab = Path(os.environ["SLURM_CONF"]).parents[1]
-    os.kill(int((lab / "pid" / f"slurmd-{node}.pid").read_text()), signal.SIGKILL)
+    lose(node)
+    numbers = undisturbed(*words)
     try:
         assert ended(job) == "COMPLETED", log_of(store)
         assert field(job, "NodeList") != node
     finally:
-        order("slurmd", "-N", node)
+        bring_back(node)
     (pack,) = ended_packs(store)
     assert (pack["epoch"], pack["owner"]["restart"]) == (1, 1)
-    assert all_kept(store, runs_of(*words)) == undisturbed(*words)
+    assert all_kept(store, runs_of(*words)) == numbers
     wait_until(lambda: "this process of it ends" in log_of(store))
