@@ -6,7 +6,7 @@ READY := .venv/.ready
 PYTEST := .venv/bin/pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench tables avx512 slurm-up slurm-down lint
+.PHONY: help setup demo test test-slurm chaos bench tables avx512 slurm-up slurm-down lint
 
 help: ## List the targets
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -28,8 +28,15 @@ demo: $(READY) ## Train every activation on embedded data, 3 seeds each, and sho
 	@echo "  .venv/bin/python -m plasticity_lab.main -m 'activation=glob(*relu*)' benchmark=random_label_digits schedule=demo seed=0,1,2"
 	@echo "  .venv/bin/python -m plasticity_lab.main --help"
 
-test: $(READY) ## Run the tests; SLOW=1 runs the slow ones too
-	$(PYTEST) $(if $(SLOW),,-m 'not slow')
+test: $(READY) ## Run the tests; SLOW=1 runs the slow ones too, save those that need Slurm
+	$(PYTEST) -m 'not $(if $(SLOW),slurm,slow)'
+
+test-slurm: $(READY) ## Run the tests that need Slurm, one by one, on one started for them (as root, in a container)
+	@launch/cluster/once.sh .venv/bin/pytest -m slurm --durations=0 --durations-min=5 || \
+		{ [ $$? = 77 ] && echo "The tests that need Slurm are skipped."; }
+
+chaos: $(READY) ## Disturb a sweep on a Slurm of its own for MINUTES=60, and compare it with an undisturbed one
+	launch/cluster/once.sh .venv/bin/python -m tests.launch.slurm.chaos --minutes $(or $(MINUTES),60) --out $(or $(OUT),chaos_results)
 
 bench: $(READY) ## Measure run-steps per second, beside a usual script and JAX; QUICK=1 only tries it (minutes)
 	.venv/bin/python -m launch.bench $(if $(QUICK),--quick) --out $(or $(OUT),bench_results)

@@ -1,10 +1,10 @@
 """A sweep on the one-machine Slurm that is disturbed all the time, and what has become of each of its runs.
 
-    make chaos MINUTES=60        or, where `make slurm-up` has been given:
+    make chaos MINUTES=60        which is, on the Slurm of `make slurm-up`:
     python -m tests.launch.slurm.chaos --minutes 60 --seed 0 --out chaos_results
 
 Workers are killed, preempted (with and without a grace time), requeued, stopped for longer than their lease and cut by
-their time limit, and nodes lost while their jobs live on, in an order drawn from the seed. Afterwards whatever is left is
+their time limit, and nodes lost while their jobs live on, in an order drawn from the seed. Afterwards what is left is
 trained, after one `resume` if no worker is left. Beside it the local launcher trains the same sweep undisturbed. Every
 run must have been finished once, with the same numbers.
 """

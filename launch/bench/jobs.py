@@ -1,0 +1,63 @@
+"""Tiny runs on a Slurm cluster: packed into few workers, beside a job for each run.
+
+    python -m launch.bench.jobs --partition cpu [--runs 2000] [--alone 100] [--out FOLDER]
+
+Both are commands as a user gives them, timed from the command to its last record, in turns on the same partition: our
+own launcher, and hydra-submitit-launcher's submitit_slurm, which starts a process for each run.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from plasticity_lab.records.provenance import provenance
+
+TINY = ("schedule=smoke", "benchmark.tasks=1", "benchmark.steps=10", "device=cpu", "mode=eager", "tracking=store")
+PACKED = ("hydra/launcher=packed_slurm", "launch.wait=true")
+ALONE = ("hydra/launcher=submitit_slurm", "hydra.launcher.cpus_per_task=1")
+
+
+def seconds_of(runs: int, launcher: Sequence[str], partition: str, folder: Path) -> float:
+    """Seconds that a sweep of so many tiny runs takes, start to end.  Raises RuntimeError with what went wrong."""
+    words = (*TINY, *launcher, f"hydra.launcher.partition={partition}", f"seed=range(0,{runs})")
+    places = (f"store={folder}/store", f"hydra.sweep.dir={folder}/sweep")
+    began = time.monotonic()
+    command = [sys.executable, "-m", "plasticity_lab.main", *words, *places]
+    found = subprocess.run(command, capture_output=True, text=True)
+    seconds = time.monotonic() - began
+    records = len(list(folder.glob("store/runs/*/*/record.json")))
+    if found.returncode or records != runs:
+        raise RuntimeError(f"{records} of {runs} runs were recorded: {found.stderr}")
+    return seconds
+
+
+def main() -> int:
+    """The command.  Returns its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m launch.bench.jobs", description=__doc__.split("\n")[0])
+    parser.add_argument("--partition", default="cpu", help="where the jobs go")
+    parser.add_argument("--runs", type=int, default=2000, help="that are packed")
+    parser.add_argument("--alone", type=int, default=100, help="that get a job each")
+    parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for jobs.json")
+    options = parser.parse_args()
+    result: dict[str, Any] = {"provenance": provenance() | {"load": os.getloadavg()}, "words": TINY}
+    for name, runs, launcher in (("packed", options.runs, PACKED), ("alone", options.alone, ALONE)):
+        with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:  # which the nodes see, too
+            seconds = seconds_of(runs, launcher, options.partition, Path(folder))
+        result[name] = {"runs": runs, "seconds": round(seconds, 2), "seconds_a_run": round(seconds / runs, 4)}
+        print(f"{name}: {runs} runs in {seconds:.1f} s, {seconds / runs:.3f} s a run", flush=True)
+    result["ratio"] = result["packed"]["seconds_a_run"] / result["alone"]["seconds_a_run"]
+    print(f"Packed, a run takes 1/{1 / result['ratio']:.0f} of the time.")
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "jobs.json").write_text(json.dumps(result, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
