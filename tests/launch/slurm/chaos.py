@@ -19,6 +19,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from plasticity_lab.records.record import FINISHED, read_record
 from plasticity_lab.records.store import Store
 from tests.launch.slurm.acts import Acts
 from tests.slurm_jobs import CONFIGURATION, jobs_of, log_of, order, submitted
-from tests.sweeps import PATIENCE, command, ended_packs, kept, runs_of, wait_until
+from tests.sweeps import PATIENCE, Kept, command, ended_packs, kept, runs_of, wait_until
 
 SWEEP = ("activation=glob(*)", "seed=0,1,2")
 LEASE_SECONDS = 10.0
@@ -149,13 +150,9 @@ def faults(store: Store, twin: Store, runs: Sequence[Mapping[str, Any]]) -> dict
             continue
         if times[run] > 1:
             found["repeated"][run] = f"finished in {times[run]} packs"
-        ours, theirs = vars(kept(store, run)), vars(kept(twin, run))
+        ours, theirs = kept(store, run), kept(twin, run)
         if ours != theirs:
-            found["different"][run] = "; ".join(
-                f"{name}: {_short(ours[name])}, undisturbed {_short(theirs[name])}"
-                for name in ours
-                if ours[name] != theirs[name]
-            )
+            found["different"][run] = _differences(ours, theirs)
     return found
 
 
@@ -200,9 +197,17 @@ def _endings(jobs: Sequence[str]) -> dict[str, int]:
     return {state: states[state] for state in ("PREEMPTED", "REQUEUED", "NODE_FAIL", "FAILED", "TIMEOUT")}
 
 
-def _short(value: Any) -> str:
-    words = str(value)
-    return words if len(words) < 200 else f"{words[:200]}..."
+def _differences(ours: Kept, theirs: Kept) -> str:
+    """In words, where two runs that should be the same part ways."""
+    words = [] if ours.status == theirs.status else [f"{ours.status}, undisturbed {theirs.status}"]
+    for name, value in ours.summary.items():
+        if value != theirs.summary.get(name):
+            words.append(f"{name} is {value}, undisturbed {theirs.summary.get(name)}")
+    if ours.metrics != theirs.metrics:
+        rows, others = (list(zip(*json.loads(run.metrics), strict=True)) for run in (ours, theirs))
+        same = sum(1 for _ in takewhile(lambda pair: str(pair[0]) == str(pair[1]), zip(rows, others, strict=False)))
+        words.append(f"metrics agree in their first {same} rows of {len(rows)}, undisturbed {len(others)}")
+    return "; ".join(words) or "weights"
 
 
 def main() -> int:
