@@ -3,6 +3,7 @@
 PYTHON ?= python3
 STORE ?= store
 READY := .venv/.ready
+SLURMS := 3# on a machine of two cores: most of those tests wait for Slurm
 PYTEST := .venv/bin/pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
@@ -31,8 +32,8 @@ demo: $(READY) ## Train every activation on embedded data, 3 seeds each, and sho
 test: $(READY) ## Run the tests; SLOW=1 runs the slow ones too, save those that need Slurm
 	$(PYTEST) -m 'not $(if $(SLOW),slurm,slow)'
 
-test-slurm: $(READY) ## Run the tests that need Slurm, one by one, on one started for them (as root, in a container)
-	@launch/cluster/once.sh .venv/bin/pytest -m slurm --durations=0 --durations-min=5 || \
+test-slurm: $(READY) ## Run the tests that need Slurm, on Slurms of their own (as root, in a container)
+	@COPIES=$(SLURMS) launch/cluster/once.sh .venv/bin/pytest -n $(SLURMS) --dist worksteal -m slurm --durations=0 --durations-min=5 || \
 		{ [ $$? = 77 ] && echo "The tests that need Slurm are skipped."; }
 
 chaos: $(READY) ## Disturb a sweep on a Slurm of its own for MINUTES=60, and compare it with an undisturbed one

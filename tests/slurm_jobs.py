@@ -12,8 +12,9 @@ from plasticity_lab.records.store import Store
 from tests.sweeps import PATIENCE, said, wait_until
 
 LAB = Path(os.environ.get("SLURM_LAB", Path.home() / ".slurm-lab"))
-"""Where the Slurm of `make slurm-up` lies."""
-CONFIGURATION = LAB / "etc" / "slurm.conf"
+OF_THIS_PROCESS = LAB / os.environ.get("PYTEST_XDIST_WORKER", "")
+CONFIGURATION = (OF_THIS_PROCESS if OF_THIS_PROCESS.exists() else LAB) / "etc" / "slurm.conf"
+"""Of the Slurm that `make slurm-up` starts, or of one of those of launch/cluster/once.sh."""
 LONG = ("benchmark.tasks=100", "checkpoint_minutes=60", "launch.lease_seconds=30")
 """A run that takes some seconds, and writes a checkpoint only if it is told to stop."""
 
@@ -57,7 +58,8 @@ def push_out(*words: str, seconds: int = 2) -> None:
 
 def lose(node: str) -> None:
     """Ends a node's slurmd, which Slurm takes for the node's loss; its jobs train on."""
-    os.kill(int((LAB / "pid" / f"slurmd-{node}.pid").read_text()), signal.SIGKILL)
+    lab = Path(os.environ["SLURM_CONF"]).parents[1]
+    os.kill(int((lab / "pid" / f"slurmd-{node}.pid").read_text()), signal.SIGKILL)
 
 
 def bring_back(node: str) -> None:

@@ -15,7 +15,7 @@ from tests.sweeps import runs_of, trained
 @pytest.mark.slurm
 @pytest.mark.slow
 def test_in_chaos_no_run_is_lost_repeated_or_different(slurm, tmp_path):
-    report = run(tmp_path, Chaos(minutes=1.25, every=4, tasks=6, workers=16, limit=2, seed=0))
+    report = run(tmp_path, Chaos(minutes=1, every=4, tasks=4, workers=16, limit=2, seed=0))
     assert (report["lost"], report["repeated"], report["different"]) == ({}, {}, {})
     assert report["runs"] >= 40
     assert report["acts"].keys() == set(DECK)
