@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from launch.plan_file import Plan, read_plan
+from launch.plan_file import read_plan
 from launch.progress import Watch
 from launch.slurm import cluster
 from plasticity_lab.records.provenance import provenance
@@ -76,8 +76,9 @@ class Chaos:
 class Sweep:
     """A sweep on Slurm: whether it is over, and who is left to train it."""
 
-    def __init__(self, store: Store, plan: Plan) -> None:
-        self.store, self.plan, self.watch = store, plan, Watch(store, plan.packs)
+    def __init__(self, store: Store) -> None:
+        (sweep,) = (path.name for path in (store.root / "sweeps").iterdir())
+        self.store, self.watch = store, Watch(store, read_plan(store, sweep).packs)
         self._asked, self._moved, self._steps = -np.inf, time.monotonic(), -1
 
     def ended(self) -> bool:
@@ -86,7 +87,7 @@ class Sweep:
         if steps != self._steps:
             self._steps, self._moved = steps, time.monotonic()
         assert time.monotonic() - self._moved < PATIENCE, f"nothing moves: {order('squeue')}\n{log_of(self.store)}"
-        return len(self.watch.ended) == len(self.plan.packs)
+        return len(self.watch.ended) == len(self.watch.packs)
 
     def abandoned(self) -> bool:
         """Whether no job of it is left; Slurm is asked now and then only."""
@@ -96,18 +97,17 @@ class Sweep:
         return not cluster.living(jobs_of(self.store))
 
     def wait(self) -> bool:
-        """Until it has ended, or nobody is left.  Returns whether it has ended."""
-        while not self.ended():
-            if self.abandoned():
-                return self.ended()
+        """Until it has ended, or nobody is left.  Returns whether it has ended well."""
+        while not self.ended() and not self.abandoned():
             time.sleep(LOOK_SECONDS)
-        return True
+        return self.ended() and not any(ending.failed for ending in self.watch.ended.values())
 
 
 def disturbed(store: Store, chaos: Chaos) -> dict[str, Any]:
     """Submits the sweep, disturbs it, and waits for its end.  Returns the figures of it."""
     began = time.monotonic()
-    sweep = _submitted(store, chaos)
+    _submit(store, chaos)
+    sweep = Sweep(store)
     draw = np.random.default_rng(chaos.seed)
     acts = Acts(store, LEASE_SECONDS, draw)
     end, due = time.monotonic() + 60 * chaos.minutes, 0.0
@@ -124,14 +124,14 @@ def disturbed(store: Store, chaos: Chaos) -> dict[str, Any]:
     if not sweep.wait():
         resumes = 1
         subprocess.run([sys.executable, "-m", "launch", "resume", "--store", str(store.root)], check=True)
-        sweep.wait()
+        Sweep(store).wait()
     cluster.cancel(jobs_of(store))  # those that still wait to step in
     wait_until(lambda: not cluster.living(jobs_of(store)))
     return {
         "acts": dict(sorted(acts.done.items())),
         "slurm": _endings(jobs_of(store)),
         **{what: len(re.findall(said, log_of(store))) for what, said in LOGGED.items()},
-        "packs": len(sweep.plan.packs),
+        "packs": len(sweep.watch.packs),
         "resumes": resumes,
         "minutes_of_chaos": round((until - began) / 60, 2),
         "minutes": round((time.monotonic() - began) / 60, 2),
@@ -141,7 +141,7 @@ def disturbed(store: Store, chaos: Chaos) -> dict[str, Any]:
 def faults(store: Store, twin: Store, runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
     """lost, repeated and different → run → what is wrong with it; nothing of all that if all is well."""
     found: dict[str, dict[str, str]] = {"lost": {}, "repeated": {}, "different": {}}
-    times = Counter(run for pack in ended_packs(store) for run in pack["runs"])
+    times = Counter(run for pack in ended_packs(store) if pack["status"] == "done" for run in pack["runs"])
     for run in (run["id"] for run in runs):
         record = read_record(store, run)
         if record is None or record["status"] not in FINISHED or not times[run]:
@@ -174,7 +174,7 @@ def run(folder: Path, chaos: Chaos) -> dict[str, Any]:
     }
 
 
-def _submitted(store: Store, chaos: Chaos) -> Sweep:
+def _submit(store: Store, chaos: Chaos) -> None:
     """Half of the workers in each of the two preemptible partitions."""
     cores = int(order("sinfo", "--noheader", "--partition=cpu", "--format=%c").split()[0])
     options = (
@@ -186,8 +186,6 @@ def _submitted(store: Store, chaos: Chaos) -> Sweep:
     half = f"hydra.launcher.array_parallelism={chaos.workers // 2}"
     submitted(store, *chaos.words, *options, "hydra.launcher.partition=preempt", half)
     submitted(store, *chaos.words, *options, "hydra.launcher.partition=preempt_grace")
-    (sweep,) = (path.name for path in (store.root / "sweeps").iterdir())
-    return Sweep(store, read_plan(store, sweep))
 
 
 def _endings(jobs: Sequence[str]) -> dict[str, int]:
