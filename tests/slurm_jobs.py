@@ -67,6 +67,16 @@ def bring_back(node: str) -> None:
     order("slurmd", "-N", node)
 
 
+def resume_drained() -> None:
+    """Puts nodes back to use as an administrator would.
+
+    Slurm drains one ("Duplicate jobid") that comes back with a worker of a job that it then starts there anew.
+    """
+    drained = set(order("sinfo", "--noheader", "--Node", "--states=drain", "--format=%N").split())
+    for node in drained:
+        order("scontrol", "update", f"NodeName={node}", "State=RESUME")
+
+
 def field(job: str, name: str) -> str:
     """What `scontrol show job` says of a job, also one that has just ended."""
     words = order("scontrol", "show", "job", job).split()

@@ -32,7 +32,7 @@ from plasticity_lab.records.provenance import provenance
 from plasticity_lab.records.record import FINISHED, read_record
 from plasticity_lab.records.store import Store
 from tests.launch.slurm.acts import Acts
-from tests.slurm_jobs import CONFIGURATION, jobs_of, log_of, order, submitted
+from tests.slurm_jobs import CONFIGURATION, jobs_of, log_of, order, resume_drained, submitted
 from tests.sweeps import PATIENCE, Kept, command, ended_packs, kept, runs_of, wait_until
 
 SWEEP = ("activation=glob(*)", "seed=0,1,2")
@@ -90,10 +90,11 @@ class Sweep:
         return len(self.watch.ended) == len(self.watch.packs)
 
     def abandoned(self) -> bool:
-        """Whether no job of it is left; Slurm is asked now and then only."""
+        """Whether no job of it is left; Slurm is asked now and then only, and its drained nodes put back to use."""
         if time.monotonic() - self._asked < ASK_SECONDS:
             return False
         self._asked = time.monotonic()
+        resume_drained()
         return not cluster.living(jobs_of(self.store))
 
     def wait(self) -> bool:

@@ -3,7 +3,7 @@ import subprocess
 
 import pytest
 
-from tests.slurm_jobs import CONFIGURATION
+from tests.slurm_jobs import CONFIGURATION, resume_drained
 
 
 @pytest.fixture
@@ -19,6 +19,7 @@ def slurm(monkeypatch):
         pytest.skip("Slurm does not answer; `make slurm-up` starts one")
     if there.returncode or "preempt_grace" not in there.stdout.split():
         pytest.skip("the Slurm that `make slurm-up` starts does not run here")
+    resume_drained()
     yield
     for name in ("plasticity_lab", "pusher"):  # scancel takes no list of them
         subprocess.run(["scancel", f"--name={name}"], check=True)
