@@ -163,8 +163,8 @@ def _went_wrong(state: SweepState, alone: bool) -> list[str]:
         reasons = counted(len(often) - most, "further reason")
         lines.append(f"{state.sweep}: {counted(len(rest), 'run')} failed for {reasons} ({some(rest, FEW)})")
     if state.failed:
-        some = sum(map(len, state.failed.values())) > len(state.given_up)
-        again = "; the same command trains failed runs again" if some else ""
+        more = sum(map(len, state.failed.values())) > len(state.given_up)
+        again = "; the same command trains failed runs again" if more else ""
         lines.append(f"`python -m launch show RUN` tells all that is known{again}.")
     if state.given_up:
         lines.append(how_to_try_again(state.given_up))
