@@ -30,6 +30,8 @@ _WAITING = {
     "SUSPENDED": "until it is continued",
 }
 """The other states of jobs that do not run and are not over, besides PENDING."""
+NO_LOG = 53
+"""What Slurm gives for the signal where it could not open the job's output."""
 _ACCOUNT = "until the account's limit leaves room"
 _QOS = "until the limit of its quality of service leaves room"
 _NODES = "until nodes come back that are down, drained or reserved"
@@ -104,6 +106,8 @@ class JobState:
             return _WAITING[self.state]
         if self.waits:
             return _waiting(self.reason)
+        if self.state == "FAILED" and self.number == NO_LOG:
+            return "could not begin, as where the folder of its log is not there on its node"
         if self.state == "FAILED" and self.number:
             often = ", as happens where memory runs out" if self.number == signal.SIGKILL else ""
             return f"killed by {_signal(self.number)}{often}"

@@ -163,7 +163,7 @@ def test_a_job_that_ends_without_a_word(stand_in, doctor, monkeypatch):
     status, (_, _, line, _) = doctor()
     assert status == 1
     assert line.startswith(
-        "fails        Job 12 ended without a word (ended early: killed by signal 53, on n7): the folder "
+        "fails        Job 12 ended without a word (ended early: could not begin, as where the folder "
     )
     stand_in.put("srun", 'file=${3//%j/12}; echo "python: not found" >"${file//%t/0}"')
     assert doctor()[1][2].endswith("_log.out is: python: not found")
