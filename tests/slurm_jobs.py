@@ -58,13 +58,19 @@ def push_out(*words: str, seconds: int = 2) -> None:
 
 def lose(node: str) -> None:
     """Ends a node's slurmd, which Slurm takes for the node's loss; its jobs train on."""
-    lab = Path(os.environ["SLURM_CONF"]).parents[1]
-    os.kill(int((lab / "pid" / f"slurmd-{node}.pid").read_text()), signal.SIGKILL)
+    os.kill(int(_number_of(node).read_text()), signal.SIGKILL)
+    _number_of(node).unlink()
 
 
 def bring_back(node: str) -> None:
     """Starts the slurmd of a node that was lost."""
     order("slurmd", "-N", node)
+    wait_until(lambda: _number_of(node).exists() and bool(_number_of(node).read_text()))
+
+
+def _number_of(node: str) -> Path:
+    """The file that slurmd writes its process number into, some time after it has begun."""
+    return Path(os.environ["SLURM_CONF"]).parents[1] / "pid" / f"slurmd-{node}.pid"
 
 
 def resume_drained() -> None:
