@@ -1,18 +1,32 @@
 import os
 import subprocess
+from functools import cache
 
 import pytest
 
 from launch import tracking
 from plasticity_lab.records.store import Store
 from tests.login_node import LoginNode
-from tests.sweeps import PATIENCE
+from tests.sweeps import PATIENCE, all_kept, runs_of, trained
 from tests.wandb_server import serving
 
 
 @pytest.fixture
 def store(tmp_path):
     return Store(tmp_path / "store")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """From a command's words to what its runs come to when nobody disturbs them."""
+
+    @cache
+    def numbers(*words):
+        store = Store(tmp_path_factory.mktemp("undisturbed"))
+        trained(store, *words)
+        return all_kept(store, runs_of(*words))
+
+    return numbers
 
 
 @pytest.fixture

@@ -24,18 +24,6 @@ def path(tmp_path):
     return planted(tmp_path)
 
 
-@pytest.fixture
-def undisturbed(store, tmp_path):
-    """The numbers of runs that were planned and trained without the one at fault."""
-
-    def numbers(*words):
-        other = type(store)(tmp_path / "undisturbed")
-        trained(other, *words)
-        return all_kept(other, runs_of(*words))
-
-    return numbers
-
-
 def slopes(values):
     return f"activation.negative_slope={values}"
 

@@ -4,13 +4,12 @@ import json
 import os
 import signal
 import time
-from pathlib import Path
 
 import pytest
 
 from launch.__main__ import main
 from launch.slurm.job_state import states_of
-from tests.slurm_jobs import LONG, let_train, order, submitted
+from tests.slurm_jobs import LONG, bring_back, let_train, lose, order, submitted
 from tests.sweeps import wait_until
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
@@ -35,14 +34,13 @@ def lost_node():
     """Ends a node's slurmd, and starts it again afterwards."""
     lost = []
 
-    def lose(node):
-        lab = Path(os.environ["SLURM_CONF"]).parents[1]
-        os.kill(int((lab / "pid" / f"slurmd-{node}.pid").read_text()), signal.SIGKILL)
+    def lose_it(node):
+        lose(node)
         lost.append(node)
 
-    yield lose
+    yield lose_it
     for node in lost:
-        order("slurmd", "-N", node)
+        bring_back(node)
         wait_until(lambda node=node: "idle" in order("sinfo", "-h", "-N", "-n", node, "-o", "%T"))
 
 

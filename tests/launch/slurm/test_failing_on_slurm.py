@@ -7,7 +7,7 @@ from launch.slurm.jobs_file import read_jobs
 from plasticity_lab.records.record import read_record
 from tests.failing_activations import AT_FAULT, planted
 from tests.slurm_jobs import ended, log_of, submitted
-from tests.sweeps import all_kept, ended_packs, runs_of, trained
+from tests.sweeps import all_kept, ended_packs, runs_of
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 ONE_WORKER = ("launch.workers=1", "hydra.launcher.partition=cpu", "launch.lease_seconds=30")
@@ -17,16 +17,6 @@ MATES = "activation.negative_slope=0.01,0.02,0.03"
 @pytest.fixture
 def path(tmp_path):
     return planted(tmp_path)
-
-
-@pytest.fixture
-def undisturbed(store, tmp_path):
-    def numbers(*words):
-        other = type(store)(tmp_path / "undisturbed")
-        trained(other, *words)
-        return all_kept(other, runs_of(*words))
-
-    return numbers
 
 
 def resumed(store):

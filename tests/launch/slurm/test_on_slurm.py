@@ -1,13 +1,10 @@
 """Sweeps on a real Slurm: what becomes of them when it takes their nodes away."""
 
-from functools import cache
-
 import pytest
 
 from launch.__main__ import main
 from launch.owner import this_owner
 from launch.slurm.jobs_file import read_jobs
-from plasticity_lab.records.store import Store
 from tests.slurm_jobs import (
     LONG,
     bring_back,
@@ -22,22 +19,9 @@ from tests.slurm_jobs import (
     push_out,
     submitted,
 )
-from tests.sweeps import all_kept, command, ended_packs, runs_of, said, trained, wait_until
+from tests.sweeps import all_kept, command, ended_packs, runs_of, said, wait_until
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
-    """From a command's words to what its runs come to when nobody disturbs them."""
-
-    @cache
-    def numbers(*words):
-        store = Store(tmp_path_factory.mktemp("undisturbed"))
-        trained(store, *words)
-        return all_kept(store, runs_of(*words))
-
-    return numbers
 
 
 def test_every_activation_comes_to_the_local_launchers_numbers_each_run_once(slurm, store, undisturbed):
