@@ -12,6 +12,7 @@ import torch
 from launch.bench.comparisons import Comparison
 from launch.bench.limits import Limits, Work, work_of
 from launch.bench.packed import Packed
+from launch.bench.profile import DISPATCH, LOOPS, PRODUCT, shares
 from launch.bench.report import as_json, as_text, findings, rows_of
 from launch.bench.timing import Contender, Timing, interleaved
 from launch.bench.usual import Usual
@@ -72,6 +73,11 @@ def test_a_run_step_of_the_mlp_is_six_megaflop():
     # Three products of each layer, but for the input's gradient in the first: notes of Permuted MNIST's 784-100-100-10.
     products = 3 * (784 * 100 + 100 * 100 + 100 * 10) - 784 * 100
     assert work_of(short()) == Work(flops=2 * 16 * products, parameters=89_610)
+
+
+def test_a_profile_is_in_three_parts():
+    calls = [("aten::baddbmm", 4.0), ("aten::bmm", 2.0), ("## Call CompiledFxGraph f3 ##", 3.0), ("aten::copy_", 1.0)]
+    assert shares(calls) == {PRODUCT: 0.6, LOOPS: 0.3, DISPATCH: 0.1}
 
 
 def test_everybody_is_measured_in_turn():

@@ -1,0 +1,59 @@
+"""Where the time of the compiled step goes.
+
+    python -m launch.bench.profile [--network mlp|cnn] [--width 8] [--device cpu]
+
+A burst of the bench's is taken under torch's profiler, which counts each library call and each compiled graph apart.
+"""
+
+import argparse
+from collections import Counter
+from collections.abc import Iterable
+
+from torch.profiler import ProfilerActivity, profile
+
+from launch.bench.packed import Packed
+from launch.bench.workload import SETTINGS, Workload
+from launch.device import devices, kind_of, prepare_compiling, prepare_process
+
+PRODUCTS = ("bmm", "addmm", "convolution", "gemm", "::mm")
+"""What the names of library calls have that multiply matrices; the rest of a step is in the compiled graph's loops."""
+GRAPH = "CompiledFxGraph"
+LOOPS, PRODUCT, DISPATCH = "fused loops", "matrix products", "calls, copies, the rest"
+WARM_UP = 2
+
+
+def shares(seconds: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """What of the time of calls, (name, time of its own) each, goes where; the sum is 1."""
+    found = Counter({PRODUCT: 0.0, LOOPS: 0.0, DISPATCH: 0.0})
+    for name, own in seconds:
+        found[PRODUCT if any(word in name for word in PRODUCTS) else LOOPS if GRAPH in name else DISPATCH] += own
+    return {what: own / found.total() for what, own in found.items()}
+
+
+def main() -> int:
+    """The command.  Returns its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m launch.bench.profile", description=__doc__.split("\n")[0])
+    parser.add_argument("--network", choices=SETTINGS, default="mlp")
+    parser.add_argument("--width", type=int, default=8, help="runs of the pack")
+    parser.add_argument("--device", default="cpu")
+    options = parser.parse_args()
+    device = devices(options.device)[0]
+    prepare_process()
+    prepare_compiling()
+    packed = Packed(Workload(options.network), options.width, "compiled", device)
+    for _ in range(WARM_UP):
+        packed.burst()
+    gpu = [] if device == "cpu" else [ProfilerActivity.CUDA]
+    with profile(activities=[ProfilerActivity.CPU, *gpu]) as measured:
+        packed.burst()
+    calls = measured.key_averages()
+    total = sum(call.self_cpu_time_total for call in calls)
+    steps = packed.run_steps / options.width
+    print(f"{options.network}, {options.width} runs, {kind_of(device)}: {total / steps:,.0f} µs of the CPU a step")
+    for what, share in shares((call.key, call.self_cpu_time_total) for call in calls).items():
+        print(f"  {100 * share:4.0f} %  {what}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
