@@ -80,7 +80,8 @@ def test_a_killed_worker_is_replaced_by_its_mate(slurm, store):
 
 
 def test_the_time_limit_is_met_by_going_back_into_the_queue(slurm, store, undisturbed):
-    words = ("benchmark.tasks=800", "checkpoint_minutes=60", "launch.lease_seconds=30")
+    # Slurm looks at time limits every half minute: the run has to last longer, on a fast machine too.
+    words = ("benchmark.tasks=1200", "checkpoint_minutes=60", "launch.lease_seconds=30")
     job = submitted(store, "hydra.launcher.timeout_min=2", "hydra.launcher.signal_delay_s=58", *words)
     let_train(store)
     order("scontrol", "update", f"JobId={job}", "TimeLimit=1")  # the shortest that Slurm has
