@@ -14,7 +14,7 @@ from typing import Any
 
 from launch.outcome import say
 from launch.slurm import cluster
-from launch.slurm.job_state import ENDED, JobState, states_of
+from launch.slurm.job_state import JobState, states_of
 from launch.slurm.submission import submit
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.records.files import names, read, write_json
@@ -142,8 +142,8 @@ def _awaited(sent: Sent, end: float) -> Answer:
 
 def _state(job: str) -> JobState | None:
     """How a job stands; None if it is over."""
-    rows = cluster.in_queue([job], "%i|%T|%r|%N")
-    return JobState(*rows[0]) if rows and rows[0][1] not in (*ENDED, "COMPLETING") else None
+    states = [JobState(*row) for row in cluster.in_queue([job], "%i|%T|%r|%N")]
+    return next((state for state in states if state.runs or state.waits), None)
 
 
 def _last_look(sent: Sent) -> Answer:
