@@ -13,7 +13,7 @@ from analysis.figures import FIGURES
 from analysis.load import Row, load
 from analysis.tables import TABLES
 from analysis.tables.build import build
-from analysis.tables.origin import origin
+from analysis.tables.origin import origin, rows_of
 from analysis.tables.render import csv_text, latex, markdown, terminal, text
 from analysis.tables.table import Result
 from plasticity_lab.errors import ConfigError, PlasticityError, StoreError
@@ -50,7 +50,12 @@ def _parser() -> argparse.ArgumentParser:
     figure.set_defaults(make=_figure)
     for command, what in ((table, "tables"), (figure, "figures")):
         command.add_argument(
-            "--store", type=Path, help="the folder of records; default $PLASTICITY_STORE, else ./store"
+            "--store",
+            type=Path,
+            nargs="+",
+            metavar="STORE",
+            help="the folder of records, or several, or the .json files of tables made earlier; "
+            "default $PLASTICITY_STORE, else ./store",
         )
         command.add_argument("--out", type=Path, help=f"the folder for the files; default <store>/{what}")
         for name in FILTERS:
@@ -62,13 +67,13 @@ def _table(asked: argparse.Namespace) -> None:
     if asked.name not in TABLES:
         raise ConfigError(f"There is no table '{asked.name}'; there are {', '.join(TABLES)}.")
     table = TABLES[asked.name]
-    store, rows = _asked_for(asked)
+    folder, rows = _asked_for(asked)
     _check_metric(rows, asked.metric or table.cell)
     results = build(table, rows, asked.metric)
-    out = asked.out or store / "tables"
+    out = asked.out or folder / "tables"
     for ending, rendered in FORMATS.items():
         _write(out / f"{table.name}.{ending}", rendered(results).encode())
-    _write(out / f"{table.name}.json", origin(results, rows).encode())
+    _write(out / f"{table.name}.json", origin(rows).encode())
     if sys.stdout.isatty():
         terminal(results, Console())
     else:
@@ -79,35 +84,49 @@ def _table(asked: argparse.Namespace) -> None:
 def _figure(asked: argparse.Namespace) -> None:
     if asked.name not in FIGURES:
         raise ConfigError(f"There is no figure '{asked.name}'; there are {', '.join(FIGURES)}.")
-    store, rows = _asked_for(asked)
+    folder, rows = _asked_for(asked)
     drawn = io.BytesIO()
     FIGURES[asked.name](rows).savefig(drawn, format="png", dpi=150)
-    path = (asked.out or store / "figures") / f"{asked.name}.png"
+    path = (asked.out or folder / "figures") / f"{asked.name}.png"
     _write(path, drawn.getvalue())
     print(f"Written: {path}")
 
 
 def _asked_for(asked: argparse.Namespace) -> tuple[Path, list[Row]]:
-    """The store, and its rows that match the filters; what cannot be read is told on stderr."""
-    store = (asked.store or Path(os.environ.get("PLASTICITY_STORE") or "store")).expanduser()
-    rows, left_out = load(store)
-    for sentence in left_out:
-        print(f"Left out: {sentence}", file=sys.stderr)
-    return store, _selected(rows, {name: getattr(asked, name) for name in FILTERS}, store)
+    """The folder for files unless --out names one, and the rows that match the filters; what cannot be read is told
+    on stderr.
+    """
+    default = Path(os.environ.get("PLASTICITY_STORE") or "store").expanduser()
+    places = [place.expanduser() for place in asked.store or [default]]
+    rows: list[Row] = []
+    for place in places:
+        found, left_out = (rows_of(place), []) if place.is_file() else load(place)
+        rows += found
+        for sentence in left_out:
+            print(f"Left out: {sentence}", file=sys.stderr)
+    # A run that lies in two places is one run, and one that has ended is no longer waited for.
+    once = {(row.run, *(getattr(row, name) for name in FILTERS)): row for row in sorted(rows, key=_ended)}
+    folder = next((place for place in places if place.is_dir()), default)
+    wanted = {name: getattr(asked, name) for name in FILTERS}
+    return folder, _selected([*once.values()], wanted, " and ".join(map(str, places)))
 
 
-def _selected(rows: Sequence[Row], wanted: dict[str, list[str] | None], store: Path) -> list[Row]:
+def _ended(row: Row) -> bool:
+    return row.status != "waiting"
+
+
+def _selected(rows: Sequence[Row], wanted: dict[str, list[str] | None], where: str) -> list[Row]:
     """The rows that match every filter.  Raises ConfigError, naming what is there, if none has finished."""
     recorded = [row for row in rows if row.status != "waiting"]
     if not recorded:
         waiting = len({row.run for row in rows})
         state = f"holds no finished run yet ({waiting} planned)" if waiting else "holds no runs"
-        raise StoreError(f"The store {store} {state}; train some, or name another store with --store.")
+        raise StoreError(f"The store {where} {state}; train some, or name another store with --store.")
     chosen = [row for row in rows if all(not names or getattr(row, name) in names for name, names in wanted.items())]
     if not any(row.status != "waiting" for row in chosen):
         said = " ".join(f"--{name} {' '.join(names)}" for name, names in wanted.items() if names)
         there = "; ".join(f"{name} {', '.join(sorted({getattr(row, name) for row in recorded}))}" for name in wanted)
-        raise ConfigError(f"No finished run in {store} matches {said}; there are: {there}.")
+        raise ConfigError(f"No finished run in {where} matches {said}; there are: {there}.")
     return chosen
 
 

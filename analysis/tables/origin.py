@@ -1,33 +1,65 @@
-"""Where a table's numbers come from: the code, the machines, the settings and the seed of every run in it."""
+"""Where a table's numbers come from: the code, the machines, the settings and the seed of every run in it.
+
+The JSON beside a table is enough to make it again, also together with others, where the store is no longer at hand.
+"""
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 
 from analysis.load import Row, key
-from analysis.tables.table import Result
+from plasticity_lab.errors import StoreError
 
-SHARED = ("commit", "dirty", "versions", "python", "cpu", "device", "mode")
+MADE = ("commit", "dirty", "versions", "python", "cpu", "device", "mode", "data", "data_part")
 """What of a run's provenance says how its numbers came about; runs that agree in it stand together."""
+ASKED = ("benchmark", "intervention", "protocol", "schedule", "hyperparams")
+OWN = ("activation", "seeds", "status", "collapsed", "summary")
 
 
-def origin(results: Sequence[Result], rows: Sequence[Row]) -> str:
-    """JSON: a list of groups of runs, `made` by the same code on the same sort of machine.
+def origin(rows: Sequence[Row]) -> str:
+    """JSON: a list of groups of ended runs, `made` by the same code on the same sort of machine, asked for alike, with
+    the same `study` (the settings that a fair comparison holds fixed).
 
-    `runs`: run id → activation, its own settings, benchmark, names it was asked under, seed, summary (as stored).
+    `runs`: run id → activation, its own settings, seeds (seed, stream_seed, init_seed), how it ended, and the summary
+    as stored.
     """
-    shown = {run for result in results for cell in result.cells.values() for run in cell.runs}
     groups: dict[str, dict] = {}
     for row in rows:
-        if row.run in shown:
-            made = {name: row.provenance.get(name) for name in SHARED}
-            group = groups.setdefault(key(made), {"made": made, "runs": {}})
-            group["runs"][row.run] = {
-                "activation": row.activation,
-                "settings": dict(row.own),
-                "benchmark": row.benchmark,
-                "protocol": row.protocol,
-                "schedule": row.schedule,
-                "seed": row.seeds[0],
-                "summary": dict(row.summary),
-            }
+        if row.status == "waiting":
+            continue
+        shared = {
+            "made": {name: row.provenance.get(name) for name in MADE},
+            **{name: getattr(row, name) for name in ASKED},
+            "study": dict(row.study),
+        }
+        group = groups.setdefault(key(shared), {**shared, "runs": {}})
+        own = {name: getattr(row, name) for name in OWN}
+        group["runs"][row.run] = {**own, "settings": dict(row.own), "end": row.provenance.get("end")}
     return json.dumps(list(groups.values()), indent=1) + "\n"
+
+
+def rows_of(path: Path) -> list[Row]:
+    """The rows of a table that was written earlier.  Raises StoreError if the file is none that `origin` made.
+
+    No plan says how many runs there should be: the fullest cell of a column does.
+    """
+    try:
+        return [
+            Row(
+                run=run,
+                **{name: group[name] for name in ASKED},
+                **{name: one[name] for name in OWN if name != "seeds"},
+                seeds=tuple(one["seeds"]),
+                own=one["settings"],
+                study=group["study"],
+                provenance={**group["made"], "end": one["end"]},
+                planned=False,
+            )
+            for group in json.loads(path.read_bytes())
+            for run, one in group["runs"].items()
+        ]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StoreError(
+            f"{path} is not the JSON of a table ({type(error).__name__}: {error}); name a store, or a .json file that "
+            "`python -m analysis table` has written."
+        ) from error

@@ -99,3 +99,31 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(store, tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert main(["table", "--store", str(store.root), "--out", str(tmp_path / "file" / "out")]) == 1
     assert "--out" in capsys.readouterr().err
+
+
+def test_a_table_is_made_again_from_its_json_and_together_with_a_store(store, seeds, benchmarks, tmp_path, capsys):
+    for record in seeds("gelu", [0.4, 0.7], benchmark=benchmarks["mnist"], status="diverged"):
+        write_record(store, record)
+    mnist = ["--benchmark", "permuted_mnist"]
+    assert main(["table", *mnist, "--store", str(store.root), "--out", str(tmp_path / "first")]) == 0
+    first = tmp_path / "first" / "table2.json"
+    again = ["--store", str(first), str(first), "--out", str(tmp_path / "again")]
+    assert main(["table", *again]) == 0
+    for ending in ("csv", "md", "tex", "txt", "json"):
+        path = f"table2.{ending}"
+        assert (tmp_path / "again" / path).read_text() == (tmp_path / "first" / path).read_text()
+    other = Store(tmp_path / "other")
+    for record in seeds("selu", [0.7, 0.71, 0.72], benchmark=benchmarks["mnist"]):
+        write_record(other, record)
+    capsys.readouterr()
+    assert main(["table", "--store", str(first), str(other.root)]) == 0
+    shown = capsys.readouterr().out
+    assert "**71.00 ± 1.00**†" in shown, "the best of both"
+    assert "61.67 ± 1.53" in shown
+    assert (other.root / "tables" / "table2.csv").exists()
+
+
+def test_a_file_that_is_no_tables_json_is_a_sentence(tmp_path, capsys):
+    (tmp_path / "notes.json").write_text('{"runs": 3}')
+    assert main(["table", "--store", str(tmp_path / "notes.json")]) == 1
+    assert "notes.json is not the JSON of a table" in capsys.readouterr().err
