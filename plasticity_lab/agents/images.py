@@ -43,17 +43,24 @@ def laid_out(
 
     Permuting once a task costs less than permuting each batch, and a batch becomes a copy of whole rows.
     """
-    kept: dict[tuple[bytes, bytes], Tensor] = {}
-    images = []
-    for lesson in lessons:
-        index = lesson.held_out if held_out else lesson.images
-        from_test = held_out and lesson.held_out_split == "test"
-        key = (index.tobytes(), b"" if lesson.pixels is None else lesson.pixels.tobytes())
-        if key not in kept:
-            source = image_set.test_images if from_test else image_set.train_images
-            rows = source.reshape(len(source), -1)[index]
-            kept[key] = torch.from_numpy(rows if lesson.pixels is None else np.take(rows, lesson.pixels, axis=1))
-        images.append(kept[key])
+    indices = [lesson.held_out if held_out else lesson.images for lesson in lessons]
+    wanted = [
+        (index.tobytes(), b"" if lesson.pixels is None else lesson.pixels.tobytes())
+        for index, lesson in zip(indices, lessons, strict=True)
+    ]
+    different = len(lessons) if len(set(wanted)) > 1 else 1
+    pixels = int(np.prod(image_set.train_images.shape[1:]))
+    images = np.empty((different, len(indices[0]), pixels), np.uint8)
+    for place, lesson in enumerate(lessons[:different]):
+        first = wanted.index(wanted[place])
+        source = image_set.test_images if held_out and lesson.held_out_split == "test" else image_set.train_images
+        if first < place:
+            images[place] = images[first]
+        elif lesson.pixels is None:
+            images[place] = source.reshape(-1, pixels)[indices[place]]
+        else:
+            rows = source.reshape(-1, pixels)[indices[place]]
+            # A mode lets NumPy write in place; without one it checks first, in a copy. No pixel is out of range.
+            np.take(rows, lesson.pixels, axis=1, out=images[place], mode="clip")
     labels = [torch.from_numpy(lesson.held_out_labels if held_out else lesson.labels) for lesson in lessons]
-    stacked = images[0].unsqueeze(0) if len(kept) == 1 else torch.stack(images)
-    return stacked.to(device), torch.stack(labels).to(device)
+    return torch.from_numpy(images).to(device), torch.stack(labels).to(device)
