@@ -21,6 +21,7 @@ def two_orders(rows: Sequence[Row]) -> "Figure":
     Above the diagonal the gap is positive: the network knows more at a task's end than it showed on the way. Far below
     it, it followed the class shown last.  Raises ConfigError unless one benchmark's runs are there in both orders.
     """
+    from matplotlib import colormaps
     from matplotlib.figure import Figure  # half a second, which those who want a table need not wait
 
     points = _points(rows)
@@ -31,17 +32,16 @@ def two_orders(rows: Sequence[Row]) -> "Figure":
             "The figure two_orders needs the runs of one benchmark in two orders, benchmark.order=class_blocks and "
             "benchmark.order=shuffle (protocol=as_published and protocol=clean of cifar51); choose with --benchmark."
         )
-    figure = Figure(figsize=(6.4, 6.0), layout="constrained")
+    figure = Figure(figsize=(8.0, 6.0), layout="constrained")
     axes = figure.subplots()
     axes.axline((0, 0), slope=1, color="0.8", zorder=0)
-    for place, which in enumerate(both):
-        colour, pair = f"C{place % 10}", np.array([points[which, order] for order in ORDERS])
-        axes.plot(*pair.T, color=colour, linewidth=0.6)
-        for (online, final), (_, marker) in zip(pair, ORDERS.values(), strict=True):
-            axes.plot(online, final, marker, color=colour, markersize=6)
-        axes.annotate(display(ACTIVATIONS, which[0]), pair[0], xytext=(5, -3), textcoords="offset points", fontsize=8)
     for words, marker in ORDERS.values():
         axes.plot([], [], marker, color="0.3", label=words)
+    for which, colour in zip(both, colormaps["turbo"](np.linspace(0.05, 0.95, len(both))), strict=True):
+        pair = np.array([points[which, order] for order in ORDERS])
+        axes.plot(*pair.T, color=colour, linewidth=1.5, label=display(ACTIVATIONS, which[0]))
+        for (online, final), (_, marker) in zip(pair, ORDERS.values(), strict=True):
+            axes.plot(online, final, marker, color=colour, markersize=6)
     axes.set(
         xlim=(0, 100),
         ylim=(0, 100),
@@ -49,7 +49,7 @@ def two_orders(rows: Sequence[Row]) -> "Figure":
         ylabel="accuracy at the end of a task, mean over hard tasks (%)",
         title=f"{display(BENCHMARKS, benchmarks.pop())}: the same networks, the batches in two orders",
     )
-    axes.legend(loc="upper left", frameon=False)
+    figure.legend(loc="outside right upper", frameon=False)
     return figure
 
 

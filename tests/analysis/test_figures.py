@@ -25,8 +25,9 @@ def with_final(records):
 
 
 def test_the_orders_are_joined_for_each_activation_with_the_same_settings(in_both_orders):
-    (axes,) = two_orders(rows(with_final(in_both_orders))).axes
-    assert sorted(text.get_text() for text in axes.texts) == ["ReLU", "Tanh"]
+    figure = two_orders(rows(with_final(in_both_orders)))
+    (axes,), (legend,) = figure.axes, figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["in class blocks", "shuffled", "ReLU", "Tanh"]
     joined = [line.get_xydata().round(6).tolist() for line in axes.lines if len(line.get_xydata()) == 2][1:]
     assert joined == [[[11, 31], [11, 31]], [[51, 71], [51, 71]]], "the means of two seeds, in percent"
 
