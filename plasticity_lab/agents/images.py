@@ -44,22 +44,22 @@ def laid_out(
     Permuting once a task costs less than permuting each batch, and a batch becomes a copy of whole rows.
     """
     indices = [lesson.held_out if held_out else lesson.images for lesson in lessons]
-    wanted = [
-        (index.tobytes(), b"" if lesson.pixels is None else lesson.pixels.tobytes())
-        for index, lesson in zip(indices, lessons, strict=True)
+    first: dict[tuple[bytes, bytes], int] = {}  # the first run that sees the same
+    alike = [
+        first.setdefault((index.tobytes(), b"" if lesson.pixels is None else lesson.pixels.tobytes()), place)
+        for place, (index, lesson) in enumerate(zip(indices, lessons, strict=True))
     ]
-    different = len(lessons) if len(set(wanted)) > 1 else 1
     pixels = int(np.prod(image_set.train_images.shape[1:]))
-    images = np.empty((different, len(indices[0]), pixels), np.uint8)
-    for place, lesson in enumerate(lessons[:different]):
-        first = wanted.index(wanted[place])
+    images = np.empty((len(lessons) if len(first) > 1 else 1, len(indices[0]), pixels), np.uint8)
+    for place, lesson in enumerate(lessons[: len(images)]):
+        if alike[place] < place:
+            images[place] = images[alike[place]]
+            continue
         source = image_set.test_images if held_out and lesson.held_out_split == "test" else image_set.train_images
-        if first < place:
-            images[place] = images[first]
-        elif lesson.pixels is None:
-            images[place] = source.reshape(-1, pixels)[indices[place]]
+        rows = source.reshape(-1, pixels)[indices[place]]
+        if lesson.pixels is None:
+            images[place] = rows
         else:
-            rows = source.reshape(-1, pixels)[indices[place]]
             # A mode lets NumPy write in place; without one it checks first, in a copy. No pixel is out of range.
             np.take(rows, lesson.pixels, axis=1, out=images[place], mode="clip")
     labels = [torch.from_numpy(lesson.held_out_labels if held_out else lesson.labels) for lesson in lessons]

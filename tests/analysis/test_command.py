@@ -115,9 +115,14 @@ def test_a_table_is_made_again_from_its_json_and_together_with_a_store(store, se
     other = Store(tmp_path / "other")
     for record in seeds("selu", [0.7, 0.71, 0.72], benchmark=benchmarks["mnist"]):
         write_record(other, record)
+    planned = seeds("relu", [0.5, 0.51, 0.52], benchmark=benchmarks["mnist"])
+    path = other.plan("feedfeedfeed")
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"asked": [], "runs": {each["run"]: each for each in planned}}))
     capsys.readouterr()
     assert main(["table", "--store", str(first), str(other.root)]) == 0
     shown = capsys.readouterr().out
+    assert "51.00 ± 1.00 " in shown, "what another store waits for has ended"
     assert "**71.00 ± 1.00**†" in shown, "the best of both"
     assert "61.67 ± 1.53" in shown
     assert (other.root / "tables" / "table2.csv").exists()
