@@ -9,33 +9,18 @@ own launcher, and hydra-submitit-launcher's submitit_slurm, which starts a proce
 import argparse
 import json
 import os
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from launch.bench.commands import seconds_of
 from plasticity_lab.records.provenance import provenance
+from plasticity_lab.records.store import Store
 
 TINY = ("schedule=smoke", "benchmark.tasks=1", "benchmark.steps=10", "device=cpu", "mode=eager", "tracking=store")
 PACKED = ("hydra/launcher=packed_slurm", "launch.wait=true")
 ALONE = ("hydra/launcher=submitit_slurm", "hydra.launcher.cpus_per_task=1")
-
-
-def seconds_of(runs: int, launcher: Sequence[str], partition: str, folder: Path) -> float:
-    """Seconds that a sweep of so many tiny runs takes, start to end.  Raises RuntimeError with what went wrong."""
-    words = (*TINY, *launcher, f"hydra.launcher.partition={partition}", f"seed=range(0,{runs})")
-    places = (f"store={folder}/store", f"hydra.sweep.dir={folder}/sweep")
-    began = time.monotonic()
-    command = [sys.executable, "-m", "plasticity_lab.main", *words, *places]
-    found = subprocess.run(command, capture_output=True, text=True)
-    seconds = time.monotonic() - began
-    records = len(list(folder.glob("store/runs/*/*/record.json")))
-    if found.returncode or records != runs:
-        raise RuntimeError(f"{records} of {runs} runs were recorded: {found.stderr}")
-    return seconds
 
 
 def main() -> int:
@@ -49,7 +34,9 @@ def main() -> int:
     result: dict[str, Any] = {"provenance": provenance() | {"load": os.getloadavg()}, "words": TINY}
     for name, runs, launcher in (("packed", options.runs, PACKED), ("alone", options.alone, ALONE)):
         with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:  # which the nodes see, too
-            seconds = seconds_of(runs, launcher, options.partition, Path(folder))
+            where = (f"hydra.launcher.partition={options.partition}", f"hydra.sweep.dir={folder}/sweep")
+            words = (*TINY, *launcher, *where, f"seed=range(0,{runs})")
+            seconds = seconds_of(words, runs, Store(Path(folder) / "store"))
         result[name] = {"runs": runs, "seconds": round(seconds, 2), "seconds_a_run": round(seconds / runs, 4)}
         print(f"{name}: {runs} runs in {seconds:.1f} s, {seconds / runs:.3f} s a run", flush=True)
     result["ratio"] = result["packed"]["seconds_a_run"] / result["alone"]["seconds_a_run"]

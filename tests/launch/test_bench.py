@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from launch.bench import tracked
 from launch.bench.comparisons import Comparison
 from launch.bench.limits import Limits, Work, work_of
 from launch.bench.packed import Packed
@@ -190,3 +191,16 @@ def test_records_are_measured_on_packs_that_leave_them(tmp_path, monkeypatch):
         contender.burst()
     assert written == [2, 2]
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_what_tracking_costs_is_measured_on_whole_commands_that_leave_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(tracked.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(
+        sys, "argv", ["tracked", *"--runs 2 --repeats 1 --schedule smoke --out".split(), f"{tmp_path}/out"]
+    )
+    assert tracked.main() == 0
+    seconds = json.loads((tmp_path / "out" / "tracked.json").read_text())["seconds"]
+    assert {name: len(parts["training"]) for name, parts in seconds.items()} == {"store": 1, "wandb_offline": 1}
+    assert all(0 < parts["training"][0] < parts["whole"][0] for parts in seconds.values())
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]

@@ -1,0 +1,54 @@
+"""What W&B costs a sweep: the same runs with offline W&B runs, and with the store alone, in turns.
+
+    python -m launch.bench.tracked [--runs 200] [--workers 1] [--repeats 3] [--schedule demo] [--out FOLDER]
+
+Both are commands as a user gives them. Compared are the seconds in which their packs trained, and those of the whole
+commands, at whose end the one waits until W&B's files are written.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from launch.bench.commands import seconds_of, training_seconds
+from plasticity_lab.records.provenance import provenance
+from plasticity_lab.records.store import Store
+
+PLAIN, TRACKED = "store", "wandb_offline"
+
+
+def main() -> int:
+    """The command.  Returns its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m launch.bench.tracked", description=__doc__.split("\n")[0])
+    parser.add_argument("--runs", type=int, default=200, help="the sweep's seeds")
+    parser.add_argument("--workers", type=int, default=1, help="1 leaves W&B a core, where there are two")
+    parser.add_argument("--schedule", default="demo", help="smoke only tries it")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for tracked.json")
+    options = parser.parse_args()
+    sweep = [f"schedule={options.schedule}", f"seed=range(0,{options.runs})"]
+    words = [*sweep, "device=cpu", f"launch.workers={options.workers}"]
+    parts: dict[str, dict[str, list[float]]] = {name: {"training": [], "whole": []} for name in (PLAIN, TRACKED)}
+    for _ in range(options.repeats):
+        for name, seconds in parts.items():
+            with tempfile.TemporaryDirectory() as folder:
+                store = Store(Path(folder))
+                seconds["whole"].append(round(seconds_of([*words, f"tracking={name}"], options.runs, store), 2))
+                seconds["training"].append(round(training_seconds(store), 2))
+            print(f"{name}: trained {seconds['training'][-1]} s, in all {seconds['whole'][-1]} s", flush=True)
+    ratios = {part: median(parts[TRACKED][part]) / median(parts[PLAIN][part]) for part in ("training", "whole")}
+    result: dict[str, Any] = {"provenance": provenance() | {"load": os.getloadavg()}, "words": words}
+    result |= {"seconds": parts, "ratios": {part: round(ratio, 4) for part, ratio in ratios.items()}}
+    print(f"Tracked, training takes {ratios['training']:.3f} × the time, the whole command {ratios['whole']:.3f} ×.")
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "tracked.json").write_text(json.dumps(result, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
