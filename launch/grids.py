@@ -11,6 +11,7 @@ from typing import Any
 from launch.arguments import instead
 from launch.places import Found, Place, unpinned
 from launch.published import Tables
+from launch.rates import Rates
 from plasticity_lab import component
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.identity import canonical_json
@@ -30,6 +31,7 @@ class Grids:
         self._tables = tables
         self._missing: dict[str, list[str]] = {}
         self._crossed: dict[str, list[str]] = {}
+        self._rates = Rates()
 
     def found(self, place: Place) -> Iterator[Found]:
         """Every setting of the place's grid, less what is pinned.  Raises ConfigError for a grid that is none."""
@@ -40,7 +42,7 @@ class Grids:
             raise ConfigError(
                 f"The grid {name} of activation={place.activation.name} holds nothing beside what is typed."
             )
-        rates = [{}] if "optimizer.lr" in place.pinned else [{"lr": rate} for rate in rule["learning_rates"]]
+        rates = [{"lr": rate} for rate in rule["learning_rates"]] if self._rates.serve(place) else [{}]
         for shape in shapes:
             for rate in rates:
                 yield Found({"activation": shape, "optimizer": rate})
@@ -54,7 +56,7 @@ class Grids:
         ]
         for grid, names in self._missing.items():
             lines.append(f"hyperparams: there is no grid {grid} for {', '.join(names)}; their defaults are used.")
-        return lines
+        return lines + self._rates.notes()
 
     def _name(self, place: Place) -> str:
         name = place.rule.extras["grid"] or place.benchmark.extras.get("default_grid")

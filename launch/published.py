@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from launch.places import Found, Place, Values, unpinned
+from launch.rates import Rates
 from plasticity_lab.errors import ConfigError
 
 
@@ -43,7 +44,7 @@ class LookUp:
         self._tables = tables
         self._stand_ins: dict[str, str] = {}
         self._missing: dict[str, list[str]] = {}
-        self._others: dict[str, str] = {}
+        self._rates = Rates()
 
     def found(self, place: Place) -> Iterator[Found]:
         """The published values of an activation on a benchmark, or on its stand-in; none if there are none."""
@@ -56,9 +57,7 @@ class LookUp:
         if row is None:
             self._missing.setdefault(benchmark.name, []).append(place.activation.name)
         values = unpinned(row or {}, place)
-        optimizer, meant = place.parts["optimizer"].name, place.rule.extras["optimizers"]
-        if meant is not None and optimizer not in meant and values.get("optimizer"):
-            self._others[optimizer] = " and ".join(meant)
+        if values and not self._rates.serve(place):
             del values["optimizer"]
         yield Found(values)
 
@@ -71,12 +70,7 @@ class LookUp:
         if self._missing:
             places = "; ".join(f"{', '.join(dict.fromkeys(names))} on {name}" for name, names in self._missing.items())
             lines.append(f"hyperparams: nothing is published for {places}; their defaults are used.")
-        for optimizer, meant in self._others.items():
-            lines.append(
-                f"hyperparams: the published learning rates are for {meant}; {optimizer} keeps its own, or what "
-                "optimizer.lr says."
-            )
-        return lines
+        return lines + self._rates.notes()
 
 
 def read_published(path: Path) -> Published:

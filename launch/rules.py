@@ -17,9 +17,9 @@ class Grid(Strict):
 class Hyperparams(Strict):
     """Where shape parameters and learning rates come from; where nothing is set, from the options' own files.
 
-    look_up: a table of published values, a file of conf/published/ or an absolute path. optimizers: those that
-    its learning rates are for; others keep their own (none: they serve all). grids: the named grids, and `grid` the one
-    to use (none: the benchmark's own). metric: the name of a summary by which the best of a store are selected; of
+    look_up: a table of published values, a file of conf/published/ or an absolute path. grids: the named grids, and
+    `grid` the one to use (none: the benchmark's own). optimizers: those that learning rates of either are for; others
+    keep their own (none: they serve all). metric: the name of a summary by which the best of a store are selected; of
     each, more is better.
     """
 

@@ -59,6 +59,16 @@ def test_what_is_typed_pins_its_axis():
     assert len(both) == 9, "p is still the grid's"
 
 
+def test_rates_chosen_for_adam_are_not_searched_with_sgd():
+    plan = resolve([*GRID, "activation=swish", "optimizer=sgd,adamw"])
+    rates = {(run["science"]["optimizer"]["name"], run["science"]["optimizer"]["lr"]) for run in plan.runs}
+    assert rates == {("sgd", 0.01), ("adamw", 1e-3), ("adamw", 1e-4)}
+    assert [note for note in plan.notes if "sgd keeps its own, or what optimizer.lr says" in note]
+    typed = resolve([*GRID, "activation=swish", "optimizer=sgd", "optimizer.lr=0.1,0.03"])
+    assert {run["science"]["optimizer"]["lr"] for run in typed.runs} == {0.1, 0.03}
+    assert not [note for note in typed.notes if "keeps its own" in note]
+
+
 def test_one_of_two_settings_that_move_together_can_be_pinned():
     uppers = [each["upper"] for each in shapes("activation=rrelu", "activation.lower=0.6", "optimizer.lr=1e-3")]
     assert 1.0 in uppers
