@@ -41,13 +41,18 @@ def main() -> int:
                 seconds["whole"].append(round(seconds_of([*words, f"tracking={name}"], options.runs, store), 2))
                 seconds["training"].append(round(training_seconds(store), 2))
             print(f"{name}: trained {seconds['training'][-1]} s, in all {seconds['whole'][-1]} s", flush=True)
-    ratios = {part: median(parts[TRACKED][part]) / median(parts[PLAIN][part]) for part in ("training", "whole")}
+    ratios = {part: _ratio(parts[TRACKED][part], parts[PLAIN][part]) for part in ("training", "whole")}
     result: dict[str, Any] = {"provenance": provenance() | {"load": os.getloadavg()}, "words": words}
-    result |= {"seconds": parts, "ratios": {part: round(ratio, 4) for part, ratio in ratios.items()}}
+    result |= {"seconds": parts, "ratios": ratios}
     print(f"Tracked, training takes {ratios['training']:.3f} × the time, the whole command {ratios['whole']:.3f} ×.")
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "tracked.json").write_text(json.dumps(result, indent=1) + "\n")
     return 0
+
+
+def _ratio(tracked: list[float], plain: list[float]) -> float:
+    """The median of the rounds' ratios: what disturbs the machine for long disturbs both of a round."""
+    return round(median(one / other for one, other in zip(tracked, plain, strict=True)), 4)
 
 
 if __name__ == "__main__":
