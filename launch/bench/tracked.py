@@ -1,6 +1,6 @@
 """What W&B costs a sweep: the same runs with offline W&B runs, and with the store alone, in turns.
 
-    python -m launch.bench.tracked [--runs 200] [--workers 1] [--repeats 3] [--schedule demo] [--out FOLDER]
+    python -m launch.bench.tracked [--runs 200] [--workers 1] [--repeats 3] [--out FOLDER] [words of a command]
 
 Both are commands as a user gives them. Compared are the seconds in which their packs trained, and those of the whole
 commands, at whose end the one waits until W&B's files are written.
@@ -27,12 +27,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m launch.bench.tracked", description=__doc__.split("\n")[0])
     parser.add_argument("--runs", type=int, default=200, help="the sweep's seeds")
     parser.add_argument("--workers", type=int, default=1, help="1 leaves W&B a core, where there are two")
-    parser.add_argument("--schedule", default="demo", help="smoke only tries it")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for tracked.json")
+    parser.add_argument("words", nargs="*", default=["schedule=demo"], help="what a run is; default schedule=demo")
     options = parser.parse_args()
-    sweep = [f"schedule={options.schedule}", f"seed=range(0,{options.runs})"]
-    words = [*sweep, "device=cpu", f"launch.workers={options.workers}"]
+    words = [*options.words, f"seed=range(0,{options.runs})", "device=cpu", f"launch.workers={options.workers}"]
     parts: dict[str, dict[str, list[float]]] = {name: {"training": [], "whole": []} for name in (PLAIN, TRACKED)}
     for _ in range(options.repeats):
         for name, seconds in parts.items():

@@ -197,7 +197,7 @@ def test_records_are_measured_on_packs_that_leave_them(tmp_path, monkeypatch):
 def test_what_tracking_costs_is_measured_on_whole_commands_that_leave_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(tracked.tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(
-        sys, "argv", ["tracked", *"--runs 2 --repeats 1 --schedule smoke --out".split(), f"{tmp_path}/out"]
+        sys, "argv", ["tracked", "schedule=smoke", *"--runs 2 --repeats 1 --out".split(), f"{tmp_path}/out"]
     )
     assert tracked.main() == 0
     seconds = json.loads((tmp_path / "out" / "tracked.json").read_text())["seconds"]
