@@ -13,20 +13,18 @@ from plasticity_lab.errors import StoreError
 MADE = ("commit", "dirty", "versions", "python", "cpu", "device", "mode", "data", "data_part")
 """What of a run's provenance says how its numbers came about; runs that agree in it stand together."""
 ASKED = ("benchmark", "intervention", "protocol", "schedule", "hyperparams")
-OWN = ("activation", "seeds", "status", "collapsed", "summary")
+OWN = ("activation", "seeds", "status", "collapsed", "summary", "planned")
 
 
 def origin(rows: Sequence[Row]) -> str:
-    """JSON: a list of groups of ended runs, `made` by the same code on the same sort of machine, asked for alike, with
-    the same `study` (the settings that a fair comparison holds fixed).
+    """JSON: a list of groups of runs, `made` by the same code on the same sort of machine (by nothing yet, where they
+    are waiting), asked for alike, with the same `study` (the settings that a fair comparison holds fixed).
 
-    `runs`: run id → activation, its own settings, seeds (seed, stream_seed, init_seed), how it ended, and the summary
-    as stored.
+    `runs`: run id → activation, its own settings, seeds (seed, stream_seed, init_seed), how it ended, the summary as
+    stored, and whether a plan named it.
     """
     groups: dict[str, dict] = {}
     for row in rows:
-        if row.status == "waiting":
-            continue
         shared = {
             "made": {name: row.provenance.get(name) for name in MADE},
             **{name: getattr(row, name) for name in ASKED},
@@ -41,19 +39,19 @@ def origin(rows: Sequence[Row]) -> str:
 def rows_of(path: Path) -> list[Row]:
     """The rows of a table that was written earlier.  Raises StoreError if the file is none that `origin` made.
 
-    No plan says how many runs there should be: the fullest cell of a column does.
+    In one of before plans were noted none is planned: the fullest cell of a column says how many runs there should be.
     """
     try:
         return [
             Row(
                 run=run,
                 **{name: group[name] for name in ASKED},
-                **{name: one[name] for name in OWN if name != "seeds"},
+                **{name: one[name] for name in OWN if name not in ("seeds", "planned")},
                 seeds=tuple(one["seeds"]),
+                planned=one.get("planned", False),
                 own=one["settings"],
                 study=group["study"],
                 provenance={**group["made"], "end": one["end"]},
-                planned=False,
             )
             for group in json.loads(path.read_bytes())
             for run, one in group["runs"].items()

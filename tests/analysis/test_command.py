@@ -83,7 +83,7 @@ def test_unreadable_files_are_named_and_left_out(store, record, capsys):
     assert "61.67" in out
 
 
-def test_runs_that_a_plan_names_are_waited_for(store, seeds, capsys):
+def test_runs_that_a_plan_names_are_waited_for(store, seeds, tmp_path, capsys):
     relu, gelu = seeds("relu", [0.5, 0.51, 0.52, 0.53]), seeds("gelu", [0.5])
     plan = {"asked": [each["run"] for each in relu], "runs": {each["run"]: each for each in [*relu[3:], *gelu]}}
     path = store.plan("feedfeedfeed")
@@ -93,6 +93,24 @@ def test_runs_that_a_plan_names_are_waited_for(store, seeds, capsys):
     shown = capsys.readouterr().out
     assert "51.00 ± 1.00 (3/4)" in shown
     assert "– (0/1)" in shown
+    made = str(store.root / "tables" / "table2.json")
+    assert main(["table", "--store", made, "--out", str(tmp_path)]) == 0, "its JSON knows what is waited for, too"
+    for name in ("table2.csv", "table2.md", "table2.json"):
+        assert (tmp_path / name).read_text() == (store.root / "tables" / name).read_text()
+
+
+def test_fewer_seeds_that_were_all_that_was_planned_are_complete_in_the_json_too(store, seeds, tmp_path):
+    alone = seeds("gelu", [0.9])
+    for each in alone:
+        write_record(store, each)
+    path = store.plan("feedfeedfeed")
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"asked": [each["run"] for each in alone], "runs": {}}))
+    assert main(["table", "--benchmark", "permuted_digits", "--store", str(store.root)]) == 0
+    first = store.root / "tables"
+    assert "**90.00**" in (first / "table2.md").read_text()
+    assert main(["table", "--store", str(first / "table2.json"), "--out", str(tmp_path)]) == 0
+    assert (tmp_path / "table2.md").read_text() == (first / "table2.md").read_text()
 
 
 def test_a_folder_that_cannot_be_written_is_a_sentence(store, tmp_path, capsys):
