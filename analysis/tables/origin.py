@@ -37,18 +37,14 @@ def origin(rows: Sequence[Row]) -> str:
 
 
 def rows_of(path: Path) -> list[Row]:
-    """The rows of a table that was written earlier.  Raises StoreError if the file is none that `origin` made.
-
-    In one of before plans were noted none is planned: the fullest cell of a column says how many runs there should be.
-    """
+    """The rows of a table that was written earlier.  Raises StoreError if the file is none that `origin` made."""
     try:
         return [
             Row(
                 run=run,
                 **{name: group[name] for name in ASKED},
-                **{name: one[name] for name in OWN if name not in ("seeds", "planned")},
+                **{name: one[name] for name in OWN if name != "seeds"},
                 seeds=tuple(one["seeds"]),
-                planned=one.get("planned", False),
                 own=one["settings"],
                 study=group["study"],
                 provenance={**group["made"], "end": one["end"]},
