@@ -10,7 +10,10 @@ class Rates:
         self._others: dict[str, str] = {}
 
     def serve(self, place: Place) -> bool:
-        """Whether the option's learning rates are for the place's optimizer, and none is typed."""
+        """Whether the option's learning rates are to be used: none is typed, and they are for the place's optimizer.
+
+        An optimizer that they are not for is remembered for `notes`.
+        """
         if "optimizer.lr" in place.pinned:
             return False
         optimizer, meant = place.parts["optimizer"].name, place.rule.extras["optimizers"]

@@ -22,6 +22,6 @@ def seconds_of(words: Sequence[str], runs: int, store: Store) -> float:
 
 
 def training_seconds(store: Store) -> float:
-    """Of the commands' time that in which packs trained, as the records have it."""
+    """Seconds in which packs trained, as the records have it, those of workers beside each other added up."""
     records, _ = all_records(store)
     return sum({each["provenance"]["pack"]: each["provenance"]["pack_seconds"] for each in records}.values())

@@ -32,6 +32,7 @@ def main() -> int:
     parser.add_argument("words", nargs="*", default=["schedule=demo"], help="what a run is; default schedule=demo")
     options = parser.parse_args()
     words = [*options.words, f"seed=range(0,{options.runs})", "device=cpu", f"launch.workers={options.workers}"]
+    result: dict[str, Any] = {"provenance": provenance() | {"load": os.getloadavg()}, "words": words}
     parts: dict[str, dict[str, list[float]]] = {name: {"training": [], "whole": []} for name in (PLAIN, TRACKED)}
     for _ in range(options.repeats):
         for name, seconds in parts.items():
@@ -41,7 +42,6 @@ def main() -> int:
                 seconds["training"].append(round(training_seconds(store), 2))
             print(f"{name}: trained {seconds['training'][-1]} s, in all {seconds['whole'][-1]} s", flush=True)
     ratios = {part: _ratio(parts[TRACKED][part], parts[PLAIN][part]) for part in ("training", "whole")}
-    result: dict[str, Any] = {"provenance": provenance() | {"load": os.getloadavg()}, "words": words}
     result |= {"seconds": parts, "ratios": ratios}
     print(f"Tracked, training takes {ratios['training']:.3f} × the time, the whole command {ratios['whole']:.3f} ×.")
     options.out.mkdir(parents=True, exist_ok=True)
