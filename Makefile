@@ -37,7 +37,7 @@ test-slurm: $(READY) ## Run the tests that need Slurm, on Slurms of their own (a
 		{ [ $$? = 77 ] && echo "The tests that need Slurm are skipped."; }
 
 chaos: $(READY) ## Disturb a sweep on a Slurm of its own for MINUTES=60, and compare it with an undisturbed one
-	launch/cluster/once.sh .venv/bin/python -m tests.launch.slurm.chaos --minutes $(or $(MINUTES),60) --out $(or $(OUT),chaos_results)
+	launch/cluster/once.sh .venv/bin/python -m tests.launch.launchers.slurm.chaos --minutes $(or $(MINUTES),60) --out $(or $(OUT),chaos_results)
 
 bench: $(READY) ## Measure run-steps per second, beside a usual script and JAX; QUICK=1 only tries it (minutes)
 	.venv/bin/python -m launch.bench $(if $(QUICK),--quick) --out $(or $(OUT),bench_results)

@@ -19,11 +19,11 @@ from omegaconf import DictConfig
 from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException, ValidationError
 from yaml import YAMLError
 
-from launch.arguments import instead, read
-from launch.options import CONF, Options
-from launch.overrides import run_from, spelled
-from launch.resolve import Resolved, resolved
-from launch.slurm.parameters import slurm_parameters
+from launch.launchers.slurm.parameters import slurm_parameters
+from launch.runs.arguments import instead, read
+from launch.runs.options import CONF, Options
+from launch.runs.overrides import run_from, spelled
+from launch.runs.resolve import Resolved, resolved
 from launch.sweeper import preset_words
 from plasticity_lab.errors import ConfigError, PlasticityError
 
@@ -43,7 +43,7 @@ class Asked:
 @hydra.main(config_path=str(CONF), config_name="config", version_base="1.3")
 def train_alone(config: DictConfig) -> None:
     """One run in this process: what launchers of Hydra's own call for each of their jobs."""
-    from launch.local_launcher import train_here  # torch: --help need not wait for it
+    from launch.launchers.local import train_here  # torch: --help need not wait for it
 
     run, settings = run_from(config, HydraConfig.get().runtime.choices)
     train_here([run], settings)

@@ -9,11 +9,11 @@ from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
-from launch.options import Options
-from launch.overrides import overrides_of, spelled
-from launch.resolve import resolved
-from launch.settings import Settings
-from launch.tracking_choice import check_tracking
+from launch.runs.options import Options
+from launch.runs.overrides import overrides_of, spelled
+from launch.runs.resolve import resolved
+from launch.runs.settings import Settings
+from launch.tracking.choice import check_tracking
 
 
 @runtime_checkable

@@ -9,7 +9,7 @@ import torch
 
 from plasticity_lab.benchmarks import stream
 from plasticity_lab.component import load, real_settings
-from tests.packs import Trained, choice, choices, differing, images, needs_compiler, run, trained
+from tests.helpers.packs import Trained, choice, choices, differing, images, needs_compiler, run, trained
 
 DIGITS, MNIST, COLOURED = images(8, 189, 45), images(28, 180, 45), images(32, 61, 45, channels=3)
 SHAPES = {  # images, and the run: 12 steps a task, the last of 13 examples or of 4; of the CNN 2 × 4, 13 in the last

@@ -18,8 +18,9 @@ import torch
 
 from launch.bench.comparisons import PARTS, Choices, run
 from launch.bench.report import as_json, as_text
-from launch.bench.workload import ACTIVATIONS, SETTINGS
-from launch.device import compiler_there, devices, kind_of, prepare_compiling, prepare_process
+from launch.plan.device import compiler_there, devices, kind_of
+from launch.plan.yardstick.workload import ACTIVATIONS, SETTINGS
+from launch.work.process import prepare_compiling, prepare_process
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.records.provenance import provenance
 

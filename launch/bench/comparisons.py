@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import torch
 
 from launch.bench.limits import Limits, Work, limits_of, work_of
-from launch.bench.packed import Packed
 from launch.bench.processes import workers
-from launch.bench.timing import Contender, Timing, interleaved, on
 from launch.bench.usual import Usual
-from launch.bench.workload import SETTINGS, Workload
-from launch.device import cores
+from launch.plan.device import cores
+from launch.plan.yardstick.packed import Packed
+from launch.plan.yardstick.timing import Contender, Timing, interleaved, on
+from launch.plan.yardstick.workload import SETTINGS, Workload
 
 PARTS = ("widths", "activations", "l2_init", "records", "processes")
 

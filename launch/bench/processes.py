@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 
-from launch.bench.packed import Packed
-from launch.bench.timing import Contender
-from launch.bench.workload import Workload
-from launch.device import prepare_compiling, prepare_process
+from launch.plan.yardstick.packed import Packed
+from launch.plan.yardstick.timing import Contender
+from launch.plan.yardstick.workload import Workload
+from launch.work.process import prepare_compiling, prepare_process
 
 
 class Workers:

@@ -11,9 +11,10 @@ from collections.abc import Iterable
 
 from torch.profiler import ProfilerActivity, profile
 
-from launch.bench.packed import Packed
-from launch.bench.workload import SETTINGS, Workload
-from launch.device import devices, kind_of, prepare_compiling, prepare_process
+from launch.plan.device import devices, kind_of
+from launch.plan.yardstick.packed import Packed
+from launch.plan.yardstick.workload import SETTINGS, Workload
+from launch.work.process import prepare_compiling, prepare_process
 
 PRODUCTS = ("bmm", "addmm", "convolution", "gemm", "::mm")
 """What the names of library calls have that multiply matrices; the rest of a step is in the compiled graph's loops."""

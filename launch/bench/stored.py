@@ -10,16 +10,16 @@ from typing import Any
 
 import torch
 
-from launch.bench.timing import Contender
-from launch.bench.workload import Workload
-from launch.leases import Leases
-from launch.owner import this_owner
-from launch.planner import Pack
-from launch.training import train_pack
+from launch.packs.leases import Leases
+from launch.packs.owner import this_owner
+from launch.plan.yardstick.timing import Contender
+from launch.plan.yardstick.workload import Workload
+from launch.work.training import train_pack
 from plasticity_lab.agents.agent import Agent, Rows
 from plasticity_lab.assembly import assembled
 from plasticity_lab.benchmarks.stream import Chunk, Task
 from plasticity_lab.records.identity import pack_id, run_id
+from plasticity_lab.records.plan import Pack
 from plasticity_lab.records.position import Position
 from plasticity_lab.records.store import Store
 from plasticity_lab.trainer import train

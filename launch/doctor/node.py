@@ -9,11 +9,11 @@ from typing import Any
 
 import torch
 
-from launch.device import cores, devices, kind_of
 from launch.doctor.finding import FAILS, OK, UNKNOWN, Finding
-from launch.doctor.places import of_data, of_software, of_store, software
-from launch.doctor.tracking import of_key, of_network
-from launch.slurm.errand import LATE_SECONDS, LOOK_SECONDS, NoAnswer, answer_to, clear, send
+from launch.doctor.machine import of_data, of_software, of_store, software
+from launch.doctor.wandb import of_key, of_network
+from launch.launchers.slurm.short_job import LATE_SECONDS, LOOK_SECONDS, NoAnswer, answer_to, clear, send
+from launch.plan.device import cores, devices, kind_of
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.records.files import names, write_atomically
 from plasticity_lab.records.store import Store

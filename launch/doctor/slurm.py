@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from launch.doctor.finding import FAILS, OK, UNKNOWN, Finding, attempt
-from launch.settings import Settings
-from launch.slurm import cluster
-from launch.slurm.launcher import resources_of
-from launch.slurm.parameters import check_times
+from launch.launchers.slurm import cluster
+from launch.launchers.slurm.launcher import resources_of
+from launch.launchers.slurm.parameters import check_times
+from launch.runs.settings import Settings
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.records.store import Store
 

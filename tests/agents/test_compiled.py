@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from plasticity_lab.agents.compiled import Compiled
-from tests.packs import needs_compiler
+from tests.helpers.packs import needs_compiler
 
 
 def scaled_by(factor):

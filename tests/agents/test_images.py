@@ -5,7 +5,7 @@ import torch
 from plasticity_lab.agents.images import Pixels, laid_out
 from plasticity_lab.benchmarks.benchmark import Lesson
 from plasticity_lab.data.image_set import ImageSet
-from tests.packs import CPU, images
+from tests.helpers.packs import CPU, images
 
 COLOURED = images(4, 30, 12, channels=3)
 

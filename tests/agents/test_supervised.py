@@ -7,7 +7,7 @@ from plasticity_lab.assembly import assembled
 from plasticity_lab.benchmarks.stream import Position
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.randomness.device import run_keys, uniforms
-from tests.packs import CPU, choices, differing, images, restored, run, saved, trained
+from tests.helpers.packs import CPU, choices, differing, images, restored, run, saved, trained
 
 L2_INIT = "plasticity_lab.interventions.l2_init.L2Init"
 IMAGES = images(8, 189, 45)

@@ -15,7 +15,7 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.journal import Journal
 from plasticity_lab.records.position import Position
 from plasticity_lab.records.summary import summarise
-from tests.packs import CPU, choice, differing, images, run, trained
+from tests.helpers.packs import CPU, choice, differing, images, run, trained
 
 TARGET = "plasticity_lab.benchmarks.alternating_classes.AlternatingClasses"
 SMALL = {"source": "made_up", "tasks": 3, "epochs": None, "steps": 10, "batch_size": 16,

@@ -6,7 +6,7 @@ import pytest
 from plasticity_lab.benchmarks.benchmark import Benchmark
 from plasticity_lab.component import build
 from plasticity_lab.errors import ConfigError
-from tests.packs import BENCHMARKS, choice, images
+from tests.helpers.packs import BENCHMARKS, choice, images
 
 IMAGES = images(8, 300, 80)
 KINDS = sorted(BENCHMARKS)

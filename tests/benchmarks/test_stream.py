@@ -4,7 +4,7 @@ import pytest
 from plasticity_lab.benchmarks import stream as module
 from plasticity_lab.benchmarks.stream import Position, Stream
 from plasticity_lab.component import build
-from tests.packs import BENCHMARKS, images
+from tests.helpers.packs import BENCHMARKS, images
 
 IMAGES = images(8, 300, 20)
 SEEDS = [4, 2, 9]

@@ -5,12 +5,12 @@ import shlex
 import pytest
 
 from analysis.reported import reported
-from launch import outcome
 from launch.command import resolve, run_command
-from launch.options import CONF
+from launch.launchers import report
+from launch.runs.options import CONF
 from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
-from tests.sweeps import SMOKE, trained
+from tests.helpers.sweeps import SMOKE, trained
 
 NAMES = sorted(path.stem for path in (CONF / "experiment").glob("*.yaml"))
 EMBEDDED = ("digits51", "permuted_digits", "random_label_digits")
@@ -60,7 +60,7 @@ def test_a_preset_on_embedded_data_runs(name, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", AT_HOME)
 def test_a_preset_on_embedded_data_runs_with_all_its_activations(name, tmp_path):
-    smooth = "[bo_prelu,rselu,*smooth_leaky]"  # whose grids are searched in tests/launch/test_search.py
+    smooth = "[bo_prelu,rselu,*smooth_leaky]"  # whose grids are searched in tests/launch/runs/values/test_search.py
     words = [] if name == "demo" else [f"activation=glob(*,exclude={smooth})", "optimizer.lr=1e-3"]
     plan = trained(Store(tmp_path), f"experiment={name}", "seed=0", *words)
     assert {read_record(Store(tmp_path), run)["status"] for run in plan.runs} <= {"done", "diverged"}
@@ -105,6 +105,6 @@ def test_the_search_of_table_e9_is_that_of_its_text():
 def test_ten_thousand_runs_are_planned(tmp_path, monkeypatch):
     """Measured: six seconds and a third of a GiB; here, that it is one plan and nothing is trained."""
     seen = []
-    monkeypatch.setattr(outcome, "print_plan", lambda packs, *_: seen.extend(packs))
+    monkeypatch.setattr(report, "print_plan", lambda packs, *_: seen.extend(packs))
     assert run_command(["experiment=tableE2_permuted_digits", *SMOKE, f"store={tmp_path}", "dry_run=true"]) == 0
     assert sum(pack.width for pack in seen) == 5 * 3048

@@ -8,11 +8,11 @@ import pytest
 import yaml
 
 from launch.command import resolve
-from launch.options import COMPONENTS, CONF
-from launch.resolve import AUTO
-from launch.rules import RULES
+from launch.runs.options import COMPONENTS, CONF
+from launch.runs.resolve import AUTO
+from launch.runs.rules import RULES
 from plasticity_lab import component
-from tests.stores import left_behind
+from tests.helpers.stores import left_behind
 
 FILES = sorted(path for path in CONF.rglob("*.yaml"))
 OPTIONS = [(path.parent.name, path.stem) for path in FILES if path.parent.name in (*COMPONENTS, *RULES)]

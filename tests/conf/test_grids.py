@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from launch.command import resolve
-from launch.grids import blocks, combinations
-from launch.options import CONF
-from launch.published import read_published
+from launch.runs.options import CONF
+from launch.runs.values.grids import blocks, combinations
+from launch.runs.values.published import read_published
 from plasticity_lab import component
 from plasticity_lab.records.identity import canonical_json
 

@@ -8,7 +8,7 @@ from plasticity_lab.component import build
 from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.networks.model import Model
 from plasticity_lab.stacking.run_axis import on_run_axis
-from tests.packs import CPU, choice, choices, differing, images, run, trained
+from tests.helpers.packs import CPU, choice, choices, differing, images, run, trained
 
 IMAGES = images(8, 61, 20)
 STREAM = {"images": 61, "tasks": 3, "epochs": 2}

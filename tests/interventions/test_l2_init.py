@@ -9,7 +9,7 @@ from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking.run_axis import on_run_axis
-from tests.packs import CPU, choice, differing, images, run, trained
+from tests.helpers.packs import CPU, choice, differing, images, run, trained
 
 L2_INIT = "plasticity_lab.interventions.l2_init.L2Init"
 IMAGES = images(8, 61, 20)

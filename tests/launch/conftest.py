@@ -4,11 +4,11 @@ from functools import cache
 
 import pytest
 
-from launch import tracking
+from launch.tracking import client
 from plasticity_lab.records.store import Store
-from tests.login_node import LoginNode
-from tests.sweeps import PATIENCE, all_kept, runs_of, trained
-from tests.wandb_server import serving
+from tests.helpers.login_node import LoginNode
+from tests.helpers.sweeps import PATIENCE, all_kept, runs_of, trained
+from tests.helpers.wandb_server import serving
 
 
 @pytest.fixture
@@ -39,8 +39,8 @@ def nothing_of_wandb_left():
 @pytest.fixture(autouse=True)
 def _patient(nothing_of_wandb_left, monkeypatch):
     """A worker waits for its tracker, which is the last to get a busy machine's time, as long as a test does."""
-    monkeypatch.setattr(tracking, "SILENCE_SECONDS", PATIENCE)
-    monkeypatch.setattr(tracking, "STOPPED_SECONDS", PATIENCE)
+    monkeypatch.setattr(client, "SILENCE_SECONDS", PATIENCE)
+    monkeypatch.setattr(client, "STOPPED_SECONDS", PATIENCE)
 
 
 @pytest.fixture

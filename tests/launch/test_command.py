@@ -3,16 +3,16 @@ import sys
 
 import pytest
 
-from launch import local_launcher
 from launch.command import run_command
-from launch.options import CONF, GROUPS
+from launch.launchers import local
+from launch.runs.options import CONF, GROUPS
 
 
 @pytest.fixture
 def taken(monkeypatch, tmp_path):
     """What reaches the local launcher, each call as (runs, settings); the working folder is an empty one."""
     calls = []
-    monkeypatch.setattr(local_launcher, "train_here", lambda runs, settings: calls.append((runs, settings)))
+    monkeypatch.setattr(local, "train_here", lambda runs, settings: calls.append((runs, settings)))
     monkeypatch.delenv("HYDRA_FULL_ERROR", raising=False)
     monkeypatch.delenv("PLASTICITY_STORE", raising=False)
     monkeypatch.chdir(tmp_path)
@@ -80,7 +80,7 @@ def test_ctrl_c_is_one_line_and_status_130(taken, monkeypatch, capsys):
     def interrupted(runs, settings):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(local_launcher, "train_here", interrupted)
+    monkeypatch.setattr(local, "train_here", interrupted)
     assert run_command([]) == 130
     assert capsys.readouterr().err == "Interrupted. The same command again continues where this one stopped.\n"
 

@@ -15,7 +15,7 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.cnn import CNN, ORDERS
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.host import host_stream
-from tests.packs import CPU, choices, differing, images, needs_compiler, run, trained
+from tests.helpers.packs import CPU, choices, differing, images, needs_compiler, run, trained
 
 CIFAR, DIGITS = (3, 32, 32), (1, 8, 8)
 SMALL = {"name": "cnn", "kernel": 3, "padding": "same", "channels": 8, "width": 22}

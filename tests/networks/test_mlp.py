@@ -15,7 +15,7 @@ from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.networks.model import Model, is_learned_by_activation
 from plasticity_lab.networks.width import trim, trimmed
 from plasticity_lab.randomness.host import host_stream
-from tests.packs import CPU
+from tests.helpers.packs import CPU
 
 MNIST, DIGITS = (1, 28, 28), (1, 8, 8)
 

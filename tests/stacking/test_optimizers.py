@@ -13,7 +13,7 @@ from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking import adam, adamw, rmsprop, sgd
 from plasticity_lab.stacking.optimizer import Optimizer
 from plasticity_lab.stacking.run_axis import on_run_axis
-from tests.packs import choices
+from tests.helpers.packs import choices
 
 ADAMS = [
     {"lr": 1e-3},

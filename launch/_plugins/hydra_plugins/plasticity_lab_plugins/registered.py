@@ -7,8 +7,8 @@ from hydra.core.config_store import ConfigStore
 from hydra.plugins.launcher import Launcher
 from omegaconf import OmegaConf
 
-from launch.settings import Settings
-from launch.slurm.parameters import PackedSlurmConf
+from launch.launchers.slurm.parameters import PackedSlurmConf
+from launch.runs.settings import Settings
 from launch.sweeper import ExpandingSweeper
 from plasticity_lab.errors import ConfigError
 
@@ -29,7 +29,7 @@ class Packed(Launcher):
 
     def launch_runs(self, runs: Sequence[dict[str, Any]], settings: Settings) -> None:
         """Train the runs packed on this machine."""
-        from launch.local_launcher import train_here  # torch: every command, --help too, imports this file
+        from launch.launchers.local import train_here  # torch: every command, --help too, imports this file
 
         train_here(runs, settings)
 
@@ -45,7 +45,7 @@ class PackedSlurm(Packed):
 
     def launch_runs(self, runs: Sequence[dict[str, Any]], settings: Settings) -> None:
         """Submit workers that train the runs packed."""
-        from launch.slurm.launcher import submit_runs
+        from launch.launchers.slurm.launcher import submit_runs
 
         submit_runs(runs, settings, self.parameters)
 

@@ -1,0 +1,115 @@
+"""Measure a kind of device, so that plans choose their widths and estimate their times by it.
+
+    python -m launch calibrate                                    this machine
+    python -m launch calibrate hydra/launcher=slurm_gpu --wait    a node's GPU, in a job as that launcher's workers get
+
+Takes a few minutes, most of which compiles. What it finds is kept in the store, for all plans that are made there.
+"""
+
+import argparse
+import math
+from dataclasses import dataclass
+
+from launch.command import asked
+from launch.launchers.slurm.parameters import wants_gpu
+from launch.launchers.slurm.short_job import answer_to, send
+from launch.packs.lookup import add_store, store_there
+from launch.plan.calibration import Calibration, write_calibration
+from launch.plan.device import compiler_there, devices, kind_of
+from launch.plan.measuring import NETWORKS, measured
+from launch.wording import say
+from launch.work.process import prepare_compiling, prepare_process
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.store import Store
+
+JOB_MINUTES = 60
+"""The time limit of a job that measures, unless the launcher's own is shorter."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What is measured, here or in a job, and into which store.
+
+    device: as in --device. mode: one alone, else both. repeats: rounds. steps: of a burst; None for a good number.
+    """
+
+    store: str
+    device: str
+    mode: str | None
+    repeats: int
+    steps: int | None
+
+    def __call__(self) -> str:
+        """Measures, keeps the calibration in the store, and says what it is.  Raises ConfigError, StoreError."""
+        store = store_there(self.store)
+        device = devices(self.device)[0]
+        prepare_process()
+        modes = [self.mode] if self.mode else ["eager", "compiled"]
+        if "compiled" in modes and not compiler_there():
+            say("No C++ compiler is there: only eager packs are measured.")
+            modes = ["eager"]
+        if "compiled" in modes:
+            prepare_compiling()
+        calibration, facts = measured(device, modes, self.repeats, say, self.steps)
+        write_calibration(store, kind_of(device), calibration, facts)
+        kept = f"{calibration.basis}; kept in {store.calibration(kind_of(device))}"
+        return f"{_in_words(calibration, facts['rates'])}\n{kept}"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's own options."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("words", nargs="*", metavar="WORD", help="hydra/launcher=... and hydra.launcher.key=value")
+    add_store(parser)
+    parser.add_argument("--device", default="auto", help="auto | cpu | cuda | cuda:<number>")
+    parser.add_argument("--mode", choices=("eager", "compiled"), help="measure this mode alone; else both")
+    parser.add_argument("--repeats", type=int, default=5, help="rounds that are measured")
+    parser.add_argument("--steps", type=int, help="steps of a burst; by default some tenths of a second")
+    parser.add_argument("--wait", action="store_true", help="wait for the job, and say what it has found")
+
+
+def run(options: argparse.Namespace) -> int:
+    """The command.  Raises ConfigError for a device that is not there, StoreError, SlurmError."""
+    store = Store(options.store)
+    given = (options.mode, options.repeats, options.steps)
+    if options.words:
+        return _in_a_job(options, store, given)
+    device = devices(options.device)[0]  # before the store is made
+    store.prepare()
+    print(Measurement(str(store.root), device, *given)())
+    return 0
+
+
+def _in_a_job(options: argparse.Namespace, store: Store, given: tuple[str | None, int, int | None]) -> int:
+    """Submits the measurement with the launcher's parameters."""
+    foreign = [word for word in options.words if not word.lstrip("+").startswith("hydra")]
+    if foreign:
+        raise ConfigError(
+            f"'{foreign[0]}': only a launcher can be named here, by hydra/launcher=... and hydra.launcher.*"
+        )
+    parameters = asked(options.words).slurm
+    if parameters is None:
+        raise ConfigError("A job is submitted by hydra/launcher=packed_slurm, or one made from it, as slurm_gpu is.")
+    device = "cuda" if wants_gpu(parameters, options.device) else "cpu"
+    store.prepare()
+    sent = send(store, Measurement(str(store.root), device, *given), parameters, JOB_MINUTES)
+    if not options.wait:
+        say(f"Job {sent.job} measures, and leaves what it finds in {store.root / 'calibration'} for later plans.")
+        say(f"How far it is: squeue --jobs={sent.job}; what it says: {sent.log}")
+        return 0
+    print(answer_to(sent, math.inf).result)
+    return 0
+
+
+def _in_words(calibration: Calibration, rates: dict[str, dict[str, dict[int, float]]]) -> str:
+    lines = []
+    for sort, network in NETWORKS.items():
+        speed = calibration.of(sort == "convolving")
+        for mode, by_width in rates[sort].items():
+            listed = ", ".join(f"{width}: {rate:,.0f}" for width, rate in by_width.items())
+            fixed, flops = speed.step_seconds[mode] * 1e6, speed.flops[mode] / 1e9
+            lines.append(
+                f"{network}, {mode}: packs of {speed.width[mode]}; a step takes {fixed:,.0f} µs and its work at "
+                f"{flops:,.0f} GFLOP/s (run-steps/s by width: {listed})"
+            )
+    return "\n".join(lines)

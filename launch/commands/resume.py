@@ -1,0 +1,40 @@
+"""Go on with a sweep on Slurm: plan again what failed or was cut off, and start the same workers again.
+
+Where everything is under way or finished already, it says so and starts none: it can be given at any time.
+"""
+
+import argparse
+
+from launch.launchers.slurm.jobs_file import jobs_there
+from launch.packs.lookup import add_sweep, store_there, sweep_named
+from launch.packs.sweep import in_words
+from launch.packs.todo import outstanding
+from launch.runs.settings import Settings
+from plasticity_lab.errors import StoreError
+from plasticity_lab.records.plan import read_plan
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's own options."""
+    add_sweep(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """The command.  Raises StoreError, ConfigError, DataError, PlanError, SlurmError; SweepFailed after waiting."""
+    from launch.launchers.slurm.launcher import submit_runs  # torch: an unknown sweep need not wait for it
+
+    store = store_there(options.store)
+    plan = read_plan(store, sweep_named(store, options.sweep))
+    jobs = jobs_there(store, plan.sweep)
+    # A plan holds the runs that were not finished when it was made; of the others nothing but the id is needed.
+    runs = [plan.runs.get(run, {"id": run, "asked_as": []}) for run in plan.asked]
+    settings = Settings.model_validate({**jobs.settings, "store": store.root})
+    todo = outstanding(store, runs, settings.rerun, settings.launch.retries)
+    lost = [run["id"] for run in todo.left if run["id"] not in plan.runs]
+    if lost:
+        raise StoreError(
+            f"The record of run {lost[0]} was there when the sweep was planned and is not now; only the command itself "
+            f"can train it again: {in_words(plan.command)}"
+        )
+    submit_runs(runs, settings, jobs.launcher, plan.command)
+    return 0

@@ -1,0 +1,113 @@
+"""Show one run: its configuration, where its numbers come from, what they are, and its curve as a picture.
+
+    python -m launch show 1a2b                      the picture lies beside the run's record
+    python -m launch show 1a2b --out curve.png
+
+A run that is not finished is shown as far as its pack's last checkpoint, its picture beside that.
+"""
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import yaml
+
+from launch.packs.leases import Leases
+from launch.packs.lookup import add_store, runs_of, store_there, the_one
+from launch.packs.owner import this_owner
+from plasticity_lab.errors import StoreError
+from plasticity_lab.records.plan import Pack, Plan, all_plans
+from plasticity_lab.records.record import read_metrics, read_record
+from plasticity_lab.records.store import Store
+
+TOLD = ("science", "asked_as", "summary", "provenance")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A run's state in a line, what is told of it, its metrics if there are any, and the folder of its picture."""
+
+    state: str
+    told: Mapping[str, Any]
+    metrics: pa.Table | None
+    diverged_at: int | None
+    folder: Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's own options."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("named", metavar="run", help="the run's id, or its beginning")
+    add_store(parser)
+    parser.add_argument("--out", type=Path, help="the picture's file; by default beside the run's record")
+
+
+def run(options: argparse.Namespace) -> int:
+    """The command.  Raises StoreError."""
+    from analysis.figures.curve import draw_curve  # matplotlib: other commands need not wait for it
+
+    store = store_there(options.store)
+    plans = list(all_plans(store))
+    name = the_one(options.named, runs_of(store, plans), "run", store)
+    shown = _recorded(store, name) or _planned(store, name, plans)
+    print(f"Run {name}: {shown.state}")
+    print(yaml.safe_dump(dict(shown.told), sort_keys=False, allow_unicode=True, width=120), end="")
+    if shown.metrics is None or not len(shown.metrics):
+        print("Nothing has been measured yet: no epoch has ended.")
+        return 0
+    path = options.out or shown.folder / "curve.png"
+    draw_curve(path, shown.metrics, _title(name, shown), shown.diverged_at)
+    print(f"Curve: {path}")
+    return 0
+
+
+def _recorded(store: Store, run: str) -> Shown | None:
+    """A run that has ended."""
+    record = read_record(store, run)
+    if record is None:
+        return None
+    diverged_at = record.get("diverged_at_step")
+    state = record["status"] + (f" at step {diverged_at:,}" if diverged_at else "")
+    if record["collapsed"]:
+        state += ", collapsed to chance"
+    if record["error"]:
+        state += f":\n{record['error'].rstrip()}\n"
+    told = {part: record[part] for part in TOLD if record[part]}
+    return Shown(state, told, read_metrics(store, run), diverged_at, store.run_folder(run))
+
+
+def _planned(store: Store, run: str, plans: list[Plan]) -> Shown:
+    """A run that has not: it waits, or its pack is being trained."""
+    found = [(plan, pack) for plan in plans for pack in plan.packs if run in pack.runs]
+    found = [(plan, pack) for plan, pack in found if not store.done(pack.id).exists()] or found
+    if not found:
+        raise StoreError(f"Run {run} has no record in {store.root} that can be read; give its command again.")
+    plan, pack = found[-1]
+    held = Leases(store, plan.settings["lease_seconds"], this_owner()).state([pack.id])[pack.id]
+    state = f"in training by {held.owner}" if held.held else "waiting"
+    table, diverged_at = _so_far(store, pack, run)
+    told = {part: plan.runs[run][part] for part in ("science", "asked_as")}
+    told["pack"] = {"id": pack.id, "runs": pack.width, "steps": pack.steps, "mode": pack.mode, "kind": pack.kind}
+    return Shown(state, told, table, diverged_at, store.pack_folder(pack.id))
+
+
+def _so_far(store: Store, pack: Pack, run: str) -> tuple[pa.Table | None, int | None]:
+    """What a run has measured until its pack's last checkpoint, and the step at which it diverged if it has."""
+    from plasticity_lab.records.checkpoint import load_checkpoint  # torch
+    from plasticity_lab.records.journal import Journal
+
+    begun = load_checkpoint(store, pack.id)
+    if begun is None:
+        return None, None
+    journal, k = Journal(pack.width), pack.runs.index(run)
+    journal.load(begun["journal"])
+    return journal.table(k), int(journal.diverged[k]) or None
+
+
+def _title(run: str, shown: Shown) -> str:
+    science = shown.told["science"]
+    chosen = [science[group]["name"] for group in ("activation", "benchmark", "intervention")]
+    return " · ".join([*(name for name in chosen if name != "none"), f"seed {science['seed']} ({run})"])

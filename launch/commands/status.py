@@ -1,0 +1,199 @@
+"""Show how far the sweeps of a store are: what is done, running, waiting, and what went wrong and why.
+
+    python -m launch status                 the latest sweeps, a line each
+    python -m launch status 3f2a            one, with the packs in hand and the runs that went wrong
+
+The store alone tells how far they are, from wherever it can be seen, and nothing is written. Where runs are left that
+were given to Slurm, Slurm is asked why they wait.
+"""
+
+import argparse
+import json
+import sys
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from rich.console import Console
+from rich.table import Table
+
+from launch.launchers.slurm.queue import Standing, standings
+from launch.packs.lookup import add_store, in_order, store_there, sweeps_of, the_one
+from launch.packs.sweep import STATES, SweepState, state_of
+from launch.packs.todo import how_to_try_again
+from launch.plan.table import PRINTED_WIDTH
+from launch.wording import counted, in_time, some
+from plasticity_lab.errors import StoreError
+from plasticity_lab.records.plan import read_plan
+from plasticity_lab.records.store import Store
+
+FEW, MANY = 3, 20
+"""How many runs, reasons or packs are told of where there are more: in an overview, and where one sweep was asked for.
+
+The rest is in --json.
+"""
+LATEST = 30
+"""How many sweeps an overview has, unless --all."""
+LONGEST_REASON = 300
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's own options."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("sweep", nargs="?", help="the sweep's id, or its beginning; the latest without it")
+    add_store(parser)
+    parser.add_argument("--all", action="store_true", help=f"all sweeps, not the latest {LATEST} alone")
+    parser.add_argument("--json", action="store_true", help="for programs: everything, with the state of each run")
+
+
+def run(options: argparse.Namespace) -> int:
+    """The command.  Raises StoreError."""
+    store = store_there(options.store)
+    states, earlier, said = _states(store, options)
+    left = [state.sweep for state in states if state.counts["waiting"] or state.counts["running"]]
+    known, untold = standings(store, left)
+    for sentence in [*said, *untold]:
+        print(sentence, file=sys.stderr)
+    if options.json:
+        print(json.dumps([_as_json(state, known.get(state.sweep)) for state in states], indent=1))
+        return 0
+    console = Console(width=None if Console().is_terminal else PRINTED_WIDTH, highlight=False)
+    if not states:
+        console.print(f"{store.root} holds no sweep.", soft_wrap=True)
+        return 0
+    console.print(_overview(states, known))
+    if earlier:
+        console.print(f"Before these, {counted(earlier, 'sweep')} more; --all shows all.")
+    for state in states:
+        alone = options.sweep is not None
+        if alone and state.running:
+            console.print()
+            console.print(_in_hand(state))
+        for line in [*_went_wrong(state, alone), *_why_it_waits(state, known)]:
+            console.print(line, soft_wrap=True, markup=False)
+    return 0
+
+
+def _states(store: Store, options: argparse.Namespace) -> tuple[list[SweepState], int, list[str]]:
+    """The sweeps in the order in which they were planned, how many earlier ones are left out, and what is wrong with
+    plans that cannot be read.
+    """
+    if options.sweep is not None:
+        return [state_of(store, read_plan(store, the_one(options.sweep, sweeps_of(store), "sweep", store)))], 0, []
+    known = in_order(store)
+    shown = known if options.all else known[-LATEST:]
+    states, damaged = [], []
+    for sweep in shown:
+        try:
+            plan = read_plan(store, sweep)
+        except StoreError as error:
+            damaged.append(str(error))
+        else:
+            states.append(state_of(store, plan))
+    return states, len(known) - len(shown), damaged
+
+
+def _as_json(state: SweepState, standing: Standing | None) -> dict[str, object]:
+    return asdict(state) | {"counts": state.counts, "slurm": None if standing is None else asdict(standing)}
+
+
+def _overview(states: Sequence[SweepState], known: Mapping[str, Standing | None]) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False, expand=True)
+    table.add_column("sweep", no_wrap=True)
+    for heading in ("runs", *STATES, "collapsed", "progress", "time left"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("command", ratio=1, overflow="ellipsis", no_wrap=True)
+    for state in states:
+        table.add_row(
+            state.sweep,
+            f"{len(state.states):,}",
+            *(f"{count:,}" if count else "-" for count in state.counts.values()),
+            f"{len(state.collapsed):,}" if state.collapsed else "-",
+            f"{int(100 * state.progress)} %",
+            _time_left(state, known),
+            state.command,
+        )
+    return table
+
+
+def _time_left(state: SweepState, known: Mapping[str, Standing | None]) -> str:
+    if state.left is not None:
+        return in_time(state.left) if state.left else "-"
+    if state.sweep not in known:
+        return "stopped"
+    standing = known[state.sweep]
+    if standing is None:
+        return "?"
+    return "starting" if standing.running else "queued" if standing.waiting else "stopped"
+
+
+def _in_hand(state: SweepState) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in ("pack", "runs of", "mode"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("runs", "diverged", "progress", "time left", "heard of"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("worker", overflow="fold")
+    for pack in state.running[:MANY]:
+        table.add_row(
+            pack.pack,
+            pack.label,
+            pack.mode,
+            str(pack.width),
+            str(pack.diverged or "-"),
+            f"{100 * pack.steps_done // pack.steps} %",
+            in_time(pack.left),
+            f"{pack.silent:.0f} s ago",
+            pack.worker,
+        )
+    if len(state.running) > MANY:
+        table.caption, table.caption_justify = f"and {len(state.running) - MANY:,} more packs", "left"
+    return table
+
+
+def _went_wrong(state: SweepState, alone: bool) -> list[str]:
+    """What went wrong, and what to do about it: a line each; of the commonest errors the last lines if it is alone."""
+    lines = []
+    often = sorted(state.failed.items(), key=lambda entry: -len(entry[1]))
+    most = MANY if alone else FEW
+    for at, (reason, runs) in enumerate(often[:most]):
+        short = textwrap.shorten(reason, LONGEST_REASON, placeholder=" …")
+        lines.append(f"{state.sweep}: {counted(len(runs), 'run')} failed: {short} ({some(runs, most)})")
+        lines += [f"    {line[:LONGEST_REASON]}" for line in state.errors[reason] if alone and at < FEW]
+    if rest := [run for _, runs in often[most:] for run in runs]:
+        reasons = counted(len(often) - most, "further reason")
+        lines.append(f"{state.sweep}: {counted(len(rest), 'run')} failed for {reasons} ({some(rest, FEW)})")
+    if state.failed:
+        more = sum(map(len, state.failed.values())) > len(state.given_up)
+        again = "; the same command trains failed runs again" if more else ""
+        lines.append(f"`python -m launch show RUN` tells all that is known{again}.")
+    if state.given_up:
+        lines.append(how_to_try_again(state.given_up))
+    if alone and state.diverged:
+        runs = [f"{run} at step {step:,}" for run, step in state.diverged.items()]
+        lines.append(f"{state.sweep}: {counted(len(runs), 'run')} diverged: {some(runs, MANY)}")
+    if alone and state.collapsed:
+        runs = some(state.collapsed, MANY)
+        lines.append(f"{state.sweep}: {counted(len(state.collapsed), 'run')} collapsed to chance: {runs}")
+    lines += state.unreadable[:most]
+    if len(state.unreadable) > most:
+        lines.append(f"{state.sweep}: {len(state.unreadable) - most:,} more records cannot be read.")
+    return lines
+
+
+def _why_it_waits(state: SweepState, known: Mapping[str, Standing | None]) -> list[str]:
+    """What Slurm says about a sweep of its own, and what gets one going that nobody trains."""
+    standing = known.get(state.sweep)
+    lines = [] if standing is None else [f"{state.sweep} on Slurm: {standing}."]
+    if state.left is not None:
+        return lines
+    if state.sweep not in known:
+        lines.append(f"{state.sweep}: nobody trains; the same command goes on.")
+    elif standing is None:
+        lines.append(f"{state.sweep}: nobody trains at this moment.")
+    elif standing.running:
+        lines.append(f"{state.sweep}: no pack is in hand yet; `python -m launch logs` shows what its workers say.")
+    elif not standing.waiting:
+        ended = "it was cancelled" if standing.cancelled else "nobody trains"
+        lines.append(f"{state.sweep}: {ended}; `python -m launch resume {state.sweep}` goes on.")
+    return lines

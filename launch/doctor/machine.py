@@ -1,0 +1,87 @@
+"""What is looked at on this machine and on a compute node alike: store, data, and the code itself."""
+
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from launch.doctor.finding import FAILS, OK, UNKNOWN, Finding, attempt
+from launch.launchers.local_workers import CHECKOUT
+from launch.plan.device import compiler_there
+from launch.wording import in_bytes
+from plasticity_lab.data.folder import data_folder
+from plasticity_lab.data.sources import verified
+from plasticity_lab.records.files import server_time
+from plasticity_lab.records.provenance import provenance
+from plasticity_lab.records.store import Store
+
+LEAST_FREE = 2**30
+"""Bytes below which a store is as good as full: checkpoints of a few packs."""
+STAT_SECONDS = 15.0
+
+
+def of_store(store: Store, lease_seconds: float) -> list[Finding]:
+    """Whether it can be written, and has what leases need; its folders are made."""
+
+    def written() -> str:
+        store.prepare()
+        return f"Store {store.root}{_file_system(store.root)}: it can be written, and has the hard links of leases."
+
+    first = attempt(written)
+    return [first] if first.state == FAILS else [first, _clock(store, lease_seconds), _space(store)]
+
+
+def _clock(store: Store, lease_seconds: float) -> Finding:
+    """Whether the clock that stamps the store's files agrees with this machine's."""
+    apart = server_time(store.leases_folder) - time.time()
+    words = f"Clocks: the store's and this machine's are {abs(apart):.1f} s apart"
+    if abs(apart) <= lease_seconds / 2:
+        return Finding(OK, f"{words}.")
+    return Finding(
+        FAILS,
+        f"{words}, while leases last {lease_seconds:.0f}; have them set (NTP), or raise launch.lease_seconds.",
+    )
+
+
+def of_data(sources: Iterable[str], folder: str | None) -> list[Finding]:
+    """Whether each image set is there, complete as far as its source can tell."""
+    return [attempt(lambda source=source: f"Data: {verified(source, data_folder(folder))}") for source in sources]
+
+
+def software() -> dict[str, Any]:
+    """The code that runs here: where, of which commit, on which versions, and whether it could compile."""
+    made = provenance()
+    same = {key: made[key] for key in ("commit", "dirty", "python", "versions", "host")}
+    return {"checkout": str(CHECKOUT), "executable": sys.executable, "compiler": compiler_there(), **same}
+
+
+def of_software(facts: Mapping[str, Any]) -> list[Finding]:
+    """What runs, and whether records can say which code made them."""
+    versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
+    found = [Finding(OK, f"Python {facts['python']} ({facts['executable']}), {versions}.")]
+    if facts["commit"] is None:
+        words = f"Code in {facts['checkout']}: no git checkout, so records cannot say which code made them."
+        return [*found, Finding(UNKNOWN, words)]
+    changed = ", with changes that are not committed" if facts["dirty"] else ""
+    return [*found, Finding(OK, f"Code in {facts['checkout']}: commit {facts['commit'][:12]}{changed}.")]
+
+
+def _space(store: Store) -> Finding:
+    free = shutil.disk_usage(store.root).free
+    if free < LEAST_FREE:
+        return Finding(FAILS, f"Space: {in_bytes(free)} are free there, too little; free some, or name another store.")
+    return Finding(OK, f"Space: {in_bytes(free)} are free there; a quota may leave less.")
+
+
+def _file_system(folder: Path) -> str:
+    """The sort of file system, where `stat` can tell."""
+    try:
+        asked = subprocess.run(
+            ["stat", "--file-system", "--format=%T", folder], capture_output=True, text=True, timeout=STAT_SECONDS
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return f" ({asked.stdout.strip()})" if asked.returncode == 0 else ""

@@ -1,0 +1,1 @@
+"""What starts workers, here or on Slurm, and reports how they ended."""

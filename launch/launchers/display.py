@@ -1,0 +1,112 @@
+"""Progress for people: a live bar on a terminal, a line now and then in a log file."""
+
+import sys
+import time
+from datetime import timedelta
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn
+from rich.progress import Progress as Bar
+
+from launch.packs.progress import Progress
+
+FIRST_LINE_SECONDS = 5.0
+LONGEST_SILENCE_SECONDS = 60.0
+
+
+class Display(Protocol):
+    """Shows how far a sweep has come."""
+
+    def show(self, now: Progress) -> None:
+        """Called every second or so."""
+        ...
+
+    def say(self, words: str) -> None:
+        """Prints a line that stays."""
+        ...
+
+    def close(self) -> None:
+        """Leaves the terminal as it was."""
+        ...
+
+
+def display() -> Display:
+    """A bar where standard error is a terminal, lines where it is a file or a pipe."""
+    return TerminalBar() if sys.stderr.isatty() else LogLines()
+
+
+class Rate:
+    """Run-steps per second since the first step of this command; what earlier ones did is not counted."""
+
+    def __init__(self) -> None:
+        self.began: float | None = None
+        self.moving = False
+        self.before = self.last = 0
+
+    def words(self, now: Progress, moment: float) -> str:
+        """«57 of 57 runs · 38 % · 12,300 run-steps/s · 0:01:05 left», with what went wrong at its end."""
+        # Workers take seconds to start; and a pack that goes on from its checkpoint stands behind where it was seen.
+        back = now.run_steps_done < self.last
+        if self.began is None or back or (not self.moving and now.run_steps_done > self.before):
+            self.moving = self.began is not None and not back
+            self.began, self.before = moment, now.run_steps_done
+        self.last = now.run_steps_done
+        elapsed, taken = moment - self.began, now.run_steps_done - self.before
+        parts = [f"{now.runs_done} of {now.runs} runs", f"{100 * now.run_steps_done // max(1, now.run_steps)} %"]
+        if taken > 0 and elapsed > 1:
+            rate = taken / elapsed
+            left = timedelta(seconds=round((now.run_steps - now.run_steps_done) / rate))
+            parts += [f"{rate:,.0f} run-steps/s", f"{left} left"]
+        parts += [f"{count} {word}" for count, word in ((now.diverged, "diverged"), (now.failed, "failed")) if count]
+        return " · ".join(parts)
+
+
+class TerminalBar:
+    """One line that stays where it is."""
+
+    def __init__(self) -> None:
+        self.rate = Rate()
+        console = Console(stderr=True)
+        self.bar = Bar(BarColumn(20), TextColumn("{task.description}", markup=False), console=console, transient=True)
+        self.line = self.bar.add_task("starting", total=None)
+        self.bar.start()
+
+    def show(self, now: Progress) -> None:
+        """Moves the bar."""
+        words = self.rate.words(now, time.monotonic())
+        self.bar.update(self.line, total=now.run_steps, completed=now.run_steps_done, description=words)
+
+    def say(self, words: str) -> None:
+        """Prints a line above the bar."""
+        self.bar.console.print(words, markup=False, highlight=False, soft_wrap=True)
+
+    def close(self) -> None:
+        """Takes the bar away."""
+        self.bar.stop()
+
+
+class LogLines:
+    """A line soon after the start, then at growing intervals, a minute at most."""
+
+    def __init__(self) -> None:
+        self.rate = Rate()
+        self.silence = FIRST_LINE_SECONDS
+        self.last = time.monotonic()
+
+    def show(self, now: Progress) -> None:
+        """Prints a line when one is due."""
+        moment = time.monotonic()
+        words = self.rate.words(now, moment)
+        if moment - self.last < self.silence:
+            return
+        self.last = moment
+        self.silence = min(self.silence * 1.5, LONGEST_SILENCE_SECONDS)
+        self.say(f"[{time.strftime('%H:%M:%S')}] {words}")
+
+    def say(self, words: str) -> None:
+        """Prints a line."""
+        print(words, file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Nothing to take away."""

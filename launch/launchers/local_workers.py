@@ -1,0 +1,141 @@
+"""The workers of one machine as processes: started, watched, and stopped together."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import IO, Any
+
+from launch.launchers.display import Display, display
+from launch.packs.progress import Watch
+from plasticity_lab.records.plan import Pack
+from plasticity_lab.records.store import Store
+
+LOOK_SECONDS = 0.5
+PATIENCE_SECONDS = 60.0
+"""How long workers may take over their last checkpoints after Ctrl-C."""
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+def run_workers(store: Store, sweep: str, packs: Sequence[Pack], devices: Sequence[str]) -> list[str]:
+    """Starts a worker for each device named, and shows their progress and what they say until the last has ended.
+
+    A worker that dies is not replaced: its mates take its packs over. On Ctrl-C or SIGTERM the workers write
+    checkpoints and end, then KeyboardInterrupt goes on; workers whose starter is killed see it and do the same.
+    Returns why workers ended early, each reason once.
+    """
+    watch, shown = Watch(store, packs), display()
+    with _interrupted_by_sigterm(), contextlib.ExitStack() as files:
+        workers: list[_Worker] = []
+        told: dict[str, _Worker] = {}
+        try:
+            for device in devices:
+                workers.append(_Worker(store, sweep, device, files))
+            while any(worker.process.poll() is None for worker in workers):
+                _pass_on(workers, shown, told)
+                shown.show(watch.look())
+                time.sleep(LOOK_SECONDS)
+            _pass_on(workers, shown, told)
+        except BaseException:
+            _stop(workers, shown)
+            _pass_on(workers, shown, told)
+            raise
+        finally:
+            shown.close()
+        return list(dict.fromkeys(reason for worker in workers if (reason := worker.reason)))
+
+
+class _Worker:
+    """A process, and the files it writes into: a pipe would break with the death of its reader."""
+
+    def __init__(self, store: Store, sweep: str, device: str, files: contextlib.ExitStack) -> None:
+        self.said: IO[bytes] = files.enter_context(tempfile.TemporaryFile())
+        self.gave: IO[bytes] = files.enter_context(tempfile.TemporaryFile())
+        self.read = 0
+        command = [sys.executable, "-m", "launch.work.worker", "--store", str(store.root), "--sweep", sweep]
+        self.process = subprocess.Popen(
+            [*command, "--device", device, "--parent", str(os.getpid())],
+            cwd=CHECKOUT,
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=self.gave,
+            stderr=self.said,
+            # A terminal's Ctrl-C shall reach this process alone, which asks the workers to stop: one that is still
+            # importing could only answer with a traceback.
+            process_group=0,
+        )
+
+    def new_lines(self) -> list[str]:
+        """What it has said since the last time, in whole lines."""
+        # Read without moving the place in the file, which is the worker's too.
+        new = os.pread(self.said.fileno(), 1 << 20, self.read)
+        if self.process.poll() is None:
+            new = new[: new.rfind(b"\n") + 1]
+        self.read += len(new)
+        return new.decode(errors="replace").splitlines()
+
+    @property
+    def reason(self) -> str:
+        """Why it ended early; nothing if it did not, or has shown a traceback."""
+        status = self.process.poll()
+        if status is not None and status < 0:
+            often = ", as happens where memory runs out" if status == -signal.SIGKILL else ""
+            return f"A worker was ended by {signal.Signals(-status).name}{often}."
+        return os.pread(self.gave.fileno(), 1 << 20, 0).decode(errors="replace").strip()
+
+
+def _pass_on(workers: Sequence[_Worker], shown: Display, told: dict[str, _Worker]) -> None:
+    """Shows what workers say; what several say, such as the traceback of a broken installation, once."""
+    for worker in workers:
+        for line in worker.new_lines():
+            if told.setdefault(line, worker) is worker:
+                shown.say(line)
+
+
+def _environment() -> dict[str, str]:
+    """One thread a worker, also in libraries that read it only at their start; options' modules stay importable."""
+    paths = [path for path in sys.path if path]
+    return os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def _stop(workers: Sequence[_Worker], shown: Display) -> None:
+    """Asks all to stop, waits for their checkpoints, and ends those that do not answer; all at once if told twice."""
+    processes = [worker.process for worker in workers if worker.process.poll() is None]
+    try:
+        for process in processes:
+            process.terminate()
+        if processes:
+            shown.say("Stopping: the workers write their checkpoints. Ctrl-C again ends them at once.")
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        for process in processes:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=max(0.1, deadline - time.monotonic()))
+    finally:
+        for process in processes:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+
+
+@contextlib.contextmanager
+def _interrupted_by_sigterm() -> Iterator[None]:
+    """SIGTERM does what Ctrl-C does."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before: Any = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

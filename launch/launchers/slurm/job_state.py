@@ -1,0 +1,177 @@
+"""How jobs stand, and in words that need no manual: why Slurm lets one wait, and how one ended."""
+
+import re
+import signal
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+
+from launch.launchers.slurm import cluster
+
+RUNNING = frozenset({"RUNNING", "RESIZING", "SIGNALING", "STAGE_OUT"})
+WELL = "COMPLETED"
+ENDED = {
+    WELL: "well",
+    "BOOT_FAIL": "its node did not start",
+    "CANCELLED": "cancelled",
+    "DEADLINE": "deadline",
+    "FAILED": "failed",
+    "NODE_FAIL": "node failure",
+    "OUT_OF_MEMORY": "out of memory",
+    "PREEMPTED": "preempted",
+    "TIMEOUT": "time limit",
+}
+"""The states of jobs that are over. What Slurm puts back into the queue is not: it waits, or runs again."""
+_WAITING = {
+    "CONFIGURING": "until its node has started",
+    "REQUEUED": "to be queued again",
+    "REQUEUE_HOLD": "until it is released (`scontrol release`)",
+    "SPECIAL_EXIT": "until it is released (`scontrol release`)",
+    "STOPPED": "until it is continued",
+    "SUSPENDED": "until it is continued",
+}
+"""The other states of jobs that do not run and are not over, besides PENDING."""
+NO_LOG = 53
+"""What Slurm gives for the signal where it could not open the job's output."""
+_ACCOUNT = "until the account's limit leaves room"
+_QOS = "until the limit of its quality of service leaves room"
+_NODES = "until nodes come back that are down, drained or reserved"
+_VAIN = "in vain: what it asks for"
+_REASONS = {
+    "AccountNotAllowed": "in vain: its account may not use the partition",
+    "Assoc": _ACCOUNT,
+    "BadConstraints": f"{_VAIN}, no node has",
+    "BeginTime": "until its time comes, some minutes at most after it was queued again",
+    "Cleaning": "until its earlier start is cleared away",
+    "Dependency": "for another job",
+    "DependencyNeverSatisfied": "in vain: for a job that failed",
+    "InvalidAccount": "in vain: its account is not valid",
+    "InvalidQOS": "in vain: its quality of service is not valid",
+    "JobArrayTaskLimit": "until others of its array end, as array_parallelism says",
+    "JobHeldAdmin": "until an administrator releases it",
+    "JobHeldUser": "until it is released (`scontrol release`)",
+    "Licenses": "for a licence",
+    "Max": _ACCOUNT,
+    "NodeDown": _NODES,
+    "Nodes required": _NODES,
+    "None": "to be looked at by the scheduler",
+    "PartitionDown": "until its partition is up again",
+    "PartitionInactive": "until its partition is up again",
+    "PartitionNodeLimit": f"{_VAIN} is more nodes than its partition allows or has",
+    "PartitionTimeLimit": f"{_VAIN} is more time than its partition allows",
+    "Priority": "behind jobs of higher priority",
+    "QOS": _QOS,
+    "ReqNodeNotAvail": _NODES,
+    "Reservation": "for its reservation",
+    "Resources": "until nodes are free",
+    "WaitingForScheduling": "to be looked at by the scheduler",
+    "launch failed requeued held": "until it is released (`scontrol release`): it could not be started",
+}
+"""The beginnings of Slurm's reasons; the longest that fits counts (AssocGrpCpuLimit, QOSMaxJobsPerUserLimit, …)."""
+
+
+@dataclass(frozen=True)
+class JobState:
+    """A job as Slurm's commands name it, 12, or 12_3 in an array.
+
+    state: Slurm's word. reason: Slurm's word for why it waits. nodes: where it runs or ran, empty before. status and
+    number: of those that failed, the exit status and the signal that ended it, 0 for none.
+    """
+
+    job: str
+    state: str
+    reason: str = ""
+    nodes: str = ""
+    status: int = 0
+    number: int = 0
+
+    @property
+    def runs(self) -> bool:
+        """Whether it has its nodes and is at work."""
+        return self.state in RUNNING
+
+    @property
+    def waits(self) -> bool:
+        """Whether Slurm is to start it, or to let it go on."""
+        return self.state == "PENDING" or self.state in _WAITING
+
+    @property
+    def ended_early(self) -> bool:
+        """Whether it is over, other than by its worker's own leave."""
+        return self.state in ENDED and self.state != WELL
+
+    @property
+    def why(self) -> str:
+        """Why it waits, or how it ended; nothing of others."""
+        if self.state in _WAITING:
+            return _WAITING[self.state]
+        if self.waits:
+            return _waiting(self.reason)
+        if self.state == "FAILED" and self.number == NO_LOG:
+            return "could not begin, as where the folder of its log is not there on its node"
+        if self.state == "FAILED" and self.number:
+            often = ", as happens where memory runs out" if self.number == signal.SIGKILL else ""
+            return f"killed by {_signal(self.number)}{often}"
+        if self.state == "FAILED" and self.status:
+            return f"failed with exit status {self.status}"
+        return ENDED.get(self.state, "")
+
+    def __str__(self) -> str:
+        if self.waits:
+            return f"waits {self.why}"
+        if self.ended_early:
+            return f"ended early: {self.why}"
+        return "runs" if self.runs else "ended"
+
+
+def states_of(jobs: Collection[str], patience: float) -> tuple[dict[str, JobState], str]:
+    """How each of an array stands, of arrays and single jobs alike, by their names; one question to each command.
+
+    Those that neither squeue nor sacct remembers are left out. patience: seconds for each. Returns also why what is
+    over cannot be told, where sacct does not answer; Raises SlurmError where squeue does not.
+    """
+    found, gap = {}, ""
+    for job, state, reason, nodes in cluster.in_queue(jobs, "%i|%T|%r|%N", "--states=all", patience=patience):
+        found[job] = JobState(job, state, reason, nodes)
+    try:
+        rows = cluster.in_accounting(jobs, "JobID,State,ExitCode,NodeList", patience)
+    except cluster.SlurmError as error:
+        rows, gap = [], str(error)
+    for job, words, code, nodes in rows:
+        name, dot, step = job.partition(".")
+        state = words.split()[0]  # CANCELLED by 1000
+        status, number = map(int, (code or "0:0").split(":"))  # nothing is known of the steps of a lost node
+        if dot:
+            # A job's steps come after it. What ended its worker shows in them alone: the job's own status is srun's.
+            if step not in ("batch", "extern") and name in found and found[name].state == "FAILED":
+                state = state if state == "OUT_OF_MEMORY" else "FAILED"
+                found[name] = replace(found[name], state=state, number=number or found[name].number)
+        elif state in ENDED:
+            for each in _each(name):
+                # squeue is ahead of the accounting, but does not know the status, and forgets after some minutes.
+                if each not in found or found[each].state == state:
+                    found[each] = JobState(each, state, "", nodes, status, number)
+    return found, gap
+
+
+def _each(job: str) -> Iterator[str]:
+    """The jobs of which sacct tells in one row, those of an array that never began: 12_[0-2,5%2]."""
+    array, bracket, tasks = job.rstrip("]").partition("[")
+    if not bracket:
+        yield job
+    for first, last in re.findall(r"(\d+)(?:-(\d+))?(?=,|%|$)", tasks.partition("%")[0]):
+        yield from (f"{array}{task}" for task in range(int(first), int(last or first) + 1))
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _waiting(reason: str) -> str:
+    """Slurm's reason in words, with its own word, by which people find more about it."""
+    known = [start for start in _REASONS if reason.startswith(start)]
+    if not reason or reason == "None":
+        return _REASONS["None"]
+    return f"{_REASONS[max(known, key=len)]} ({reason})" if known else f"for the reason {reason}"

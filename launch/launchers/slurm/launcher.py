@@ -1,0 +1,163 @@
+"""The launcher of a Slurm cluster: plans a sweep, submits workers for it, and leaves, or waits for their end."""
+
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from launch.launchers.display import display
+from launch.launchers.prepare import Resources, images_of, images_to_plan_with, planned_for
+from launch.launchers.report import announce, report, settled, show_plan
+from launch.launchers.slurm import cluster
+from launch.launchers.slurm.job import JobWorker
+from launch.launchers.slurm.job_state import states_of
+from launch.launchers.slurm.jobs_file import Jobs, logs_folder, read_jobs, write_jobs
+from launch.launchers.slurm.parameters import EARLY_SECONDS, check_times, wants_gpu, workers_a_job
+from launch.launchers.slurm.submission import jobs_needed, submit
+from launch.packs.progress import Watch
+from launch.packs.todo import Run, outstanding
+from launch.plan.calibration import GPU, calibration_of
+from launch.plan.cost import store_bytes
+from launch.plan.device import compiler_there, cores, kind_of, memory_of
+from launch.runs.settings import Settings
+from launch.tracking.choice import decided
+from launch.wording import counted, say
+from plasticity_lab.errors import ConfigError, PlanError
+from plasticity_lab.records.files import names
+from plasticity_lab.records.plan import Plan, write_plan
+from plasticity_lab.records.store import Store
+
+LOOK_SECONDS = 2.0
+ASK_SECONDS = 30.0
+"""How often Slurm is asked whether the jobs are still there; the store, which tells how far they are, more often."""
+
+
+def submit_runs(
+    runs: Sequence[Run], settings: Settings, parameters: Mapping[str, Any], command: Sequence[str] | None = None
+) -> None:
+    """Submits workers for the runs that are not finished yet; returns at once, unless launch.wait is true.
+
+    command: by which the runs were asked for, where that is not this process's own.
+
+    Raises ConfigError and SlurmError before anything is queued; SweepFailed after waiting.
+    """
+    store = Store(settings.store)
+    check_times(parameters)
+    resources, gpu = resources_of(store, settings, parameters)
+    tracking, where = decided(settings.tracking)
+    settings = settings.model_copy(update={"tracking": tracking})
+    todo = outstanding(store, runs, settings.rerun, settings.launch.retries)
+    images = (images_to_plan_with if settings.dry_run else images_of)(settings.data)
+    planned = planned_for(store, todo, settings, resources, images, command)
+    if where and todo.left:
+        say(where)
+    if settings.dry_run:
+        stored = store_bytes(planned.packs, planned.runs, settings.save_weights, images)
+        workers = workers_a_job(parameters) * jobs_needed(
+            planned.packs, settings.launch.workers, parameters, sys.maxsize
+        )
+        show_plan(planned, todo, workers, resources, stored)
+        return
+    cluster.check_there()
+    cluster.check_partition(parameters["partition"])
+    if not settled(store, todo):
+        return
+    write_plan(store, planned)
+    before = read_jobs(store, planned.sweep)
+    folder = parameters["submitit_folder"]  # `resume` and `logs` may be given in another one
+    parameters = {**parameters, "submitit_folder": folder and str(Path(folder).absolute())}
+    jobs = Jobs(parameters, settings.model_dump(mode="json"), {} if before is None else before.jobs)
+    write_jobs(store, planned.sweep, jobs)
+    packs = [pack for pack in planned.packs if pack.kind == resources.kind]
+    if not packs:
+        kinds = ", ".join(sorted({pack.kind for pack in planned.packs}))
+        raise PlanError(f"All that is left was begun on {kinds}, and goes on there alone, not on {resources.kind}.")
+    # Workers that are there already look at the new plan when they have done the old one.
+    there = cluster.living(jobs.jobs)
+    largest = cluster.largest_array()
+    needed = jobs_needed(packs, settings.launch.workers, parameters, largest)
+    if settings.launch.workers and needed < jobs_needed(packs, settings.launch.workers, parameters, sys.maxsize):
+        say(f"This cluster lets an array have {largest:,} jobs: launch.workers={settings.launch.workers:,} is more.")
+    if there.total() < needed:
+        job = _submit(store, planned, jobs, needed - there.total(), resources.kind, gpu)
+        there[job] = needed - there.total()
+    workers = counted(there.total() * workers_a_job(parameters), "worker")
+    place = f"partition {parameters['partition']}" if parameters["partition"] else "the default partition"
+    announce(planned, todo, resources, store, f"{workers} in {place}, job {', '.join(there)}, on {resources.kind}")
+    if resources.calibration is GPU:
+        say(
+            f"Widths and times of packs are {GPU.basis}; `python -m launch calibrate` with the same hydra/launcher "
+            f"measures {resources.kind} in a short job."
+        )
+    if settings.launch.wait:
+        report(store, runs, planned.sweep, resources.kind, _wait(store, planned, list(there)))
+        return
+    say(f"How far it is: python -m launch status {planned.sweep} --store {store.root}")
+    say(f"To stop it:    python -m launch cancel {planned.sweep} --store {store.root}")
+
+
+def resources_of(store: Store, settings: Settings, parameters: Mapping[str, Any]) -> tuple[Resources, bool]:
+    """What the jobs will have, and whether that is a GPU; it need not be on this machine.  Raises ConfigError."""
+    gpu = wants_gpu(parameters, settings.device)
+    kind = parameters["device_kind"] or (_gpu_kind(store, settings.dry_run) if gpu else kind_of("cpu"))
+    if parameters["memory_gb"]:
+        memory = int(parameters["memory_gb"] * 2**30)
+    elif gpu:
+        memory = sys.maxsize  # a pack that turns out too large is planned again at half its width
+    elif parameters["mem_gb"]:
+        memory = int(0.9 * parameters["mem_gb"] * 2**30) // max(1, parameters["tasks_per_node"])
+    else:
+        memory = memory_of("cpu") // cores()
+    workers = settings.launch.workers or 1
+    return Resources(kind, calibration_of(kind, store), compiler_there(), memory, workers), gpu
+
+
+def _gpu_kind(store: Store, only_shown: bool) -> str:
+    """The kind of GPU that the store has a calibration of; for a plan that is only shown, any will do."""
+    files = [store.root / "calibration" / name for name in names(store.root / "calibration")]
+    kinds = [kind for file in files if not (kind := json.loads(file.read_text())["kind"]).startswith("cpu")]
+    if len(kinds) == 1:
+        return kinds[0]
+    which = f"has calibrations of {', '.join(sorted(kinds))}" if kinds else "has no calibration of one"
+    words = (
+        f"Packs are planned for one kind of GPU, and the store {which}: say hydra.launcher.device_kind='...', as "
+        "`nvidia-smi --query-gpu=name --format=csv` names it, or run `python -m launch calibrate` with the same "
+        "hydra/launcher, which measures it in a short job."
+    )
+    if only_shown and not kinds:
+        say(f"{words} The plan below is {GPU.basis}.")
+        return "GPU"
+    raise ConfigError(words)
+
+
+def _submit(store: Store, planned: Plan, jobs: Jobs, count: int, kind: str, gpu: bool) -> str:
+    """Submits so many jobs more, and keeps that in the store.  Returns the id of their array."""
+    parameters = jobs.launcher
+    warning = parameters["signal_delay_s"] + EARLY_SECONDS
+    worker = JobWorker(str(store.root), planned.sweep, gpu, kind, warning, parameters["max_num_timeout"])
+    job = submit(logs_folder(store, planned.sweep, parameters), worker, count, parameters)
+    write_jobs(store, planned.sweep, jobs.with_job(job, count))
+    return job
+
+
+def _wait(store: Store, planned: Plan, jobs: Sequence[str]) -> list[str]:
+    """Shows the progress until all packs have ended, or no job is left: then it returns how the jobs ended."""
+    watch, shown, asked = Watch(store, planned.packs), display(), time.monotonic()
+    try:
+        while not watch.over:
+            shown.show(watch.look())
+            time.sleep(LOOK_SECONDS)
+            if time.monotonic() - asked > ASK_SECONDS:
+                asked = time.monotonic()
+                if not cluster.living(jobs):
+                    watch.look()
+                    states = states_of(jobs, cluster.PATIENCE_SECONDS)[0].values()
+                    return [f"Job {each.job} {each}, on {each.nodes}." for each in states if each.ended_early]
+    except KeyboardInterrupt:
+        shown.say("The jobs go on without this command; `python -m launch cancel` stops them.")
+        raise
+    finally:
+        shown.close()
+    return []

@@ -1,0 +1,77 @@
+"""What Slurm knows of sweeps that the store does not: how many jobs run, why others wait, how some ended."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from launch.launchers.slurm.cluster import SlurmError
+from launch.launchers.slurm.job_state import JobState, states_of
+from launch.launchers.slurm.jobs_file import Jobs, read_jobs
+from launch.wording import counted, some
+from plasticity_lab.errors import StoreError
+from plasticity_lab.records.store import Store
+
+PATIENCE_SECONDS = 5.0
+"""Who asks how a sweep stands does not wait for a cluster that does not answer."""
+FEW = 3
+"""How many jobs of a kind are named."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The jobs of one sweep. running: those at work. waiting: why → those queued. ended: how → those that ended early.
+
+    cancelled: whether the sweep is to stay as it is.
+    """
+
+    running: Sequence[str]
+    waiting: Mapping[str, Sequence[str]]
+    ended: Mapping[str, Sequence[str]]
+    cancelled: bool
+
+    def __str__(self) -> str:
+        """All of it in a line."""
+        at_work = f"{counted(len(self.running), 'job')} run{'s' if len(self.running) == 1 else ''}"
+        parts = [at_work if self.running else "no job runs"]
+        parts += [f"{len(jobs):,} wait{'s' if len(jobs) == 1 else ''} {why}" for why, jobs in self.waiting.items()]
+        parts += [f"{len(jobs):,} ended early: {how} ({some(jobs, FEW)})" for how, jobs in self.ended.items()]
+        return "; ".join(parts)
+
+
+def standings(store: Store, sweeps: Iterable[str]) -> tuple[dict[str, Standing | None], list[str]]:
+    """How the jobs stand of those of the sweeps that were given to Slurm; None where that cannot be told.
+
+    Returns also a sentence for each thing that keeps it from being told. One question for all, and none without jobs.
+    """
+    submitted: dict[str, Jobs] = {}
+    said = []
+    for sweep in sweeps:
+        try:
+            jobs = read_jobs(store, sweep)
+        except StoreError as error:
+            said.append(str(error))
+        else:
+            submitted |= {sweep: jobs} if jobs is not None else {}
+    try:
+        states, gap = states_of({job for jobs in submitted.values() for job in jobs.jobs}, PATIENCE_SECONDS)
+    except SlurmError as error:
+        return dict.fromkeys(submitted), [*said, f"Which jobs run and which are queued cannot be told: {error}"]
+    if gap:
+        said.append(f"How jobs ended cannot be told: {gap}")
+    return {sweep: _standing(jobs, states) for sweep, jobs in submitted.items()}, said
+
+
+def _standing(jobs: Jobs, states: Mapping[str, JobState]) -> Standing:
+    waiting, ended = defaultdict(list), defaultdict(list)
+    ours = [state for name, state in sorted(states.items()) if name.partition("_")[0] in jobs.jobs]
+    for state in ours:
+        if state.waits:
+            waiting[state.why].append(state.job)
+        elif state.ended_early:
+            ended[state.why].append(state.job)
+    running = [state.job for state in ours if state.runs]
+    return Standing(running, _largest_first(waiting), _largest_first(ended), jobs.cancelled)
+
+
+def _largest_first(jobs: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
+    return dict(sorted(jobs.items(), key=lambda entry: -len(entry[1])))

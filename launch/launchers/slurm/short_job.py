@@ -1,0 +1,180 @@
+"""Errands: a short job, with the parameters of a sweep's workers, that does something else and brings an answer."""
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from launch.launchers.slurm import cluster
+from launch.launchers.slurm.job_state import JobState, states_of
+from launch.launchers.slurm.submission import submit
+from launch.wording import say
+from plasticity_lab.errors import PlasticityError
+from plasticity_lab.records.files import names, read, write_json
+from plasticity_lab.records.store import Store
+
+LOOK_SECONDS = 1.0
+LATE_SECONDS = 15.0
+"""An answer may show so much later than the end of its job: file servers and their clients keep caches."""
+
+
+class NoAnswer(cluster.SlurmError):
+    """A job that did not do its errand.  ended: whether it ran and ended; else it waited too long."""
+
+    def __init__(self, words: str, ended: bool) -> None:
+        super().__init__(words)
+        self.ended = ended
+
+
+@dataclass(frozen=True)
+class Errand:
+    """What the job calls: does its task, whose result must be JSON, and writes it to the file `answer`."""
+
+    task: Callable[[], Any]
+    answer: str
+
+    def __call__(self) -> None:
+        """Does it once, also where several workers would share the job."""
+        if int(os.environ.get("SLURM_PROCID") or 0):
+            return
+        try:
+            done, status = {"result": self.task()}, 0
+        except PlasticityError as error:
+            done, status = {"error": str(error)}, 1
+        print(*done.values(), flush=True)  # for the log
+        node = os.environ.get("SLURMD_NODENAME") or os.uname().nodename
+        write_json(Path(self.answer), {**done, "node": node, "time": time.time()})
+        sys.exit(status)  # without a result for submitit, which would lie beside the answer
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a job brought back.  late: seconds from its writing, by the node's clock, to its reading, by this one's."""
+
+    result: Any
+    node: str
+    late: float
+
+
+@dataclass(frozen=True)
+class Sent:
+    """An errand on its way.  folder: holds script, log and answer, all in sight of the nodes."""
+
+    job: str
+    folder: Path
+
+    @property
+    def answer(self) -> Path:
+        """The file that the job leaves."""
+        return self.folder / "answer.json"
+
+    @property
+    def log(self) -> Path:
+        """What the job says."""
+        return self.folder / f"{self.job}_0_log.out"
+
+
+def send(store: Store, task: Callable[[], Any], parameters: Mapping[str, Any], minutes: int) -> Sent:
+    """Submits the errand, for so many minutes at most.  Raises ConfigError, SlurmError, StoreError."""
+    cluster.check_there()
+    cluster.check_partition(parameters["partition"])
+    name = secrets.token_hex(6)
+    above = parameters["submitit_folder"]
+    folder = Path(above).absolute() / name if above else store.errand_folder(name)
+    limit = min(minutes, parameters["timeout_min"])
+    own = {**parameters, "submitit_folder": None, "timeout_min": limit, "stderr_to_stdout": True}
+    try:
+        job = submit(folder, Errand(task, str(folder / "answer.json")), 1, own)
+    except PlasticityError:
+        clear(folder)
+        raise
+    return Sent(job, folder)
+
+
+def answer_to(sent: Sent, patience_seconds: float) -> Answer:
+    """Waits for the answer; the job is cancelled when patience, or Ctrl-C, ends the waiting.
+
+    What the job has left is cleared away, save where only its log can tell what was wrong.
+
+    Raises NoAnswer; PlasticityError with the sentence of a task that could not be done.
+    """
+    try:
+        return _awaited(sent, time.monotonic() + patience_seconds)
+    except KeyboardInterrupt:
+        raise NoAnswer(f"Job {sent.job} was not waited for; it is cancelled.", False) from None
+    finally:
+        over = sent.answer.exists()
+        if not over and cluster.living([sent.job]):
+            cluster.cancel([sent.job])
+            over = True
+        if over:
+            clear(sent.folder)
+
+
+def clear(folder: Path) -> None:
+    """Takes an errand's folder away, and the folder of errands with the last of them."""
+    shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        folder.parent.rmdir()
+
+
+def _awaited(sent: Sent, end: float) -> Answer:
+    told = ""
+    while (answer := _answer(sent)) is None:
+        state = _state(sent.job)
+        if state is None:
+            return _last_look(sent)
+        if str(state) != told:
+            told = str(state)
+            say(f"Job {sent.job} {told}.")
+        if time.monotonic() > end:
+            raise NoAnswer(f"Job {sent.job} still {state}; it was not waited for any longer, and is cancelled.", False)
+        time.sleep(LOOK_SECONDS)
+    return answer
+
+
+def _state(job: str) -> JobState | None:
+    """How a job stands; None if it is over."""
+    states = [JobState(*row) for row in cluster.in_queue([job], "%i|%T|%r|%N")]
+    return next((state for state in states if state.runs or state.waits), None)
+
+
+def _last_look(sent: Sent) -> Answer:
+    """The answer of a job that is over, which may take a moment to show."""
+    end = time.monotonic() + LATE_SECONDS
+    while (answer := _answer(sent)) is None:
+        if time.monotonic() > end:
+            raise NoAnswer(_why(sent), True)
+        time.sleep(LOOK_SECONDS)
+    return answer
+
+
+def _answer(sent: Sent) -> Answer | None:
+    names(sent.folder)  # listing the folder makes a client of NFS look for new files
+    content = read(sent.answer)
+    if content is None:
+        return None
+    value = json.loads(content)
+    if "error" in value:
+        raise PlasticityError(value["error"])
+    return Answer(value["result"], value["node"], time.time() - value["time"])
+
+
+def _why(sent: Sent) -> str:
+    """Why a job that is over has left no answer, as far as its log and Slurm tell."""
+    state = states_of([sent.job], cluster.PATIENCE_SECONDS)[0].get(sent.job)
+    ended = "" if state is None else f" ({state}, on {state.nodes})"
+    lines = [line for line in (read(sent.log) or b"").decode(errors="replace").splitlines() if line.strip()]
+    if lines:
+        return f"Job {sent.job} ended without an answer{ended}; the last line of {sent.log} is: {lines[-1].strip()}"
+    return (
+        f"Job {sent.job} ended without a word{ended}: the folder {sent.folder} is not there on its node, or cannot be "
+        "written there; put the store, or hydra.launcher.submitit_folder, on a file system that all nodes share."
+    )

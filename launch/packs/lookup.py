@@ -1,0 +1,71 @@
+"""What a command about a store is about: the store itself, and a run or sweep by the beginning of its id."""
+
+import argparse
+import os
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+from launch.runs.settings import STORE
+from launch.wording import some
+from plasticity_lab.errors import StoreError
+from plasticity_lab.records.files import names
+from plasticity_lab.records.plan import Plan
+from plasticity_lab.records.store import Store
+
+
+def add_store(parser: argparse.ArgumentParser) -> None:
+    """The option that names the store: as for `python -m plasticity_lab.main`, $PLASTICITY_STORE or ./store."""
+    parser.add_argument(
+        "--store", type=Path, default=Path(os.environ.get(STORE) or "store"), help="the folder of records"
+    )
+
+
+def add_sweep(parser: argparse.ArgumentParser) -> None:
+    """The sweep that a command is about, as `sweep_named` takes it, and its store."""
+    parser.add_argument("sweep", nargs="?", help="the sweep's id, or its beginning; not needed where there is but one")
+    add_store(parser)
+
+
+def store_there(root: Path) -> Store:
+    """The store in a folder.  Raises StoreError if there is no such folder."""
+    store = Store(root)
+    if not store.root.is_dir():
+        raise StoreError(f"There is no store at {store.root}; name one with --store, or make one by training a run.")
+    return store
+
+
+def sweeps_of(store: Store) -> list[str]:
+    """The ids of all sweeps that have a plan.  Raises StoreError."""
+    return [sweep for sweep in names(store.root / "sweeps") if store.plan(sweep).exists()]
+
+
+def in_order(store: Store) -> list[str]:
+    """The same, in the order in which they were planned last.  Raises StoreError."""
+    return sorted(sweeps_of(store), key=lambda sweep: store.plan(sweep).stat().st_mtime)
+
+
+def sweep_named(store: Store, start: str | None) -> str:
+    """The sweep whose id begins so; without a beginning the only one there is.  Raises StoreError."""
+    known = sweeps_of(store)
+    if start is None and len(known) != 1:
+        raise StoreError(f"{store.root} holds {len(known)} sweeps; say which, as `python -m launch status` lists them.")
+    return the_one(start or "", known, "sweep", store)
+
+
+def runs_of(store: Store, plans: Iterable[Plan]) -> set[str]:
+    """The ids of all runs that have a record, or stand in one of the plans.  Raises StoreError."""
+    recorded = {run for first in names(store.runs_folder) for run in names(store.runs_folder / first)}
+    return recorded.union(*(plan.runs for plan in plans))
+
+
+def the_one(start: str, known: Collection[str], what: str, store: Store) -> str:
+    """The only id that begins so; what: «run» or «sweep».  Raises StoreError naming those that could be meant."""
+    found = sorted(each for each in known if each.startswith(start))
+    if start in found:
+        return start
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        there = f"; there are {some(sorted(known))}" if known else "; there is none"
+        raise StoreError(f"There is no {what} {start} in {store.root}{there}.")
+    raise StoreError(f"{start} is the beginning of {len(found)} {what}s: {some(found)}; give more of it.")

@@ -1,0 +1,97 @@
+"""How far packs have come: a small file of each running pack, and what they add up to."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from launch.packs.endings import Ending, ending_of
+from plasticity_lab.records.files import names, read, write_json
+from plasticity_lab.records.plan import Pack, in_parts
+from plasticity_lab.records.store import Store
+
+
+class Measured(Protocol):
+    """The part of a journal that progress needs."""
+
+    steps: int
+    diverged: np.ndarray
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Packs taken together. runs and run_steps count whole packs that ended and running packs as far as they are."""
+
+    runs: int
+    runs_done: int
+    run_steps: int
+    run_steps_done: int
+    diverged: int
+    failed: int
+
+
+@dataclass(frozen=True)
+class Reached:
+    """How far one pack has come: steps of each of its runs, how many of these diverged, seconds of training."""
+
+    steps: int
+    diverged: int
+    seconds: float
+
+
+class Watch:
+    """Looks again and again how far some packs, or their parts, have come; one that has ended is read once."""
+
+    def __init__(self, store: Store, packs: Sequence[Pack]) -> None:
+        self.store, self.packs = store, packs
+        self.ended: dict[str, Ending] = {}
+
+    @property
+    def over(self) -> bool:
+        """Whether all have ended."""
+        return len(self.ended) == len(self.packs)
+
+    def look(self) -> Progress:
+        """How far they are now.  Raises StoreError."""
+        marked = set(names(self.store.done_folder)) - self.ended.keys()
+        self.packs = in_parts(self.store, self.packs)  # afterwards: a pack is marked as ended once it is in parts
+        begun = set(names(self.store.root / "packs"))
+        steps = runs_done = diverged = failed = 0
+        for pack in self.packs:
+            if pack.id in marked and (ending := ending_of(self.store, pack.id)) is not None:
+                self.ended[pack.id] = ending
+            if pack.id in self.ended:
+                ending = self.ended[pack.id]
+                steps += pack.run_steps
+                diverged += ending.diverged
+                failed += pack.width if ending.failed else 0
+                runs_done += 0 if ending.failed else pack.width
+            elif pack.id in begun:
+                now = reached(self.store, pack.id)
+                steps += now.steps * pack.width
+                diverged += now.diverged
+        return Progress(
+            runs=sum(pack.width for pack in self.packs),
+            runs_done=runs_done,
+            run_steps=sum(pack.run_steps for pack in self.packs),
+            run_steps_done=steps,
+            diverged=diverged,
+            failed=failed,
+        )
+
+
+def write_progress(store: Store, pack: Pack, journal: Measured, seconds: float) -> None:
+    """Says in the store how far a running pack has come, and in how many seconds of training.  Raises StoreError."""
+    write_json(
+        store.progress(pack.id),
+        {"steps": int(journal.steps), "diverged": int((journal.diverged > 0).sum()), "seconds": round(seconds, 3)},
+    )
+
+
+def reached(store: Store, pack: str) -> Reached:
+    """How far a pack that has not ended has come; nowhere where it says nothing.  Raises StoreError."""
+    content = read(store.progress(pack))
+    value = {} if content is None else json.loads(content)
+    return Reached(value.get("steps", 0), value.get("diverged", 0), value.get("seconds", 0.0))

@@ -1,0 +1,200 @@
+"""How a sweep stands, told by the store alone: its plan, and the leases, endings and records of its packs and runs."""
+
+import heapq
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from launch.packs.endings import ending_of
+from launch.packs.leases import Leases, PackState
+from launch.packs.owner import this_owner
+from launch.packs.progress import Reached, reached
+from plasticity_lab.records.files import names
+from plasticity_lab.records.plan import Pack, Plan
+from plasticity_lab.records.record import FINISHED, CorruptRecord, failures, read_record
+from plasticity_lab.records.store import Store
+
+STATES = ("done", "running", "waiting", "diverged", "failed")
+SETTLED_SECONDS = 10.0
+"""A pack's own pace counts once it has trained for so long."""
+LAST_LINES = 3
+"""How much of a failed run's error is told; its record has all."""
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class PackInHand:
+    """A pack that a worker holds. steps: how far each run is to go, steps_done: how far it is.
+
+    worker: who; silent: seconds since it was last heard of; left: seconds it still needs.
+    """
+
+    pack: str
+    label: str
+    width: int
+    mode: str
+    steps: int
+    steps_done: int
+    diverged: int
+    worker: str
+    silent: float
+    left: float
+
+
+@dataclass(frozen=True)
+class SweepState:
+    """The runs of one sweep.
+
+    states: run → one of STATES. collapsed: those of the finished runs that stood at chance. diverged: run → the step at
+    which it did. failed: reason → runs. errors: reason → the last lines of the error of the first of them. given_up:
+    run → how often it has failed, of those that failed too often to be planned again. unreadable: what is wrong with
+    records that cannot be read (their runs wait). running: the packs in hand. progress: how far a run is on average,
+    from 0 to 1. left: seconds until the last pack ends, by how fast this sweep's packs have been so far; None where
+    runs wait and nobody trains.
+    """
+
+    sweep: str
+    command: str
+    states: Mapping[str, str]
+    collapsed: Sequence[str]
+    diverged: Mapping[str, int]
+    failed: Mapping[str, Sequence[str]]
+    errors: Mapping[str, Sequence[str]]
+    given_up: Mapping[str, int]
+    unreadable: Sequence[str]
+    running: Sequence[PackInHand]
+    progress: float
+    left: float | None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many runs are in each of STATES."""
+        found = Counter(self.states.values())
+        return {state: found[state] for state in STATES}
+
+
+def state_of(store: Store, plan: Plan) -> SweepState:
+    """How the sweep stands now; writes nothing that stays.  Raises StoreError."""
+    ended = set(names(store.done_folder))
+    records, unreadable = _records(store, plan.asked)
+    rerun = bool(plan.settings.get("rerun"))
+    finished = set() if rerun else {run for run, record in records.items() if record["status"] in FINISHED}
+    # A pack that never ended has nothing to do where its runs were planned anew, and finished, elsewhere.
+    left = set(plan.asked) - finished
+    open_packs = [pack for pack in plan.packs if pack.id not in ended and not left.isdisjoint(pack.runs)]
+    leases = Leases(store, plan.settings["lease_seconds"], this_owner()).state([pack.id for pack in open_packs])
+    packs_of = {run: pack.id for pack in open_packs for run in pack.runs}
+    states = {run: _state(records.get(run), leases.get(packs_of.get(run, "")), rerun) for run in plan.asked}
+    failed = defaultdict(list)
+    for run in (run for run, state in states.items() if state == "failed"):
+        failed[_reason(store, records[run])].append(run)
+
+    begun = set(names(store.root / "packs"))
+    far = {pack.id: reached(store, pack.id) for pack in open_packs if pack.id in begun}
+    needed = _seconds_needed(plan.packs, open_packs, far, records)
+    held = [pack for pack in open_packs if leases[pack.id].held]
+    on_the_way = {run: far[p.id].steps / p.steps for p in open_packs if p.id in far for run in p.runs}
+    share = {run: on_the_way.get(run, 0.0) if state in ("running", "waiting") else 1.0 for run, state in states.items()}
+    return SweepState(
+        sweep=plan.sweep,
+        command=in_words(plan.command),
+        states=states,
+        collapsed=[run for run, state in states.items() if state in FINISHED and records[run]["collapsed"]],
+        diverged={run: records[run]["diverged_at_step"] for run, state in states.items() if state == "diverged"},
+        failed=dict(failed),
+        errors={reason: _last_lines(str(records[runs[0]]["error"])) for reason, runs in failed.items()},
+        given_up={
+            run: often
+            for run, state in states.items()
+            if state == "failed" and (often := failures(records[run])) > plan.retries
+        },
+        unreadable=unreadable,
+        running=[_in_hand(pack, far.get(pack.id), leases[pack.id], needed[pack.id]) for pack in held],
+        progress=sum(share.values()) / max(1, len(share)),
+        left=_until_the_last(
+            [needed[pack.id] for pack in held],
+            [needed[pack.id] for pack in open_packs if pack not in held],
+            any(state == "waiting" for state in states.values()),
+        ),
+    )
+
+
+def _records(store: Store, runs: Sequence[str]) -> tuple[dict[str, Record], list[str]]:
+    found, unreadable = {}, []
+    for run in runs:
+        try:
+            record = read_record(store, run)
+        except CorruptRecord as error:
+            unreadable.append(str(error))
+        else:
+            found |= {run: record} if record is not None else {}
+    return found, unreadable
+
+
+def _state(record: Record | None, pack: PackState | None, rerun: bool) -> str:
+    """pack: the open one that the run is in, if it is in one: it is tried again if it failed, or in a rerun."""
+    if record is not None and (pack is None or (record["status"] in FINISHED and not rerun)):
+        return record["status"]
+    return "running" if pack is not None and pack.held else "waiting"
+
+
+def _reason(store: Store, record: Record) -> str:
+    """Why a run failed, in a line."""
+    ending = ending_of(store, str(record["provenance"].get("pack")))
+    lines = [line.strip() for line in str(record["error"]).splitlines() if line.strip()]
+    return (ending.error if ending is not None else "") or (lines[-1] if lines else "no reason was left")
+
+
+def _last_lines(error: str) -> list[str]:
+    """The end of a traceback, without the marks under its lines; nothing of what is but a line."""
+    lines = [line for line in error.splitlines() if line.strip(" ^~")]
+    return lines[-LAST_LINES:] if len(lines) > 1 else []
+
+
+def _seconds_needed(
+    packs: Sequence[Pack], open_packs: Sequence[Pack], far: Mapping[str, Reached], records: Mapping[str, Record]
+) -> dict[str, float]:
+    """Seconds that each open pack still needs: at its own pace, or as planned, corrected by what others have taken."""
+    planned = taken = 0.0
+    for pack in packs:
+        record = records.get(pack.runs[0])
+        if record is not None and record["provenance"].get("pack") == pack.id:
+            planned, taken = planned + pack.seconds, taken + record["provenance"].get("pack_seconds", pack.seconds)
+        elif pack.id in far and far[pack.id].seconds > SETTLED_SECONDS:
+            planned += pack.seconds * far[pack.id].steps / pack.steps
+            taken += far[pack.id].seconds
+    pace = taken / planned if planned else 1.0
+
+    def needed(pack: Pack) -> float:
+        now = far.get(pack.id, Reached(0, 0, 0.0))
+        if now.steps and now.seconds > SETTLED_SECONDS:
+            return (pack.steps - now.steps) * now.seconds / now.steps
+        return pace * pack.seconds * (1 - now.steps / pack.steps)
+
+    return {pack.id: needed(pack) for pack in open_packs}
+
+
+def _until_the_last(in_hand: Sequence[float], waiting: Sequence[float], any_waits: bool) -> float | None:
+    """Seconds until all have ended, if each worker takes the next waiting pack when it is free."""
+    if not in_hand:
+        return None if any_waits else 0.0
+    ends = list(in_hand)
+    heapq.heapify(ends)
+    for seconds in waiting:
+        heapq.heapreplace(ends, ends[0] + seconds)
+    return max(ends)
+
+
+def _in_hand(pack: Pack, now: Reached | None, state: PackState, left: float) -> PackInHand:
+    done, diverged = (0, 0) if now is None else (now.steps, now.diverged)
+    return PackInHand(
+        pack.id, pack.label, pack.width, pack.mode, pack.steps, done, diverged, str(state.owner), state.age or 0.0, left
+    )
+
+
+def in_words(command: Sequence[str]) -> str:
+    """The words after `python -m plasticity_lab.main`, as one would type them."""
+    at = next((at for at, word in enumerate(command) if word.endswith(("plasticity_lab.main", "main.py"))), -1)
+    return shlex.join(word for word in command[at + 1 :] if word not in ("-m", "--multirun"))

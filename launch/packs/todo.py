@@ -1,0 +1,134 @@
+"""What of a sweep is left to do: finished runs are skipped, unfinished packs of earlier plans adopted whole."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from launch.packs.endings import ending_of
+from launch.packs.leases import Leases
+from launch.wording import counted
+from plasticity_lab.records.files import names
+from plasticity_lab.records.plan import Pack, all_plans, read_plan, sweep_of
+from plasticity_lab.records.record import CorruptRecord, add_asked_as, failures, read_record, set_aside
+from plasticity_lab.records.store import Store
+
+Run = Mapping[str, Any]
+
+
+@dataclass
+class Outstanding:
+    """A sweep's runs, sorted.
+
+    finished: ids with a record that counts. renamed: those of them that are asked for under a further name. left: the
+    runs to train. given_up: run → how often it has failed, of those that failed too often. corrupt: what is wrong with
+    records that cannot be read. widest: the most runs that may share a pack with one that failed.
+    """
+
+    finished: list[str] = field(default_factory=list)
+    renamed: list[Run] = field(default_factory=list)
+    left: list[Run] = field(default_factory=list)
+    given_up: dict[str, int] = field(default_factory=dict)
+    corrupt: list[CorruptRecord] = field(default_factory=list)
+    widest: dict[str, int] = field(default_factory=dict)
+
+
+def outstanding(store: Store, runs: Sequence[Run], rerun: bool, retries: float) -> Outstanding:
+    """Sorts a sweep's runs, and changes nothing.
+
+    A run whose record cannot be read is trained again, and so is one that failed, at most `retries` times; with `rerun`
+    any, unless it was finished in an earlier rerun of the sweep that was interrupted.
+    """
+    found = Outstanding()
+    again = _to_rerun(store, runs) if rerun else set()
+    for run in runs:
+        try:
+            record = read_record(store, run["id"])
+        except CorruptRecord as error:
+            found.corrupt.append(error)
+            record = None
+        failed = failures(record)
+        if failed > retries and run["id"] not in again:
+            found.given_up[run["id"]] = failed
+        elif record is None or failed or run["id"] in again:
+            found.left.append(run)
+            if failed:
+                # One that failed alone stays alone: among others it would hold them up again.
+                found.widest[run["id"]] = record["provenance"]["width"]
+        else:
+            found.finished.append(run["id"])
+            if any(name not in record["asked_as"] for name in run["asked_as"]):
+                found.renamed.append(run)
+    return found
+
+
+def how_to_try_again(given_up: Mapping[str, int]) -> str:
+    """What is said of runs that failed too often to be tried again.  given_up: run → how often it has failed."""
+    most = max(given_up.values())
+    return (
+        f"{counted(len(given_up), 'run')} failed {counted(most, 'time')} and will not be tried again, unless "
+        f"its command is given with launch.retries={most}, or with rerun=true, which trains finished runs again too."
+    )
+
+
+def settle(store: Store, found: Outstanding) -> list[str]:
+    """Sets corrupt records aside, and tells finished runs their new names.  Returns a line for each record set aside.
+
+    Raises StoreError.
+    """
+    for run in found.renamed:
+        add_asked_as(store, run["id"], run["asked_as"])
+    return [f"{error} It is {set_aside(store, error.run)} now." for error in found.corrupt]
+
+
+def adopted(store: Store, left: Sequence[Run], kind: str, leases: Leases) -> tuple[list[Pack], dict[str, Run]]:
+    """The unfinished packs of earlier plans in which the runs stand, and all runs of those packs.
+
+    A run belongs to the pack that first planned it until that pack ends. A pack that has been begun (it has a
+    checkpoint or a live lease) is always adopted; one that has not, if it is of this device kind and shares no run with
+    those: otherwise its runs are planned anew.
+    """
+    wanted = {run["id"]: run for run in left}
+    packs: dict[str, Pack] = {}
+    known: dict[str, Run] = {}
+    for plan in all_plans(store):
+        for pack in plan.packs:
+            if pack.id not in packs and not wanted.keys().isdisjoint(pack.runs) and not store.done(pack.id).exists():
+                packs[pack.id] = pack
+                known |= {run["id"]: run for run in plan.runs_of(pack)}
+    begun = _begun(store, packs, leases)
+    taken = {run for pack in packs.values() if pack.id in begun for run in pack.runs}
+    kept = []
+    for pack in packs.values():
+        if pack.id not in begun:
+            if pack.kind != kind or not taken.isdisjoint(pack.runs):
+                continue
+            taken |= set(pack.runs)
+        kept.append(pack)
+    return kept, {run: _named(known[run], wanted.get(run)) for pack in kept for run in pack.runs}
+
+
+def _to_rerun(store: Store, runs: Sequence[Run]) -> set[str]:
+    """The finished runs that a rerun trains: all, or where the last rerun was interrupted, those it had not trained."""
+    sweep = sweep_of(runs)
+    last = read_plan(store, sweep) if store.plan(sweep).exists() else None
+    left: set[str] = set()
+    if last is not None and last.settings.get("rerun"):
+        for pack in last.packs:
+            ending = ending_of(store, pack.id)
+            if ending is None or ending.failed:
+                left |= set(pack.runs)
+    return left or {run["id"] for run in runs}
+
+
+def _begun(store: Store, packs: Iterable[str], leases: Leases) -> set[str]:
+    """Those of the packs that have a checkpoint or a live lease."""
+    begun = {pack for pack in packs if any(store.pack_folder(pack).glob("checkpoint.*"))}
+    # Asking how leases stand takes a look at the server's clock, which no dry run should need.
+    leased = {lease.rpartition(".")[0] for lease in names(store.leases_folder)}.intersection(packs) - begun
+    return begun | {pack for pack, state in (leases.state(leased) if leased else {}).items() if state.held}
+
+
+def _named(known: Run, asked: Run | None) -> Run:
+    """The run as the earlier plan has it, with the names under which it is asked for now."""
+    new = [] if asked is None else [name for name in asked["asked_as"] if name not in known["asked_as"]]
+    return {**known, "asked_as": [*known["asked_as"], *new]} if new else known

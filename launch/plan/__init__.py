@@ -1,0 +1,1 @@
+"""From runs to packs, by what a kind of device can do."""

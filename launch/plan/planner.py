@@ -1,0 +1,119 @@
+"""From runs to packs: a pure function. No clock, no file, no device."""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from launch.plan.calibration import Calibration
+from plasticity_lab.component import load, real_settings
+from plasticity_lab.errors import PlanError
+from plasticity_lab.records.identity import pack_id
+from plasticity_lab.records.plan import Pack, evenly
+
+Run = Mapping[str, Any]
+SEEDS = ("seed", "stream_seed", "init_seed")
+
+
+@dataclass(frozen=True)
+class Size:
+    """What planning must know of a run: its steps, the operations of one, its bytes in a pack, whether it convolves."""
+
+    steps: int
+    flops: int
+    bytes: int
+    convolves: bool
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """Runs that are to become one pack, and what they have in common."""
+
+    runs: Sequence[Run]
+    size: Size
+    mode: str
+    narrowed: bool
+
+    def halves(self) -> list["_Cut"]:
+        return [_Cut(half, self.size, self.mode, self.narrowed) for half in evenly(self.runs, 2)]
+
+
+def stacking_key(run: Run) -> str:
+    """What must agree inside a pack: everything but the seeds and the settings that are numbers on the run axis."""
+    science = run["science"]
+    structure: dict[str, Any] = {key: value for key, value in science.items() if key not in SEEDS}
+    for group, target in run["targets"].items():
+        real = real_settings(load(target))
+        structure[group] = {key: value for key, value in science[group].items() if key not in real}
+    return json.dumps([structure, run["targets"]], sort_keys=True)  # settings are typed: equal ones are written alike
+
+
+def plan(
+    runs: Sequence[Run],
+    *,
+    size_of: Callable[[Run], Size],
+    mode_of: Callable[[int], str],
+    kind: str,
+    calibration: Calibration,
+    memory: int,
+    workers: int,
+    taken: Callable[[str], bool] = lambda pack: False,
+    widest: Mapping[str, int] | None = None,
+) -> list[Pack]:
+    """The same runs in any order give the same packs, long ones first.
+
+    size_of: asked once for all runs that could share a pack. memory: bytes a pack may use. workers: there are at least
+    so many packs where there are as many runs. taken: whether a pack id has been used up by an earlier attempt. widest:
+    the most runs in the pack of a run that failed before.  Raises PlanError naming a run that does not fit.
+    """
+    groups: dict[tuple[str, int | None], list[Run]] = defaultdict(list)
+    for run in sorted(runs, key=lambda run: run["id"]):
+        groups[stacking_key(run), (widest or {}).get(run["id"])].append(run)
+    sized: dict[str, Size] = {}
+    cuts: list[_Cut] = []
+    for (key, most), alike in groups.items():
+        if key not in sized:
+            size = size_of(alike[0])
+            sized[key] = replace(size, bytes=calibration.of(size.convolves).bytes(size.bytes))
+        cuts += _cut(alike, sized[key], mode_of(sized[key].steps), kind, calibration, memory, most)
+    while len(cuts) < min(workers, len(runs)):
+        largest = max(range(len(cuts)), key=lambda at: (len(cuts[at].runs), cuts[at].size.steps))
+        cuts += cuts.pop(largest).halves()
+    packs = [_pack(cut, kind, calibration, taken) for cut in cuts]
+    return sorted(packs, key=lambda pack: (-pack.seconds, pack.id))
+
+
+def _cut(
+    alike: Sequence[Run], size: Size, mode: str, kind: str, calibration: Calibration, memory: int, most: int | None
+) -> list[_Cut]:
+    """Runs that agree in structure, cut so that each part fits."""
+    if size.bytes > memory:
+        raise PlanError(
+            f"Run {alike[0]['id']} needs {size.bytes / 2**30:.1f} GiB alone, and a pack may use "
+            f"{memory / 2**30:.1f} GiB on {kind}; choose another device or a smaller benchmark.batch_size."
+        )
+    wanted = min(calibration.of(size.convolves).width[mode], most or len(alike))
+    width = min(wanted, memory // size.bytes)
+    narrowed = width < min(wanted, len(alike))
+    return [_Cut(part, size, mode, narrowed) for part in evenly(alike, -(-len(alike) // width))]
+
+
+def _pack(cut: _Cut, kind: str, calibration: Calibration, taken: Callable[[str], bool]) -> Pack:
+    ids = tuple(run["id"] for run in cut.runs)
+    attempt = 0
+    while taken(pack_id(ids, attempt)):
+        attempt += 1
+    science, size = cut.runs[0]["science"], cut.size
+    return Pack(
+        id=pack_id(ids, attempt),
+        attempt=attempt,
+        runs=ids,
+        label=f"{science['activation']['name']} · {science['benchmark']['name']}",
+        kind=kind,
+        mode=cut.mode,
+        steps=size.steps,
+        bytes=size.bytes * len(ids),
+        seconds=calibration.of(size.convolves).seconds(cut.mode, len(ids), size.steps, size.flops),
+        narrowed=cut.narrowed,
+    )

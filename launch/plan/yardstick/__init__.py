@@ -1,0 +1,1 @@
+"""The workloads by which a device is measured, for calibration and bench alike."""

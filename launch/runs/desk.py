@@ -1,0 +1,89 @@
+"""Resolved runs: everything that can change a run's numbers, typed and checked, and the id that stands for it."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from launch.runs.settings import Numbers
+from plasticity_lab import component
+from plasticity_lab.records.identity import run_id
+
+NEUTRAL_CHOICE = {"intervention": "none"}
+"""Groups that stay out of the id while nothing is chosen: a group added later changes no id of a run without it."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One component of a run, typed and checked; `canonical` is what the id sees of it, None if nothing."""
+
+    target: str
+    science: Mapping[str, Any]
+    canonical: Mapping[str, Any] | None
+
+
+class Desk:
+    """Checks each distinct setting of a component once, before anything is queued: its names, types and ranges."""
+
+    def __init__(self) -> None:
+        self._checked: dict[str, Part] = {}
+
+    def part(self, group: str, name: str, target: str, settings: Mapping[str, Any]) -> Part:
+        """The component's settings as science.  Raises ConfigError for a setting it does not have or cannot take."""
+        key = json.dumps(
+            [group, name, target, settings], default=repr
+        )  # unlike a dictionary's, tells 1, 1.0 and true apart
+        if key not in self._checked:
+            component.build(group, name, target, settings)
+            typed = component.typed(component.load(target), group, name, settings)
+            self._checked[key] = Part(target, {"name": name, **typed}, _canonical_part(group, name, target, typed))
+        return self._checked[key]
+
+
+def run_of(parts: Mapping[str, Part], numbers: Numbers, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The run that plan, workers and record pass on: id, science, targets, asked_as."""
+    apart = {key: value for key in ("stream_seed", "init_seed") if (value := getattr(numbers, key)) is not None}
+    always = {"seed": numbers.seed, "precision": numbers.precision}
+    return {
+        "id": run_id(_canonical(parts, numbers)),
+        "science": {**always, **apart, **{group: dict(part.science) for group, part in parts.items()}},
+        "targets": {group: part.target for group, part in parts.items()},
+        "asked_as": [dict(asked)],
+    }
+
+
+def merged(runs: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The runs without duplicates: the first of those with one id stays, and keeps all the names it was asked under.
+
+    Where another asked for the same function by other settings (Smooth-Leaky: other c and p), its asked_as has them.
+    """
+    kept: dict[str, dict[str, Any]] = {}
+    for run in runs:
+        first = kept.setdefault(run["id"], run)
+        if first is run:
+            continue
+        other = {key: value for key, value in run["science"].items() if value != first["science"].get(key)}
+        for asked in run["asked_as"]:
+            named = {**asked, "settings": other} if other else asked
+            if named not in first["asked_as"]:
+                first["asked_as"].append(named)
+    return list(kept.values())
+
+
+def _canonical(parts: Mapping[str, Part], numbers: Numbers) -> dict[str, Any]:
+    """What the id is made of.  Seeds set apart count only where they differ from the seed they follow by default."""
+    seen: dict[str, Any] = {"seed": numbers.seed}
+    if numbers.precision != "fp32":
+        seen["precision"] = numbers.precision
+    for key in ("stream_seed", "init_seed"):
+        if getattr(numbers, key) not in (None, numbers.seed):
+            seen[key] = getattr(numbers, key)
+    return seen | {group: part.canonical for group, part in parts.items() if part.canonical is not None}
+
+
+def _canonical_part(group: str, name: str, target: str, settings: Mapping[str, Any]) -> dict[str, Any] | None:
+    if NEUTRAL_CHOICE.get(group) == name:
+        return None
+    cls = component.load(target)
+    version = {} if cls.science_version == 1 else {"science_version": cls.science_version}
+    return {"name": name, **version, **cls.canonical(settings)}

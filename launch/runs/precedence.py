@@ -1,0 +1,47 @@
+"""Which value a setting has when several sources name one: option < schedule < protocol < found < experiment < typed.
+
+What `hyperparams` finds (best, grid, selected) is put in by `resolve`, save where the last two say something.
+Everything here is a pure function of plain dictionaries: group → setting → value.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from launch.runs.options import Option
+from plasticity_lab import component
+
+Nodes = dict[str, dict[str, Any]]
+
+
+def capped(settings: Mapping[str, Any], at_most: Mapping[str, Any]) -> dict[str, Any]:
+    """A benchmark's settings with the schedule's caps on those it has; null is no limit, so a cap replaces it."""
+
+    def cap(key: str, value: Any) -> Any:
+        if key not in at_most or not (value is None or isinstance(value, int | float)):
+            return value  # what is not a number is refused later, by the component
+        return at_most[key] if value is None else min(value, at_most[key])
+
+    return {key: cap(key, value) for key, value in settings.items()}
+
+
+def overlaid(nodes: Nodes, values: Mapping[str, Mapping[str, Any]]) -> Nodes:
+    """The nodes with the values put in where a group has the setting; what it has not is passed over."""
+    return {
+        group: {key: values.get(group, {}).get(key, value) for key, value in settings.items()}
+        for group, settings in nodes.items()
+    }
+
+
+def completed(option: Option) -> dict[str, Any]:
+    """The settings of an option's file, and the constructor's defaults for those that the file does not name."""
+    known = component.parameters(component.load(option.target)).items()
+    return {name: parameter.default for name, parameter in known if parameter.default is not parameter.empty} | dict(
+        option.settings
+    )
+
+
+def below_the_found(options: Mapping[str, Option], schedule: Option, protocol: Option) -> Nodes:
+    """The settings of each component before `hyperparams`, the experiment and the command line have their say."""
+    nodes = {group: completed(option) for group, option in options.items()}
+    nodes["benchmark"] = capped(nodes["benchmark"], schedule.extras["at_most"])
+    return overlaid(nodes, protocol.extras["set"])

@@ -1,0 +1,142 @@
+"""From the words of a command to its runs."""
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from launch.runs.arguments import Axes, parse
+from launch.runs.desk import Desk, merged, run_of
+from launch.runs.options import COMPONENTS, Option, Options
+from launch.runs.precedence import Nodes, below_the_found
+from launch.runs.rules import ADJUSTABLE, RULES
+from launch.runs.settings import Numbers, Settings, checked, keys, nested, numbers, settings
+from launch.runs.values.choice import Sources
+from launch.runs.values.place import Place, put
+from plasticity_lab.errors import ConfigError
+
+SCIENCE = tuple(Numbers.model_fields)
+AUTO = {"network": "default_network", "agent": "default_agent"}
+"""Groups with the choice `auto`, and the key of the benchmark's file that says what it means."""
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """What a command asks for: its runs (plain dictionaries), what to tell the user once, and how to compute them."""
+
+    runs: list[dict[str, Any]]
+    notes: list[str]
+    settings: Settings
+
+
+def resolved(options: Options, preset: Sequence[str], typed: Sequence[str]) -> Resolved:
+    """The runs that an experiment's words and the typed words name together; a typed word replaces the experiment's.
+
+    Raises ConfigError in a sentence that names the first thing wrong; nothing has been queued or written then.
+    """
+    said = _together(parse(preset, options.vocabulary), parse(typed, options.vocabulary))
+    choices = {group: said.choices.get(group, [chosen]) for group, chosen in options.chosen.items()}
+    science = {key: [options.settings[key]] for key in SCIENCE} | {k: v for k, v in said.values.items() if k in SCIENCE}
+    settled = dict(options.settings)
+    for group, chosen in options.once.items():
+        name = _only(group, said.choices.get(group, [chosen]))
+        settled |= keys({group: options.option(group, name).settings})
+    once = {key: _only(key, said.values.get(key, [value])) for key, value in settled.items() if key not in SCIENCE}
+    adjusted = {key: _only(key, said.values[key]) for key in ADJUSTABLE if key in said.values}
+    command = settings(nested(once))
+    swept = {key: list(values) for key, values in said.values.items() if key.partition(".")[0] in COMPONENTS}
+    number_sets = [numbers(dict(zip(science, each, strict=True))) for each in itertools.product(*science.values())]
+
+    desk, sources, runs = Desk(), Sources(options, command, number_sets), []
+    for names in itertools.product(*choices.values()):
+        asked = dict(zip(choices, names, strict=True)) | {"experiment": options.experiment}
+        parts, nodes, hyperparams = _combination(options, asked, adjusted)
+        for filled in _filled(nodes, swept):
+            for found in sources.found(Place(hyperparams, parts, filled, swept.keys())):
+                complete = put(found.values, filled)
+                chosen = {group: desk.part(group, of.name, of.target, complete[group]) for group, of in parts.items()}
+                runs += [run_of(chosen, each, {**asked, **found.asked}) for each in number_sets]
+    notes, kept = sources.notes(), merged(runs)
+    return Resolved(kept, [*notes, *same_functions(kept), *recency(kept)], command)
+
+
+def same_functions(runs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A line that says how many runs are saved because other settings name the same function; none where none are."""
+    saved = Counter[str]()
+    for run in runs:
+        saved[run["science"]["activation"]["name"]] += sum("settings" in asked for asked in run["asked_as"])
+    names = [f"{name} {count:,}" for name, count in saved.items() if count]
+    if not names:
+        return []
+    return [
+        f"runs: {len(runs):,}, and {saved.total():,} saved, whose settings are the same function as those of another "
+        f"({', '.join(names)})."
+    ]
+
+
+def recency(runs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A line that says where the runs measure something else than plasticity; none where they do not."""
+    benchmarks = [run["science"]["benchmark"] for run in runs]
+    names = dict.fromkeys(each["name"] for each in benchmarks if each.get("order") == "class_blocks")
+    if not names:
+        return []
+    return [
+        f"benchmark: {', '.join(names)} in class blocks measures recency (how fast a network follows the class shown "
+        "last) more than plasticity; benchmark.order=shuffle, which protocol=clean sets, measures plasticity."
+    ]
+
+
+def _together(preset: Axes, typed: Axes) -> Axes:
+    return Axes({**preset.choices, **typed.choices}, {**preset.values, **typed.values})
+
+
+def _only(key: str, values: Sequence[Any]) -> Any:
+    if len(values) > 1:
+        raise ConfigError(f"{key} changes no run's numbers, so it cannot be swept; give it one value.")
+    return values[0]
+
+
+def _combination(
+    options: Options, asked: Mapping[str, Any], adjusted: Mapping[str, Any]
+) -> tuple[dict[str, Option], Nodes, Option]:
+    """The component options of one combination of choices, their settings below what is found, and `hyperparams`."""
+    benchmark = options.option("benchmark", asked["benchmark"])
+    parts = {group: _component(options, group, asked[group], benchmark) for group in COMPONENTS}
+    rules = {group: _adjusted(options, options.option(group, asked[group]), adjusted) for group in RULES}
+    return parts, below_the_found(parts, rules["schedule"], rules["protocol"]), rules["hyperparams"]
+
+
+def _adjusted(options: Options, rule: Option, values: Mapping[str, Any]) -> Option:
+    """A rule with what the command sets in it.  Raises ConfigError where that means nothing to this option."""
+    own = {key.partition(".")[2]: value for key, value in values.items() if key.startswith(f"{rule.group}.")}
+    for name in own:
+        needed = ADJUSTABLE[f"{rule.group}.{name}"]
+        if rule.extras[needed] is None:
+            others = (options.option(rule.group, other) for other in options.vocabulary.options[rule.group])
+            has = ", ".join(other.name for other in others if other.extras[needed] is not None)
+            raise ConfigError(f"{rule.group}={rule.name} has no setting '{name}'; {rule.group}={has} has.")
+    if not own:
+        return rule
+    return replace(rule, extras=checked(RULES[rule.group], {**rule.extras, **own}, f"{rule.group}.").model_dump())
+
+
+def _component(options: Options, group: str, name: str, benchmark: Option) -> Option:
+    if group in AUTO and name == "auto":
+        name = benchmark.extras.get(AUTO[group]) or ""
+        if not name:
+            raise ConfigError(f"{group}=auto: benchmark={benchmark.name} has no {AUTO[group]}; name the {group}.")
+    option = options.option(group, name)
+    if option.target is None:
+        raise ConfigError(f"{group}={name} has no _target_; its file must name the class it stands for.")
+    return option
+
+
+def _filled(nodes: Nodes, swept: Mapping[str, Sequence[Any]]) -> Iterator[Nodes]:
+    """The nodes with each combination of the swept values put in."""
+    places = [key.split(".", 1) for key in swept]
+    for values in itertools.product(*swept.values()):
+        filled = {group: dict(settings) for group, settings in nodes.items()}
+        for (group, setting), value in zip(places, values, strict=True):
+            filled[group][setting] = value
+        yield filled

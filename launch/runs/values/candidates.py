@@ -1,0 +1,155 @@
+"""The runs of a store as candidates for `hyperparams=selected`: what they share, what they differ in, how they did."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from launch.runs.desk import Desk, Part, run_of
+from launch.runs.options import COMPONENTS, Options
+from launch.runs.settings import Numbers, numbers
+from launch.runs.values.place import Place, Values
+from plasticity_lab import component
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.identity import canonical_json
+from plasticity_lab.records.plan import Plan, all_plans
+from plasticity_lab.records.record import FINISHED, CorruptRecord, all_records
+from plasticity_lab.records.store import Store
+
+SELECTED = "selected"
+CHOSEN = {"optimizer": ("lr",), "intervention": ("strength",)}
+"""What is selected beside every setting of the activation."""
+
+Seeds = tuple[int, int, int]
+"""seed, stream_seed and init_seed, the last two as they come out."""
+Study = dict[str, Any]
+"""All that runs must share to be compared, as dotted keys."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A finished or planned run.
+
+    settings: what is selected. function: equal for settings that are the same function. summary: of its record, empty
+    where it diverged or is not finished.
+    """
+
+    run: str
+    study: Study
+    settings: Values
+    function: str
+    seeds: Seeds
+    summary: Mapping[str, float]
+    finished: bool
+
+
+class Candidates:
+    """What a store holds, read once.
+
+    options: today's, in which a run must still come to the id it has. corrupt: what is wrong with unreadable records.
+    """
+
+    def __init__(self, options: Options, store: Store) -> None:
+        self._options, self._store, self._desk = options, store, Desk()
+        self.corrupt: list[CorruptRecord] = []
+        self._held: dict[tuple[str, str], list[Mapping[str, Any]]] | None = None
+        self._read: dict[tuple[str, str], list[Candidate]] = {}
+
+    def of(self, activation: str, benchmark: str) -> Sequence[Candidate]:
+        """The candidates with an activation and a benchmark.  Raises StoreError."""
+        key = (activation, benchmark)
+        if self._held is None:
+            records, self.corrupt = all_records(self._store)
+            self._held = _held(records, all_plans(self._store))
+        if key not in self._read:
+            found = (self._candidate(record) for record in self._held.get(key, ()))
+            self._read[key] = [candidate for candidate in found if candidate is not None]
+        return self._read[key]
+
+    def study_of(self, place: Place, precision: str) -> Study:
+        """What a candidate must share with a place: everything, save what is selected and is not typed.
+
+        Raises ConfigError for what is typed wrongly.
+        """
+        parts = {
+            group: self._desk.part(group, part.name, part.target or "", place.nodes[group])
+            for group, part in place.parts.items()
+            if group != "activation"
+        }
+        study = {"activation.name": place.activation.name, **_study(parts, precision)}
+        for group in ("activation", *CHOSEN):
+            part = place.parts[group]
+            typed = component.typed(component.load(part.target or ""), group, part.name, place.nodes[group])
+            names = typed if group == "activation" else CHOSEN[group]
+            study |= {f"{group}.{name}": typed[name] for name in names if f"{group}.{name}" in place.pinned}
+        return study
+
+    def _candidate(self, record: Mapping[str, Any]) -> Candidate | None:
+        """A record, or a planned run, as a candidate; None if today's code would not run it under its id."""
+        science = record["science"]
+        try:
+            parts = {group: self._part(group, science[group]) for group in COMPONENTS}
+            seeds = numbers({key: science.get(key) for key in Numbers.model_fields})
+            if run_of(parts, seeds, {})["id"] != record["run"]:
+                return None
+        except (ConfigError, KeyError):
+            return None  # of an option or a setting that is gone
+        chosen = {
+            group: {name: value for name, value in parts[group].science.items() if name in names}
+            for group, names in CHOSEN.items()
+        }
+        shape = {name: value for name, value in parts["activation"].science.items() if name != "name"}
+        done = record["status"] == "done"
+        return Candidate(
+            run=record["run"],
+            study={"activation.name": science["activation"]["name"], **_study(parts, seeds.precision)},
+            settings={"activation": shape, **chosen},
+            function=canonical_json([parts["activation"].canonical, chosen]),
+            seeds=effective(seeds),
+            summary=record["summary"] if done else {},
+            finished=record["status"] in FINISHED,
+        )
+
+    def _part(self, group: str, science: Mapping[str, Any]) -> Part:
+        option = self._options.option(group, science["name"])
+        settings = {name: value for name, value in science.items() if name != "name"}
+        return self._desk.part(group, option.name, option.target or "", settings)
+
+
+def effective(seeds: Numbers) -> Seeds:
+    """The seeds as they come out: those that are not set apart follow the first."""
+    followed = (seeds.seed if each is None else each for each in (seeds.stream_seed, seeds.init_seed))
+    return (seeds.seed, *followed)
+
+
+def differing(candidate: Candidate, study: Study) -> dict[str, tuple[Any, Any]]:
+    """Where a candidate is not what a place asks for: dotted key → its value and the wanted one."""
+    own = {f"{group}.{name}": value for group, each in candidate.settings.items() for name, value in each.items()}
+    # What is selected is compared only where it is typed, and so stands in the place's study.
+    theirs = {**{key: value for key, value in own.items() if key in study}, **candidate.study}
+    pairs = {key: (theirs.get(key), study.get(key)) for key in sorted(theirs.keys() | study.keys())}
+    return {key: (one, other) for key, (one, other) in pairs.items() if one != other}
+
+
+def _held(
+    records: Iterable[Mapping[str, Any]], plans: Iterable[Plan]
+) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
+    """(activation, benchmark) → records, and planned runs that have none; no reports of a selection."""
+    runs = {record["run"]: record for record in records}
+    for plan in plans:
+        for run in plan.runs.values():
+            runs.setdefault(run["id"], {**run, "run": run["id"], "status": "waiting"})
+    held: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for run in runs.values():
+        if any(asked.get("hyperparams") != SELECTED for asked in run["asked_as"]):
+            held[run["science"]["activation"]["name"], run["science"]["benchmark"]["name"]].append(run)
+    return held
+
+
+def _study(parts: Mapping[str, Part], precision: str) -> Study:
+    study: Study = {"precision": precision}
+    for group, part in parts.items():
+        if group != "activation":
+            settings = {"name": part.science["name"], **(part.canonical or {})}
+            study |= {f"{group}.{key}": of for key, of in settings.items() if key not in CHOSEN.get(group, ())}
+    return study

@@ -1,0 +1,151 @@
+"""hyperparams=grid: the settings of an activation that its file's named grids list, × learning rates.
+
+A grid says which of its values are the paper's and which are ours; within each, a block of axes is their product, and
+several blocks stand side by side. An axis may move several settings together: `lower, upper: [[0.1, 0.3], [0.6, 0.8]]`.
+"""
+
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from launch.runs.arguments import instead
+from launch.runs.values.place import Found, Place, unpinned
+from launch.runs.values.published import Tables
+from launch.runs.values.rates import Rates
+from plasticity_lab import component
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.identity import canonical_json
+
+SOURCES = ("paper", "ours")
+"""Whose values a part of a grid holds."""
+
+Settings = dict[str, Any]
+Block = Mapping[tuple[str, ...], Sequence[Sequence[Any]]]
+"""Axes whose product is meant: the settings that move together → their values, each as long as the settings."""
+
+
+class Grids:
+    """The grids of the activations of one command, and what there is to say about them."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._missing: dict[str, list[str]] = {}
+        self._crossed: dict[str, list[str]] = {}
+        self._rates = Rates()
+
+    def found(self, place: Place) -> Iterator[Found]:
+        """Every setting of the place's grid, less what is pinned.  Raises ConfigError for a grid that is none."""
+        name = self._name(place)
+        rule = place.rule.extras["grids"][name]
+        shapes = self._shapes(place, name, rule["unite"])
+        if not shapes:
+            raise ConfigError(
+                f"The grid {name} of activation={place.activation.name} holds nothing beside what is typed."
+            )
+        rates = [{"lr": rate} for rate in rule["learning_rates"]] if self._rates.serve(place) else [{}]
+        for shape in shapes:
+            for rate in rates:
+                yield Found({"activation": shape, "optimizer": rate})
+
+    def notes(self) -> list[str]:
+        """What was dropped, and whose grid was missing, in one line each."""
+        lines = [
+            f"hyperparams: {activation} cannot have lower above upper, so these pairs of its grid are left out: "
+            f"{', '.join(pairs)}."
+            for activation, pairs in self._crossed.items()
+        ]
+        for grid, names in self._missing.items():
+            lines.append(f"hyperparams: there is no grid {grid} for {', '.join(names)}; their defaults are used.")
+        return lines + self._rates.notes()
+
+    def _name(self, place: Place) -> str:
+        name = place.rule.extras["grid"] or place.benchmark.extras.get("default_grid")
+        grids = place.rule.extras["grids"]
+        if name is None:
+            raise ConfigError(
+                f"hyperparams=grid: benchmark={place.benchmark.name} has no default_grid; "
+                f"say hyperparams.grid={' or '.join(grids)}."
+            )
+        if name not in grids:
+            raise ConfigError(f"There is no hyperparams.grid={name}{instead(name, list(grids))}.")
+        return name
+
+    def _shapes(self, place: Place, name: str, table: str | None) -> list[Settings]:
+        """The shapes of the grid, then those of the published table; equal ones come to one run later."""
+        activation = place.activation
+        grids = activation.extras.get("grids") or {}
+        shapes: list[Settings] = [{}]
+        if name in grids:
+            shapes = list(combinations(blocks(activation.name, name, grids[name]), _own(place.pinned)))
+        elif component.parameters(component.load(activation.target)):
+            _once(self._missing.setdefault(name, []), activation.name)
+        if table is not None:
+            rows = self._tables.table(table).rows.items()
+            shapes += [unpinned(row, place)["activation"] for (_, of), row in rows if of == activation.name]
+        typed = place.nodes["activation"]
+        return [shape for shape in shapes if not self._is_crossed(activation.name, typed, shape)]
+
+    def _is_crossed(self, activation: str, typed: Mapping[str, Any], shape: Mapping[str, Any]) -> bool:
+        """Whether a random slope's bounds are the wrong way round, at least one of them being the grid's."""
+        if shape.keys().isdisjoint(("lower", "upper")):
+            return False
+        lower, upper = ({**typed, **shape}.get(bound) for bound in ("lower", "upper"))
+        if not (isinstance(lower, int | float) and isinstance(upper, int | float)) or lower <= upper:
+            return False
+        _once(self._crossed.setdefault(activation, []), f"[{lower}, {upper}]")
+        return True
+
+
+def blocks(activation: str, name: str, grid: Any) -> list[Block]:
+    """A named grid as an activation's file has it, in blocks.  Raises ConfigError for what is none."""
+    where = f"activation={activation}: grids.{name}"
+    if not isinstance(grid, Mapping) or not grid or set(grid) - set(SOURCES):
+        raise ConfigError(f"{where} must say whose its values are, under {' or '.join(SOURCES)}.")
+    found = []
+    for content in grid.values():
+        for block in content if isinstance(content, list) else [content]:
+            if not isinstance(block, Mapping):
+                raise ConfigError(f"{where} must name settings and their values, setting: [value, value].")
+            found.append({_settings(key): _values(where, key, values) for key, values in block.items()})
+    return found
+
+
+def combinations(grid: Iterable[Block], pinned: Collection[str] = ()) -> Iterator[Settings]:
+    """Every combination of each block's axes; pinned settings are left out of their axes, which shortens them."""
+    for block in grid:
+        axes = []
+        for names, values in block.items():
+            kept = [at for at, name in enumerate(names) if name not in pinned]
+            axes.append(_distinct([{names[at]: value[at] for at in kept} for value in values]))
+        for parts in itertools.product(*axes):
+            yield {name: value for part in parts for name, value in part.items()}
+
+
+def _settings(key: Any) -> tuple[str, ...]:
+    return tuple(name.strip() for name in str(key).split(","))
+
+
+def _values(where: str, key: Any, values: Any) -> list[list[Any]]:
+    width = len(_settings(key))
+    if not isinstance(values, list) or not values:
+        raise ConfigError(f"{where}: {key} is {values!r}; it must be a list of values.")
+    if width == 1:
+        return [[value] for value in values]
+    for value in values:
+        if not isinstance(value, list) or len(value) != width:
+            raise ConfigError(f"{where}: {key} has the value {value!r}; it must be a list of {width}.")
+    return values
+
+
+def _distinct(values: Iterable[Settings]) -> list[Settings]:
+    return list({canonical_json(value): value for value in values}.values())
+
+
+def _own(pinned: Iterable[str]) -> set[str]:
+    """The settings of the activation among dotted names."""
+    return {name.removeprefix("activation.") for name in pinned if name.startswith("activation.")}
+
+
+def _once(names: list[str], name: str) -> None:
+    if name not in names:
+        names.append(name)

@@ -1,0 +1,66 @@
+"""What the choices of `hyperparams` are asked, and what they answer: where shape parameters and rates come from."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from launch.runs.options import Option
+from launch.runs.precedence import Nodes
+
+Values = Mapping[str, Mapping[str, Any]]
+"""Group → setting → value."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """One combination of choices for which values are wanted.
+
+    rule: the option of `hyperparams`. parts: group → the option chosen. nodes: the settings of each, what experiment
+    and command line say put in. pinned: the dotted names of what they say, which nothing replaces.
+    """
+
+    rule: Option
+    parts: Mapping[str, Option]
+    nodes: Nodes
+    pinned: Collection[str]
+
+    @property
+    def activation(self) -> Option:
+        """The activation chosen."""
+        return self.parts["activation"]
+
+    @property
+    def benchmark(self) -> Option:
+        """The benchmark chosen."""
+        return self.parts["benchmark"]
+
+
+@dataclass(frozen=True)
+class Found:
+    """Values for one run of a place, and what its record is to say about where they come from."""
+
+    values: Values
+    asked: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Source(Protocol):
+    """A choice of `hyperparams`, for all places of one command."""
+
+    def found(self, place: Place) -> Iterable[Found]:
+        """The values for a place, one or more, what is pinned left out.  Raises ConfigError."""
+
+    def notes(self) -> list[str]:
+        """What is to be said once about all places.  Raises ConfigError for what only the last place showed."""
+
+
+def unpinned(values: Values, place: Place) -> dict[str, dict[str, Any]]:
+    """The values of settings that experiment and command line say nothing about."""
+    return {
+        group: {name: value for name, value in settings.items() if f"{group}.{name}" not in place.pinned}
+        for group, settings in values.items()
+    }
+
+
+def put(values: Values, nodes: Nodes) -> Nodes:
+    """The nodes with the values in them."""
+    return {group: {**settings, **values.get(group, {})} for group, settings in nodes.items()}

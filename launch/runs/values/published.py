@@ -1,0 +1,97 @@
+"""hyperparams=best: what papers report as best, looked up by benchmark and activation."""
+
+import csv
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from launch.runs.values.place import Found, Place, Values, unpinned
+from launch.runs.values.rates import Rates
+from plasticity_lab.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Published:
+    """A table of published values: (benchmark, activation) → group → setting → value."""
+
+    rows: Mapping[tuple[str, str], Values]
+
+    def benchmark_for(self, name: str, stand_in: str | None) -> str | None:
+        """The benchmark whose values serve: the named one, else its stand-in, else None."""
+        known = {benchmark for benchmark, _ in self.rows}
+        return next((each for each in (name, stand_in) if each in known), None)
+
+
+class Tables:
+    """The published tables in a folder, each read once; an absolute path names a file elsewhere."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._read: dict[str, Published] = {}
+
+    def table(self, name: str) -> Published:
+        """One table.  Raises ConfigError if it cannot be read."""
+        if name not in self._read:
+            self._read[name] = read_published(self._folder / name)
+        return self._read[name]
+
+
+class LookUp:
+    """Published values for the places of one command, and what was found elsewhere or not at all."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._stand_ins: dict[str, str] = {}
+        self._missing: dict[str, list[str]] = {}
+        self._rates = Rates()
+
+    def found(self, place: Place) -> Iterator[Found]:
+        """The published values of an activation on a benchmark, or on its stand-in; none if there are none."""
+        published = self._tables.table(place.rule.extras["look_up"])
+        benchmark = place.benchmark
+        source = published.benchmark_for(benchmark.name, benchmark.extras.get("stand_in"))
+        if source is not None and source != benchmark.name:
+            self._stand_ins[benchmark.name] = source
+        row = published.rows.get((source or "", place.activation.name))
+        if row is None:
+            self._missing.setdefault(benchmark.name, []).append(place.activation.name)
+        values = unpinned(row or {}, place)
+        if values and not self._rates.serve(place):
+            del values["optimizer"]
+        yield Found(values)
+
+    def notes(self) -> list[str]:
+        """Stand-ins, misses, and optimizers for which nothing is published, in one line each."""
+        lines = []
+        if self._stand_ins:
+            pairs = ", ".join(f"{source} for {name}" for name, source in self._stand_ins.items())
+            lines.append(f"hyperparams: published values of a stand-in are used: {pairs}.")
+        if self._missing:
+            places = "; ".join(f"{', '.join(dict.fromkeys(names))} on {name}" for name, names in self._missing.items())
+            lines.append(f"hyperparams: nothing is published for {places}; their defaults are used.")
+        return lines + self._rates.notes()
+
+
+def read_published(path: Path) -> Published:
+    """The table in a CSV file with the columns benchmark, activation, lr, hyperparameters (JSON).
+
+    Raises ConfigError if there is no such file, or if a line of it cannot be read.
+    """
+    rows: dict[tuple[str, str], Values] = {}
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            for line in csv.DictReader(file):
+                shape = json.loads(line["hyperparameters"])
+                rows[line["benchmark"], line["activation"]] = {
+                    "optimizer": {"lr": float(line["lr"])},
+                    "activation": shape,
+                }
+    except FileNotFoundError as error:
+        raise ConfigError(f"hyperparams: the table {path} does not exist.") from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise ConfigError(
+            f"hyperparams: {path} needs the columns benchmark, activation, lr and hyperparameters (JSON) "
+            f"in every line ({error})."
+        ) from error
+    return Published(rows)

@@ -1,0 +1,143 @@
+"""hyperparams=selected: the best settings that a store holds, to be reported on seeds that had no say in it.
+
+The candidates of a place are the finished runs of the store that are what the command asks for, save for seeds and for
+what is selected: the activation's shape, the learning rate, the intervention's strength, each unless it is typed. Runs
+that were only ever asked for as `selected` are reports, and no candidates.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from launch.runs.options import Options
+from launch.runs.overrides import spelled
+from launch.runs.settings import Numbers
+from launch.runs.values.candidates import Candidate, Candidates, Seeds, Study, differing, effective
+from launch.runs.values.place import Found, Place, unpinned
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.store import Store
+
+
+@dataclass(frozen=True)
+class Winner:
+    """The best setting: its runs on the seeds that took part, and their mean.
+
+    settings: how many were compared. left_out: how many were not, since they lack some of these seeds.
+    """
+
+    runs: Sequence[Candidate]
+    mean: float
+    settings: int
+    left_out: int
+
+
+class Selection:
+    """The winners for the places of one command.  numbers: the seeds that it asks for."""
+
+    def __init__(self, options: Options, store: Store, numbers: Sequence[Numbers]) -> None:
+        self._candidates, self._store, self._numbers = Candidates(options, store), store, numbers
+        self._won: dict[str, list[str]] = defaultdict(list)
+        self._lost: dict[str, list[str]] = defaultdict(list)
+        self._unfinished: set[str] = set()
+
+    def found(self, place: Place) -> Iterator[Found]:
+        """The settings of the place's winner.  Raises ConfigError for a seed that helped to select it."""
+        metric = place.rule.extras["metric"]
+        activation, benchmark = place.activation.name, place.benchmark.name
+        study = self._candidates.study_of(place, self._numbers[0].precision)
+        known = self._candidates.of(activation, benchmark)
+        alike = [one for one in known if not differing(one, study)]
+        winner = best([one for one in alike if one.finished], metric)
+        if winner is None:
+            self._lost[f"on {benchmark}, where {_why_not(known, study)}"].append(activation)
+            return
+        self._unfinished |= {one.run for one in alike if not one.finished}
+        seeds = sorted({run.seeds[0] for run in winner.runs})
+        self._check_fresh([run.seeds for run in winner.runs], f"{activation} on {benchmark}")
+        lacking = f" ({winner.left_out:,} more lack some of these seeds)" if winner.left_out else ""
+        self._won[f"by {metric} on {benchmark}, {_seeds(seeds)}"].append(
+            f"{activation} of {winner.settings:,}{lacking}"
+        )
+        selected = {
+            "metric": metric,
+            "mean": winner.mean,
+            "settings": winner.settings,
+            "seeds": seeds,
+            "runs": [run.run for run in winner.runs],
+        }
+        yield Found(unpinned(winner.runs[0].settings, place), {"selected_by": selected})
+
+    def notes(self) -> list[str]:
+        """What was selected, among how many settings.  Raises ConfigError where there was nothing to select from."""
+        lines = [f"hyperparams: a record was left out: {error}" for error in self._candidates.corrupt]
+        if self._lost:
+            misses = "; ".join(f"{', '.join(dict.fromkeys(names))} {where}" for where, names in self._lost.items())
+            raise ConfigError(
+                f"hyperparams=selected: the store {self._store.root} has no candidates for {misses}; the same command "
+                f"with hyperparams=grid trains some."
+            )
+        lines += [f"hyperparams: best {how}: {'; '.join(names)} settings." for how, names in self._won.items()]
+        if self._unfinished:
+            lines.append(f"hyperparams: {len(self._unfinished):,} more of these runs are planned and not finished.")
+        return lines
+
+    def _check_fresh(self, used: Sequence[Seeds], where: str) -> None:
+        """Raises ConfigError for a run whose tasks, or whose weights and noise, took part in the selection."""
+        for asked in self._numbers:
+            for name, at in (("stream_seed", 1), ("init_seed", 2)):
+                seed = effective(asked)[at]
+                taken = sorted({seeds[at] for seeds in used})
+                if seed in taken:
+                    key = "seed" if getattr(asked, name) is None else name
+                    free = ",".join(str(taken[-1] + more) for more in (1, 2, 3))
+                    raise ConfigError(
+                        f"{key}={seed} took part in selecting {where} ({_seeds(taken)}); "
+                        f"hyperparams=selected reports on fresh seeds, as in {key}={free}."
+                    )
+
+
+def best(candidates: Sequence[Candidate], metric: str) -> Winner | None:
+    """The setting with the highest mean of the metric over seeds; None if there is none that has the metric.
+
+    Settings are compared on the same seeds: those on which the most runs can be compared. One that diverged on any of
+    them, or lacks the metric, cannot win. Of equals the first by name wins: the order in a store does not count.
+    """
+    runs: dict[str, dict[Seeds, Candidate]] = defaultdict(dict)
+    for candidate in candidates:
+        runs[candidate.function][candidate.seeds] = candidate
+    if not runs:
+        return None
+
+    def compared_on(seeds: frozenset[Seeds]) -> list[str]:
+        return sorted(function for function, by_seed in runs.items() if seeds <= by_seed.keys())
+
+    choices = sorted({frozenset(by_seed) for by_seed in runs.values()}, key=sorted)
+    seeds = max(choices, key=lambda each: (len(each) * len(compared_on(each)), len(each)))
+    compared = compared_on(seeds)
+    means = {}
+    for function in compared:
+        values = [runs[function][each].summary.get(metric) for each in seeds]
+        if None not in values:
+            means[function] = fmean(values)
+    if not means:
+        return None
+    winner = max(means, key=lambda function: means[function])  # the first of equals
+    return Winner(
+        [runs[winner][each] for each in sorted(seeds)], means[winner], len(compared), len(runs) - len(compared)
+    )
+
+
+def _why_not(known: Sequence[Candidate], study: Study) -> str:
+    finished = [one for one in known if one.finished]
+    if not finished:
+        return "none of their runs is finished"
+    differences = min((differing(one, study) for one in finished), key=len)
+    if not differences:
+        return "each of their settings has diverged on a seed"
+    words = ", ".join(f"{key}={spelled(has)} instead of {spelled(wants)}" for key, (has, wants) in differences.items())
+    return f"the nearest of their runs have {words}"
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    return f"{'seed' if len(seeds) == 1 else 'seeds'} {', '.join(map(str, seeds))}"

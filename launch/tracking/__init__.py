@@ -1,0 +1,1 @@
+"""Runs in W&B, made from records."""

@@ -1,0 +1,120 @@
+"""Which finished runs of a store W&B lacks, and writing them there: what `python -m launch sync` does."""
+
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from launch.tracking.marks import Place, mark_written, written
+from launch.tracking.offline import ABANDONED, clear_offline, offline_folders, uploaded_by_hand
+from plasticity_lab.records.plan import all_plans
+from plasticity_lab.records.record import CorruptRecord, read_record, records_of
+from plasticity_lab.records.store import Store
+
+BATCH = 32
+_DAY = 86_400.0
+
+
+@dataclass
+class Survey:
+    """What W&B lacks of a store.
+
+    missing: place → its runs that are not there. there: how many are. uploaded: place → the runs among them whose
+    offline folders lie about still. groups: run → sweep. corrupt: what is wrong with records that cannot be read.
+    """
+
+    missing: dict[Place, list[str]] = field(default_factory=dict)
+    there: int = 0
+    uploaded: dict[Place, list[str]] = field(default_factory=dict)
+    groups: dict[str, str] = field(default_factory=dict)
+    corrupt: list[CorruptRecord] = field(default_factory=list)
+
+    @property
+    def lacking(self) -> int:
+        """How many runs are missing."""
+        return sum(map(len, self.missing.values()))
+
+
+def survey(store: Store, online: bool, entity: str | None, project: str | None, default: str) -> Survey:
+    """Looks at every record of a store, and changes nothing.  Raises StoreError.
+
+    A run belongs where its sweep was tracked, or would have been (`default` where no plan says), unless entity and
+    project are named.
+    """
+    found = Survey()
+    tracked: dict[str, Mapping[str, Any]] = {}
+    for plan in all_plans(store):
+        tracked[plan.sweep] = plan.settings.get("tracking") or {}
+        for run in plan.asked:
+            found.groups.setdefault(run, plan.sweep)
+    folders = offline_folders(store)
+    known: dict[tuple[str, Place], set[str]] = {}
+
+    def is_written(run: str, pack: str, place: Place) -> bool:
+        if (pack, place) not in known:
+            known[pack, place] = written(store, pack, place)
+        return run in known[pack, place]
+
+    for record in records_of(store, found.corrupt):
+        run, source = record["run"], record["provenance"]
+        settings = tracked.get(source.get("sweep") or found.groups.get(run, ""), {})
+        where = (entity or settings.get("entity") or "", project or settings.get("project") or default)
+        there, here = Place(True, *where), Place(False, *where)
+        lies = is_written(run, source["pack"], here) and run in folders
+        if is_written(run, source["pack"], there) or (lies and uploaded_by_hand(folders[run])):
+            found.there += 1
+            if run in folders:
+                found.uploaded.setdefault(there, []).append(run)
+        elif lies and not online:
+            found.there += 1
+        else:
+            found.missing.setdefault(there if online else here, []).append(run)
+    return found
+
+
+def tidy(store: Store, found: Survey) -> None:
+    """Clears the offline folders of runs that are uploaded, and what writers that were killed have left."""
+    for place, runs in found.uploaded.items():
+        for pack, members in _by_pack(store, runs).items():
+            mark_written(store, pack, place, members)
+        clear_offline(store, runs)
+    for folder in store.wandb_folder.glob(f"{ABANDONED}*"):
+        if folder.stat().st_mtime < time.time() - _DAY:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def catch_up(store: Store, found: Survey, tell: Callable[[int], None]) -> dict[str, str]:
+    """Writes what is missing, run by run.  Returns run → why it could not.  Raises StoreError.
+
+    tell: called with how many have been written, again and again. After a batch of which nothing could be written the
+    rest is not tried.
+    """
+    # wandb takes half a second.
+    from launch.tracking.open_run import own_service
+    from launch.tracking.writer import write_runs
+
+    failed: dict[str, str] = {}
+    done, down = 0, ""
+    for place, runs in found.missing.items():
+        for batch in (runs[at : at + BATCH] for at in range(0, len(runs), BATCH)):
+            if down:
+                failed |= dict.fromkeys(batch, down)
+                continue
+            records = [record for run in batch if (record := read_record(store, run)) is not None]
+            with own_service():
+                not_written = write_runs(store, place, records, found.groups)
+            failed |= not_written
+            done += len(records) - len(not_written)
+            tell(done)
+            if records and len(not_written) == len(records):
+                down = not_written[records[-1]["run"]]
+    return failed
+
+
+def _by_pack(store: Store, runs: Sequence[str]) -> dict[str, list[str]]:
+    packs: dict[str, list[str]] = {}
+    for run in runs:
+        if (record := read_record(store, run)) is not None:
+            packs.setdefault(record["provenance"]["pack"], []).append(run)
+    return packs

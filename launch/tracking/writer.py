@@ -1,0 +1,151 @@
+"""Writing runs to W&B from their records, online or as offline folders in the store."""
+
+import contextlib
+import os
+import secrets
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from launch.tracking import content
+from launch.tracking.marks import Place, mark_written
+from launch.tracking.offline import ABANDONED, clear_offline
+from launch.tracking.open_run import OpenRun, begin_service, end_service
+from plasticity_lab.records.files import beside, disk_errors, names
+from plasticity_lab.records.record import CorruptRecord, read_metrics
+from plasticity_lab.records.store import Store
+
+AT_ONCE = 8
+"""Runs that are uploaded at the same time: each waits for the server most of the time."""
+ENOUGH = 3
+"""After so many failures in a row the rest of a batch is not tried."""
+_LEAST_BYTES = 100
+"""A row takes more in W&B's files."""
+_TRIAL_BYTES = 1 << 16
+
+Record = Mapping[str, Any]
+
+
+def write_runs(
+    store: Store,
+    place: Place,
+    records: Sequence[Record],
+    groups: Mapping[str, str] | None = None,
+    begun: Mapping[str, OpenRun] | None = None,
+    tell: Callable[[], None] = lambda: None,
+) -> dict[str, str]:
+    """Writes finished runs from their records and notes it in the store.  Returns run → why it could not be written.
+
+    groups: run → sweep, where the record does not say. begun: runs that are open already; they are completed. tell:
+    called after each run. To be called within `own_service`, with no other run open: W&B's service is ended.
+
+    Raises StoreError if the store cannot be read or written.
+    """
+    batch = _Batch(store, place, groups or {}, begun or {})
+    with _folder(store, place) as folder:
+        begin_service()
+        with ThreadPoolExecutor(AT_ONCE if place.online else 1) as several:
+            for _ in several.map(lambda record: batch.write(record, folder), records):
+                tell()
+        batch.end()
+        if not place.online:
+            _take_over(store, folder, batch)
+    packs: dict[str, list[str]] = {}
+    for record in records:
+        if record["run"] in batch.rows:
+            packs.setdefault(record["provenance"]["pack"], []).append(record["run"])
+    for pack, runs in packs.items():
+        mark_written(store, pack, place, runs)
+    if place.online:
+        clear_offline(store, batch.rows)
+    return batch.failed
+
+
+class _Batch:
+    """Runs that are written together.  rows: run → rows written; failed: run → why not."""
+
+    def __init__(self, store: Store, place: Place, groups: Mapping[str, str], begun: Mapping[str, OpenRun]) -> None:
+        self.store, self.place, self.groups, self.begun = store, place, groups, begun
+        self.rows: dict[str, int] = {}
+        self.failed: dict[str, str] = {}
+        self._lock, self._in_a_row = threading.Lock(), 0
+
+    def write(self, record: Record, folder: Path) -> None:
+        """Writes one run; after some failures in a row it does not try."""
+        run = record["run"]
+        if self._in_a_row >= ENOUGH:
+            self.failed[run] = next(reversed(self.failed.values()))
+            return
+        try:
+            table = read_metrics(self.store, run)
+        except CorruptRecord as error:
+            self.failed[run] = str(error)
+            return
+        rows = {} if table is None else content.merged(content.rows(table))
+        try:
+            sweep = record["provenance"].get("sweep") or self.groups.get(run)
+            opened = self.begun.get(run) or OpenRun(record, self.place, folder, sweep)
+            opened.complete(record, rows.items())
+        except Exception as error:  # W&B's service can die at any moment, and its server say anything
+            with self._lock:
+                self._in_a_row += 1
+                self.failed[run] = in_a_line(error)
+            if not self.place.online:
+                self.end()  # the next run gets a service of its own
+        else:
+            with self._lock:
+                self._in_a_row = 0
+                self.rows[run] = len(rows)
+
+    def end(self) -> None:
+        """Ends W&B's service; if it was gone before, none of the offline runs it had is sure to be complete."""
+        if not end_service() and not self.place.online:
+            self.failed |= dict.fromkeys(self.rows, "W&B's service ended too early")
+            self.rows.clear()
+
+
+@contextlib.contextmanager
+def _folder(store: Store, place: Place) -> Iterator[Path]:
+    """Where W&B may write: for offline runs on the store's disk, under a name that nobody takes for a run's."""
+    if place.online:
+        with TemporaryDirectory(prefix="plasticity-wandb-", ignore_cleanup_errors=True) as temporary:
+            yield Path(temporary)
+        return
+    folder = store.wandb_folder / f"{ABANDONED}{os.getpid()}-{secrets.token_hex(4)}"
+    with disk_errors("write", folder):
+        folder.mkdir(parents=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _take_over(store: Store, folder: Path, batch: _Batch) -> None:
+    """Puts complete offline runs where they belong, in place of what an earlier attempt left of the same runs."""
+    # W&B is silent about a full disk: the end of a file is missing, or all of it.
+    with beside(store.wandb_folder / "trial", bytes(_TRIAL_BYTES)):
+        pass
+    made = {name.rpartition("-")[2]: folder / "wandb" / name for name in names(folder / "wandb")}
+    for run, rows in list(batch.rows.items()):
+        log = made[run] / f"run-{run}.wandb" if run in made else None
+        if log is None or not log.is_file() or log.stat().st_size <= _LEAST_BYTES * rows:
+            batch.failed[run] = "W&B left an incomplete file"
+            del batch.rows[run]
+    clear_offline(store, batch.rows)
+    for run in batch.rows:
+        with disk_errors("write", store.wandb_folder / made[run].name):
+            # W&B's own logs and its empty folders would be nine more files for each run.
+            for entry in made[run].iterdir():
+                if entry.is_dir():
+                    shutil.rmtree(entry, ignore_errors=True)
+            made[run].rename(store.wandb_folder / made[run].name)
+
+
+def in_a_line(error: Exception) -> str:
+    """What an error of W&B's says, in a line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__

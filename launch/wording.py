@@ -1,0 +1,36 @@
+"""Counts, sizes, times and lists as words, and a line on stderr."""
+
+import sys
+from collections.abc import Collection
+from datetime import timedelta
+
+SHOWN = 5
+
+
+def counted(count: int, what: str) -> str:
+    """«1 pack», «2,000 packs»."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def in_bytes(count: int) -> str:
+    """«3.4 MiB»."""
+    size, units = float(count), ["B", "KiB", "MiB", "GiB", "TiB"]
+    while size >= 1024 and len(units) > 1:
+        size, units = size / 1024, units[1:]
+    return f"{size:.3g} {units[0]}" if size < 1000 else f"{size:,.0f} {units[0]}"
+
+
+def in_time(seconds: float) -> str:
+    """«1:05:00», «2 days, 0:00:00»; at least a second."""
+    return str(timedelta(seconds=max(1, round(seconds))))
+
+
+def some(ids: Collection[str], most: int = SHOWN) -> str:
+    """The first so many by name, and how many more there are."""
+    shown = ", ".join(list(ids)[:most])
+    return shown if len(ids) <= most else f"{shown} and {len(ids) - most:,} more"
+
+
+def say(words: str) -> None:
+    """A line on stderr, at once."""
+    print(words, file=sys.stderr, flush=True)

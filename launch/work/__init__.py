@@ -1,0 +1,1 @@
+"""A worker: claims packs, trains them, records their runs, and meets failures."""

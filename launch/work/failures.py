@@ -1,0 +1,108 @@
+"""What a worker does with a pack that cannot be trained, so that no run suffers from what is another one's fault.
+
+An exception in a stacked step does not say which run it is of, so the pack is divided, and its halves are trained like
+any other packs: a run at fault is soon alone, and fails, and the others finish. A pack that lacks memory is divided
+too. What fails every run alike is noticed after a few have failed alone, and looked into no further.
+"""
+
+import logging
+import traceback
+from dataclasses import dataclass
+
+from launch.packs.endings import ending_of
+from launch.packs.leases import Lease, Leases
+from launch.packs.progress import reached
+from launch.work.process import ran_out_of_memory
+from launch.work.recording import divide, leave_failures
+from plasticity_lab.errors import PlasticityError
+from plasticity_lab.records.checkpoint import latest_epoch
+from plasticity_lab.records.plan import Pack, Plan, in_parts
+from plasticity_lab.records.store import Store
+
+log = logging.getLogger("launch.work.worker")
+ALIKE = 4
+"""So many runs that fail alone in the same words, while none like them gets further, stand for all like them."""
+DIVIDED_AFTER, FAILED_AFTER = 2, 3
+"""So many workers in turn that vanish from a pack without a checkpoint are no accident: machines are lost more rarely,
+and a worker that is killed for memory cannot say so. To divide a pack that never got to a checkpoint costs nothing."""
+_ALL = (
+    "The {} runs of this pack failed together, and it was not looked into which of them are at fault: {} runs of "
+    "{} or more had failed alone with the same error, and none had got further."
+)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a pack cannot be trained.  words: in a line; alone: the same of a run alone; whole: all that is known."""
+
+    words: str
+    alone: str
+    whole: str
+
+
+def failure_of(error: Exception) -> Failure:
+    """What an exception comes down to."""
+    if ran_out_of_memory(error):
+        alone = "Out of memory with one run alone; choose another device or a smaller benchmark.batch_size."
+        return Failure("out of memory", alone, alone)
+    if isinstance(error, PlasticityError):
+        return Failure(str(error), str(error), str(error))
+    words = traceback.format_exception_only(error)[-1].strip()
+    return Failure(words, words, "".join(traceback.format_exception(error)))
+
+
+class Forsaken(PlasticityError):
+    """A pack that its workers do not survive."""
+
+
+class Failures:
+    """Meets the failures of one worker's packs; its log gets a line for each kind of them."""
+
+    def __init__(self, store: Store, leases: Leases) -> None:
+        self.store, self.leases = store, leases
+        self._told: set[str] = set()
+
+    def look_back(self, pack: Pack, lease: Lease) -> None:
+        """Raises Forsaken if one worker after the other has vanished from the pack; StoreError."""
+        last = latest_epoch(self.store, pack.id)
+        gone = self.leases.vanished(lease, since=last)
+        if gone >= (DIVIDED_AFTER if pack.width > 1 and last < 0 else FAILED_AFTER):
+            raise Forsaken(f"{gone} workers in turn have vanished without a word, as happens where memory runs out.")
+
+    def meet(self, plan: Plan, pack: Pack, lease: Lease, failure: Failure) -> bool:
+        """Divides the pack, or records its runs as failed where no more can be found out.  Returns whether it did.
+
+        Raises LostLease, StoreError.
+        """
+        if pack.width > 1 and not self._all_alike(plan, pack, failure):
+            self._say(logging.INFO, "A pack of %s is divided: %s", pack.label, failure.words)
+            divide(self.store, pack, lease, failure.words)
+            return False
+        whole = failure.whole
+        if pack.width > 1:
+            whole = f"{_ALL.format(pack.width, ALIKE, pack.label)}\n{whole}"
+        self._say(logging.ERROR, "A run of %s failed: %s", pack.label, failure.alone)
+        leave_failures(self.store, pack, plan.runs_of(pack), lease, failure.alone, whole)
+        return True
+
+    def _all_alike(self, plan: Plan, pack: Pack, failure: Failure) -> bool:
+        """Whether all runs like the pack's may be taken to fail as some of them did."""
+        here, alone = reached(self.store, pack.id).steps, 0
+        for other in in_parts(self.store, plan.packs):
+            if other.label != pack.label or other.id == pack.id:
+                continue
+            ending = ending_of(self.store, other.id)
+            if ending is None:
+                if reached(self.store, other.id).steps > here:
+                    return False
+            elif ending.status == "done":
+                return False
+            elif other.width == 1 and ending.error == failure.alone:
+                alone += 1
+        return alone >= ALIKE
+
+    def _say(self, level: int, words: str, *what: str) -> None:
+        line = words % what
+        if line not in self._told:
+            self._told.add(line)
+            log.log(level, "%s", line)

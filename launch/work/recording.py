@@ -1,0 +1,107 @@
+"""What a pack leaves behind when it ends: a record for each of its runs, and the mark that it has ended."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from launch.packs.endings import Ending
+from launch.packs.leases import Lease
+from plasticity_lab.agents.agent import Agent
+from plasticity_lab.records.checkpoint import clear_pack
+from plasticity_lab.records.files import create_once
+from plasticity_lab.records.journal import Journal
+from plasticity_lab.records.plan import Pack
+from plasticity_lab.records.provenance import provenance
+from plasticity_lab.records.record import (
+    FINISHED,
+    CorruptRecord,
+    failures,
+    new_record,
+    read_record,
+    set_aside,
+    write_metrics,
+    write_record,
+)
+from plasticity_lab.records.store import Store
+from plasticity_lab.records.summary import collapsed, summarise
+from plasticity_lab.records.weights import write_weights
+
+
+def leave_records(
+    store: Store,
+    runs: Sequence[Mapping[str, Any]],
+    journal: Journal,
+    agent: Agent,
+    classes: int,
+    source: Mapping[str, Any],
+    save_weights: str,
+) -> None:
+    """The records of runs that were trained to their end, with their metrics.  Raises StoreError."""
+    weights = agent.weights() if save_weights == "final" else None
+    seconds = source["pack_seconds"] / len(runs)
+    for k, run in enumerate(runs):
+        table = journal.table(k)
+        write_metrics(store, run["id"], table)
+        if weights is not None:
+            write_weights(store, run["id"], {name: value[k] for name, value in weights.items()})
+        diverged_at = int(journal.diverged[k])
+        record = new_record(
+            _named(run, _record(store, run["id"])),
+            "diverged" if diverged_at else "done",
+            source,
+            summary=summarise(table, agent.model.size, seconds),
+            collapsed=collapsed(table, classes),
+            diverged_at_step=diverged_at or None,
+        )
+        write_record(store, record)
+
+
+def leave_failures(
+    store: Store, pack: Pack, runs: Sequence[Mapping[str, Any]], lease: Lease, error: str, whole: str
+) -> None:
+    """Records a pack that cannot be trained: each of its runs as failed, save those that an earlier attempt finished.
+
+    error: the reason in a line; whole: all that is known of it.  Raises LostLease, StoreError.
+    """
+    lease.beat()
+    facts = provenance() | pack_facts(pack)
+    for run in runs:
+        earlier = _record(store, run["id"])
+        if earlier is None or earlier["status"] not in FINISHED:
+            so_often = {"failures": 1 + failures(earlier)}
+            write_record(store, new_record(_named(run, earlier), "failed", facts | so_often, error=whole))
+    end_pack(store, pack, lease, Ending("failed", error, diverged=0))
+
+
+def divide(store: Store, pack: Pack, lease: Lease, error: str) -> None:
+    """Puts its halves in the place of a pack.  error: why, in a line.  Raises LostLease, StoreError."""
+    lease.beat()
+    # First the halves: whoever sees that the pack has ended must find them.
+    create_once(store.divided(pack.id), b"")
+    end_pack(store, pack, lease, Ending("divided", error, diverged=0))
+
+
+def end_pack(store: Store, pack: Pack, lease: Lease, ending: Ending) -> None:
+    """Marks a pack as ended, with the runs that ended in it.  Raises LostLease, StoreError."""
+    runs = [] if ending.status == "divided" else list(pack.runs)
+    lease.finish({**ending.as_json(), "runs": runs})
+    clear_pack(store, pack.id)
+
+
+def pack_facts(pack: Pack) -> dict[str, Any]:
+    """What a record's provenance tells of the pack."""
+    return {"pack": pack.id, "attempt": pack.attempt, "width": pack.width, "share": 1 / pack.width, "mode": pack.mode}
+
+
+def _record(store: Store, run: str) -> dict[str, Any] | None:
+    """The record that an earlier attempt left; one that cannot be read is set aside."""
+    try:
+        return read_record(store, run)
+    except CorruptRecord:
+        set_aside(store, run)
+        return None
+
+
+def _named(run: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The run with the names of its earlier record too."""
+    names = [] if earlier is None else earlier["asked_as"]
+    return {**run, "asked_as": [*names, *(name for name in run["asked_as"] if name not in names)]}

@@ -1,0 +1,162 @@
+"""Training one claimed pack: from its checkpoint, if there is one, to the records of its runs."""
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from launch.packs.endings import Ending
+from launch.packs.heartbeat import Heartbeat
+from launch.packs.leases import Lease
+from launch.packs.progress import write_progress
+from launch.tracking.client import UNTRACKED, Tracking
+from launch.work.process import prepare_compiling
+from launch.work.recording import end_pack, leave_records, pack_facts
+from plasticity_lab.agents.agent import Agent
+from plasticity_lab.assembly import assembled
+from plasticity_lab.data.image_set import ImageSet
+from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
+from plasticity_lab.records.journal import Journal
+from plasticity_lab.records.plan import Pack
+from plasticity_lab.records.provenance import provenance, utc_now
+from plasticity_lab.records.store import Store
+from plasticity_lab.trainer import train
+
+log = logging.getLogger(__name__)
+PROGRESS_SECONDS = 1.0
+TRACKING_SECONDS = 5.0
+
+
+class Stopped(Exception):
+    """The worker was asked to stop; the pack's checkpoint is written."""
+
+
+class AllDiverged(Exception):
+    """No run of the pack has a finite loss any more; nothing is left to learn."""
+
+
+class PackKeeper:
+    """Looks after one pack while it trains: its lease, its progress, its checkpoints.
+
+    began: when it was first begun, as records write it. before: seconds of training before a resume.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        pack: Pack,
+        lease: Lease,
+        heartbeat: Heartbeat,
+        checkpoint_minutes: float,
+        stop: Callable[[], bool],
+        began: str,
+        before: float,
+        tracking: Tracking,
+    ) -> None:
+        self.store, self.pack, self.lease, self.heartbeat, self.stop = store, pack, lease, heartbeat, stop
+        self.began, self.before, self.resumed, self.tracking = began, before, time.monotonic(), tracking
+        self.every = {
+            "checkpoint": checkpoint_minutes * 60,
+            "progress": PROGRESS_SECONDS,
+            "tracking": TRACKING_SECONDS,
+        }
+        self.last = dict.fromkeys(self.every, self.resumed)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of training so far, those before a resume included."""
+        return self.before + time.monotonic() - self.resumed
+
+    def look(self, agent: Agent, journal: Journal) -> None:
+        """Reports and saves when each is due.
+
+        Raises Stopped after a checkpoint, LostLease if another worker has taken the pack over, AllDiverged; StoreError.
+        """
+        self.heartbeat.alive()
+        if self._due("progress"):
+            write_progress(self.store, self.pack, journal, self.seconds)
+        if self._due("tracking"):
+            self.tracking.follow(journal)
+        if journal.diverged.all():
+            raise AllDiverged
+        stopping = self.stop()
+        if stopping or self._due("checkpoint"):
+            self.lease.beat()
+            self.save(agent, journal)
+        if stopping:
+            raise Stopped
+
+    def save(self, agent: Agent, journal: Journal) -> None:
+        """Writes the pack's checkpoint: all that another process needs to go on bit for bit."""
+        payload = {
+            "agent": agent.state(),
+            "journal": journal.state(),
+            "mode": self.pack.mode,
+            "kind": self.pack.kind,
+            "began": self.began,
+            "seconds": self.seconds,
+        }
+        save_checkpoint(self.store, self.pack.id, self.lease.epoch, payload)
+
+    def _due(self, what: str) -> bool:
+        now = time.monotonic()
+        if now - self.last[what] < self.every[what]:
+            return False
+        self.last[what] = now
+        return True
+
+
+def train_pack(
+    store: Store,
+    pack: Pack,
+    runs: Sequence[Mapping[str, Any]],
+    image_set: ImageSet,
+    device: str,
+    lease: Lease,
+    settings: Mapping[str, Any],
+    stop: Callable[[], bool],
+    tracking: Tracking = UNTRACKED,
+) -> None:
+    """Trains a pack to its end and leaves a record for each of its runs.
+
+    Raises Stopped, LostLease, StoreError; whatever else it raises is a failure of the pack.
+    """
+    with Heartbeat(lease, settings["lease_seconds"]) as heartbeat:
+        begun = load_checkpoint(store, pack.id)
+        if begun is not None and begun["kind"] == pack.kind:
+            pack = replace(pack, mode=begun["mode"])
+        else:
+            begun = None
+        if pack.mode == "compiled":
+            prepare_compiling()
+        stream, agent = assembled(runs, image_set, torch.device(device), pack.mode == "compiled")
+        journal, began, before = Journal(len(runs)), utc_now(), 0.0
+        if begun is not None:
+            agent.load(begun["agent"])
+            journal.load(begun["journal"])
+            began, before = begun["began"], begun["seconds"]
+        keeper = PackKeeper(
+            store, pack, lease, heartbeat, settings["checkpoint_minutes"], stop, began, before, tracking
+        )
+        write_progress(store, pack, journal, before)
+        tracking.begin(runs)
+        try:
+            train(stream, agent, journal, keeper)
+        except AllDiverged:
+            log.info("Every run of pack %s has diverged.", pack.id)
+        lease.beat()
+        source = provenance() | pack_facts(pack)
+        source |= {
+            "device": pack.kind,
+            "start": began,
+            "end": utc_now(),
+            "pack_seconds": round(keeper.seconds, 3),
+            "data": image_set.name,
+            "data_part": image_set.part,
+            "sweep": settings.get("sweep"),
+        }
+        leave_records(store, runs, journal, agent, image_set.classes, source, settings["save_weights"])
+    end_pack(store, pack, lease, Ending("done", error="", diverged=int((journal.diverged > 0).sum())))

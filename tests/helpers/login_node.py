@@ -1,0 +1,78 @@
+"""A machine with stand-ins for Slurm's commands and no others: what it lacks, refuses, and a job that really runs."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.stand_ins import fails
+
+TOOLS = ("bash", "env", "rm", "touch", "git", "stat", "g++")
+SCRIPTS = {
+    "sinfo": """
+case "$*" in
+    *--version*) echo "slurm-wlm 22.05.8" ;;
+    *%R*) echo cpu; echo gpu; echo old ;;
+    *) echo "cpu* up infinite"; echo "gpu up 2:00:00"; echo "old down infinite" ;;
+esac""",
+    "scontrol": """
+case "$*" in
+    *config) echo "MaxArraySize            = 11"; echo "AccountingStorageEnforce = associations,limits" ;;
+esac""",
+    # A job is there as long as its file is.
+    "squeue": """
+[ -e "$JOBS/12" ] || exit 0
+case "$*" in
+    *%r*) echo "12|${STATE:-RUNNING|None}|n7" ;;
+    *) echo "12|RUNNING" ;;
+esac""",
+    "scancel": """rm -f "$JOBS/12"; echo "$@" >>"$JOBS/cancelled" """,
+    "sacct": """case "$*" in *JobID*) echo "12|FAILED|0:53|n7" ;; esac""",
+    "sacctmgr": "echo lab; echo other",
+    "sbatch": """
+touch "$JOBS/12"
+(
+    if [ -z "$STATE" ]; then SLURM_JOB_ID=12 SLURMD_NODENAME=n7 bash "$1"; rm -f "$JOBS/12"; fi
+) >/dev/null 2>&1 </dev/null &
+echo "Submitted batch job 12" """,
+    # srun --unbuffered --output FILE COMMAND
+    "srun": """
+file=${3//%j/12}
+exec "${@:4}" >"${file//%t/0}" 2>&1""",
+}
+
+
+class LoginNode:
+    """A machine on which only these of Slurm's commands are, and a few tools."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.bin, self.jobs = folder / "bin", folder / "jobs"
+        for made in (self.bin, self.jobs):
+            made.mkdir()
+        for tool in TOOLS:
+            if there := shutil.which(tool):
+                (self.bin / tool).symlink_to(there)
+        for name, script in SCRIPTS.items():
+            self.put(name, script)
+        for name in [name for name in os.environ if name.startswith(("SLURM", "SBATCH"))]:
+            monkeypatch.delenv(name)
+        monkeypatch.setenv("PATH", str(self.bin))
+        monkeypatch.setenv("JOBS", str(self.jobs))
+
+    def put(self, name: str, script: str) -> None:
+        """Has a command do something else."""
+        (self.bin / name).write_text(f"#!{self.bin}/bash\n{script}\n")
+        (self.bin / name).chmod(0o755)
+
+    def refuses(self, name: str, words: str) -> None:
+        self.put(name, fails(words))
+
+    def lacks(self, *names: str) -> None:
+        for name in names:
+            (self.bin / name).unlink()
+
+    @property
+    def submitted(self) -> bool:
+        """Whether a job is, or was, there."""
+        return (self.jobs / "12").exists() or (self.jobs / "cancelled").exists()

@@ -1,0 +1,109 @@
+"""Jobs of a sweep on a real Slurm, and what tests do to them."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from launch.launchers.slurm.jobs_file import read_jobs
+from plasticity_lab.records.store import Store
+from tests.helpers.sweeps import PATIENCE, said, wait_until
+
+LAB = Path(os.environ.get("SLURM_LAB", Path.home() / ".slurm-lab"))
+OF_THIS_PROCESS = LAB / os.environ.get("PYTEST_XDIST_WORKER", "")
+CONFIGURATION = (OF_THIS_PROCESS if OF_THIS_PROCESS.exists() else LAB) / "etc" / "slurm.conf"
+"""Of the Slurm that `make slurm-up` starts, or of one of those of launch/cluster/once.sh."""
+LONG = ("benchmark.tasks=100", "checkpoint_minutes=60", "launch.lease_seconds=30")
+"""A run that takes some seconds, and writes a checkpoint only if it is told to stop."""
+
+
+def submitted(store: Store, *words: str) -> str:
+    """Gives a command that submits its sweep; the id of its last job."""
+    status, err = said(store, "hydra/launcher=packed_slurm", *words)
+    assert status == 0, err
+    return jobs_of(store)[-1]
+
+
+def jobs_of(store: Store) -> list[str]:
+    """The ids of the arrays that the store's one sweep was given; none where it was not submitted yet."""
+    sweeps = [path.name for path in store.root.glob("sweeps/*")]
+    jobs = read_jobs(store, sweeps[0]) if len(sweeps) == 1 else None
+    return [] if jobs is None else list(jobs.jobs)
+
+
+def trains(store: Store, tasks: int = 2) -> bool:
+    """Whether some pack has got so far."""
+    for path in store.root.glob("packs/*/progress.json"):
+        if json.loads(path.read_text())["steps"] >= 90 * tasks:
+            return True
+    return False
+
+
+def checkpoints(store: Store) -> list[str]:
+    return [path.name for path in store.root.glob("packs/*/checkpoint.*")]
+
+
+def order(*command: str) -> str:
+    """One of Slurm's commands."""
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def push_out(*words: str, seconds: int = 2) -> None:
+    """Submits a job that outranks those of the preemptible partitions, and wants whole nodes: `words` say which."""
+    pusher = ("--job-name=pusher", "--partition=cpu", "--exclusive", "--output=/dev/null", f"--wrap=sleep {seconds}")
+    order("sbatch", *pusher, *words)
+
+
+def lose(node: str) -> None:
+    """Ends a node's slurmd, which Slurm takes for the node's loss; its jobs train on."""
+    os.kill(int(_number_of(node).read_text()), signal.SIGKILL)
+    _number_of(node).unlink()
+
+
+def bring_back(node: str) -> None:
+    """Starts the slurmd of a node that was lost."""
+    order("slurmd", "-N", node)
+    wait_until(lambda: _number_of(node).exists() and bool(_number_of(node).read_text()))
+
+
+def _number_of(node: str) -> Path:
+    """The file that slurmd writes its process number into, some time after it has begun."""
+    return Path(os.environ["SLURM_CONF"]).parents[1] / "pid" / f"slurmd-{node}.pid"
+
+
+def resume_drained() -> None:
+    """Puts nodes back to use as an administrator would.
+
+    Slurm drains one ("Duplicate jobid") that comes back with a worker of a job that it then starts there anew.
+    """
+    drained = set(order("sinfo", "--noheader", "--Node", "--states=drain", "--format=%N").split())
+    for node in drained:
+        order("scontrol", "update", f"NodeName={node}", "State=RESUME")
+
+
+def field(job: str, name: str) -> str:
+    """What `scontrol show job` says of a job, also one that has just ended."""
+    words = order("scontrol", "show", "job", job).split()
+    return next(word.partition("=")[2] for word in words if word.startswith(f"{name}="))
+
+
+def ended(job: str) -> str:
+    """Waits until a job is over; its last state."""
+    over = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "PREEMPTED", "NODE_FAIL")
+    wait_until(lambda: field(job, "JobState") in over)
+    return field(job, "JobState")
+
+
+def log_of(store: Store) -> str:
+    """What all workers of the store have said."""
+    return "".join(path.read_text() for path in sorted(store.root.glob("sweeps/*/jobs/*.out")))
+
+
+def let_train(store: Store) -> None:
+    """Waits until a pack is under way."""
+    deadline = time.monotonic() + PATIENCE
+    while not trains(store):
+        assert time.monotonic() < deadline, log_of(store)
+        time.sleep(0.1)

@@ -1,0 +1,206 @@
+"""The bench compares like with like, and its arithmetic is right. Nothing here measures time."""
+
+import json
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+import torch
+
+from launch.bench import tracked
+from launch.bench.comparisons import Comparison
+from launch.bench.limits import Limits, Work, work_of
+from launch.bench.profile import DISPATCH, LOOPS, PRODUCT, shares
+from launch.bench.report import as_json, as_text, findings, rows_of
+from launch.bench.usual import Usual
+from launch.plan.yardstick.packed import Packed
+from launch.plan.yardstick.timing import Contender, Timing, interleaved
+from launch.plan.yardstick.workload import ACTIVATIONS, Workload
+from plasticity_lab.errors import ConfigError
+
+TOLERANCE = {"mlp": 2e-5, "cnn": 1e-3}
+"""Of the losses of two dozen steps in float32 that add in different orders. Those of the CNN hardly fall in so few
+steps, and Adam divides gradients that are nearly zero by their own size."""
+ALIKE = [("mlp", activation, False) for activation in sorted(set(ACTIVATIONS) - {"rrelu"})]
+ALIKE += [("mlp", "prelu", True), ("cnn", "relu", False), ("cnn", "prelu", True), ("cnn", "tanh", False)]
+ALIKE_IN_JAX = [("mlp", "relu", False), ("mlp", "prelu", True), ("cnn", "prelu", True), ("cnn", "swish", False)]
+NAMES_BLOCKED = "hydra,omegaconf,pyarrow,pydantic,rich,scipy,sklearn,jax"
+
+needs_jax = pytest.mark.skipif(find_spec("jax") is None, reason="the bench extra is not installed")
+
+
+def short(network="mlp", activation="relu", l2_init=False):
+    return Workload(network, activation, l2_init, steps=12)
+
+
+@pytest.mark.parametrize(("network", "activation", "l2_init"), ALIKE)
+def test_the_usual_script_learns_what_a_packed_run_learns(network, activation, l2_init):
+    workload = short(network, activation, l2_init)
+    usual, packed = Usual(workload, "cpu"), Packed(workload, 2, "eager", "cpu")
+    for _ in range(2):
+        theirs, ours = usual.burst(), packed.burst()
+        assert np.allclose(theirs["loss"], ours["loss"][:, 0], rtol=0, atol=TOLERANCE[network])
+        assert np.allclose(theirs["accuracy"], ours["accuracy"][:, 0])
+    assert not np.allclose(ours["loss"][:, 1], ours["loss"][:, 0], atol=0.01)
+
+
+@needs_jax
+@pytest.mark.parametrize(("network", "activation", "l2_init"), ALIKE_IN_JAX)
+def test_jax_learns_what_a_pack_learns(network, activation, l2_init):
+    from launch.bench.jax_peer import JaxPeer
+
+    workload = short(network, activation, l2_init)
+    peer, packed = JaxPeer(workload, 2), Packed(workload, 2, "eager", "cpu")
+    for _ in range(2):
+        theirs, ours = peer.burst(), packed.burst()
+        assert np.allclose(theirs["loss"], ours["loss"], rtol=0, atol=TOLERANCE[network])
+        assert np.allclose(theirs["accuracy"], ours["accuracy"])
+
+
+@needs_jax
+def test_random_slopes_are_random_in_jax_too():
+    from launch.bench.jax_peer import JaxPeer
+
+    first = JaxPeer(short(activation="rrelu"), 2).burst()["loss"]
+    fixed = JaxPeer(short(activation="leaky_relu"), 2).burst()["loss"]
+    again = Packed(short(activation="rrelu"), 2, "eager", "cpu").burst()["loss"]
+    assert np.abs(first - again).max() > 1e-4  # other numbers …
+    assert np.abs(first - again).max() < np.abs(first - fixed).max()  # … of the same distribution
+
+
+def test_a_run_step_of_the_mlp_is_six_megaflop():
+    # Three products of each layer, but for the input's gradient in the first: notes of Permuted MNIST's 784-100-100-10.
+    products = 3 * (784 * 100 + 100 * 100 + 100 * 10) - 784 * 100
+    assert work_of(short()) == Work(flops=2 * 16 * products, parameters=89_610)
+
+
+def test_a_profile_is_in_three_parts():
+    calls = [("aten::baddbmm", 4.0), ("aten::bmm", 2.0), ("## Call CompiledFxGraph f3 ##", 3.0), ("aten::copy_", 1.0)]
+    assert shares(calls) == {PRODUCT: 0.6, LOOPS: 0.3, DISPATCH: 0.1}
+
+
+def test_everybody_is_measured_in_turn():
+    calls = []
+    contenders = [Contender(name, {}, 1, lambda name=name: calls.append(name)) for name in "ABC"]
+    timings = interleaved(contenders, 2)
+    assert "".join(calls) == "ABC" + "ABC" * 2
+    assert [len(timing.wall) for timing in timings] == [2, 2, 2]
+
+
+def timing(name, width, run_steps, busy, wall=None):
+    facts = {"activation": "relu", "mode": "compiled", "width": width}
+    made = Timing(Contender(name, facts, run_steps, lambda: None), first=3.0)
+    made.busy, made.wall = list(busy), list(wall or busy)
+    return made
+
+
+def compared(part="widths", clock="busy"):
+    timings = [
+        timing("usual script", 1, 100, [0.1, 0.2, 0.1], [0.2, 0.4, 0.2]),  # 1 ms a run-step, and a disturbed round
+        timing("packed, compiled", 4, 400, [0.1, 0.2, 0.1]),
+        timing("packed, compiled", 8, 800, [0.16, 0.4, 0.16]),
+        timing("JAX", 8, 800, [0.2, 0.4, 0.2]),
+    ]
+    limits = Limits(flops=1e11, products=5e10, bandwidth={1: 5.6e10, 4: 5.6e10, 8: 2.8e10})
+    return Comparison(part, "mlp", timings, clock, limits, Work(flops=6_000_000, parameters=80_000))
+
+
+def test_rates_are_medians_and_ratios_are_taken_round_by_round():
+    usual, narrow, wide, peer = rows_of(compared())
+    assert (usual.rate, usual.ratio) == (pytest.approx(1_000), 1)
+    assert narrow.rate == pytest.approx(4_000)
+    assert (narrow.least, narrow.ratio, narrow.most) == (pytest.approx(4), pytest.approx(4), pytest.approx(4))
+    assert (wide.least, wide.ratio, wide.most) == (pytest.approx(4), pytest.approx(5), pytest.approx(5))
+    assert usual.share == pytest.approx(0.5)
+    assert peer.samples == [0.2, 0.4, 0.2]
+    assert rows_of(compared(clock="wall"))[1].ratio == pytest.approx(8)
+
+
+def test_the_limit_is_products_then_memory():
+    usual, narrow, wide, _ = rows_of(compared())
+    assert usual.of_limit == pytest.approx((60e-6 + 40e-6) / 1e-3)
+    assert narrow.of_limit == pytest.approx((60e-6 + 40e-6) / 250e-6)
+    assert wide.of_limit == pytest.approx((60e-6 + 80e-6) / 200e-6)
+
+
+def test_findings_name_the_best_width_and_compare_the_best_with_the_best():
+    said = findings(compared())
+    assert "packed, compiled: 5.00× the usual script at width 8, its best." in said
+    assert "packed, compiled, at its best width: 1.25× JAX at its best width." in said
+    assert as_json(compared())["findings"] == said
+    assert all(sentence in as_text(compared()) for sentence in said)
+
+
+def test_records_and_checkpoints_are_counted_in_milliseconds():
+    # The second round was slow for all; the third for one of them.
+    timings = [
+        timing("alone", 4, 100, [1.0, 3.0, 1.0]),
+        timing("records", 4, 100, [1.2, 3.2, 2.2]),
+        timing("kept", 4, 100, [1.28, 3.28, 2.28]),
+    ]
+    timings[2].contender.facts["checkpoints"] = 4
+    (said,) = findings(Comparison("records", "mlp", timings, "wall"))
+    assert "record took 50.0 ms" in said
+    assert "20.0 ms" in said
+
+
+def test_two_processes_are_compared_by_the_clock_and_by_their_own_time():
+    # A neighbour took half of both cores while two were measured; alone, each step took a tenth longer than by itself.
+    timings = [timing("one", 8, 100, [1.0], [1.0]), timing("two", 8, 200, [2.2], [2.2])]
+    (said,) = findings(Comparison("processes", "mlp", timings, "wall"))
+    assert "0.91× one" in said
+    assert "cores, 1.82×" in said
+
+
+def test_what_is_not_measured_is_named():
+    with pytest.raises(ConfigError, match=r"activation rational is not measured; there are .*relu"):
+        Workload(activation="rational")
+
+
+def test_quick_ends_with_a_table_and_a_file_where_only_torch_and_numpy_are(tmp_path):
+    block = f"import sys; sys.modules.update(dict.fromkeys('{NAMES_BLOCKED}'.split(',')))"
+    start = f"{block}; from launch.bench.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    parts = ["--parts", "widths,activations,l2_init,records", "--activations", "relu,rrelu"]
+    done = subprocess.run(
+        [sys.executable, "-c", start, "--quick", *parts, "--out", tmp_path], capture_output=True, text=True, check=True
+    )
+    assert "JAX is not measured: it is not installed" in done.stderr
+    assert "Records are not measured: pyarrow is not installed." in done.stderr
+    assert (tmp_path / "bench.txt").read_text().strip() in done.stdout
+    content = json.loads((tmp_path / "bench.json").read_text())
+    assert content["provenance"]["torch"] == torch.__version__
+    assert [comparison["part"] for comparison in content["comparisons"]][:3] == ["widths", "activations", "l2_init"]
+    assert all(row["rate"] > 0 for comparison in content["comparisons"] for row in comparison["rows"])
+
+
+def test_records_are_measured_on_packs_that_leave_them(tmp_path, monkeypatch):
+    from launch.bench import stored
+
+    written = []
+    monkeypatch.setattr(stored.tempfile, "tempdir", str(tmp_path))
+    real = stored.train_pack
+
+    def watched(store, *arguments):
+        real(store, *arguments)
+        written.append(len(list(store.runs_folder.glob("*/*/record.json"))))
+
+    monkeypatch.setattr(stored, "train_pack", watched)
+    for contender in stored.contenders(short(), 2, "cpu"):
+        contender.burst()
+    assert written == [2, 2]
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_what_tracking_costs_is_measured_on_whole_commands_that_leave_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(tracked.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(
+        sys, "argv", ["tracked", "schedule=smoke", *"--runs 2 --repeats 1 --out".split(), f"{tmp_path}/out"]
+    )
+    assert tracked.main() == 0
+    seconds = json.loads((tmp_path / "out" / "tracked.json").read_text())["seconds"]
+    assert {name: len(parts["training"]) for name, parts in seconds.items()} == {"store": 1, "wandb_offline": 1}
+    assert all(0 < parts["training"][0] < parts["whole"][0] for parts in seconds.values())
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]

@@ -1,0 +1,93 @@
+"""What `python -m launch estimate` says of a stored sweep, and what a dry run says of the store."""
+
+import os
+
+import pytest
+
+from launch.__main__ import main
+from launch.command import run_command
+from launch.launchers.prepare import images_of
+from launch.plan.calibration import CPU, GPU, write_calibration
+from launch.plan.cost import store_bytes
+from launch.wording import in_bytes
+from launch.work.worker import work
+from tests.helpers.sweeps import SMOKE, after_looks, never, planned
+
+ONE = ("launch.workers=1",)
+
+
+@pytest.fixture
+def estimate(store, capsys):
+    """Estimates → (exit status, what was printed, what was said on stderr)."""
+
+    def estimate(*words):
+        code = main(["estimate", *words, "--store", str(store.root)])
+        return code, *capsys.readouterr()
+
+    return estimate
+
+
+def test_it_says_of_a_stored_plan_what_a_dry_run_said_before(store, estimate, capsys):
+    words = ("activation=relu,tanh", "seed=0,1,2")
+    assert run_command([*SMOKE, *words, *ONE, "dry_run=true", f"store={store.root}"]) == 0
+    before = capsys.readouterr().out
+    plan = planned(store, *words, *ONE)
+    assert estimate("--workers", "1") == (0, before, f"Sweep {plan.sweep} on cpu:\n")
+
+
+def test_finished_runs_cost_nothing_and_begun_ones_are_counted_whole(store, estimate):
+    plan = planned(store, "activation=relu,tanh", "seed=0", *ONE)
+    work(store, plan.sweep, "cpu", after_looks(7))
+    assert "1 run to train in 1 pack, 1 finished already; 270 run-steps" in estimate(plan.sweep[:4])[1]
+    work(store, plan.sweep, "cpu", never)
+    assert estimate() == (0, "0 runs to train in 0 packs, 2 finished already.\n", f"Sweep {plan.sweep} on cpu:\n")
+
+
+def test_another_device_is_estimated_by_its_own_calibration(store, estimate):
+    planned(store, "seed=range(20)", *ONE)
+    assert "20 runs to train in 1 pack; 5,400 run-steps;" in estimate("--device", "Some GPU")[1]
+    assert GPU.basis in estimate("--device", "Some GPU")[1]
+    write_calibration(store, "Some GPU", CPU, {})
+    out = estimate("--device", "Some GPU", "--workers", "4")[1]
+    assert "20 runs to train in 4 packs;" in out
+    assert f"on 4 workers ({CPU.basis})" in out
+
+
+def test_of_several_sweeps_one_must_be_named(store, estimate):
+    plans = [planned(store, f"seed={seed}") for seed in (0, 1)]
+    code, out, err = estimate()
+    assert (code, out) == (1, "")
+    assert err == f"{store.root} holds 2 sweeps; say which, as `python -m launch status` lists them.\n"
+    assert estimate(plans[0].sweep)[0] == 0
+    assert estimate("--workers", "0", plans[0].sweep)[::2] == (1, "--workers is 0; it must be at least 1.\n")
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("save_weights=final",), ("benchmark=random_label_digits", "benchmark.tasks=20")]
+)
+def test_the_store_grows_about_as_much_as_was_said(store, words):
+    """Of blocks on the disk, which every file and folder takes whole; du counts the folder above a run's too."""
+    runs = ("activation=relu,leaky_relu", "seed=0,1", *words)
+    plan = planned(store, *runs, *ONE)
+    said = store_bytes(plan.packs, plan.runs, plan.settings["save_weights"], images_of(None))
+    work(store, plan.sweep, "cpu", never)
+    found = 0
+    for folder, _, files in os.walk(store.runs_folder):
+        if any(name == "record.json" for name in files):
+            found += 4096 + sum(-(-os.path.getsize(os.path.join(folder, name)) // 4096) * 4096 for name in files)
+    assert 0.6 < said / found < 1.6
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [
+        (0, "0 B"),
+        (900, "900 B"),
+        (4096, "4 KiB"),
+        (1_000_000, "977 KiB"),
+        (1_040_000, "1,016 KiB"),
+        (3 * 2**40, "3 TiB"),
+    ],
+)
+def test_bytes_in_words(count, words):
+    assert in_bytes(count) == words

@@ -1,0 +1,127 @@
+"""What `python -m launch logs` shows, without Slurm: the files that it has written."""
+
+import os
+
+import pytest
+
+from launch.__main__ import main
+from launch.launchers.slurm.jobs_file import Jobs, logs_folder, write_jobs
+from launch.launchers.slurm.parameters import PackedSlurmConf
+from launch.packs.leases import Leases
+from launch.packs.owner import Owner
+from tests.helpers.stand_ins import fails, prints, put_on_path
+from tests.helpers.sweeps import planned, trained
+
+ONE = ("launch.workers=1",)
+PARAMETERS = {name: getattr(PackedSlurmConf(), name) for name in PackedSlurmConf.__dataclass_fields__}
+QUEUE = prints("60_1|RUNNING|None|n1", "60_2|PENDING|Resources|", "60_3|PENDING|Resources|")
+ENDED = prints("60_0|TIMEOUT|0:0|n2")
+
+
+def on_slurm(store, plan, spoken, workers=4, **parameters):
+    """Makes a sweep one of Slurm's; spoken: worker → what it has said, each a second after the one before."""
+    jobs = Jobs(PARAMETERS | parameters, {}, {"60": workers})
+    write_jobs(store, plan.sweep, jobs)
+    folder = logs_folder(store, plan.sweep, jobs.launcher)
+    folder.mkdir(parents=True)
+    for at, (worker, words) in enumerate(spoken.items()):
+        path = folder / f"{worker}_log.out"
+        path.write_text(words)
+        os.utime(path, (at, at + 1))
+
+
+@pytest.fixture
+def logs(store, capsys, tmp_path, monkeypatch):
+    """Shows logs → the exit status, the lines printed, and what was said on stderr."""
+    put_on_path(monkeypatch, tmp_path / "bin", squeue=QUEUE, sacct=ENDED)
+
+    def logs(*words):
+        code = main(["logs", "--store", str(store.root), *words])
+        out, err = capsys.readouterr()
+        return code, out.splitlines(), err
+
+    return logs
+
+
+def test_each_worker_under_its_job_node_and_state_the_unlucky_last(store, logs):
+    older, newer = planned(store, "seed=1"), planned(store, "seed=0")
+    os.utime(store.plan(older.sweep), (1, 1))
+    on_slurm(store, newer, {"60_0_0": "a\nb\nc\n", "60_1_0": "d\n", "60_2_0": ""})
+    folder = store.sweep_folder(newer.sweep) / "jobs"
+    assert logs("--lines", "2") == (
+        0,
+        [
+            "==> no log yet, job 60_2, 60_3: waits until nodes are free (Resources)",
+            f"==> job 60_1 on n1 runs; {folder}/60_1_0_log.out",
+            "d",
+            f"==> job 60_0 on n2 ended early: time limit; {folder}/60_0_0_log.out",
+            "b",
+            "c",
+        ],
+        "",
+    )
+    assert logs("--sweep", newer.sweep[:6])[1][-1] == "c"
+
+
+def test_of_many_workers_those_that_spoke_last_are_shown_unless_all_are_wanted(store, logs):
+    on_slurm(store, planned(store, "seed=0"), {f"60_{task}_0": f"says {task}\n" for task in range(7)}, workers=7)
+    _, lines, _ = logs()
+    assert lines[0] == "==> 2 more logs; --all shows every one"
+    assert [line for line in lines if line.startswith("says")] == [f"says {task}" for task in (3, 4, 5, 6, 0)]
+    assert sum(line.startswith("says") for line in logs("--all")[1]) == 7
+
+
+def test_a_run_leads_to_all_workers_that_had_it(store, logs):
+    plan = planned(store, "activation=relu,tanh", "seed=0", *ONE)
+    on_slurm(store, plan, {"60_0_0": "first\n", "60_1_0": "second\n", "60_2_0": "another's\n"})
+    first, second, other = (Owner("node", task, job="60", task=str(task)) for task in range(3))
+    mine, others = (pack.id for pack in plan.packs)
+    Leases(store, 100, first).claim([mine]).release()
+    assert Leases(store, 100, second).claim([mine])
+    assert Leases(store, 100, other).claim([others])
+    run = plan.packs[0].runs[0]
+    assert [line for line in logs(run)[1] if not line.startswith("==>")] == ["second", "first"]
+
+
+def test_who_ended_a_pack_trained_its_runs(store, logs, monkeypatch):
+    monkeypatch.setattr("launch.work.worker.this_owner", lambda: Owner("node", 1, job="60", task="1"))
+    plan = trained(store, "seed=0")
+    on_slurm(store, plan, {"60_0_0": "first\n", "60_1_0": "second\n"})
+    planned(store, "seed=0")  # a plan forgets what is finished; the record does not
+    assert logs(plan.asked[0][:6])[1][-1] == "second"
+
+
+def test_workers_that_share_a_job_and_errors_kept_apart_have_files_of_their_own(store, logs, tmp_path):
+    plan = planned(store, "seed=0")
+    parameters = {"tasks_per_node": 2, "stderr_to_stdout": False, "submitit_folder": str(tmp_path / "jobs")}
+    on_slurm(store, plan, {"60_0": "rank 0\n", "60_1": "rank 1\n"}, workers=1, **parameters)
+    (tmp_path / "jobs" / "60_1_log.err").write_text("error of 1\n")
+    assert [line for line in logs()[1] if "==>" not in line] == ["rank 0", "rank 1", "error of 1"]
+
+
+def test_without_slurm_the_logs_are_shown_and_a_line_says_what_is_missing(store, logs, tmp_path, monkeypatch):
+    on_slurm(store, planned(store, "seed=0"), {"60_0_0": "a\n"})
+    put_on_path(monkeypatch, tmp_path / "bin", squeue=fails("slurm_load_jobs error: Unable to contact"))
+    code, lines, err = logs()
+    assert (code, lines[-1], err.count("\n")) == (0, "a", 1)
+    assert lines[0] == "==> no log yet, job 60_1, 60_2, 60_3"
+    assert err.startswith("How the jobs stand, or ended, cannot be told: ")
+
+
+def test_what_has_no_logs_is_a_sentence(store, logs):
+    store.prepare()
+    assert logs() == (1, [], f"{store.root} holds no sweep.\n")
+    plan = trained(store, "seed=0")
+    code, lines, err = logs()
+    assert (code, lines) == (1, [])
+    assert err.startswith(
+        f"Sweep {plan.sweep} was not given to Slurm: a local worker speaks where its command was given"
+    )
+    err = logs(plan.asked[0])[2]
+    assert err.startswith(f"Run {plan.asked[0]} was trained by process {os.getpid()} on ")
+    assert "a local worker speaks where its command was given" in err
+    waiting = planned(store, "seed=1")
+    assert logs(waiting.asked[0])[2] == f"Run {waiting.asked[0]} waits: no worker has begun it.\n"
+    write_jobs(store, waiting.sweep, Jobs(PARAMETERS, {}))
+    assert "No job was submitted for sweep" in logs("--sweep", waiting.sweep)[2]
+    assert logs("--lines", "0")[2] == "--lines is 0; it must be at least 1.\n"

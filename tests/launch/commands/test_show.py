@@ -1,0 +1,112 @@
+"""What `python -m launch show` tells of one run, and draws."""
+
+import struct
+
+import pytest
+import yaml
+
+from launch.__main__ import main
+from launch.packs.leases import Leases
+from launch.packs.owner import this_owner
+from launch.work import training
+from tests.helpers.sweeps import after_looks, planned, runs_of, trained
+
+ONE = ("launch.workers=1",)
+
+
+@pytest.fixture
+def show(store, capsys):
+    """Shows a run → (exit status, what was printed, what was said on stderr)."""
+
+    def show(*words):
+        code = main(["show", *map(str, words), "--store", str(store.root)])
+        return code, *capsys.readouterr()
+
+    return show
+
+
+def pixels(path):
+    """Width and height of a PNG."""
+    content = path.read_bytes()
+    assert content.startswith(b"\x89PNG\r\n\x1a\n")
+    assert content.endswith(b"IEND\xaeB`\x82")
+    return struct.unpack(">II", content[16:24])
+
+
+def test_a_finished_run_is_told_whole_and_its_curve_lies_beside_its_record(store, show):
+    trained(store, "seed=0,1", *ONE)
+    ours = runs_of("seed=1")[0]
+    code, out, err = show(ours["id"][:6])
+    assert (code, err) == (0, "")
+    first, *told, last = out.splitlines()
+    assert first == f"Run {ours['id']}: done"
+    told = yaml.safe_load("\n".join(told))
+    assert told["science"] == ours["science"]
+    assert told["asked_as"] == ours["asked_as"]
+    assert told["summary"]["parameters"] == 17_610
+    assert told["provenance"]["width"] == 2
+    path = store.run_folder(ours["id"]) / "curve.png"
+    assert last == f"Curve: {path}"
+    assert pixels(path) == (1200, 900)
+
+
+def test_the_picture_goes_where_it_is_wanted(store, show, tmp_path):
+    plan = trained(store, "seed=0")
+    assert show(plan.asked[0], "--out", tmp_path / "new folder" / "a.png")[0] == 0
+    assert pixels(tmp_path / "new folder" / "a.png") == (1200, 900)
+    assert not (store.run_folder(plan.asked[0]) / "curve.png").exists()
+
+
+def test_easy_tasks_are_drawn_too(store, show):
+    plan = trained(store, "benchmark=digits51")
+    assert show(plan.asked[0])[0] == 0
+
+
+def test_a_diverged_run_says_when(store, show):
+    plan = trained(store, "optimizer.lr=1e30")
+    code, out, _ = show(plan.asked[0])
+    assert code == 0
+    assert out.startswith(f"Run {plan.asked[0]}: diverged at step ")
+    assert out.endswith("Nothing has been measured yet: no epoch has ended.\n")
+
+
+def test_a_failed_run_says_all_that_is_known(store, show, monkeypatch):
+    monkeypatch.setattr(training, "assembled", lambda *_: 1 / 0)
+    plan = trained(store, "seed=0")
+    code, out, _ = show(plan.asked[0])
+    assert code == 0
+    assert "Traceback (most recent call last):" in out
+    assert "ZeroDivisionError: division by zero" in out
+
+
+def test_an_unfinished_run_is_shown_as_far_as_its_last_checkpoint(store, show):
+    plan = planned(store, "seed=0,1", *ONE)
+    (pack,) = plan.packs
+    out = show(pack.runs[1])[1]
+    assert out.startswith(f"Run {pack.runs[1]}: waiting\n")
+    assert f"pack:\n  id: {pack.id}\n  runs: 2\n  steps: 270\n" in out
+    assert out.endswith("Nothing has been measured yet: no epoch has ended.\n")
+    trained(store, "seed=0,1", *ONE, stop=after_looks(4))
+    Leases(store, 1000, this_owner()).claim([pack.id])
+    out = show(pack.runs[1])[1]
+    assert out.startswith(f"Run {pack.runs[1]}: in training by {this_owner()}\n")
+    assert pixels(store.pack_folder(pack.id) / "curve.png") == (1200, 900)
+
+
+def test_a_run_that_cannot_be_meant_is_a_sentence(store, show):
+    plan = planned(store, "seed=range(20)")
+    code, out, err = show("xyz")
+    assert (code, out) == (1, "")
+    assert err.startswith(f"There is no run xyz in {store.root}; there are {sorted(plan.asked)[0]}, ")
+    assert err.endswith("and 15 more.\n")
+    code, out, err = show("")
+    assert (code, out) == (1, "")
+    assert err.startswith(" is the beginning of 20 runs: ")
+
+
+def test_a_record_that_cannot_be_read_is_a_sentence(store, show):
+    plan = trained(store, "seed=0")
+    store.record(plan.asked[0]).write_text("{")
+    code, out, err = show(plan.asked[0])
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert "record.json is not JSON" in err

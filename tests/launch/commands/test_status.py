@@ -1,0 +1,239 @@
+"""What `python -m launch status` tells, and how it knows."""
+
+import json
+import os
+from dataclasses import replace
+
+import pytest
+from tests.launch.packs.test_progress import journal
+
+from launch.__main__ import main
+from launch.packs.leases import Leases
+from launch.packs.owner import Owner, this_owner
+from launch.packs.progress import write_progress
+from launch.packs.sweep import state_of
+from launch.work import training
+from launch.work.worker import work
+from plasticity_lab.records.plan import write_plan
+from plasticity_lab.records.record import new_record, read_record, write_record
+from tests.helpers.sweeps import after_looks, never, planned, runs_of, trained
+
+ONE = ("launch.workers=1",)
+
+
+def counts(store, plan):
+    return {state: count for state, count in state_of(store, plan).counts.items() if count}
+
+
+def status(store, capsys, *words):
+    """The exit status, what was printed, and what was said on stderr."""
+    code = main(["status", *words, "--store", str(store.root)])
+    return code, *capsys.readouterr()
+
+
+def test_runs_wait_run_and_are_done(store):
+    plan = planned(store, "activation=relu,tanh", "seed=0,1", *ONE)
+    assert counts(store, plan) == {"waiting": 4}
+    assert state_of(store, plan).left is None, "nobody trains"
+    lease = Leases(store, 100, this_owner()).claim([plan.packs[0].id])
+    assert counts(store, plan) == {"running": 2, "waiting": 2}
+    assert state_of(store, plan).progress == 0
+    lease.release()
+    work(store, plan.sweep, "cpu", never)
+    assert counts(store, plan) == {"done": 4}
+    assert (state_of(store, plan).progress, state_of(store, plan).left) == (1, 0)
+
+
+def test_a_stopped_pack_waits_as_far_as_it_came(store, monkeypatch):
+    monkeypatch.setattr("launch.work.training.PROGRESS_SECONDS", 0.0)
+    plan = trained(store, "seed=0,1", *ONE, stop=after_looks(4))
+    state = state_of(store, plan)
+    assert state.counts["waiting"] == 2
+    assert state.progress == pytest.approx(2 / 3), "two of three tasks"
+    assert state.left is None
+
+
+def test_a_pack_of_an_earlier_sweep_counts_in_both(store):
+    first = planned(store, "activation=relu", "seed=0,1", *ONE)
+    both = planned(store, "activation=relu,tanh", "seed=1", *ONE)
+    work(store, first.sweep, "cpu", never)
+    assert counts(store, first) == {"done": 2}
+    assert counts(store, both) == {"done": 1, "waiting": 1}
+    assert state_of(store, both).progress == 0.5
+
+
+def test_time_left_is_by_the_packs_own_pace_and_by_that_of_its_mates(store):
+    """One pack at 100 of 270 steps after 100 s: it needs 170 s, and the other, said to be as long, 2.7 times 100 s."""
+    plan = planned(store, "activation=relu,tanh", "seed=0", *ONE)
+    plan = replace(plan, packs=[replace(pack, seconds=10.0) for pack in plan.packs])
+    leases = Leases(store, 1000, this_owner())
+    leases.claim([plan.packs[0].id])
+    write_progress(store, plan.packs[0], journal(100, 0), 100.0)
+    state = state_of(store, plan)
+    (pack,) = state.running
+    assert (pack.steps_done, pack.left) == (100, pytest.approx(170))
+    assert state.left == pytest.approx(170 + 270), "one worker, one pack after the other"
+    leases.claim([plan.packs[1].id])
+    assert state_of(store, plan).left == pytest.approx(270), "two workers"
+
+
+def test_what_a_finished_pack_took_tells_how_long_the_others_will(store):
+    plan = planned(store, "activation=relu,tanh", "seed=0", *ONE)
+    plan = replace(plan, packs=[replace(pack, seconds=10.0) for pack in plan.packs])
+    first, second = plan.packs
+    Leases(store, 1000, this_owner()).claim([second.id])
+    write_plan(store, replace(plan, packs=[first]))
+    work(store, plan.sweep, "cpu", never)
+    record = read_record(store, first.runs[0])
+    write_record(store, record | {"provenance": record["provenance"] | {"pack_seconds": 30.0}})
+    assert state_of(store, plan).left == pytest.approx(30)
+
+
+def test_a_silent_worker_does_not_run(store):
+    plan = planned(store, "seed=0", "launch.lease_seconds=100")
+    lease = Leases(store, 100, Owner("elsewhere", 1)).claim([plan.packs[0].id])
+    assert counts(store, plan) == {"running": 1}
+    lease._touch((1.0, 1.0))
+    assert counts(store, plan) == {"waiting": 1}
+
+
+def test_what_went_wrong_is_told_with_its_reason(store, capsys, monkeypatch):
+    really = training.assembled
+
+    def assembled(runs, *rest):
+        if runs[0]["science"]["activation"]["name"] == "tanh":
+            raise ZeroDivisionError("by nought")
+        return really(runs, *rest)
+
+    monkeypatch.setattr(training, "assembled", assembled)
+    plan = trained(store, "activation=relu,tanh", "optimizer.lr=0.001,1e30", *ONE)
+    assert counts(store, plan) == {"done": 1, "diverged": 1, "failed": 2}
+    tame, wild = (run["id"] for run in runs_of("optimizer.lr=0.001,1e30"))
+    write_record(store, read_record(store, tame) | {"collapsed": True})
+    state = state_of(store, plan)
+    assert {reason: len(runs) for reason, runs in state.failed.items()} == {"ZeroDivisionError: by nought": 2}
+    assert state.collapsed == [tame]
+    code, out, err = status(store, capsys)
+    assert (code, err) == (0, "")
+    heads, figures, said, advice = out.splitlines()
+    assert (
+        heads.split() == "sweep runs done running waiting diverged failed collapsed progress time left command".split()
+    )
+    assert figures.split()[:11] == [plan.sweep, "4", "1", "-", "-", "1", "2", "1", "100", "%", "-"]
+    assert said.startswith(f"{plan.sweep}: 2 runs failed: ZeroDivisionError: by nought (")
+    assert "python -m launch show RUN" in advice
+    out = status(store, capsys, plan.sweep[:5])[1]
+    at, raised, last = out.partition(said)[2].splitlines()[1:4]
+    assert (at.split()[0], raised.strip()) == ("File", 'raise ZeroDivisionError("by nought")')
+    assert last == "    ZeroDivisionError: by nought"
+    assert f"{plan.sweep}: 1 run diverged: {wild} at step " in out
+    assert f"{plan.sweep}: 1 run collapsed to chance: {tame}" in out
+
+
+def test_failed_runs_that_are_tried_again_wait(store, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "assembled", lambda *_: 1 / 0)
+        trained(store, "seed=0")
+    again = planned(store, "seed=0")
+    assert counts(store, again) == {"waiting": 1}
+    work(store, again.sweep, "cpu", never)
+    assert counts(store, again) == {"done": 1}
+
+
+def test_a_rerun_waits_though_there_are_records(store):
+    trained(store, "seed=0")
+    assert counts(store, planned(store, "seed=0", "rerun=true")) == {"waiting": 1}
+
+
+def test_a_pack_planned_anew_elsewhere_holds_nothing_up(store):
+    plan = planned(store, "activation=relu,tanh", "seed=0", *ONE)
+    relu, tanh = sorted((replace(pack, seconds=10.0) for pack in plan.packs), key=lambda pack: pack.label)
+    abandoned = replace(plan, packs=[replace(relu, id="never-trained", kind="Some GPU"), tanh])
+    trained(store, "activation=relu", "seed=0", *ONE)
+    Leases(store, 1000, this_owner()).claim([tanh.id])
+    assert counts(store, abandoned) == {"done": 1, "running": 1}
+    assert state_of(store, abandoned).left == pytest.approx(10), "the other pack's alone"
+
+
+def test_a_record_that_cannot_be_read_is_named_and_its_run_waits(store, capsys):
+    plan = trained(store, "seed=0")
+    store.record(plan.asked[0]).write_text("{")
+    assert counts(store, plan) == {"waiting": 1}
+    assert "record.json is not JSON" in status(store, capsys)[1]
+
+
+def test_sweeps_come_in_the_order_of_their_plans_and_a_damaged_plan_hides_no_other(store, capsys):
+    plans = [planned(store, f"seed={seed}") for seed in (3, 1, 2)]
+    store.plan(plans[1].sweep).write_text("{")
+    for at, plan in enumerate(plans):
+        os.utime(store.plan(plan.sweep), (at, at))
+    code, out, err = status(store, capsys)
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()[1:3]] == [plans[0].sweep, plans[2].sweep]
+    assert err.count("\n") == 1
+    assert "plan.json is damaged" in err
+
+
+def test_however_much_went_wrong_the_output_ends(store, capsys, monkeypatch):
+    """Thirty runs that failed for as many reasons, of which one is as long as a book."""
+    plan = planned(store, "seed=range(60)", *ONE)
+    for at, run in enumerate(plan.asked):
+        about = plan.runs[run], "failed" if at % 2 else "diverged", {}
+        error = f"Error {at}: {'word ' * 1000}" if at % 2 else None
+        write_record(store, new_record(*about, error=error, diverged_at_step=None if at % 2 else 7, collapsed=True))
+    for pack in plan.packs:
+        store.done(pack.id).write_text("{}")
+    for words, reasons in (((), 3), ((plan.sweep,), 20)):
+        lines = status(store, capsys, *words)[1].splitlines()
+        assert sum(": 1 run failed: Error" in line for line in lines) == reasons
+        assert sum(f": {30 - reasons} runs failed for {30 - reasons} further reasons (" in line for line in lines) == 1
+        assert len(lines) < 30
+        assert max(map(len, lines)) < 1000
+    monkeypatch.setattr("launch.commands.status.LATEST", 1)
+    assert status(store, capsys)[1].splitlines()[1].startswith(plan.sweep)
+    latest = planned(store, "seed=99")
+    os.utime(store.plan(plan.sweep), (1, 1))
+    out = status(store, capsys)[1]
+    assert plan.sweep not in out
+    assert "Before these, 1 sweep more; --all shows all." in out
+    out = status(store, capsys, "--all")[1]
+    assert out.index(plan.sweep) < out.index(latest.sweep)
+
+
+def test_json_is_for_programs(store, capsys):
+    plan = planned(store, "seed=0,1", *ONE)
+    (found,) = json.loads(status(store, capsys, "--json")[1])
+    assert found["states"] == dict.fromkeys(plan.asked, "waiting")
+    assert (found["sweep"], found["counts"]["waiting"], found["left"]) == (plan.sweep, 2, None)
+
+
+def test_looking_changes_nothing(store, capsys):
+    planned(store, "seed=0")
+    before = {path: path.stat().st_mtime_ns for path in store.root.rglob("*") if path.is_file()}
+    status(store, capsys)
+    assert {path: path.stat().st_mtime_ns for path in store.root.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nothing"], "There is no sweep nothing in"),
+        ([""], "is the beginning of 2 sweeps"),
+    ],
+)
+def test_a_sweep_that_cannot_be_meant_is_a_sentence(store, capsys, words, said):
+    for seed in (0, 1):
+        planned(store, f"seed={seed}")
+    code, out, err = status(store, capsys, *words)
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert said in err
+
+
+def test_a_store_that_is_not_there_or_empty_is_a_sentence(store, capsys):
+    assert status(store, capsys) == (
+        1,
+        "",
+        f"There is no store at {store.root}; name one with --store, or make one by training a run.\n",
+    )
+    store.prepare()
+    assert status(store, capsys) == (0, f"{store.root} holds no sweep.\n", "")

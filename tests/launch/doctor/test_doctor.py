@@ -1,0 +1,188 @@
+"""The doctor, with stand-ins for Slurm's commands: what would fail is said before it does."""
+
+from dataclasses import replace
+
+import pytest
+
+from launch.__main__ import main
+from launch.doctor import node
+from launch.doctor.finding import FAILS, OK
+from launch.doctor.machine import software
+from launch.doctor.node import FROM_HERE, Visit
+from launch.launchers.slurm import short_job
+
+
+@pytest.fixture
+def doctor(store, capsys):
+    """Gives the command → its status, and the lines that are not ok."""
+
+    def run(*words):
+        status = main(["doctor", f"store={store.root}", *words])
+        return status, [line.strip() for line in capsys.readouterr().out.splitlines() if not line.startswith("  ok")]
+
+    return run
+
+
+@pytest.fixture
+def visit(store):
+    """A visit to this machine as a node."""
+    store.prepare()
+    trial = store.errand_folder("trial")
+    trial.mkdir(parents=True)
+    (trial / FROM_HERE).touch()
+    return Visit(str(store.root), str(trial), software(), ["digits"], None, 120, False, "cpu", False, True)
+
+
+def bad(visit):
+    """What fails there."""
+    return [finding["words"] for finding in visit() if finding["state"] != OK]
+
+
+def test_without_slurm_this_machine_is_looked_at_and_that_is_said(stand_in, doctor):
+    stand_in.lacks("sbatch")
+    status, (here, there, last) = doctor()
+    assert status == 0
+    assert here.startswith("On this machine, ")
+    assert there == "On a compute node: nothing was looked at, since there is no sbatch on this machine."
+    assert last == "Nothing that was looked at would fail."
+    assert not stand_in.submitted
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["benchmark=cifar51", "data=nowhere"], "CIFAR-100 is not in "),
+        (["tracking=wandb_online"], "W&B: tracking=wandb_online needs a key of W&B's, and none is configured"),
+        (["launch.lease_seconds=1e-9"], "Clocks: the store's and this machine's are 0.0 s apart, while leases last 0;"),
+    ],
+)
+def test_what_would_fail_on_this_machine(stand_in, doctor, words, sentence):
+    status, (_, line, _, last) = doctor("hydra/launcher=packed", *words)
+    assert status == 1
+    assert line.split(maxsplit=1)[0] == FAILS
+    assert line.split(maxsplit=1)[1].startswith(sentence)
+    assert last == "1 thing would fail."
+
+
+def test_a_store_that_is_a_file(stand_in, doctor, store):
+    store.root.touch()
+    status, lines = doctor("hydra/launcher=packed")
+    assert status == 1
+    assert f"The store {store.root} is a file" in lines[1]
+
+
+def test_wandb_is_asked_whether_it_answers(stand_in, doctor, server, monkeypatch):
+    assert doctor("hydra/launcher=packed", "tracking=wandb_online")[0] == 0
+    monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
+    status, lines = doctor("hydra/launcher=packed", "tracking=auto")
+    assert status == 1
+    assert "W&B: http://127.0.0.1:9 cannot be reached from this machine" in lines[1]
+    assert "tracking=wandb_offline" in lines[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["partition=gpuu"], "There is no partition gpuu in this cluster; there are cpu, gpu, old."),
+        (["partition=old"], "Partition old is down: jobs would wait in vain; name another one."),
+        (["partition=gpu", "timeout_min=240"], "Partition gpu lets jobs last 2:00:00; hydra.launcher.timeout_min=240 "),
+        (["account=mine"], "Account mine is none of "),
+        (["timeout_min=3"], "hydra.launcher.timeout_min=3 is too short"),
+    ],
+)
+def test_what_would_fail_of_slurm_and_no_job_is_sent(stand_in, doctor, words, sentence):
+    status, (_, line, place, unsent, _) = doctor(*(f"hydra.launcher.{word}" for word in words))
+    assert status == 1
+    assert line.startswith(f"fails        {sentence}")
+    assert place == "On a compute node:"
+    assert unsent.startswith("cannot tell  No job was sent")
+    assert not stand_in.submitted
+
+
+def test_a_slurm_that_lacks_commands_or_does_not_answer(stand_in, doctor):
+    stand_in.refuses("scontrol", "slurm_load_ctl_conf error: Unable to contact slurm controller")
+    assert "fails        The controller does not answer: `scontrol show config` failed: slurm_load" in doctor()[1][1]
+    stand_in.lacks("scontrol", "srun")
+    assert "needs srun, scontrol, not to be found on this machine" in doctor()[1][1]
+    assert not stand_in.submitted
+
+
+@pytest.mark.slow
+def test_a_job_looks_at_everything_from_its_node_and_leaves_nothing(stand_in, store, capsys):
+    """Without accounting, and with an account that is one's own; GPUs are another matter."""
+    stand_in.refuses("sacct", "Slurm accounting storage is disabled")
+    words = ["hydra.launcher.account=lab", "launch.workers=12", "mode=eager"]
+    assert main(["doctor", f"store={store.root}", *words]) == 0
+    out = capsys.readouterr().out
+    assert "ok           Accounting: none (`sacct" in out
+    assert "Sweeps need none" in out
+    assert "ok           Arrays: 11 jobs at most, fewer than launch.workers=12 asks for." in out
+    there = out.partition("On a compute node, n7, in job 12:")[2]
+    for words in ("Store ", "Code, Python and packages: those of ", "Data: digits", "Device: cpu", "Shared: each sees"):
+        assert f"  ok           {words}" in there
+    assert "Nothing that was looked at would fail." in there
+    assert not (store.root / "errands").exists()
+
+
+def test_a_store_that_a_node_does_not_see_is_not_made_there(visit, tmp_path):
+    elsewhere = replace(visit, store=str(tmp_path / "other"), trial=str(tmp_path / "other" / "errands" / "trial"))
+    (words,) = bad(elsewhere)
+    assert words.startswith(f"Store {tmp_path / 'other'}: what ")
+    assert "is not seen on this node; put it on a file system that all nodes share." in words
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_node_with_other_code_or_without_a_compiler(visit, monkeypatch):
+    assert bad(visit) == []
+    (words,) = bad(replace(visit, here={**visit.here, "commit": "abc", "versions": {"torch": "0.1"}}))
+    assert "commit is " in words
+    assert "and not abc" in words
+    assert "versions is " in words
+    monkeypatch.setattr(node, "software", lambda: {**visit.here, "compiler": False})
+    (words,) = bad(visit)
+    assert "Compiler: there is no g++ here" in words
+    assert bad(replace(visit, compiled=False)) == []
+
+
+def test_a_node_of_another_kind_without_a_gpu_or_a_key(visit, monkeypatch):
+    (words,) = bad(replace(visit, kind="NVIDIA H200"))
+    assert "packs are planned for NVIDIA H200; say hydra.launcher.device_kind='cpu'" in words
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
+    (words,) = bad(replace(visit, gpu=True))
+    assert words.startswith("GPU: torch can use none here (CUDA_VISIBLE_DEVICES=3); torch ")
+    monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
+    key, network = bad(replace(visit, online=True))
+    assert key.startswith("W&B: no key is found on this node")
+    assert network.startswith("W&B: http://127.0.0.1:9 cannot be reached from this node")
+
+
+def test_a_job_that_ends_without_a_word(stand_in, doctor, monkeypatch):
+    monkeypatch.setattr(short_job, "LATE_SECONDS", 0)
+    stand_in.put("srun", "exit 1")
+    status, (_, _, line, _) = doctor()
+    assert status == 1
+    assert line.startswith(
+        "fails        Job 12 ended without a word (ended early: could not begin, as where the folder "
+    )
+    stand_in.put("srun", 'file=${3//%j/12}; echo "python: not found" >"${file//%t/0}"')
+    assert doctor()[1][2].endswith("_log.out is: python: not found")
+
+
+@pytest.mark.parametrize(
+    ("patience", "words"),
+    [("0", "Job 12 still waits until nodes are free (Resources)"), ("10", "Job 12 was not waited for")],
+)
+def test_a_job_that_is_not_waited_for_is_cancelled(stand_in, doctor, store, monkeypatch, patience, words):
+    def interrupted(said):
+        if patience != "0":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(short_job, "say", interrupted)
+    monkeypatch.setenv("STATE", "PENDING|Resources")
+    status, (_, place, line, _) = doctor("--wait", patience)
+    assert status == 0
+    assert place == "On a compute node:"
+    assert line.startswith(f"cannot tell  {words}")
+    assert (stand_in.jobs / "cancelled").exists()
+    assert not (store.root / "errands").exists()

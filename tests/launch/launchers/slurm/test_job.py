@@ -1,0 +1,189 @@
+"""A worker in a Slurm job, without Slurm: what it answers to signals, and when it claims no more."""
+
+import dataclasses
+import os
+import signal
+import subprocess
+
+import pytest
+
+from launch.launchers.slurm import cluster, job
+from launch.launchers.slurm.job import JobWorker
+from launch.launchers.slurm.jobs_file import Jobs, write_jobs
+from launch.packs.leases import Leases
+from launch.packs.owner import Owner
+from launch.work import worker
+from launch.work.worker import OutOfTime, Superseded, work
+from plasticity_lab.records.checkpoint import load_checkpoint
+from plasticity_lab.records.plan import write_plan
+from plasticity_lab.records.store import Store
+from tests.helpers.sweeps import ended_packs, never, planned
+
+ANNOUNCEMENTS = (signal.SIGUSR1, signal.SIGUSR2)
+FIRST = Owner("node1", 1, job="60", task="3")
+
+
+@pytest.fixture(autouse=True)
+def _handlers_as_before():
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, *ANNOUNCEMENTS, signal.SIGCONT)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.fixture
+def in_job(store, monkeypatch):
+    """Runs a worker as job 60_3 → what it told Slurm, whether it waited to be killed, and its exit status."""
+    for name, value in {"SLURM_JOB_ID": "61", "SLURM_ARRAY_JOB_ID": "60", "SLURM_ARRAY_TASK_ID": "3"}.items():
+        monkeypatch.setenv(name, value)
+    told = []
+    monkeypatch.setattr(cluster, "requeue", lambda name: told.append(f"requeue {name}"))
+    monkeypatch.setattr(cluster, "seconds_left", lambda name: None)
+    monkeypatch.setattr(job, "_wait_to_be_killed", lambda: told.append("waits") or 1)
+
+    def run(plan, kind="cpu", starts=100, store=store):
+        with pytest.raises(SystemExit) as left:
+            JobWorker(str(store.root), plan.sweep, False, kind, 180, starts)()
+        return told, left.value.code
+
+    return run
+
+
+@pytest.fixture
+def when_training(monkeypatch):
+    """Does something just before the first pack is trained."""
+
+    def prepare(happens):
+        really = worker.train_pack
+
+        def train_pack(*given):
+            happens()
+            return really(*given)
+
+        monkeypatch.setattr(worker, "train_pack", train_pack)
+
+    return prepare
+
+
+def test_a_worker_that_nobody_disturbs_ends_well_and_leaves_nothing(store, in_job):
+    plan = planned(store, "seed=0")
+    assert in_job(plan) == ([], 0)
+    assert len(ended_packs(store)) == 1
+
+
+@pytest.mark.parametrize("number", ANNOUNCEMENTS)
+def test_an_announced_end_is_a_checkpoint_and_a_place_in_the_queue(store, in_job, when_training, number):
+    plan = planned(store, "seed=0")
+    when_training(lambda: os.kill(os.getpid(), number))
+    assert in_job(plan) == (["requeue 60_3", "waits"], 1)
+    assert load_checkpoint(store, plan.packs[0].id) is not None
+    assert not Leases(store, 100, Owner("elsewhere", 1)).state([plan.packs[0].id])[plan.packs[0].id].held
+
+
+def test_sigterm_is_a_checkpoint_and_patience(store, in_job, when_training):
+    """Preempted or cancelled: only Slurm knows, and brings back the one and not the other."""
+    plan = planned(store, "seed=0")
+    when_training(lambda: os.kill(os.getpid(), signal.SIGTERM))
+    assert in_job(plan) == (["waits"], 1)
+    assert load_checkpoint(store, plan.packs[0].id) is not None
+    assert ended_packs(store) == []
+
+
+def test_what_is_cancelled_does_not_come_back(store, in_job, when_training):
+    plan = planned(store, "seed=0")
+
+    def cancelled():
+        write_jobs(store, plan.sweep, Jobs({}, {}, {"60": 1}, cancelled=True))
+        os.kill(os.getpid(), signal.SIGUSR2)
+
+    when_training(cancelled)
+    assert in_job(plan) == (["waits"], 1)
+    assert in_job(plan) == (["waits"], 0), "started all the same, it leaves at once"
+    assert ended_packs(store) == []
+
+
+def test_it_starts_anew_only_so_often(store, in_job, when_training, monkeypatch):
+    plan = planned(store, "seed=0")
+    monkeypatch.setenv("SLURM_RESTART_COUNT", "2")
+    when_training(lambda: os.kill(os.getpid(), signal.SIGUSR2))
+    assert in_job(plan, starts=2) == ([], 1)
+
+
+def test_a_failed_run_makes_a_failed_job(store, in_job, when_training):
+    plan = planned(store, "activation=relu,tanh", "launch.workers=1")
+    fails = iter([True, False])
+
+    def fail():
+        if next(fails):
+            raise ZeroDivisionError
+
+    when_training(fail)
+    assert in_job(plan) == ([], 1)
+    assert sorted(pack["status"] for pack in ended_packs(store)) == ["done", "failed"]
+
+
+def test_a_store_that_the_node_does_not_see_is_said_first_and_not_made(store, in_job, tmp_path, caplog):
+    plan = planned(store, "seed=0")
+    store.root.rename(tmp_path / "moved")
+    assert in_job(plan) == ([], 1)
+    first, second = (record.getMessage() for record in caplog.records)
+    assert first.startswith(f"Worker of sweep {plan.sweep} in job 60_3 on ")
+    assert second.startswith(f"This node does not see sweep {plan.sweep} in {store.root}, where it was planned: ")
+    assert not store.root.exists()
+
+
+def test_a_store_that_the_node_may_only_read_is_a_sentence(small_disk, in_job, caplog):
+    store = Store(small_disk / "store")
+    plan = planned(store, "seed=0")
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    assert in_job(plan, store=store) == ([], 1)
+    assert "the disk is mounted read-only; have it mounted writable" in caplog.records[-1].getMessage()
+
+
+def test_a_node_of_another_kind_is_a_sentence(store, in_job, caplog):
+    assert in_job(planned(store, "seed=0"), kind="NVIDIA H200") == ([], 1)
+    assert "The packs are planned for NVIDIA H200, and job 60_3 was given a cpu" in caplog.text
+
+
+def test_a_pack_for_which_there_is_no_time_is_left_unless_it_is_the_first(store):
+    plan = planned(store, "activation=relu,tanh", "launch.workers=1")
+    with pytest.raises(OutOfTime) as out:
+        work(store, plan.sweep, "cpu", never, time_for=lambda seconds: False)
+    assert out.value.well
+    assert len(ended_packs(store)) == 1
+    held = Leases(store, 100, Owner("elsewhere", 1))
+    assert held.claim([pack.id for pack in plan.packs]) is not None
+    asked = iter([True])
+    done = {pack["runs"][0] for pack in ended_packs(store)}
+    assert len(done) == 1
+    assert work(store, plan.sweep, "cpu", never, lambda seconds: next(asked), patience=0.1), "held by others: no hurry"
+
+
+def test_a_plan_made_while_it_worked_is_worked_on_too(store, when_training):
+    plan = planned(store, "activation=relu,tanh", "launch.workers=1")
+    whole = store.plan(plan.sweep).read_bytes()
+    write_plan(store, dataclasses.replace(plan, packs=plan.packs[:1]))
+    when_training(lambda: store.plan(plan.sweep).write_bytes(whole))
+    assert work(store, plan.sweep, "cpu", never)
+    assert len(ended_packs(store)) == 2
+
+
+def test_a_ghost_stops_when_its_heir_has_taken_its_pack(store, monkeypatch, when_training):
+    plan = planned(store, "activation=relu,tanh", "seed=0", "launch.workers=1")
+    monkeypatch.setattr(worker, "this_owner", lambda: FIRST)
+    heir = Leases(store, 100, dataclasses.replace(FIRST, host="node2", restart=1))
+    taken = []
+
+    def inherit():
+        lease = heir.claim([plan.packs[0].id])
+        assert lease.epoch == 1
+        taken.append(lease)
+
+    when_training(inherit)
+    with pytest.raises(Superseded):
+        work(store, plan.sweep, "cpu", never)
+    assert ended_packs(store) == []
+    assert len(taken) == 1
+    assert taken[0].finish({"status": "done"})
+    assert Leases(store, 100, FIRST).inherited(plan.packs[0].id)
+    assert not heir.inherited(plan.packs[0].id)

@@ -1,0 +1,106 @@
+"""What Slurm's answers about jobs mean, in words."""
+
+import pytest
+
+from launch.launchers.slurm.cluster import SlurmError
+from launch.launchers.slurm.job_state import JobState, states_of
+from tests.helpers.stand_ins import fails, prints, put_on_path
+
+ENDED = (
+    "60_0|FAILED|9:0|n1",
+    "60_0.batch|FAILED|9:0|n1",
+    "60_0.0|CANCELLED|0:9|n1",
+    "60_1|FAILED|1:0|n1",
+    "60_1.batch|FAILED|1:0|n1",
+    "60_1.0|FAILED|1:0|n1",
+    "60_2|CANCELLED by 1000|0:0|n2",
+    "60_2.batch|CANCELLED|0:15|n2",
+    "60_2.0|CANCELLED|0:9|n2",
+    "60_3|TIMEOUT|0:0|n1",
+    "60_4|PREEMPTED|0:0|n2",
+    "60_5|NODE_FAIL|0:0|n2",
+    "60_5.batch|CANCELLED||n2",
+    "60_6|OUT_OF_MEMORY|0:125|n2",
+    "60_7|FAILED|1:0|n2",
+    "60_7.0|OUT_OF_MEMORY|0:125|n2",
+    "60_8|COMPLETED|0:0|n2",
+    "60_8.0|COMPLETED|0:0|n2",
+    "60_[9-10,12%2]|CANCELLED by 1000|0:0|None assigned",
+)
+
+
+@pytest.fixture
+def told(tmp_path, monkeypatch):
+    """From what squeue and sacct do to how the jobs of array 60 stand, in words, and why some cannot be told."""
+
+    def told(squeue, sacct, patience=20):
+        put_on_path(monkeypatch, tmp_path / "bin", squeue=squeue, sacct=sacct)
+        found, gap = states_of(["60"], patience)
+        return {job: str(state) for job, state in found.items()}, gap
+
+    return told
+
+
+def test_what_is_over_is_told_with_its_reason(told):
+    found, gap = told(fails("slurm_load_jobs error: Invalid job id specified"), prints(*ENDED))
+    assert gap == ""
+    assert found == {
+        "60_0": "ended early: killed by SIGKILL, as happens where memory runs out",
+        "60_1": "ended early: failed with exit status 1",
+        "60_2": "ended early: cancelled",
+        "60_3": "ended early: time limit",
+        "60_4": "ended early: preempted",
+        "60_5": "ended early: node failure",
+        "60_6": "ended early: out of memory",
+        "60_7": "ended early: out of memory",
+        "60_8": "ended",
+        "60_9": "ended early: cancelled",
+        "60_10": "ended early: cancelled",
+        "60_12": "ended early: cancelled",
+    }
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("Resources", "until nodes are free (Resources)"),
+        ("Priority", "behind jobs of higher priority (Priority)"),
+        ("JobArrayTaskLimit", "until others of its array end, as array_parallelism says (JobArrayTaskLimit)"),
+        ("AssocGrpCpuLimit", "until the account's limit leaves room (AssocGrpCpuLimit)"),
+        (
+            "QOSMaxJobsPerUserLimit",
+            "until the limit of its quality of service leaves room (QOSMaxJobsPerUserLimit)",
+        ),
+        (
+            "ReqNodeNotAvail, UnavailableNodes:n2",
+            "until nodes come back that are down, drained or reserved (ReqNodeNotAvail, UnavailableNodes:n2)",
+        ),
+        ("DependencyNeverSatisfied", "in vain: for a job that failed (DependencyNeverSatisfied)"),
+        ("None", "to be looked at by the scheduler"),
+        ("SomethingNew", "for the reason SomethingNew"),
+    ],
+)
+def test_why_a_job_waits_is_said_in_words_and_slurms_own(reason, words):
+    assert str(JobState("60_0", "PENDING", reason)) == f"waits {words}"
+
+
+def test_the_queue_is_ahead_of_the_accounting(told):
+    """One was preempted and waits again, one was just killed: the accounting lags, and alone knows by what signal."""
+    over = ("60_0|FAILED|NonZeroExitCode|n1", "60_1|FAILED|NonZeroExitCode|n1")
+    queue = prints("60_4|PENDING|BeginTime|", *over, "60_8|RUNNING|None|n1")
+    found, _ = told(queue, prints(*ENDED))
+    assert found["60_4"].startswith("waits until its time comes")
+    assert found["60_0"] == "ended early: killed by SIGKILL, as happens where memory runs out"
+    assert found["60_1"] == "ended early: failed with exit status 1"
+    assert found["60_8"] == "runs"
+
+
+def test_without_accounting_the_queue_is_told_all_the_same(told):
+    found, gap = told(prints("60_0|RUNNING|None|n1"), fails("Slurm accounting storage is disabled"))
+    assert found == {"60_0": "runs"}
+    assert gap.endswith("failed: Slurm accounting storage is disabled")
+
+
+def test_a_cluster_that_does_not_answer_is_not_waited_for(told):
+    with pytest.raises(SlurmError, match=r"has not answered for 0\.2 seconds"):
+        told("exec sleep 60", prints(), patience=0.2)

@@ -1,0 +1,161 @@
+"""Sweeps on a real Slurm: what becomes of them when it takes their nodes away."""
+
+import pytest
+
+from launch.__main__ import main
+from launch.launchers.slurm.jobs_file import read_jobs
+from launch.packs.owner import this_owner
+from tests.helpers.slurm_jobs import (
+    LONG,
+    bring_back,
+    checkpoints,
+    ended,
+    field,
+    jobs_of,
+    let_train,
+    log_of,
+    lose,
+    order,
+    push_out,
+    submitted,
+)
+from tests.helpers.sweeps import all_kept, command, ended_packs, runs_of, said, wait_until
+
+pytestmark = [pytest.mark.slurm, pytest.mark.slow]
+
+
+def test_every_activation_comes_to_the_local_launchers_numbers_each_run_once(slurm, store, undisturbed):
+    words = ("activation=glob(*)", "seed=0,1,2")
+    options = ("launch.workers=3", "launch.wait=true", "checkpoint_minutes=5", "launch.lease_seconds=60")
+    status, err = said(store, "hydra/launcher=packed_slurm", "hydra.launcher.partition=cpu", *options, *words)
+    assert status == 0, err
+    assert "3 workers in partition cpu" in err
+    assert "All 57 runs are finished: 57 done" in err
+    assert all_kept(store, runs_of(*words)) == undisturbed(*words)
+    packs = ended_packs(store)
+    assert sorted(run for pack in packs for run in pack["runs"]) == sorted(run["id"] for run in runs_of(*words))
+    assert {pack["owner"]["task"] for pack in packs} <= {"0", "1", "2"}
+
+
+@pytest.mark.parametrize("how", ["announced", "requeued", "preempted", "preempted_with_grace"])
+def test_a_worker_that_must_go_leaves_a_checkpoint_and_comes_back(slurm, store, undisturbed, how):
+    partition = {"preempted": "preempt", "preempted_with_grace": "preempt_grace"}.get(how, "cpu")
+    job = submitted(store, f"hydra.launcher.partition={partition}", *LONG)
+    let_train(store)
+    if how == "announced":
+        order("scancel", "--signal=USR2", job)
+    elif how == "requeued":
+        order("scontrol", "requeue", job)
+    else:
+        push_out("--nodes=2")
+    wait_until(lambda: bool(checkpoints(store)))
+    assert ended(job) == "COMPLETED", log_of(store)
+    assert int(field(job, "Restarts")) == 1
+    (pack,) = ended_packs(store)
+    assert (pack["epoch"], pack["owner"]["restart"]) == (1, 1)
+    assert ("Back into the queue" in log_of(store)) is (how == "announced")
+    assert all_kept(store, runs_of(*LONG)) == undisturbed(*LONG)
+
+
+def test_what_was_cancelled_stays_cancelled_until_the_command_is_given_again(slurm, store, undisturbed):
+    job = submitted(store, *LONG)
+    let_train(store)
+    order("scancel", job)
+    assert ended(job) == "CANCELLED"
+    assert checkpoints(store) == ["checkpoint.0"]
+    again = submitted(store, *LONG)
+    assert again != job
+    assert ended(again) == "COMPLETED", log_of(store)
+    assert all_kept(store, runs_of(*LONG)) == undisturbed(*LONG)
+
+
+def test_a_killed_worker_is_replaced_by_its_mate(slurm, store):
+    words = (*LONG, "activation=relu,tanh", "launch.workers=2", "checkpoint_minutes=0.002")
+    job = submitted(store, *words)
+    let_train(store)
+    order("scancel", "--signal=KILL", f"{job}_0")
+    assert ended(f"{job}_1") == "COMPLETED", log_of(store)
+    assert {pack["owner"]["task"] for pack in ended_packs(store)} == {"1"}
+    assert len(all_kept(store, runs_of(*words))) == 2
+
+
+def test_the_time_limit_is_met_by_going_back_into_the_queue(slurm, store, undisturbed):
+    # Slurm looks at time limits every half minute: the run has to last longer, on a fast machine too.
+    words = ("benchmark.tasks=1200", "checkpoint_minutes=60", "launch.lease_seconds=30")
+    job = submitted(store, "hydra.launcher.timeout_min=2", "hydra.launcher.signal_delay_s=58", *words)
+    let_train(store)
+    order("scontrol", "update", f"JobId={job}", "TimeLimit=1")  # the shortest that Slurm has
+    wait_until(lambda: int(field(job, "Restarts")) >= 1)
+    order("scontrol", "update", f"JobId={job}", "TimeLimit=10")
+    assert ended(job) == "COMPLETED", log_of(store)
+    assert "Back into the queue" in log_of(store)
+    assert all_kept(store, runs_of(*words)) == undisturbed(*words)
+
+
+def test_the_submitting_process_can_be_killed_once_it_has_submitted(slurm, store, undisturbed):
+    with command(store, "hydra/launcher=packed_slurm", "launch.wait=true", *LONG) as process:
+        wait_until(lambda: bool(jobs_of(store)))
+        process.kill()
+    (job,) = jobs_of(store)
+    assert ended(job) == "COMPLETED", log_of(store)
+    assert all_kept(store, runs_of(*LONG)) == undisturbed(*LONG)
+
+
+def test_a_command_given_twice_does_not_double_the_workers(slurm, store):
+    job = submitted(store, *LONG)
+    assert submitted(store, *LONG) == job
+    assert this_owner().job is None
+    ended(job)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["hydra.launcher.partition=gpuu"], "There is no partition gpuu in this cluster; there are cpu, gpu, "),
+        (["hydra.launcher.gres=gpu:99", "device=cpu"], "sbatch refused the job: Batch job submission failed"),
+    ],
+)
+def test_what_slurm_refuses_is_a_sentence_and_leaves_no_job_file(slurm, store, words, sentence):
+    status, err = said(store, "hydra/launcher=packed_slurm", *words)
+    assert status == 1
+    assert err.startswith(sentence)
+    assert err.count("\n") == 1
+    assert not list(store.root.glob("sweeps/*/jobs/*"))
+
+
+def test_cancel_stops_and_resume_goes_on_once(slurm, store, undisturbed, capsys):
+    words = (*LONG, "activation=relu,tanh", "launch.workers=1")
+    job = submitted(store, *words)
+    let_train(store)
+    assert main(["cancel", "--store", str(store.root)]) == 0
+    assert "1 job cancelled" in capsys.readouterr().err
+    assert ended(job) == "CANCELLED"
+    assert checkpoints(store) == ["checkpoint.0"]
+    for _ in range(2):
+        assert main(["resume", "--store", str(store.root)]) == 0
+    (sweep,) = (path.name for path in (store.root / "sweeps").iterdir())
+    first, *others = read_jobs(store, sweep).jobs
+    assert (first, len(others)) == (job, 1), "resumed twice, and started once"
+    assert ended(others[0]) == "COMPLETED", log_of(store)
+    assert all_kept(store, runs_of(*words)) == undisturbed(*words)
+    assert main(["resume", "--store", str(store.root)]) == 0
+    assert "All 2 runs are finished already" in capsys.readouterr().err
+
+
+def test_a_node_lost_with_its_worker_alive_harms_nothing(slurm, store, undisturbed):
+    """slurmd is killed: the node counts as lost, the worker on it trains on, and its job starts anew elsewhere."""
+    words = ("benchmark.tasks=1000", "checkpoint_minutes=0.05", "launch.lease_seconds=30")
+    job = submitted(store, *words)
+    let_train(store)
+    node = field(job, "NodeList")
+    lose(node)
+    numbers = undisturbed(*words)
+    try:
+        assert ended(job) == "COMPLETED", log_of(store)
+        assert field(job, "NodeList") != node
+    finally:
+        bring_back(node)
+    (pack,) = ended_packs(store)
+    assert (pack["epoch"], pack["owner"]["restart"]) == (1, 1)
+    assert all_kept(store, runs_of(*words)) == numbers
+    wait_until(lambda: "this process of it ends" in log_of(store))

@@ -1,0 +1,91 @@
+import pytest
+
+from launch.launchers.slurm.cluster import in_seconds
+from launch.launchers.slurm.jobs_file import Jobs, jobs_there, read_jobs, write_jobs
+from launch.launchers.slurm.parameters import PackedSlurmConf, check_times, for_submitit, wants_gpu
+from launch.launchers.slurm.submission import jobs_needed
+from plasticity_lab.errors import ConfigError, StoreError
+from plasticity_lab.records.plan import Pack
+
+
+def parameters(**said):
+    names = PackedSlurmConf.__dataclass_fields__
+    assert set(said) <= set(names)
+    return {name: getattr(PackedSlurmConf(), name) for name in names} | said
+
+
+def packs(*seconds):
+    return [Pack(str(at), 0, (str(at),), "", "cpu", "eager", 1, 1, length) for at, length in enumerate(seconds)]
+
+
+@pytest.mark.parametrize(
+    ("said", "device", "gpu"),
+    [
+        ({}, "auto", False),
+        ({"gpus_per_node": 1}, "auto", True),
+        ({"gpus_per_node": 1}, "cpu", False),
+        ({"gres": "gpu:a100:1"}, "auto", True),
+        ({"gres": "lustre:1"}, "auto", False),
+        ({"additional_parameters": {"gpus": 1}}, "cuda", True),
+    ],
+)
+def test_a_worker_trains_on_a_gpu_where_the_job_asks_for_one(said, device, gpu):
+    assert wants_gpu(parameters(**said), device) is gpu
+
+
+@pytest.mark.parametrize(("device", "sentence"), [("cuda", "the jobs ask for no GPU"), ("cuda:1", "Slurm chooses")])
+def test_devices_that_slurm_will_not_give(device, sentence):
+    with pytest.raises(ConfigError, match=sentence):
+        wants_gpu(parameters(), device)
+
+
+def test_a_time_limit_that_is_announced_before_the_job_begins():
+    check_times(parameters(timeout_min=4))
+    with pytest.raises(ConfigError, match=r"timeout_min=3 is too short: .* take 180 of its 180 seconds"):
+        check_times(parameters(timeout_min=3))
+
+
+def test_submitit_gets_its_own_names_and_a_job_asks_to_be_requeued():
+    found = for_submitit(parameters(partition="a", setup=["module load x"], mem_gb=3, memory_gb=2), ["export A=1"])
+    assert (found["slurm_partition"], found["mem_gb"], found["timeout_min"]) == ("a", 3, 60)
+    assert found["slurm_setup"] == ["module load x", "export A=1"]
+    assert found["slurm_additional_parameters"] == {"requeue": True}
+    assert not {name for name in found if "folder" in name or ("timeout" in name and name != "timeout_min")}
+    told = for_submitit(parameters(additional_parameters={"requeue": False}), [])
+    assert told["slurm_additional_parameters"] == {"requeue": False}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "workers", "said", "largest", "jobs"),
+    [
+        ([1.0] * 19, None, {}, 1001, 1),
+        ([600.0] * 19, None, {}, 1001, 19),
+        ([600.0] * 19, None, {}, 10, 10),
+        ([60.0] * 4, None, {}, 1001, 4),
+        ([1.0] * 19, 4, {}, 1001, 4),
+        ([1.0] * 3, 4, {}, 1001, 3),
+        ([600.0] * 900, None, {"array_parallelism": 50}, 1001, 50),
+        ([600.0] * 10, None, {"tasks_per_node": 3}, 1001, 4),
+    ],
+)
+def test_as_many_jobs_as_the_packs_are_worth_and_the_cluster_allows(seconds, workers, said, largest, jobs):
+    assert jobs_needed(packs(*seconds), workers, parameters(**said), largest) == jobs
+
+
+@pytest.mark.parametrize(
+    ("words", "seconds"),
+    [("1-02:03:04", 93784.0), ("02:03:04", 7384.0), ("3:04", 184.0), ("UNLIMITED", None), ("INVALID", None)],
+)
+def test_slurms_times(words, seconds):
+    assert in_seconds(words) == seconds
+
+
+def test_jobs_are_kept_beside_the_plan(store):
+    jobs = Jobs({"partition": "a"}, {"device": "cpu"}).with_job("12", 3).with_job("17", 1)
+    write_jobs(store, "sweep", jobs)
+    assert read_jobs(store, "sweep") == jobs
+    store.jobs("sweep").write_text("{")
+    with pytest.raises(StoreError, match=r"jobs.json is damaged"):
+        read_jobs(store, "sweep")
+    with pytest.raises(StoreError, match="Sweep other was not given to Slurm"):
+        jobs_there(store, "other")

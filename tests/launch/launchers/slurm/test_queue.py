@@ -1,0 +1,129 @@
+"""What `python -m launch status` says of jobs, beside what the store says of runs, without Slurm."""
+
+import json
+
+import pytest
+
+from launch.__main__ import main
+from launch.launchers.slurm import queue
+from launch.launchers.slurm.jobs_file import Jobs, write_jobs
+from launch.packs.leases import Leases
+from launch.packs.owner import Owner
+from launch.work.worker import work
+from tests.helpers.stand_ins import fails, prints, put_on_path
+from tests.helpers.sweeps import never, planned
+
+FORGOTTEN = fails("slurm_load_jobs error: Invalid job id specified")
+
+
+@pytest.fixture
+def sweep(store):
+    """Two runs that wait in a pack each, given to Slurm as array 60."""
+    plan = planned(store, "activation=relu,tanh", "seed=0", "launch.workers=1")
+    write_jobs(store, plan.sweep, Jobs({}, {}, {"60": 5}))
+    return plan
+
+
+@pytest.fixture
+def said(store, capsys, tmp_path, monkeypatch):
+    """What status prints where squeue and sacct do as said: the sweep's row, the lines after it, and stderr."""
+
+    def said(squeue, sacct, *words):
+        put_on_path(monkeypatch, tmp_path / "bin", squeue=squeue, sacct=sacct)
+        assert main(["status", "--store", str(store.root), *words]) == 0
+        out, err = capsys.readouterr()
+        _, row, *lines = out.splitlines()
+        return row, lines, err
+
+    return said
+
+
+def test_queued_jobs_are_why_nobody_trains(sweep, said):
+    squeue = prints("60_0|PENDING|Resources|", "60_1|PENDING|Resources|", "60_2|PENDING|Priority|")
+    row, lines, err = said(squeue, prints("60_[0-2]|PENDING|0:0|None assigned"))
+    assert row.split()[1:5] == ["2", "-", "-", "2"]
+    assert "queued" in row
+    assert lines == [
+        f"{sweep.sweep} on Slurm: no job runs; 2 wait until nodes are free (Resources); "
+        "1 waits behind jobs of higher priority (Priority)."
+    ]
+    assert err == ""
+
+
+def test_how_jobs_ended_and_what_goes_on(sweep, said):
+    ended = [f"60_{task}|TIMEOUT|0:0|n1" for task in range(4)]
+    row, lines, _ = said(FORGOTTEN, prints(*ended, "60_4|OUT_OF_MEMORY|0:125|n1"))
+    assert "stopped" in row
+    assert lines == [
+        f"{sweep.sweep} on Slurm: no job runs; 4 ended early: time limit (60_0, 60_1, 60_2 and 1 more); "
+        "1 ended early: out of memory (60_4).",
+        f"{sweep.sweep}: nobody trains; `python -m launch resume {sweep.sweep}` goes on.",
+    ]
+
+
+def test_a_job_that_runs_and_has_no_pack_yet_is_starting(sweep, said):
+    row, lines, _ = said(prints("60_0|RUNNING|None|n1"), prints())
+    assert "starting" in row
+    assert lines[0] == f"{sweep.sweep} on Slurm: 1 job runs."
+    assert "no pack is in hand yet" in lines[1]
+
+
+def test_the_store_is_believed_whatever_slurm_says(sweep, said, store):
+    """A lease that is kept is a run in training, though Slurm knows of no job; what is done needs no explanation."""
+    Leases(store, 100, Owner("elsewhere", 1)).claim([sweep.packs[0].id])
+    row, lines, _ = said(FORGOTTEN, prints("60_0|CANCELLED by 0|0:0|n1"))
+    assert row.split()[1:5] == ["2", "-", "1", "1"]
+    assert lines == [f"{sweep.sweep} on Slurm: no job runs; 1 ended early: cancelled (60_0)."]
+
+
+def test_of_a_finished_sweep_slurm_is_not_asked(sweep, said, store):
+    work(store, sweep.sweep, "cpu", never)
+    row, lines, err = said("exit 1", "exit 1")
+    assert row.split()[1:3] == ["2", "2"]
+    assert (lines, err) == ([], "")
+
+
+@pytest.mark.parametrize(
+    ("squeue", "why"),
+    [
+        ("exec sleep 60", "has not answered for 0.2 seconds"),
+        (fails("slurm_load_jobs error: Unable to contact slurm controller (connect failure)"), "connect failure"),
+    ],
+)
+def test_a_cluster_that_does_not_answer_is_a_line_and_the_stores_facts(sweep, said, monkeypatch, squeue, why):
+    monkeypatch.setattr(queue, "PATIENCE_SECONDS", 0.2)
+    row, lines, err = said(squeue, prints())
+    assert row.split()[1:5] == ["2", "-", "-", "2"]
+    assert "?" in row
+    assert lines == [f"{sweep.sweep}: nobody trains at this moment."]
+    assert err.count("\n") == 1
+    assert err.startswith("Which jobs run and which are queued cannot be told: ")
+    assert why in err
+
+
+def test_a_machine_without_slurm_is_a_line_and_the_stores_facts(sweep, store, capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main(["status", "--store", str(store.root)]) == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines()[1].split()[1:5] == ["2", "-", "-", "2"]
+    assert err == "Which jobs run and which are queued cannot be told: squeue is not on this machine.\n"
+
+
+def test_one_question_for_all_sweeps(store, sweep, said, tmp_path):
+    other = planned(store, "seed=1")
+    write_jobs(store, other.sweep, Jobs({}, {}, {"61": 1, "62": 1}))
+    asked = tmp_path / "asked"
+    words = f'echo "$0 $*" >> {asked}'
+    _, lines, _ = said(f"{words}\n{prints('60_0|RUNNING|None|n1', '62|PENDING|Priority|')}", words)
+    assert len(asked.read_text().splitlines()) == 2
+    assert asked.read_text().count("--jobs=60,61,62") == 2
+    assert f"{other.sweep} on Slurm: no job runs; 1 waits behind jobs of higher priority (Priority)." in lines
+
+
+def test_json_has_every_job(sweep, store, said, capsys, tmp_path, monkeypatch):
+    put_on_path(
+        monkeypatch, tmp_path / "bin", squeue=prints("60_1|RUNNING|None|n1"), sacct=prints("60_0|TIMEOUT|0:0|n1")
+    )
+    assert main(["status", "--store", str(store.root), "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["slurm"] == {"running": ["60_1"], "waiting": {}, "ended": {"time limit": ["60_0"]}, "cancelled": False}

@@ -1,0 +1,155 @@
+"""Commands for a cluster that cannot work there: a sentence each, and nothing is queued.  Slurm is a stand-in."""
+
+import pytest
+
+from launch.__main__ import main
+from launch.command import run_command
+from launch.launchers.slurm.jobs_file import read_jobs
+from launch.plan.calibration import GPU, Calibration, write_calibration
+from tests.helpers.sweeps import said_last
+
+PACKED = ("hydra/launcher=packed_slurm", "schedule=smoke", "tracking=store", "mode=eager")
+A_GPU = "hydra.launcher.gpus_per_node=1"
+
+
+@pytest.fixture
+def command(store, stand_in, capsys):
+    """Gives a command → its status, and what it said on stderr.  Jobs wait in the queue for good."""
+    stand_in.put("sbatch", 'touch "$JOBS/12"; cp "$1" "$JOBS/script"; echo "Submitted batch job 12"')
+    (stand_in.bin / "cp").symlink_to("/bin/cp")
+
+    def run(*words):
+        status = run_command(said_last(*PACKED, f"store={store.root}", *words))
+        return status, capsys.readouterr().err
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["hydra.launcher.partition=gpuu"], "There is no partition gpuu in this cluster; there are cpu, "),
+        (
+            ["hydra.launcher.partition='cpu,gpuu'"],
+            "There is no partition gpuu in this cluster; there are cpu, ",
+        ),
+        (["hydra.launcher.timeout_min=2"], "hydra.launcher.timeout_min=2 is too short: "),
+        (["device=cuda"], "device is cuda, but the jobs ask for no GPU; say hydra.launcher.gpus_per_node=1, or gres."),
+        ([A_GPU], "Packs are planned for one kind of GPU, and the store has no calibration of one: say "),
+        (["tracking=wandb_online"], "tracking=wandb_online needs a key of W&B's, and none is configured: "),
+        (["benchmark=permuted_mnist", "data=nowhere"], "MNIST is not in "),
+    ],
+)
+def test_what_cannot_work_is_a_sentence_and_nothing_is_queued_or_written(command, store, stand_in, words, sentence):
+    status, err = command(*words)
+    assert status == 1
+    assert err.startswith(sentence)
+    assert err.count("\n") == 1
+    assert not stand_in.submitted
+    assert not store.root.exists()
+
+
+@pytest.mark.parametrize(
+    ("lacking", "sentence"),
+    [
+        (
+            ["sbatch"],
+            "hydra/launcher=packed_slurm needs sbatch, not to be found on this machine; give the command ",
+        ),
+        (
+            ["srun", "scancel"],
+            "hydra/launcher=packed_slurm needs srun, scancel, not to be found on this machine; ",
+        ),
+    ],
+)
+def test_a_machine_that_is_no_login_node(command, store, stand_in, lacking, sentence):
+    stand_in.lacks(*lacking)
+    status, err = command()
+    assert (status, err.count("\n")) == (1, 1)
+    assert err.startswith(sentence)
+    assert not store.root.exists()
+
+
+def test_what_sbatch_says_is_passed_on(command, store, stand_in):
+    stand_in.refuses("sbatch", "sbatch: error: Batch job submission failed: Invalid account")
+    assert command() == (1, "sbatch refused the job: Batch job submission failed: Invalid account\n")
+    assert not list(store.root.glob("sweeps/*/jobs/*"))
+
+
+def test_without_accounting_a_sweep_is_submitted_all_the_same(command, store, stand_in):
+    stand_in.lacks("sacct", "sacctmgr")
+    status, err = command()
+    assert status == 0, err
+    assert "1 worker in the default partition, job 12, on cpu" in err
+
+
+def test_more_workers_than_an_array_may_have(command, store, stand_in):
+    seeds = "seed=" + ",".join(map(str, range(13)))
+    status, err = command(seeds, "launch.workers=13")
+    assert status == 0, err
+    assert "This cluster lets an array have 11 jobs: launch.workers=13 is more." in err
+    (sweep,) = (path.name for path in (store.root / "sweeps").iterdir())
+    assert read_jobs(store, sweep).jobs == {"12": 11}
+    assert "--array=0-10%" in (stand_in.jobs / "script").read_text()
+
+
+def test_a_gpu_is_planned_for_with_its_own_figures_where_there_are_some(command, store):
+    named = "hydra.launcher.device_kind='NVIDIA H200'"
+    status, err = command(A_GPU, named)
+    assert status == 0, err
+    assert "on NVIDIA H200; store" in err
+    assert "Widths and times of packs are computed for a data-centre GPU, not measured; " in err
+    write_calibration(store, "NVIDIA H100", Calibration(GPU.dense, GPU.convolving, "measured there"), {})
+    status, err = command(A_GPU, "seed=1")
+    assert status == 0, err
+    assert "on NVIDIA H100; store" in err
+    assert "not measured" not in err
+
+
+def test_a_plan_is_shown_for_a_gpu_that_nobody_knows_yet(store, stand_in, capsys):
+    assert run_command([*PACKED, f"store={store.root}", A_GPU, "dry_run=true"]) == 0
+    out, err = capsys.readouterr()
+    assert "1 run to train in 1 pack" in out
+    assert "The plan below is computed for a data-centre GPU, not measured." in err
+    assert not store.root.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["seed=1"], "'seed=1': only a launcher can be named here"),
+        (["hydra/launcher=packed"], "A job is submitted by hydra/launcher=packed_slurm, or one made from it"),
+        (["hydra/launcher=slurm_gpuu"], "There is no hydra/launcher=slurm_gpuu"),
+        (
+            ["hydra/launcher=packed_slurm", "hydra.launcher.partition=gpuu"],
+            "There is no partition gpuu in this cluster",
+        ),
+    ],
+)
+def test_a_calibration_that_cannot_be_submitted(store, stand_in, capsys, words, sentence):
+    assert main(["calibrate", *words, "--store", str(store.root)]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith(sentence)
+    assert err.count("\n") == 1
+    assert not stand_in.submitted
+
+
+def test_a_calibration_that_is_not_waited_for_says_how_to_ask(store, stand_in, capsys, monkeypatch):
+    monkeypatch.setenv("STATE", "PENDING|Resources")
+    assert main(["calibrate", "hydra/launcher=packed_slurm", "--store", str(store.root)]) == 0
+    err = capsys.readouterr().err
+    assert f"Job 12 measures, and leaves what it finds in {store.root}/calibration" in err
+    assert "squeue --jobs=12" in err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("asked", "status"), [([], 0), ([A_GPU], 1)])
+def test_a_calibration_in_a_job_is_what_plans_find(store, stand_in, capsys, monkeypatch, asked, status):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    words = ["hydra/launcher=packed_slurm", *asked, "--mode", "eager", "--repeats", "1", "--steps", "2", "--wait"]
+    assert main(["calibrate", *words, "--store", str(store.root)]) == status
+    out, err = capsys.readouterr()
+    assert store.calibration("cpu").exists() is (status == 0)
+    assert ("cnn, eager: packs of " in out) is (status == 0)
+    assert ("device is cuda, which this machine has not" in err) is (status == 1)
+    assert not (store.root / "errands").exists()

@@ -1,0 +1,209 @@
+"""The command from end to end, with workers in processes of their own."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from launch.command import run_command
+from launch.launchers import local, local_workers
+from plasticity_lab.records.record import read_record
+from plasticity_lab.records.store import Store
+from tests.helpers.sweeps import (
+    OFTEN,
+    PATIENCE,
+    SMOKE,
+    all_kept,
+    command,
+    ended_packs,
+    runs_of,
+    said,
+    said_last,
+    trained,
+    wait_until,
+    workers_of,
+)
+
+
+@pytest.fixture
+def run(store, monkeypatch, capsys):
+    """Runs a command here, its workers elsewhere → (exit status, what it wrote to stderr, to stdout)."""
+    monkeypatch.delenv("HYDRA_FULL_ERROR", raising=False)
+
+    def run(*words):
+        status = run_command(said_last(*SMOKE, *OFTEN, "launch.workers=1", f"store={store.root}", *words))
+        out, err = capsys.readouterr()
+        return status, err, out
+
+    return run
+
+
+def test_a_sweep_is_trained_and_then_skipped_and_the_number_of_workers_changes_nothing(run, store, tmp_path):
+    words = ("activation=relu,leaky_relu", "seed=0,1", "save_weights=final")
+    status, err = said(store, *words, "launch.workers=2")
+    assert status == 0, err
+    first, *_, last = err.splitlines()
+    assert first.endswith(f": 4 runs to train in 2 packs; 2 workers on cpu; store {store.root}")
+    assert last == f"All 4 runs are finished: 4 done. Records: {store.root}"
+    alone = Store(tmp_path / "alone")
+    trained(alone, *words, "launch.workers=1")
+    assert all_kept(store, runs_of(*words)) == all_kept(alone, runs_of(*words))
+    before = {path: path.stat().st_mtime_ns for path in store.root.rglob("*") if path.is_file()}
+    assert run(*words) == (0, f"All 4 runs are finished already; rerun=true trains again. Records: {store.root}\n", "")
+    assert {path: path.stat().st_mtime_ns for path in store.root.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("activation", ["relu", "rand_smooth_leaky"])
+def test_a_run_does_not_change_when_others_are_added_to_its_sweep(store, tmp_path, activation):
+    few = (f"activation={activation}", "save_weights=final")
+    many = ("activation=relu,tanh,rand_smooth_leaky", "seed=0,1,2", "optimizer.lr=0.001,0.01", "save_weights=final")
+    small = Store(tmp_path / "small")
+    trained(small, *few)
+    trained(store, *many, "launch.workers=2")
+    (run,) = runs_of(*few)
+    assert run["id"] in {other["id"] for other in runs_of(*many)}
+    assert all_kept(store, [run]) == all_kept(small, [run])
+
+
+def test_help_and_mistakes_do_not_wait_for_torch():
+    script = """
+import sys
+from launch.command import run_command
+for words in (["activation=reluu"], ["--help"]):
+    try:
+        assert run_command(words) == 1
+    except SystemExit:
+        pass
+sys.exit("torch" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True).returncode == 0
+
+
+def test_a_dry_run_prints_the_plan_and_writes_nothing(run, store):
+    status, err, out = run("activation=relu,leaky_relu", "seed=0,1,2", "dry_run=true", "launch.workers=2")
+    assert (status, err) == (0, "")
+    assert "leaky_relu · permuted_digits" in out
+    assert "6 runs to train in 2 packs; 1,620 run-steps; about 0:00:01 on 2 workers" in out
+    assert not store.root.exists()
+
+
+def test_a_dry_run_leaves_a_store_as_it_is(run, store):
+    trained(store, "seed=0", stop=lambda: True)
+    before = sorted(store.root.rglob("*"))
+    (seen,) = runs_of("seed=0")
+    assert run("seed=0,1", "hyperparams=best", "dry_run=true")[0] == 0
+    assert sorted(store.root.rglob("*")) == before
+    assert read_record(store, seen["id"]) is None
+
+
+def test_missing_data_is_a_sentence_and_nothing_is_written(run, store, tmp_path):
+    status, err, _ = run("benchmark=permuted_mnist", f"data={tmp_path / 'nowhere'}")
+    assert status == 1
+    assert err.count("\n") == 1
+    assert "MNIST is not in" in err
+    assert "plasticity_lab.data fetch mnist" in err
+    assert not store.root.exists()
+
+
+def test_no_more_workers_than_packs_are_started(run, monkeypatch):
+    started = []
+    monkeypatch.setattr(local, "run_workers", lambda store, sweep, packs, devices: started.extend(devices) or [])
+    run("seed=0,1", "launch.workers=8")
+    assert started == ["cpu", "cpu"]
+
+
+def test_a_worker_that_cannot_start_says_why_once(run, tmp_path, monkeypatch):
+    (tmp_path / "argparse.py").write_text("raise ImportError('libfoo.so is missing')")
+    really = local_workers._environment()
+    monkeypatch.setattr(local_workers, "_environment", lambda: {**really, "PYTHONPATH": str(tmp_path)})
+    status, err, _ = run("seed=0,1", "launch.workers=2")
+    assert status == 1
+    assert err.count("ImportError: libfoo.so is missing") == 1
+    assert "Of 2 runs 2 not finished" in err.splitlines()[-1]
+
+
+BROKEN = """
+from plasticity_lab.activations.relu import ReLU
+
+class Broken(ReLU):
+    def __call__(self, x, site):
+        raise RuntimeError("this formula is broken")
+"""
+
+
+def test_a_pack_that_fails_is_told_while_the_others_finish(run, store, tmp_path, monkeypatch):
+    (tmp_path / "conf" / "activation").mkdir(parents=True)
+    (tmp_path / "conf" / "activation" / "broken.yaml").write_text("_target_: somebodys_broken.Broken\n")
+    (tmp_path / "somebodys_broken.py").write_text(BROKEN)
+    monkeypatch.syspath_prepend(tmp_path)
+    status, err, _ = run(f"hydra.searchpath=[file://{tmp_path}/conf]", "activation=broken,relu", "seed=0,1")
+    assert status == 1
+    assert err.splitlines()[-1] == "Of 4 runs 2 done, 2 failed: RuntimeError: this formula is broken"
+    assert "Traceback" not in err, "the record has it"
+    failed = [run for pack in ended_packs(store) if pack["status"] == "failed" for run in pack["runs"]]
+    assert len(failed) == 2
+    for name in failed:
+        assert "somebodys_broken.py" in read_record(store, name)["error"]
+
+
+def test_a_full_disk_is_a_sentence_and_the_command_goes_on_when_there_is_space(run, small_disk, tmp_path):
+    words = ("activation=relu,leaky_relu", "seed=0,1,2,3", "launch.workers=2")
+    full = Store(small_disk / "store")
+    full.prepare()
+    filler = small_disk / "filler"
+    filler.write_bytes(bytes(4 * 2**20 - 400 * 2**10))
+    status, err, _ = run(*words, f"store={full.root}")
+    assert status == 1
+    said = [line for line in err.splitlines() if "Cannot" in line]
+    assert said == err.splitlines()[-1:]
+    assert f"not finished: Cannot write {full.root}" in said[0]
+    assert "the disk is full; free some space there" in said[0]
+    assert ended_packs(full) == []
+    filler.unlink()
+    trained(full, *words)
+    undisturbed = Store(tmp_path / "undisturbed")
+    trained(undisturbed, *words)
+    assert all_kept(full, runs_of(*words)) == all_kept(undisturbed, runs_of(*words))
+
+
+def test_a_read_only_disk_is_a_sentence(run, small_disk):
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    status, err, _ = run("seed=0", f"store={small_disk / 'store'}")
+    assert status == 1
+    assert err.count("\n") == 1
+    assert "the disk is mounted read-only" in err
+
+
+@pytest.mark.parametrize(("how", "moment"), [("Ctrl-C", "importing"), ("SIGTERM", "training")])
+def test_an_interrupted_sweep_ends_quietly_and_goes_on_bit_for_bit(store, tmp_path, how, moment):
+    words = ("activation=relu,rand_smooth_leaky", "seed=0,1", "launch.workers=1", "benchmark.tasks=6")
+    with command(store, *words) as process:
+        moments = {
+            "importing": lambda: any(maps_torch(worker) for worker in workers_of(process.pid)),
+            "training": lambda: any((store.root / "packs").glob("*/checkpoint.*")),
+        }
+        assert wait_until(moments[moment], process)
+        if how == "Ctrl-C":
+            os.killpg(process.pid, signal.SIGINT)
+        else:
+            process.send_signal(signal.SIGTERM)
+        err = process.communicate(timeout=PATIENCE)[1]
+        assert process.returncode == 130
+        assert workers_of(process.pid) == []
+    assert "Traceback" not in err
+    assert err.splitlines()[-1] == "Interrupted. The same command again continues where this one stopped."
+    undisturbed = Store(tmp_path / "undisturbed")
+    trained(undisturbed, *words)
+    trained(store, *words)
+    assert all_kept(store, runs_of(*words)) == all_kept(undisturbed, runs_of(*words))
+
+
+def maps_torch(process):
+    """Whether a process has begun to import torch."""
+    with contextlib.suppress(OSError):
+        return "libtorch" in Path(f"/proc/{process}/maps").read_text()
+    return False

@@ -1,0 +1,253 @@
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from launch.packs.leases import Leases, LostLease
+from launch.packs.owner import Owner, is_dead_here, this_owner
+from plasticity_lab.records.store import Store
+
+ROOT = Path(__file__).parents[2]
+SECONDS = 100
+ELSEWHERE = Owner(host="node7", pid=1, started="long ago")
+ANOTHER = Owner(host="node8", pid=1, started="long ago")
+
+
+@pytest.fixture
+def store(tmp_path):
+    found = Store(tmp_path)
+    found.prepare()
+    return found
+
+
+def leases(store, owner=ELSEWHERE):
+    return Leases(store, SECONDS, owner)
+
+
+def age(store, pack, epoch, seconds):
+    then = time.time() - seconds
+    os.utime(store.lease(pack, epoch), (then, then))
+
+
+def left_in(folder):
+    return sorted(os.listdir(folder))
+
+
+# Claims until nothing is left, prints what it got and ends every second pack.
+CLAIM_ALL = """
+import sys, time
+from pathlib import Path
+from launch.packs.leases import Leases
+from launch.packs.owner import this_owner
+from plasticity_lab.records.store import Store
+store, count = Store(sys.argv[1]), int(sys.argv[2])
+leases = Leases(store, 100, this_owner())
+packs = [f"pack{number}" for number in range(count)]
+print("ready", flush=True)
+sys.stdin.readline()
+while lease := leases.claim(packs):
+    print(lease.pack, lease.epoch, flush=True)
+    if int(lease.pack[4:]) % 2:
+        assert lease.finish({"status": "done"})
+sys.stdin.readline()
+"""
+
+
+def process(code, *arguments):
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+
+
+def test_processes_that_race_claim_each_pack_once(store):
+    count = 60
+    racers = [process(CLAIM_ALL, store.root, count) for _ in range(3)]
+    for racer in racers:
+        assert racer.stdout.readline() == "ready\n"
+    for racer in racers:  # go; the second line, with which they end, comes when all have stopped claiming
+        racer.stdin.write("go\n")
+        racer.stdin.flush()
+    packs, deadline = [f"pack{number}" for number in range(count)], time.monotonic() + 60
+    while len(leases(store).done(packs)) < count // 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert leases(store).claim(packs) is None
+    claimed = [line for racer in racers for line in racer.communicate("end\n", timeout=60)[0].splitlines()]
+    assert [racer.returncode for racer in racers] == [0, 0, 0]
+    assert sorted(claimed) == sorted(f"{pack} 0" for pack in packs)
+    assert left_in(store.done_folder) == sorted(packs[1::2])
+    assert left_in(store.leases_folder) == sorted(f"{pack}.0" for pack in packs[::2])
+
+
+def test_packs_are_claimed_in_the_given_order(store):
+    mine = leases(store)
+    assert [mine.claim(["b", "a", "c"]).pack for _ in range(3)] == ["b", "a", "c"]
+    assert mine.claim(["b", "a", "c"]) is None
+    assert json.loads(store.lease("b", 0).read_text()) == ELSEWHERE.as_json()
+
+
+def test_a_live_lease_holds_until_it_is_stale(store):
+    first = leases(store).claim(["a"])
+    age(store, "a", 0, SECONDS - 5)
+    assert leases(store, ANOTHER).claim(["a"]) is None
+    first.beat()
+    age(store, "a", 0, SECONDS + 5)
+    heir = leases(store, ANOTHER).claim(["a"])
+    assert (heir.pack, heir.epoch) == ("a", 1)
+    assert json.loads(store.lease("a", 0).read_text()) == ELSEWHERE.as_json()  # never rewritten
+
+
+def test_a_beat_keeps_a_lease(store):
+    first = leases(store).claim(["a"])
+    age(store, "a", 0, SECONDS + 5)
+    first.beat()
+    assert leases(store, ANOTHER).claim(["a"]) is None
+
+
+def test_whoever_was_overtaken_loses_and_ends_nothing(store):
+    first = leases(store).claim(["a"])
+    age(store, "a", 0, SECONDS + 5)
+    heir = leases(store, ANOTHER).claim(["a"])
+    with pytest.raises(LostLease, match="process 1 on node7"):
+        first.beat()
+    with pytest.raises(LostLease):
+        first.finish({"status": "done"})
+    first.release()
+    assert leases(store, ELSEWHERE).claim(["a"]) is None
+    heir.beat()
+    assert leases(store).done(["a"]) == set()
+    assert heir.finish({"status": "done"})
+    with pytest.raises(LostLease):  # its file is gone, with all the others of the pack
+        first.beat()
+    assert left_in(store.leases_folder) == []
+
+
+def test_the_first_to_finish_wins(store):
+    lease = leases(store).claim(["a"])
+    store.done("a").write_text("somebody's")
+    assert lease.finish({"status": "done"}) is False
+    assert store.done("a").read_text() == "somebody's"
+    assert leases(store).claim(["a"]) is None
+
+
+def test_done_says_how_and_by_whom(store):
+    lease = leases(store).claim(["a"])
+    assert lease.finish({"status": "failed", "error": "out of memory"})
+    wanted = {"status": "failed", "error": "out of memory", "epoch": 0, "owner": ELSEWHERE.as_json()}
+    assert json.loads(store.done("a").read_text()) == wanted
+    assert leases(store).done(["a", "b"]) == {"a"}
+    assert leases(store).claim(["a", "b"]).pack == "b"
+
+
+def test_a_pack_that_ends_while_it_is_claimed_is_not_trained_again(store, monkeypatch):
+    late = leases(store)
+    monkeypatch.setattr(late, "done", lambda packs: set())  # a listing from before it ended
+    leases(store).claim(["a"]).finish({})
+    assert late.claim(["a"]) is None
+    assert left_in(store.leases_folder) == []
+
+
+def test_a_released_lease_is_free_at_once(store):
+    first = leases(store).claim(["a"])
+    first.release()
+    assert leases(store).state(["a"])["a"].state == "waiting"
+    assert leases(store, ANOTHER).claim(["a"]).epoch == 1
+    with pytest.raises(LostLease):
+        first.beat()
+
+
+WAIT = """
+import sys
+from launch.packs.leases import Leases
+from launch.packs.owner import this_owner
+from plasticity_lab.records.store import Store
+lease = Leases(Store(sys.argv[1]), 100, this_owner()).claim(["a"])
+print(lease.epoch, flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_a_dead_process_of_this_host_is_overtaken_at_once_a_live_one_is_not(store):
+    holder = process(WAIT, store.root)
+    assert holder.stdout.readline() == "0\n"
+    here = leases(store, this_owner())
+    assert here.claim(["a"]) is None
+    assert here.state(["a"])["a"].owner.pid == holder.pid
+    holder.kill()
+    os.waitid(os.P_PID, holder.pid, os.WEXITED | os.WNOWAIT)  # ended, but not collected yet by its parent
+    assert here.state(["a"])["a"].state == "waiting"
+    assert here.claim(["a"]).epoch == 1
+    holder.communicate()
+    assert here.claim(["a"]) is None
+
+
+def test_who_is_dead_here():
+    me = this_owner()
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    assert not is_dead_here(me)
+    assert is_dead_here(dataclasses.replace(me, started="an earlier process of the same number"))
+    assert is_dead_here(dataclasses.replace(me, pid=ended.pid))
+    assert not is_dead_here(dataclasses.replace(me, host="elsewhere", pid=ended.pid))
+
+
+def test_a_requeued_job_inherits_from_its_earlier_start_and_never_the_other_way(store, monkeypatch):
+    for name, value in {"SLURM_JOB_ID": "61", "SLURM_ARRAY_JOB_ID": "60", "SLURM_ARRAY_TASK_ID": "3"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("SLURM_RESTART_COUNT", raising=False)
+    first = dataclasses.replace(this_owner(), host="node1")
+    monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
+    second = dataclasses.replace(this_owner(), host="node2")
+    assert (first.job, first.task, first.restart, second.restart) == ("60", "3", 0, 1)
+    assert leases(store, first).claim(["a"]).epoch == 0
+    assert leases(store, dataclasses.replace(second, task="4")).claim(["a"]) is None
+    assert leases(store, second).claim(["a"]).epoch == 1
+    assert leases(store, first).claim(["a"]) is None
+    assert leases(store, second).claim(["a"]) is None
+
+
+def test_processes_without_a_job_inherit_nothing():
+    assert not ELSEWHERE.precedes(dataclasses.replace(ELSEWHERE, restart=1))
+
+
+def test_state_tells_waiting_leased_and_done(store):
+    mine = leases(store)
+    for _ in range(3):
+        mine.claim(["done", "live", "stale"])
+    age(store, "stale", 0, SECONDS + 50)
+    age(store, "live", 0, 20)
+    (store.lease("done", 0)).touch()
+    store.done("done").write_text("{}")
+    (store.leases_folder / ".live.0.abc.tmp").write_text("being written")
+    found = leases(store, ANOTHER).state(["done", "live", "stale", "new"])
+    assert {pack: state.state for pack, state in found.items()} == {
+        "done": "done",
+        "live": "leased",
+        "stale": "waiting",
+        "new": "waiting",
+    }
+    assert [pack for pack, state in found.items() if state.held] == ["live"]
+    assert found["live"].owner == ELSEWHERE
+    assert found["live"].age == pytest.approx(20, abs=5)
+    assert found["new"].owner is None
+
+
+def test_looking_at_a_store_that_is_not_there_makes_none(tmp_path):
+    found = leases(Store(tmp_path / "none")).state(["a"])
+    assert found["a"].state == "waiting"
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_lease_that_cannot_be_read_holds_until_it_is_stale(store, caplog):
+    store.lease("a", 0).write_text("")
+    assert leases(store).claim(["a"]) is None
+    assert "a.0 is damaged" in caplog.text
+    age(store, "a", 0, SECONDS + 5)
+    assert leases(store).claim(["a"]).epoch == 1
+
+
+def test_a_lease_file_of_a_later_version_is_understood():
+    assert Owner.from_json(ELSEWHERE.as_json() | {"colour": "red"}) == ELSEWHERE

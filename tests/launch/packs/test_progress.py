@@ -1,0 +1,78 @@
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+
+from launch.launchers.display import LogLines, Rate
+from launch.packs.progress import Progress, Reached, Watch, reached, write_progress
+from tests.helpers.sweeps import planned, trained
+
+NOTHING = Progress(runs=4, runs_done=0, run_steps=1000, run_steps_done=0, diverged=0, failed=0)
+
+
+def at(steps, **others):
+    return replace(NOTHING, run_steps_done=steps, **others)
+
+
+def journal(steps, *diverged):
+    return SimpleNamespace(steps=steps, diverged=np.array(diverged))
+
+
+def test_the_rate_counts_from_the_first_step_not_from_the_start_of_the_workers():
+    rate = Rate()
+    assert rate.words(at(0), 0.0) == rate.words(at(0), 100.0) == "0 of 4 runs · 0 %"
+    assert rate.words(at(100), 101.0) == "0 of 4 runs · 10 %"
+    assert rate.words(at(300, runs_done=1), 111.0) == "1 of 4 runs · 30 % · 20 run-steps/s · 0:00:35 left"
+
+
+def test_what_an_earlier_command_did_is_not_this_ones_speed():
+    rate = Rate()
+    rate.words(at(500), 0.0)
+    rate.words(at(510), 1.0)
+    assert rate.words(at(530), 11.0).endswith("53 % · 2 run-steps/s · 0:03:55 left")
+
+
+def test_the_rate_begins_anew_where_a_pack_goes_on_from_behind_where_it_was_seen():
+    rate = Rate()
+    for steps, moment in ((500, 0.0), (510, 1.0), (200, 2.0), (200, 3.0)):
+        words = rate.words(at(steps), moment)
+    assert words == "0 of 4 runs · 20 %"
+    rate.words(at(210), 4.0)
+    assert rate.words(at(230), 14.0).endswith("2 run-steps/s · 0:06:25 left")
+
+
+def test_what_went_wrong_is_said_and_nothing_is_rounded_up_to_the_end():
+    assert Rate().words(at(999, diverged=2, failed=1), 0.0) == "0 of 4 runs · 99 % · 2 diverged · 1 failed"
+
+
+def test_a_log_gets_a_line_now_and_then(capsys, monkeypatch):
+    moments = iter(range(0, 10_000))
+    monkeypatch.setattr("launch.launchers.display.time.monotonic", lambda: float(next(moments)))
+    lines = LogLines()
+    for _ in range(300):
+        lines.show(NOTHING)
+    said = capsys.readouterr().err.splitlines()
+    assert 7 < len(said) < 12
+    assert all("0 of 4 runs · 0 %" in line for line in said)
+
+
+def test_packs_adopted_from_an_earlier_sweep_count_as_far_as_they_are(store):
+    planned(store, "activation=relu", "seed=0,1,2", "launch.workers=1")
+    plan = planned(store, "activation=relu,tanh", "seed=2", "launch.workers=1")
+    adopted, own = plan.packs
+    watch = Watch(store, plan.packs)
+    assert watch.look() == Progress(4, 0, 4 * 270, 0, 0, 0)
+    assert reached(store, adopted.id) == Reached(0, 0, 0.0)
+    write_progress(store, adopted, journal(90, 0, 7, 0), 4.5)
+    assert reached(store, adopted.id) == Reached(90, 1, 4.5)
+    assert watch.look() == Progress(4, 0, 4 * 270, 3 * 90, 1, 0)
+    store.done(own.id).write_text(json.dumps({"status": "failed", "error": "by nought"}))
+    assert watch.look() == Progress(4, 0, 4 * 270, 3 * 90 + 270, 1, 1)
+    store.done(adopted.id).write_text(json.dumps({"status": "done", "diverged": 2}))
+    assert watch.look() == Progress(4, 3, 4 * 270, 4 * 270, 2, 1)
+
+
+def test_at_the_end_all_is_done(store):
+    plan = trained(store, "seed=0,1", "optimizer.lr=0.001,1e30", "launch.workers=1")
+    assert Watch(store, plan.packs).look() == Progress(4, 4, 4 * 270, 4 * 270, 2, 0)

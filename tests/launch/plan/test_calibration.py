@@ -1,0 +1,90 @@
+from dataclasses import asdict
+
+import pytest
+
+from launch.__main__ import main
+from launch.bench.limits import work_of
+from launch.plan.calibration import CPU, GPU, Calibration, calibration_of, write_calibration
+from launch.plan.cost import sizes
+from launch.plan.measuring import fitted, narrowest, speed_of
+from launch.plan.yardstick.workload import Workload
+from plasticity_lab.errors import StoreError
+from plasticity_lab.records.store import Store
+
+FLOPS = 6_000_000
+
+
+def rates(fixed, flops, widths=(1, 2, 4, 8)):
+    return {width: width / (fixed + FLOPS * width / flops) for width in widths}
+
+
+def test_the_fit_recovers_what_made_the_rates():
+    assert fitted(rates(2e-4, 7e10), FLOPS) == (pytest.approx(2e-4), pytest.approx(7e10))
+    assert fitted({4: 8_000}, FLOPS)[1] > 0
+    assert fitted({1: 8_000, 2: 7_000, 4: 6_000}, FLOPS)[0] == 0  # wider packs slower than in proportion
+
+
+def test_a_pack_is_no_wider_than_it_must_be():
+    assert narrowest({1: 2_000, 4: 6_900, 8: 7_000, 16: 6_500}) == 4
+    assert narrowest({1: 2_000, 4: 6_000, 8: 7_000, 16: 7_100}) == 8
+
+
+def test_times_follow_from_the_speed():
+    speed = speed_of({"eager": rates(2e-4, 6e10)}, FLOPS, 2.0)
+    assert speed.seconds("eager", width=4, steps=1_000, flops=FLOPS) == pytest.approx(1_000 * (2e-4 + 4e-4))
+    assert speed.bytes(100) == 200
+
+
+@pytest.mark.parametrize("network", ["mlp", "cnn"])
+def test_the_operations_of_a_step_are_those_that_torch_counts(network):
+    workload = Workload(network, steps=2)
+    size = sizes(lambda source: workload.image_set)(workload.runs(1)[0])
+    assert size.flops == work_of(workload).flops
+    assert size.convolves == (network == "cnn")
+
+
+def test_without_a_measurement_the_default_stands(tmp_path):
+    assert calibration_of("cpu", Store(tmp_path)) == CPU
+    assert calibration_of("NVIDIA H200", Store(tmp_path)) == GPU
+    assert "not measured" in GPU.basis
+
+
+def test_what_was_measured_is_used_and_the_rest_is_as_the_default_has_it(tmp_path):
+    eager = speed_of({"eager": {2: 50.0, 4: 80.0}}, FLOPS, 1.5)
+    write_calibration(Store(tmp_path), "cpu", Calibration(eager, eager, "measured here"), {"rates": {}})
+    found = calibration_of("cpu", Store(tmp_path))
+    assert found.basis == "measured here"
+    assert found.dense.width == {"eager": 4, "compiled": CPU.dense.width["compiled"]}
+    assert found.dense.flops["eager"] == eager.flops["eager"]
+    assert found.convolving.memory == 1.5
+    assert calibration_of("NVIDIA H200", Store(tmp_path)) == GPU
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"dense": {}}', '{"dense": 3, "convolving": 3, "basis": ""}'])
+def test_a_damaged_calibration_is_named_with_the_way_out(tmp_path, content):
+    path = Store(tmp_path).calibration("cpu")
+    path.parent.mkdir()
+    path.write_text(content)
+    with pytest.raises(StoreError, match=r"cpu\.json is damaged .* measure anew with `python -m launch calibrate`"):
+        calibration_of("cpu", Store(tmp_path))
+
+
+def test_calibrate_leaves_what_plans_read(tmp_path, capsys):
+    command = ["calibrate", "--store", str(tmp_path), "--device", "cpu", "--mode", "eager"]
+    assert main([*command, "--repeats", "1", "--steps", "2"]) == 0
+    assert str(Store(tmp_path).calibration("cpu")) in capsys.readouterr().out
+    found = calibration_of("cpu", Store(tmp_path))
+    assert found.basis.startswith("measured on one core of")
+    assert asdict(found.dense)["step_seconds"]["eager"] != CPU.dense.step_seconds["eager"]
+    assert found.dense.width["compiled"] == CPU.dense.width["compiled"]
+
+
+def test_a_command_that_is_not_there_is_answered_with_those_that_are(capsys):
+    with pytest.raises(SystemExit):
+        main(["calibrat"])
+    assert "calibrate" in capsys.readouterr().err
+
+
+def test_a_device_that_is_not_there_is_a_sentence(tmp_path, capsys):
+    assert main(["calibrate", "--store", str(tmp_path), "--device", "cuda:99"]) == 1
+    assert "device is cuda:99, which this machine has not" in capsys.readouterr().err

@@ -1,0 +1,145 @@
+from dataclasses import replace
+
+import pytest
+
+from launch.plan.calibration import CPU
+from launch.plan.planner import Size, plan, stacking_key
+from plasticity_lab.errors import PlanError
+from tests.helpers.sweeps import runs_of
+
+SIZE = Size(steps=270, flops=2_000_000, bytes=2**20, convolves=False)
+CALIBRATION = replace(CPU, dense=replace(CPU.dense, width={"eager": 16, "compiled": 8}))
+
+
+def packs_of(runs, **settings):
+    asked = {
+        "size_of": lambda run: SIZE,
+        "mode_of": lambda steps: "eager",
+        "kind": "cpu",
+        "calibration": CALIBRATION,
+        "memory": 2**30,
+        "workers": 1,
+    }
+    return plan(runs, **asked | settings)
+
+
+def widths(packs):
+    return sorted(pack.width for pack in packs)
+
+
+@pytest.fixture(scope="module")
+def many():
+    return runs_of("activation=relu,leaky_relu", "seed=range(20)")
+
+
+def test_the_order_of_the_runs_does_not_matter(many):
+    assert packs_of(many) == packs_of(many[::-1]) == packs_of(many[7:] + many[:7])
+
+
+def test_every_run_is_in_one_pack(many):
+    assert sorted(run for pack in packs_of(many) for run in pack.runs) == sorted(run["id"] for run in many)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["seed=0,1,2"],
+        ["stream_seed=0,1", "init_seed=0,1"],
+        ["optimizer.lr=0.1,0.01,1"],
+        ["activation=leaky_relu", "activation.negative_slope=0.1,0.2,1"],
+        ["intervention=l2_init", "intervention.strength=0,0.1"],
+        ["activation=smooth_leaky", "activation.c=5,7", "activation.alpha=0.1,0.5"],
+    ],
+)
+def test_runs_that_differ_in_seeds_and_real_numbers_share_a_pack(words):
+    runs = runs_of(*words)
+    assert len(runs) > 1
+    (pack,) = packs_of(runs)
+    assert pack.width == len(runs)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["activation=relu,leaky_relu"],
+        ["activation=prelu", "activation.scope=global,layer"],
+        ["activation=crelu", "activation.width=half,double"],
+        ["network.width=100,200"],
+        ["optimizer.reset=never,task"],
+        ["intervention=none,l2_init"],
+        ["benchmark=permuted_digits,random_label_digits"],
+        ["benchmark.tasks=2,3"],
+        ["benchmark.order=fixed,shuffle"],
+    ],
+)
+def test_runs_that_differ_in_structure_do_not(words):
+    assert widths(packs_of(runs_of(*words))) == [1, 1]
+
+
+def test_the_same_settings_of_another_class_are_another_structure(many):
+    other = {**many[0], "targets": {**many[0]["targets"], "activation": "plasticity_lab.activations.tanh.Tanh"}}
+    assert stacking_key(other) != stacking_key(many[0])
+
+
+def test_packs_are_as_wide_as_the_calibration_says_and_about_alike(many):
+    assert widths(packs_of(many)) == [10, 10, 10, 10]
+    assert widths(packs_of(many, mode_of=lambda steps: "compiled")) == [6, 6, 7, 7, 7, 7]
+
+
+def test_memory_makes_packs_narrower_and_they_know_it(many):
+    packs = packs_of(many, memory=3 * SIZE.bytes)
+    assert widths(packs) == [2, 2] + [3] * 12
+    assert all(pack.narrowed and pack.bytes <= 3 * SIZE.bytes for pack in packs)
+    assert not any(pack.narrowed for pack in packs_of(many))
+    assert not packs_of(many[:2], memory=3 * SIZE.bytes)[0].narrowed, "it was not to be wider"
+
+
+def test_a_run_that_does_not_fit_alone_is_named(many):
+    with pytest.raises(PlanError, match=r"needs 0.0 GiB alone.*cpu.*batch_size"):
+        packs_of(many[:1], memory=SIZE.bytes - 1)
+
+
+def test_a_run_that_ran_out_of_memory_gets_few_mates(many):
+    burnt = [run["id"] for run in many if run["science"]["activation"]["name"] == "relu"][:4]
+    packs = packs_of(many, widest=dict.fromkeys(burnt, 2))
+    assert all((pack.width <= 2) == (not set(burnt).isdisjoint(pack.runs)) for pack in packs)
+    assert widths(packs) == [2, 2, 10, 10, 16]
+
+
+@pytest.mark.parametrize(("workers", "wanted"), [(2, [3, 3]), (4, [1, 1, 2, 2]), (6, [1] * 6), (64, [1] * 6)])
+def test_there_is_a_pack_for_every_worker(workers, wanted):
+    assert widths(packs_of(runs_of("seed=range(6)"), workers=workers)) == wanted
+
+
+def test_long_packs_come_first(many):
+    long = runs_of("benchmark.tasks=50")
+    packs = packs_of([*many, *long], size_of=lambda run: replace(SIZE, steps=90 * run["science"]["benchmark"]["tasks"]))
+    assert packs[0].runs == (long[0]["id"],)
+    assert [pack.seconds for pack in packs] == sorted((pack.seconds for pack in packs), reverse=True)
+
+
+def test_a_pack_that_has_ended_before_is_another_attempt():
+    runs = runs_of("seed=0,1")
+    (first,) = packs_of(runs)
+    (second,) = packs_of(runs, taken={first.id}.__contains__)
+    (third,) = packs_of(runs, taken={first.id, second.id}.__contains__)
+    assert [pack.attempt for pack in (first, second, third)] == [0, 1, 2]
+    assert len({first.id, second.id, third.id}) == 3
+    assert first.runs == third.runs
+
+
+def test_halves_are_the_same_whoever_asks_and_no_packs_of_their_own():
+    (pack,) = packs_of(runs_of("seed=0,1,2"))
+    halves = pack.halves()
+    assert halves == pack.halves()
+    assert [half.width for half in halves] == [2, 1]
+    assert sum((half.runs for half in halves), ()) == pack.runs
+    assert sum(half.seconds for half in halves) == pytest.approx(pack.seconds)
+    (alone,) = packs_of([run for run in runs_of("seed=0,1,2") if run["id"] in halves[0].runs])
+    assert alone.id != halves[0].id, "it may have been trained before, and this is another attempt"
+
+
+def test_the_size_is_asked_once_for_all_that_could_share_a_pack(many):
+    asked = []
+    packs_of(many, size_of=lambda run: asked.append(run["id"]) or SIZE)
+    assert len(asked) == 2

@@ -1,0 +1,41 @@
+from launch.runs.options import Option
+from launch.runs.precedence import below_the_found, capped, overlaid
+from launch.runs.values.place import put
+
+
+def test_a_cap_lowers_and_never_raises_and_null_is_no_limit():
+    settings = {"tasks": 500, "epochs": 1, "steps": None, "order": "fixed"}
+    assert capped(settings, {"tasks": 3, "epochs": 2, "steps": 100}) == {
+        "tasks": 3,
+        "epochs": 1,
+        "steps": 100,
+        "order": "fixed",
+    }
+
+
+def test_a_cap_on_what_a_benchmark_does_not_have_is_passed_over():
+    assert capped({"tasks": 5}, {"steps": 100}) == {"tasks": 5}
+
+
+def test_a_protocol_sets_what_a_group_has_and_nothing_else():
+    nodes = {"benchmark": {"order": "fixed"}, "network": {}}
+    values = {"benchmark": {"order": "shuffle", "labels": "iid"}, "network": {"order": "x"}, "nowhere": {"a": 1}}
+    assert overlaid(nodes, values) == {"benchmark": {"order": "shuffle"}, "network": {}}
+
+
+def test_what_is_found_over_protocol_over_schedule_over_option():
+    options = {
+        "benchmark": Option(
+            "benchmark",
+            "b",
+            "plasticity_lab.benchmarks.permuted_pixels.PermutedPixels",
+            {"source": "digits", "images": 10, "tasks": 9, "epochs": 9, "steps": 9, "batch_size": 1},
+        )
+    }
+    schedule = Option("schedule", "s", None, extras={"at_most": {"tasks": 3, "epochs": 3, "steps": 3}})
+    protocol = Option(
+        "protocol", "p", None, extras={"set": {"benchmark": {"epochs": 2, "steps": 2, "order": "shuffle"}}}
+    )
+    found = put({"benchmark": {"steps": 1}}, below_the_found(options, schedule, protocol))["benchmark"]
+    assert (found["images"], found["tasks"], found["epochs"], found["steps"]) == (10, 3, 2, 1)
+    assert found["order"] == "shuffle", "a setting that the file leaves to the constructor is set too"

@@ -1,0 +1,145 @@
+"""hyperparams=grid: how a grid is read, pinned and united; the files' own grids are tested in tests/conf."""
+
+import pytest
+
+from launch.command import resolve
+from launch.runs.values.grids import blocks, combinations
+from plasticity_lab.errors import ConfigError
+
+GRID = ("hyperparams=grid",)
+
+
+def shapes(*words):
+    return [run["science"]["activation"] for run in resolve([*GRID, *words]).runs]
+
+
+def test_axes_of_a_block_multiply_and_blocks_stand_side_by_side():
+    grid = blocks("x", "g", {"paper": [{"a": [1, 2], "b, c": [[3, 4], [5, 6]]}, {"a": [7]}], "ours": {}})
+    assert list(combinations(grid)) == [
+        {"a": 1, "b": 3, "c": 4},
+        {"a": 1, "b": 5, "c": 6},
+        {"a": 2, "b": 3, "c": 4},
+        {"a": 2, "b": 5, "c": 6},
+        {"a": 7},
+        {},
+    ]
+
+
+def test_a_pinned_setting_leaves_its_axis_which_gets_shorter():
+    grid = blocks("x", "g", {"paper": {"a": [1, 2], "b, c": [[3, 4], [3, 5], [6, 5]]}})
+    assert list(combinations(grid, {"a", "c"})) == [{"b": 3}, {"b": 6}]
+
+
+@pytest.mark.parametrize(
+    ("grid", "said"),
+    [
+        ([1, 2], "must say whose its values are, under paper or ours"),
+        ({}, "must say whose"),
+        ({"theirs": {"a": [1]}}, "must say whose"),
+        ({"paper": [3]}, "must name settings and their values"),
+        ({"paper": {"a": 3}}, "a is 3; it must be a list of values"),
+        ({"paper": {"a": []}}, "it must be a list of values"),
+        ({"paper": {"a, b": [[1, 2, 3]]}}, "a, b has the value .* it must be a list of 2"),
+        ({"paper": {"a, b": [1]}}, "it must be a list of 2"),
+    ],
+)
+def test_what_is_no_grid_is_refused_by_its_place(grid, said):
+    with pytest.raises(ConfigError, match=f"activation=x: grids.g.*{said}"):
+        blocks("x", "g", grid)
+
+
+def test_what_is_typed_pins_its_axis():
+    words = ("activation=swish", "activation.beta=1")
+    assert shapes(*words) == [{"name": "swish", "beta": 1.0}] * 2
+    assert len(shapes(*words, "optimizer.lr=0.5")) == 1
+    assert len(shapes("activation=swish", "optimizer.lr=1e-3")) == 33
+    assert len(shapes("activation=swish", "optimizer.lr=1e-3", "activation.beta=7,8")) == 2
+    both = shapes("activation=smooth_leaky", "optimizer.lr=1e-3", "activation.c=1", "activation.alpha=0.5")
+    assert {(each["c"], each["alpha"]) for each in both} == {(1.0, 0.5)}
+    assert len(both) == 9, "p is still the grid's"
+
+
+def test_rates_chosen_for_adam_are_not_searched_with_sgd():
+    plan = resolve([*GRID, "activation=swish", "optimizer=sgd,adamw"])
+    rates = {(run["science"]["optimizer"]["name"], run["science"]["optimizer"]["lr"]) for run in plan.runs}
+    assert rates == {("sgd", 0.01), ("adamw", 1e-3), ("adamw", 1e-4)}
+    assert [note for note in plan.notes if "sgd keeps its own, or what optimizer.lr says" in note]
+    typed = resolve([*GRID, "activation=swish", "optimizer=sgd", "optimizer.lr=0.1,0.03"])
+    assert {run["science"]["optimizer"]["lr"] for run in typed.runs} == {0.1, 0.03}
+    assert not [note for note in typed.notes if "keeps its own" in note]
+
+
+def test_one_of_two_settings_that_move_together_can_be_pinned():
+    uppers = [each["upper"] for each in shapes("activation=rrelu", "activation.lower=0.6", "optimizer.lr=1e-3")]
+    assert 1.0 in uppers
+    assert len(uppers) == len(set(uppers))
+    assert min(uppers) >= 0.6, "pairs that would be the wrong way round are left out"
+
+
+def test_pairs_the_wrong_way_round_are_left_out_by_name_and_typed_ones_refused():
+    words = [*GRID, "activation=rrelu", "activation.upper=0.2"]
+    (note,) = resolve(words).notes
+    assert note.startswith(
+        "hyperparams: rrelu cannot have lower above upper, so these pairs of its grid are left out: "
+    )
+    assert "[0.3, 0.2], [0.4, 0.2]" in note
+    with pytest.raises(ConfigError, match=r"activation.lower is 0.6 and activation.upper is 0.2"):
+        resolve([*words, "activation.lower=0.6"])
+    with pytest.raises(ConfigError, match=r"grid benchmarks of activation=rrelu holds nothing beside what is typed"):
+        resolve([*GRID, "activation=rrelu", "activation.upper=0.001"])
+
+
+def test_an_experiments_words_pin_an_axis_too(tmp_path):
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "mine.yaml").write_text(
+        "# @package _global_\ndefaults: [{override /hyperparams: grid}]\n"
+        "hydra: {sweeper: {params: {activation: swish, optimizer.lr: 0.25, hyperparams.grid: case_study}}}\n"
+    )
+    words = [f"hydra.searchpath=[file://{tmp_path}]", "experiment=mine"]
+    assert len(resolve(words).runs) == 33
+    assert len(resolve([*words, "optimizer.lr=0.1,0.2"]).runs) == 66
+
+
+def test_settings_that_are_one_function_are_one_run_that_knows_all_its_names():
+    words = ["activation=smooth_leaky", "activation.alpha=0.5", "optimizer.lr=1e-3", "hyperparams.grid=case_study"]
+    found = resolve([*GRID, *words])
+    assert len(found.runs) == 19
+    (equal,) = [run for run in found.runs if run["science"]["activation"]["c"] == run["science"]["activation"]["p"]]
+    others = [asked["settings"]["activation"] for asked in equal["asked_as"][1:]]
+    assert [(each["c"], each["p"]) for each in others] == [(2, 2), (3, 3), (4, 4), (5, 5)]
+    assert found.notes == [
+        "runs: 19, and 6 saved, whose settings are the same function as those of another (smooth_leaky 6)."
+    ]
+
+
+def test_whose_grid_is_missing_is_said_once_and_its_defaults_are_used():
+    found = resolve([*GRID, "hyperparams.grid=case_study", "activation=bo_prelu,rselu,relu", "seed=0,1"])
+    assert found.notes == ["hyperparams: there is no grid case_study for bo_prelu, rselu; their defaults are used."]
+    assert len(found.runs) == 3 * 3 * 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["hyperparams=grid", "hyperparams.grid=3"], "hyperparams.grid is 3; it must be a valid string"),
+        (["hyperparams=grid", "hyperparams.grid=case_study,benchmarks"], "hyperparams.grid .* cannot be swept"),
+        (["hyperparams=best", "hyperparams.metric=taoa"], "no setting 'metric'; hyperparams=selected has"),
+        (["hyperparams=grid", "hyperparams.look_up=x"], "no setting 'hyperparams.look_up'"),
+    ],
+)
+def test_mistakes_about_grids_are_answered(words, said):
+    with pytest.raises(ConfigError, match=said):
+        resolve(words)
+
+
+def test_a_benchmark_from_outside_need_not_name_a_grid(tmp_path):
+    (tmp_path / "benchmark").mkdir()
+    (tmp_path / "benchmark" / "mine.yaml").write_text(
+        "_target_: plasticity_lab.benchmarks.permuted_pixels.PermutedPixels\n"
+        "source: digits\nimages: 100\ntasks: 2\nepochs: 1\nsteps: null\nbatch_size: 16\n"
+        "default_network: mlp\ndefault_agent: supervised\n"
+    )
+    words = [f"hydra.searchpath=[file://{tmp_path}]", "benchmark=mine", *GRID]
+    with pytest.raises(ConfigError, match=r"no default_grid; say hyperparams.grid=case_study or benchmarks"):
+        resolve(words)
+    assert len(resolve([*words, "hyperparams.grid=case_study"]).runs) == 3

@@ -1,0 +1,72 @@
+"""What W&B shows of a run: pure functions."""
+
+import numpy as np
+import pytest
+
+from launch.tracking import content
+from plasticity_lab.records.journal import Journal
+
+SCIENCE = {
+    "seed": 3,
+    **{group: {"name": name} for group, name in (("activation", "relu"), ("benchmark", "permuted_digits"))},
+    **{group: {"name": name} for group, name in (("network", "mlp"), ("optimizer", "adam"), ("intervention", "none"))},
+}
+
+
+class Chunk:
+    def __init__(self, task, epoch, ends_epoch=True):
+        self.task, self.epoch, self.steps, self.ends_epoch, self.hard = task, epoch, 2, ends_epoch, True
+
+
+class Task:
+    def __init__(self, position):
+        self.position, self.hard = position, True
+
+
+@pytest.fixture
+def journal():
+    """Two tasks of two epochs of two steps."""
+    journal = Journal(1)
+    for task in range(2):
+        for epoch in range(2):
+            loss = np.full((2, 1), 1.0 + task)
+            journal.add_chunk(Chunk(task, 2 * task + epoch), {"accuracy": loss / 4, "loss": loss})
+        journal.add_task(Task(task), {"final_accuracy": [0.5]})
+    return journal
+
+
+def test_a_row_an_epoch_with_the_task_in_its_last(journal):
+    rows = content.merged(content.rows(journal.table(0)))
+    assert list(rows) == [0, 1, 2, 3]
+    assert rows[0] == {"epoch": 0, "task": 0, "step": 2, "epoch/aoa": 0.25, "epoch/train_loss": 1.0}
+    assert rows[3] == {
+        **{"epoch": 3, "task": 1, "step": 8, "epoch/aoa": 0.5, "epoch/train_loss": 2.0},
+        **{"task/aoa": 0.5, "task/train_loss": 2.0, "task/final_accuracy": 0.5, "task/hard": True},
+    }
+    assert {key.partition("/")[0] for row in rows.values() for key in row if "/" in key} == {"epoch", "task"}
+    assert content.AXES == {"epoch/*": "epoch", "task/*": "task"}
+
+
+@pytest.mark.parametrize("cut", range(1, 6))
+def test_rows_told_in_parts_are_the_same_rows(journal, cut):
+    """A task's values may come after those of its last epoch have been told."""
+    whole = content.merged(content.rows(journal.table(0)))
+    assert journal.events == 6
+    early = journal.table(0).slice(0, cut)
+    assert content.merged([*content.rows(early), *content.rows(journal.table(0, cut))]) == whole
+    assert journal.table(0, cut).num_rows == 6 - cut
+
+
+def test_tags_name_what_one_filters_by():
+    run = {"science": SCIENCE, "asked_as": [{"experiment": None}, {"experiment": "table2_mnist"}]}
+    assert content.tags(run) == ["relu", "permuted_digits", "mlp", "adam", "table2_mnist"]
+    assert content.tags(run | {"status": "diverged", "collapsed": True})[-2:] == ["diverged", "collapsed"]
+    assert content.config(run)["activation"] == {"name": "relu"}
+    assert content.name(SCIENCE) == "relu · permuted_digits · seed 3"
+
+
+def test_a_summary_says_how_it_ended_and_leaves_out_what_is_not_known():
+    record = {"status": "failed", "collapsed": False, "summary": {"taoa": None, "gap": 0.1}, "error": "a\nb: c\n"}
+    assert content.summary(record) == {"gap": 0.1, "status": "failed", "collapsed": False, "error": "b: c"}
+    diverged = {"status": "diverged", "collapsed": False, "summary": {}, "error": None, "diverged_at_step": 7}
+    assert content.summary(diverged)["diverged_at_step"] == 7

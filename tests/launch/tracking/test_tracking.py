@@ -1,0 +1,271 @@
+"""Runs in W&B: offline, live online, and when W&B fails. The records never suffer."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from launch.command import resolve, run_command
+from launch.tracking import content
+from launch.tracking.choice import decided
+from launch.tracking.client import UNTRACKED, Tracked, tracking_of
+from launch.tracking.marks import Place, written
+from launch.tracking.sync import catch_up, survey
+from launch.work import training
+from plasticity_lab.errors import StoreError
+from plasticity_lab.records.record import read_metrics, read_record
+from plasticity_lab.records.store import Store
+from tests.helpers.sweeps import OFTEN, SMOKE, after_looks, all_kept, runs_of, said_last, trained
+from tests.helpers.wandb_files import read_offline
+
+OFFLINE = "tracking=wandb_offline"
+ONLINE = "tracking=wandb_online"
+
+
+def rows_of(store, run):
+    return content.merged(content.rows(read_metrics(store, run)))
+
+
+def plain(rows):
+    return [{key: value for key, value in rows[at].items() if not key.startswith("_")} for at in sorted(rows)]
+
+
+def same_as_its_record(store, run, sweep):
+    """Whether an offline run holds all that the record knows."""
+    record = read_record(store, run.id)
+    assert (run.project, run.group, run.ended) == ("plasticity_lab", sweep, True)
+    assert run.rows == rows_of(store, run.id)
+    assert run.axes == content.AXES
+    assert run.summary.items() >= content.summary(record).items()
+    assert run.config.items() >= {**record["science"], "provenance": record["provenance"]}.items()
+    return True
+
+
+def test_every_run_of_a_pack_becomes_an_offline_run_with_all_its_rows(store):
+    plan = trained(store, "activation=relu,leaky_relu", "seed=0,1,2", "launch.workers=1", OFFLINE)
+    found = read_offline(store.wandb_folder)
+    assert sorted(run.id for run in found) == sorted(plan.asked)
+    assert all(same_as_its_record(store, run, plan.sweep) for run in found)
+    assert {len(run.rows) for run in found} == {3}
+    assert [path.name for path in (store.wandb_folder / os.listdir(store.wandb_folder)[0]).iterdir()] == [
+        f"run-{os.listdir(store.wandb_folder)[0].rpartition('-')[2]}.wandb"
+    ], "nothing else: a sweep has a hundred thousand of them"
+
+
+@pytest.mark.slow
+def test_a_sweep_of_two_hundred_runs_leaves_two_hundred_offline_runs(store):
+    words = said_last(*SMOKE, *OFTEN, f"store={store.root}", "activation=relu,tanh", "seed=range(0,100)", OFFLINE)
+    assert run_command(words) == 0
+    found = read_offline(store.wandb_folder)
+    runs = resolve(words).runs
+    assert len(found) == len(runs) == 200
+    assert {run.id for run in found} == {run["id"] for run in runs}
+    assert all(same_as_its_record(store, run, found[0].group) for run in found)
+
+
+def test_tracking_changes_neither_ids_nor_numbers_nor_names(store, tmp_path):
+    plain, tracked = runs_of("seed=0,1"), runs_of("seed=0,1", OFFLINE, "tracking.project=other", "tracking.entity=me")
+    assert plain == tracked
+    untracked = type(store)(tmp_path / "untracked")
+    trained(untracked, "seed=0,1")
+    trained(store, "seed=0,1", OFFLINE)
+    assert all_kept(store, plain) == all_kept(untracked, plain)
+
+
+def test_a_run_that_is_trained_again_replaces_its_offline_run(store):
+    plan = trained(store, "seed=0", OFFLINE)
+    trained(store, "seed=0", OFFLINE, "rerun=true")
+    (run,) = read_offline(store.wandb_folder)
+    assert run.id == plan.asked[0]
+    assert run.config["provenance"]["attempt"] == 1
+
+
+def test_diverged_and_failed_runs_are_there_too(store, monkeypatch):
+    really = training.assembled
+
+    def assembled(runs, *rest):
+        if runs[0]["science"]["activation"]["name"] == "tanh":
+            raise ZeroDivisionError("by nought")
+        return really(runs, *rest)
+
+    monkeypatch.setattr(training, "assembled", assembled)
+    trained(store, "activation=relu,tanh", "optimizer.lr=1e30", OFFLINE)
+    found = {run.summary["status"]: run for run in read_offline(store.wandb_folder)}
+    assert found.keys() == {"diverged", "failed"}
+    assert found["diverged"].summary["diverged_at_step"] > 1
+    assert (found["diverged"].exit_code, found["failed"].exit_code) == (0, 1)
+    assert found["failed"].summary["error"] == "ZeroDivisionError: by nought"
+    assert {"failed", "tanh"} <= found["failed"].tags
+
+
+def test_runs_of_a_small_pack_are_live_and_those_of_a_large_one_follow(store, server, monkeypatch):
+    monkeypatch.setattr(training, "TRACKING_SECONDS", 0.0)
+    seen = []
+    really = Tracked.end
+
+    def end(self, runs, recorded):
+        seen.append(list(self._runs))
+        really(self, runs, recorded)
+
+    monkeypatch.setattr(Tracked, "end", end)
+    words = ("activation=relu,leaky_relu", ONLINE, "tracking.live_runs=2", "tracking.project=mine", "launch.workers=1")
+    plan = trained(store, *words, "seed=0,1")
+    assert sorted(map(len, seen)) == [2, 2]
+    plan_of_three = trained(store, *words, "seed=2,3,4", "activation=relu")
+    assert seen[2] == [], "wider than live_runs"
+    assert server.runs.keys() == {*plan.asked, *plan_of_three.asked}
+    for run, told in server.runs.items():
+        record = read_record(store, run)
+        assert (told.project, told.exit_code) == ("mine", 0)
+        assert told.group == (plan if run in plan.asked else plan_of_three).sweep
+        assert plain(told.rows) == list(rows_of(store, run).values())
+        assert told.summary.items() >= content.summary(record).items()
+        assert told.config["provenance"] == record["provenance"]
+        assert set(told.tags) == set(content.tags(record))
+        assert run in written(store, record["provenance"]["pack"], Place(True, "", "mine"))
+
+
+def test_a_live_run_that_is_stopped_and_resumed_is_one_run(store, server, monkeypatch):
+    monkeypatch.setattr(training, "TRACKING_SECONDS", 0.0)
+    plan = trained(store, "seed=0", ONLINE, stop=after_looks(4))
+    (run,) = plan.asked
+    assert server.runs[run].exit_code == 1, "no longer training"
+    told = len(server.runs[run].rows)
+    assert 0 < told < 3
+    trained(store, "seed=0", ONLINE)
+    assert plain(server.runs[run].rows) == list(rows_of(store, run).values())
+    assert (server.runs.keys(), server.runs[run].exit_code) == ({run}, 0)
+
+
+def test_a_service_of_w_and_b_that_is_somebody_elses_is_not_used(store, monkeypatch, caplog):
+    """wandb hands its service on to child processes, which cannot make it complete their files."""
+    monkeypatch.setenv("WANDB_SERVICE", f"3-{os.getpid()}-unix-/nowhere")
+    plan = trained(store, "seed=0", OFFLINE)
+    (run,) = read_offline(store.wandb_folder)
+    assert same_as_its_record(store, run, plan.sweep)
+    assert warnings_of(caplog) == []
+
+
+def warnings_of(caplog):
+    return [record.message for record in caplog.records if record.message.startswith("W&B")]
+
+
+def test_a_tracker_that_dies_costs_one_line_and_no_run(store, monkeypatch, caplog):
+    really = Tracked.begin
+
+    def begin(self, runs):
+        really(self, runs)
+        if self._process is not None and self._process.poll() is None:
+            os.kill(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+    monkeypatch.setattr(Tracked, "begin", begin)
+    plan = trained(store, "activation=relu,leaky_relu,tanh", OFFLINE, "launch.workers=1")
+    assert all(read_record(store, run)["status"] == "done" for run in plan.asked)
+    assert warnings_of(caplog) == [
+        "W&B: its process ended. Training goes on; `python -m launch sync` writes what is missing."
+    ]
+
+
+@pytest.mark.parametrize("fault", ["raise OSError(28, 'No space left on device')", "os._exit(3)", "sys.exit('broken')"])
+def test_whatever_wandb_does_the_records_are_there(store, tmp_path, monkeypatch, caplog, fault):
+    (tmp_path / "wandb").mkdir()
+    (tmp_path / "wandb" / "__init__.py").write_text(f"import os, sys\n{fault}\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    plan = trained(store, "seed=0", OFFLINE)
+    assert read_record(store, plan.asked[0])["status"] == "done"
+    (line,) = warnings_of(caplog)
+    assert line.endswith("Training goes on; `python -m launch sync` writes what is missing.")
+
+
+def test_a_service_that_dies_loses_no_run_and_the_next_gets_another(store, tmp_path, monkeypatch, caplog):
+    """W&B's service is killed while it writes the second run of a pack."""
+    killer = tmp_path / "sitecustomize.py"
+    killer.write_text(KILLS_THE_SERVICE)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.getcwd()]))
+    plan = trained(store, "seed=0,1,2", OFFLINE, "launch.workers=1")
+    assert all(read_record(store, run)["status"] == "done" for run in plan.asked)
+    assert len(warnings_of(caplog)) == 1
+    found = read_offline(store.wandb_folder)
+    assert [run.id for run in found] == [plan.packs[0].runs[2]], "the service that was killed had the first two"
+    assert all(same_as_its_record(store, run, plan.sweep) for run in found)
+
+
+KILLS_THE_SERVICE = """
+import contextlib, os, signal, sys
+if "launch.tracking.companion" in " ".join(sys.orig_argv):
+    from pathlib import Path
+    from launch.tracking import open_run
+    runs = []
+    class Killing(open_run.OpenRun):
+        def complete(self, record, rows):
+            runs.append(record["run"])
+            if len(runs) == 2:
+                for status in Path("/proc").glob("[0-9]*/status"):
+                    with contextlib.suppress(OSError):
+                        if f"PPid:\\t{os.getpid()}\\n" in status.read_text():
+                            os.kill(int(status.parent.name), signal.SIGKILL)
+            super().complete(record, rows)
+    open_run.OpenRun = Killing
+"""
+
+
+def test_no_run_counts_as_written_on_a_full_disk(small_disk):
+    """W&B itself is silent about it."""
+    store = Store(small_disk / "store")
+    plan = trained(store, "seed=0")
+    found = survey(store, False, None, None, "lab")
+    free, filler = os.statvfs(small_disk), small_disk / "filler"
+    filler.write_bytes(bytes(free.f_bavail * free.f_frsize - 20_000))
+    with pytest.raises(StoreError, match="the disk is full"):
+        catch_up(store, found, lambda done: None)
+    again = survey(store, False, None, None, "lab").missing
+    assert again == found.missing == {Place(False, "", "plasticity_lab"): list(plan.asked)}
+    filler.unlink()
+    assert catch_up(store, found, lambda done: None) == {}
+    assert [run.id for run in read_offline(store.wandb_folder)] == list(plan.asked)
+
+
+def test_a_worker_that_does_not_track_never_sees_wandb():
+    command = "import sys, launch.work.worker, launch.launchers.local; assert 'wandb' not in sys.modules"
+    subprocess.run([sys.executable, "-c", command], check=True)
+    assert tracking_of(None, "sweep", None) is tracking_of(None, "sweep", {"backend": "store"}) is UNTRACKED
+
+
+def test_auto_is_online_with_a_key_and_the_store_alone_without(monkeypatch):
+    chosen = resolve([]).settings.tracking
+    assert chosen.backend == "auto"
+    settings, said = decided(chosen)
+    assert (settings.backend, said) == ("store", "tracking: the store alone, since no key of W&B's is configured.")
+    monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
+    settings, said = decided(chosen)
+    assert (settings.backend, said) == ("wandb_online", "tracking: W&B project plasticity_lab.")
+    assert decided(resolve(["tracking=store"]).settings.tracking)[1] == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["tracking=wandb_online"], "needs a key of W&B's, and none is configured"),
+        (["tracking=wandb"], "tracking=wandb"),
+        (["tracking=store,wandb_offline"], "tracking changes no run's numbers, so it cannot be swept"),
+        (["tracking.project=a/b"], "tracking.project is 'a/b'"),
+        (["tracking.live_runs=65"], "tracking.live_runs is 65; it must be less than or equal to 64"),
+        (["tracking.live=3"], "tracking.live"),
+    ],
+)
+def test_what_cannot_be_tracked_is_a_sentence(words, sentence, capsys):
+    assert run_command([*words, "dry_run=true"]) == 1
+    err = capsys.readouterr().err
+    assert sentence in err
+    assert err.count("\n") == 1
+
+
+def test_a_group_of_people_can_keep_its_own_choice_in_a_file(tmp_path):
+    (tmp_path / "tracking").mkdir()
+    (tmp_path / "tracking" / "ours.yaml").write_text("backend: wandb_offline\nproject: p\nentity: team\nlive_runs: 0\n")
+    path = f"hydra.searchpath=[file://{tmp_path}]"
+    chosen = resolve([path, "tracking=ours", "tracking.project=q", "experiment=demo"]).settings.tracking
+    assert chosen.model_dump() == {"backend": "wandb_offline", "project": "q", "entity": "team", "live_runs": 0}

@@ -1,0 +1,235 @@
+"""A worker in this process: what it does with the packs of a plan, and what it leaves to others."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from launch.packs.heartbeat import Heartbeat
+from launch.packs.leases import Leases, LostLease
+from launch.packs.owner import Owner, this_owner
+from launch.plan.device import devices
+from launch.work import training, worker
+from launch.work.process import DeviceLost, free_memory, prepare_compiling, ran_out_of_memory
+from launch.work.worker import work
+from plasticity_lab.errors import ConfigError, DataError, StoreError
+from plasticity_lab.records.checkpoint import load_checkpoint
+from plasticity_lab.records.record import read_record
+from tests.helpers.sweeps import after_looks, all_kept, ended_packs, kept, never, planned, runs_of, trained
+
+OTHER = Owner("elsewhere", 1)
+
+
+def leased(store):
+    return [path.name for path in store.leases_folder.iterdir()]
+
+
+def test_a_trained_pack_leaves_records_and_nothing_else(store):
+    plan = trained(store, "seed=0,1", "launch.workers=1")
+    (pack,) = plan.packs
+    for run in pack.runs:
+        record = read_record(store, run)
+        where = record["provenance"]
+        assert record["status"] == "done"
+        assert (where["pack"], where["width"], where["share"], where["mode"]) == (pack.id, 2, 0.5, "eager")
+        assert (where["device"], where["data"], where["data_part"]) == ("cpu", "digits", False)
+        assert record["summary"]["seconds"] == pytest.approx(where["pack_seconds"] / 2)
+        assert kept(store, run).metrics.count(b"task") == 3
+    assert leased(store) == []
+    assert list((store.root / "packs").iterdir()) == []
+
+
+def test_a_stopped_worker_gives_its_pack_back_and_another_goes_on_bit_for_bit(store, tmp_path):
+    runs = runs_of("seed=0,1", "save_weights=final")
+    words = ("seed=0,1", "launch.workers=1", "save_weights=final")
+    undisturbed = type(store)(tmp_path / "undisturbed")
+    trained(undisturbed, *words)
+    plan = trained(store, *words, stop=after_looks(4))
+    (pack,) = plan.packs
+    assert read_record(store, runs[0]["id"]) is None
+    begun = load_checkpoint(store, pack.id)
+    assert 0 < begun["journal"]["steps"] < pack.steps
+    assert leased(store) == [f"{pack.id}.0"], "given back, not taken away"
+    assert Leases(store, 1000, OTHER).state([pack.id])[pack.id].state == "waiting"
+    time.sleep(1.1)
+    work(store, plan.sweep, "cpu", never)
+    assert all_kept(store, runs) == all_kept(undisturbed, runs)
+    record = read_record(store, runs[0]["id"])
+    assert record["provenance"]["start"] == begun["began"], "of the first attempt, not of the last resume"
+    assert record["provenance"]["pack_seconds"] > begun["seconds"]
+
+
+def test_the_mode_it_was_begun_in_is_kept_whatever_a_new_plan_says(store):
+    plan = trained(store, "seed=0", stop=after_looks(4))
+    store.plan(plan.sweep).unlink()
+    again = planned(store, "seed=0", "mode=compiled")
+    assert (again.packs[0].id, again.packs[0].mode) == (plan.packs[0].id, "compiled")
+    work(store, again.sweep, "cpu", never)
+    assert read_record(store, plan.asked[0])["provenance"]["mode"] == "eager"
+
+
+def test_packs_of_another_device_kind_are_left_alone(store, monkeypatch):
+    plan = planned(store, "seed=0")
+    monkeypatch.setattr(worker, "kind_of", lambda device: "Some GPU")
+    assert work(store, plan.sweep, "cuda:0", never)
+    assert ended_packs(store) == []
+
+
+def test_a_failing_pack_is_recorded_with_the_reason_while_the_others_finish(store, monkeypatch, caplog):
+    really = training.assembled
+
+    def assembled(runs, *rest):
+        if runs[0]["science"]["activation"]["name"] == "relu":
+            raise ZeroDivisionError("by nought")
+        return really(runs, *rest)
+
+    monkeypatch.setattr(training, "assembled", assembled)
+    plan = planned(store, "activation=relu,leaky_relu", "seed=0")
+    assert not work(store, plan.sweep, "cpu", never)
+    records = [read_record(store, run["id"]) for run in runs_of("activation=relu,leaky_relu", "seed=0")]
+    assert [record["status"] for record in records] == ["failed", "done"]
+    assert "in assembled" in records[0]["error"], "the traceback"
+    assert records[0]["error"].rstrip().endswith("ZeroDivisionError: by nought")
+    assert sorted(pack["error"] for pack in ended_packs(store)) == ["", "ZeroDivisionError: by nought"]
+    assert [record.message for record in caplog.records if "failed" in record.message] == [
+        "A run of relu · permuted_digits failed: ZeroDivisionError: by nought"
+    ]
+    assert leased(store) == []
+
+
+@pytest.mark.parametrize("error", [StoreError("the disk is full"), DataError("MNIST is gone")])
+def test_no_run_is_blamed_for_a_broken_store_or_missing_data(store, monkeypatch, capsys, error):
+    plan = planned(store, "seed=0")
+    monkeypatch.setattr(worker, "StopSignal", lambda parent: never)
+    with monkeypatch.context() as patch:
+        patch.setattr(worker, "train_pack", lambda *_: (_ for _ in ()).throw(error))
+        assert worker.main(["--store", str(store.root), "--sweep", plan.sweep]) == 1
+    assert capsys.readouterr().out == f"{error}\n"
+    assert ended_packs(store) == []
+    assert Leases(store, 1000, OTHER).state([plan.packs[0].id])[plan.packs[0].id].state == "waiting"
+
+
+def test_a_sweep_that_is_not_there_is_a_sentence(store, monkeypatch, capsys):
+    monkeypatch.setattr(worker, "StopSignal", lambda parent: never)
+    assert worker.main(["--store", str(store.root), "--sweep", "123"]) == 1
+    assert capsys.readouterr().out.startswith("There is no sweep 123 in ")
+
+
+def test_a_worker_that_lost_its_pack_writes_nothing_more_of_it(store, caplog):
+    """Another worker of another host takes the lease over while this one trains."""
+    plan = planned(store, "seed=0", "launch.lease_seconds=0.5", "benchmark.tasks=40", "checkpoint_minutes=0.0001")
+    (pack,) = plan.packs
+    looks = 0
+
+    def stop():
+        nonlocal looks
+        looks += 1
+        if looks == 4:
+            taken = None
+            while taken is None:  # the heartbeat may come between the two
+                os.utime(store.lease(pack.id, 0), (0, 0))
+                taken = Leases(store, 100, OTHER).claim([pack.id])
+            assert taken.epoch == 1
+        return looks > 4 and not (store.root / "leases" / f"{pack.id}.0").exists()
+
+    lease = Leases(store, 0.5, this_owner()).claim([pack.id])
+    with pytest.raises(LostLease):
+        training.train_pack(store, pack, plan.runs_of(pack), digits(), "cpu", lease, plan.settings, stop)
+    assert looks < 6
+    assert load_checkpoint(store, pack.id)["journal"]["steps"] <= 180
+    assert read_record(store, pack.runs[0]) is None
+    assert ended_packs(store) == []
+
+
+def test_a_lease_is_kept_through_a_step_that_outlasts_it(store):
+    store.prepare()
+    lease = Leases(store, 0.2, this_owner()).claim(["pack"])
+    others = Leases(store, 0.2, OTHER)
+    with Heartbeat(lease, 0.2) as heartbeat:
+        for _ in range(6):
+            time.sleep(0.1)
+            assert others.claim(["pack"]) is None
+        heartbeat.alive()
+    time.sleep(0.3)
+    assert others.claim(["pack"]).epoch == 1
+    with Heartbeat(lease, 0.2) as heartbeat:
+        time.sleep(0.2)
+        with pytest.raises(LostLease):
+            heartbeat.alive()
+
+
+def test_a_worker_that_hangs_loses_its_lease(store, monkeypatch):
+    monkeypatch.setattr("launch.packs.heartbeat.LONGEST_STEP_SECONDS", 0.1)
+    store.prepare()
+    lease = Leases(store, 0.2, this_owner()).claim(["pack"])
+    with Heartbeat(lease, 0.2):
+        time.sleep(0.6)
+        assert Leases(store, 0.2, OTHER).claim(["pack"]).epoch == 1
+
+
+def test_a_diverging_run_is_recorded_with_its_step_and_its_mates_do_not_notice(store, tmp_path):
+    alone = type(store)(tmp_path / "alone")
+    trained(alone, "optimizer.lr=0.001")
+    plan = trained(store, "optimizer.lr=1e30,0.001,0.01", "launch.workers=1")
+    assert [pack.width for pack in plan.packs] == [3]
+    wild, tame, _ = runs_of("optimizer.lr=1e30,0.001,0.01")
+    record = read_record(store, wild["id"])
+    assert record["status"] == "diverged"
+    assert 1 < record["diverged_at_step"] <= 10
+    assert record["summary"]["taoa"] is None, "it did not see the end of a task"
+    assert kept(store, tame["id"]) == kept(alone, tame["id"])
+    assert ended_packs(store)[0]["diverged"] == 1
+
+
+def test_a_pack_of_diverged_runs_alone_ends_early(store):
+    plan = trained(store, "optimizer.lr=1e30", "benchmark.tasks=100000")
+    assert read_record(store, plan.asked[0])["status"] == "diverged"
+
+
+def test_progress_is_left_while_a_pack_trains(store, monkeypatch):
+    monkeypatch.setattr("launch.work.training.PROGRESS_SECONDS", 0.0)
+    (pack,) = trained(store, "seed=0,1", "launch.workers=1", stop=after_looks(4)).packs
+    left = json.loads(store.progress(pack.id).read_text())
+    assert left.pop("seconds") > 0
+    assert left == {"steps": 180, "diverged": 0}, "two tasks of 90 steps"
+
+
+def test_compiled_code_is_kept_in_the_users_cache_unless_torch_was_told(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "elsewhere")
+    prepare_compiling()
+    assert os.environ["TORCHINDUCTOR_CACHE_DIR"] == "elsewhere"
+    monkeypatch.delenv("TORCHINDUCTOR_CACHE_DIR")
+    prepare_compiling()
+    assert Path(os.environ["TORCHINDUCTOR_CACHE_DIR"]).parent == tmp_path / "plasticity_lab" / "compiled"
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
+def test_a_device_that_is_not_there_is_a_sentence():
+    assert devices("auto") == devices("cpu") == ["cpu"]
+    with pytest.raises(ConfigError, match=r"device is cuda:1, which this machine has not: it has no GPU"):
+        devices("cuda:1")
+
+
+def test_a_gpu_that_a_failed_pack_has_taken_along_ends_the_worker(monkeypatch):
+    """After a fault inside a kernel every later call of this process fails, and no other pack is to blame for it."""
+
+    def synchronize(device):
+        raise RuntimeError("CUDA error: device-side assert triggered\nCompile with TORCH_USE_CUDA_DSA")
+
+    free_memory("cpu")
+    monkeypatch.setattr(torch.cuda, "synchronize", synchronize)
+    with pytest.raises(DeviceLost, match="cuda:0 answers this process no more: CUDA error: device-side assert trigg"):
+        free_memory("cuda:0")
+
+
+def test_what_is_no_lack_of_memory():
+    assert not ran_out_of_memory(RuntimeError("shapes cannot be multiplied"))
+    assert ran_out_of_memory(torch.OutOfMemoryError("CUDA out of memory"))
+
+
+def digits():
+    return worker._images("digits", None)

@@ -1,0 +1,58 @@
+import json
+
+import pytest
+
+from plasticity_lab.errors import StoreError
+from plasticity_lab.records.plan import all_plans, read_plan, write_plan
+from tests.helpers.sweeps import planned
+
+
+@pytest.fixture
+def plan(store):
+    return planned(store, "activation=relu,leaky_relu", "seed=0,1")
+
+
+def test_what_is_written_is_read(store, plan):
+    assert read_plan(store, plan.sweep) == plan
+    assert list(all_plans(store)) == [plan]
+    assert [run["id"] for run in plan.runs_of(plan.packs[0])] == list(plan.packs[0].runs)
+
+
+def test_it_can_be_read_by_people_a_line_a_pack_and_a_line_a_run(store, plan):
+    lines = store.plan(plan.sweep).read_text().splitlines()
+    begins = [line[: line.index(",")] for line in lines if line.startswith('  {"id": ')]
+    assert begins == [f'  {{"id": "{pack.id}"' for pack in plan.packs]
+    begins = [line[: line.index(":")] for line in lines if line.startswith('  "') and '": {"id": ' in line]
+    assert begins == [f'  "{run}"' for run in plan.runs]
+
+
+def test_a_plan_without_packs_is_one_too(store, plan):
+    empty = type(plan)(plan.sweep, [], [], {}, [], {})
+    write_plan(store, empty)
+    assert read_plan(store, plan.sweep) == empty
+
+
+def test_the_sweep_is_named_by_its_runs_whatever_their_order(store, plan):
+    assert planned(store, "activation=leaky_relu,relu", "seed=1,0").sweep == plan.sweep
+    assert planned(store, "activation=relu", "seed=0,1").sweep != plan.sweep
+
+
+def test_a_sweep_that_is_not_there_is_a_sentence(store):
+    with pytest.raises(StoreError, match=r"There is no sweep 123 in .*plan.json does not exist"):
+        read_plan(store, "123")
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda text: text[:-20], "is damaged"),
+        (lambda text: text.replace('"packs"', '"sacks"'), "is damaged"),
+        (lambda text: "[]", "is damaged"),
+        (lambda text: json.dumps({"format": 7}), "has format 7"),
+    ],
+)
+def test_a_damaged_plan_is_a_sentence(store, plan, damage, said):
+    path = store.plan(plan.sweep)
+    path.write_text(damage(path.read_text()))
+    with pytest.raises(StoreError, match=f"plan.json {said}"):
+        list(all_plans(store))
