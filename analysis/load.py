@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.files import names, read
+from plasticity_lab.records.plan import read_plan, sweeps_of
 from plasticity_lab.records.record import all_records
 from plasticity_lab.records.store import Store
 
@@ -164,15 +164,12 @@ def _planned(store: Store) -> tuple[Planned, list[str]]:
     ids: set[str] = set()
     runs: dict[str, Mapping[str, Any]] = {}
     damaged = []
-    for sweep in names(store.root / "sweeps"):
-        path = store.plan(sweep)
-        content = read(path)
-        if content is None:
-            continue
+    for sweep in sweeps_of(store):
         try:
-            plan = json.loads(content)
-            ids |= {*plan["asked"], *plan["runs"]}
-            runs |= {name: {part: run[part] for part in ("science", "asked_as")} for name, run in plan["runs"].items()}
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            damaged.append(f"{path} is no plan that can be read ({type(error).__name__}: {error}).")
+            plan = read_plan(store, sweep)
+        except StoreError as error:
+            damaged.append(str(error))
+            continue
+        ids |= {*plan.asked, *plan.runs}
+        runs |= {name: {"science": run.science, "asked_as": run.asked_as} for name, run in plan.runs.items()}
     return Planned(ids, runs), damaged

@@ -12,15 +12,16 @@ from omegaconf import DictConfig
 from launch.runs.options import Options
 from launch.runs.overrides import overrides_of, spelled
 from launch.runs.resolve import resolved
-from launch.runs.settings import Settings
 from launch.tracking.choice import check_tracking
+from plasticity_lab.records.settings import Settings
+from plasticity_lab.run import Run
 
 
 @runtime_checkable
 class TakesRuns(Protocol):
     """A launcher that plans all runs of a sweep together."""
 
-    def launch_runs(self, runs: Sequence[dict[str, Any]], settings: Settings) -> None:
+    def launch_runs(self, runs: Sequence[Run], settings: Settings) -> None:
         """Train the runs, or print their plan."""
 
 

@@ -4,9 +4,9 @@ Imported only where this is measured: records need pyarrow.
 """
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import torch
 
@@ -19,9 +19,11 @@ from plasticity_lab.agents.agent import Agent, Rows
 from plasticity_lab.assembly import assembled
 from plasticity_lab.benchmarks.stream import Chunk, Task
 from plasticity_lab.records.identity import pack_id, run_id
-from plasticity_lab.records.plan import Pack
+from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.position import Position
+from plasticity_lab.records.settings import LaunchSettings, Settings, TrackingSettings
 from plasticity_lab.records.store import Store
+from plasticity_lab.run import Run
 from plasticity_lab.trainer import train
 
 TASKS = 2
@@ -66,19 +68,35 @@ def contenders(workload: Workload, width: int, device: str) -> list[Contender]:
     return [Contender(name, counted, run_steps, burst) for name, burst in ways.items()]
 
 
-def _bare(workload: Workload, runs: Sequence[Mapping[str, Any]], device: str) -> None:
+def _bare(workload: Workload, runs: Sequence[Run], device: str) -> None:
     stream, agent = assembled(runs, workload.image_set, torch.device(device), False)
     forgetful = Forgetful()
     train(stream, agent, forgetful, forgetful)
 
 
-def _kept(workload: Workload, runs: Sequence[Mapping[str, Any]], device: str, minutes: float) -> None:
-    named = [{**run, "id": run_id(run["science"]), "asked_as": []} for run in runs]
-    ids = tuple(run["id"] for run in named)
+def _kept(workload: Workload, runs: Sequence[Run], device: str, minutes: float) -> None:
+    named = [replace(run, id=run_id(run.science)) for run in runs]
+    ids = tuple(run.id for run in named)
     pack = Pack(pack_id(ids, 0), 0, ids, "bench", device, "eager", TASKS * workload.burst, 0, 0.0)
-    settings = {"lease_seconds": 120.0, "checkpoint_minutes": minutes, "save_weights": "none"}
     with tempfile.TemporaryDirectory(prefix="plasticity-bench-") as folder:
         store = Store(folder)
         store.prepare()
-        lease = Leases(store, settings["lease_seconds"], this_owner()).claim([pack.id])
-        train_pack(store, pack, named, workload.image_set, device, lease, settings, lambda: False)
+        settings = _settings(store, minutes)
+        plan = Plan("bench", [], ids, {run.id: run for run in named}, [pack], settings)
+        lease = Leases(store, settings.launch.lease_seconds, this_owner()).claim([pack.id])
+        train_pack(store, plan, pack, workload.image_set, device, lease, lambda: False)
+
+
+def _settings(store: Store, checkpoint_minutes: float) -> Settings:
+    return Settings(
+        store=store.root,
+        data=None,
+        device="auto",
+        mode="eager",
+        dry_run=False,
+        rerun=False,
+        save_weights="none",
+        checkpoint_minutes=checkpoint_minutes,
+        launch=LaunchSettings(workers=None, wait=False, lease_seconds=120.0),
+        tracking=TrackingSettings(backend="store", project="", entity=None, live_runs=0),
+    )

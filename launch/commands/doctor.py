@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     settings, parameters = command.resolved.settings, command.slurm
     store, here, lease = Store(settings.store), software(), settings.launch.lease_seconds
     gpu = parameters is not None and wants_gpu(parameters, settings.device)
-    sources = sorted({run["science"]["benchmark"]["source"] for run in command.resolved.runs})
+    sources = sorted({run.science["benchmark"]["source"] for run in command.resolved.runs})
     data = None if settings.data is None else str(settings.data)
     tracked, online = of_tracking(settings.tracking, parameters is None)
     stored = of_store(store, lease)

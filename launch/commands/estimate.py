@@ -8,7 +8,6 @@ first step, on any device; how far running packs have come is told by `python -m
 
 import argparse
 import sys
-from pathlib import Path
 
 from launch.launchers.prepare import images_to_plan_with
 from launch.packs.lookup import add_sweep, store_there, sweep_named
@@ -42,9 +41,8 @@ def run(options: argparse.Namespace) -> int:
     workers = check("--workers", workers if options.workers is None else options.workers, at_least=1)
     calibration = calibration_of(kind, store)
     runs = [stored.runs[run] for run in stored.asked if run in stored.runs]
-    todo = outstanding(store, runs, rerun=False, retries=stored.retries)
-    data = stored.settings["data"]
-    images = images_to_plan_with(None if data is None else Path(data))
+    todo = outstanding(store, runs, rerun=False, retries=stored.settings.launch.retries)
+    images = images_to_plan_with(stored.settings.data)
     modes = {pack.steps: pack.mode for pack in stored.packs}
     packs: list[Pack] = plan(
         todo.left,
@@ -56,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
         workers=workers,
         widest=todo.widest,
     )
-    size = store_bytes(packs, stored.runs, stored.settings["save_weights"], images)
+    size = store_bytes(packs, stored.runs, stored.settings.save_weights, images)
     print(f"Sweep {stored.sweep} on {kind}:", file=sys.stderr)
     print_plan(packs, _finished(stored, packs), workers, calibration, size)
     return 0

@@ -19,11 +19,11 @@ from launch.launchers.slurm.jobs_file import read_jobs
 from launch.launchers.slurm.logs import WorkerLog, logs_of
 from launch.launchers.slurm.queue import PATIENCE_SECONDS
 from launch.packs.leases import Leases
-from launch.packs.lookup import add_store, in_order, runs_of, store_there, sweeps_of, the_one
+from launch.packs.lookup import add_store, in_order, runs_of, store_there, the_one
 from launch.packs.owner import this_owner
 from launch.wording import counted, some
 from plasticity_lab.errors import ConfigError, StoreError
-from plasticity_lab.records.plan import all_plans
+from plasticity_lab.records.plan import all_plans, sweeps_of
 from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
 

@@ -9,9 +9,9 @@ from launch.launchers.slurm.jobs_file import jobs_there
 from launch.packs.lookup import add_sweep, store_there, sweep_named
 from launch.packs.sweep import in_words
 from launch.packs.todo import outstanding
-from launch.runs.settings import Settings
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.plan import read_plan
+from plasticity_lab.run import Run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,10 +27,10 @@ def run(options: argparse.Namespace) -> int:
     plan = read_plan(store, sweep_named(store, options.sweep))
     jobs = jobs_there(store, plan.sweep)
     # A plan holds the runs that were not finished when it was made; of the others nothing but the id is needed.
-    runs = [plan.runs.get(run, {"id": run, "asked_as": []}) for run in plan.asked]
-    settings = Settings.model_validate({**jobs.settings, "store": store.root})
+    runs = [plan.runs.get(run, Run(run, {}, {})) for run in plan.asked]
+    settings = jobs.settings.model_copy(update={"store": store.root})
     todo = outstanding(store, runs, settings.rerun, settings.launch.retries)
-    lost = [run["id"] for run in todo.left if run["id"] not in plan.runs]
+    lost = [run.id for run in todo.left if run.id not in plan.runs]
     if lost:
         raise StoreError(
             f"The record of run {lost[0]} was there when the sweep was planned and is not now; only the command itself "

@@ -86,10 +86,10 @@ def _planned(store: Store, run: str, plans: list[Plan]) -> Shown:
     if not found:
         raise StoreError(f"Run {run} has no record in {store.root} that can be read; give its command again.")
     plan, pack = found[-1]
-    held = Leases(store, plan.settings["lease_seconds"], this_owner()).state([pack.id])[pack.id]
+    held = Leases(store, plan.settings.launch.lease_seconds, this_owner()).state([pack.id])[pack.id]
     state = f"in training by {held.owner}" if held.held else "waiting"
     table, diverged_at = _so_far(store, pack, run)
-    told = {part: plan.runs[run][part] for part in ("science", "asked_as")}
+    told = {"science": plan.runs[run].science, "asked_as": plan.runs[run].asked_as}
     told["pack"] = {"id": pack.id, "runs": pack.width, "steps": pack.steps, "mode": pack.mode, "kind": pack.kind}
     return Shown(state, told, table, diverged_at, store.pack_folder(pack.id))
 

@@ -18,13 +18,13 @@ from rich.console import Console
 from rich.table import Table
 
 from launch.launchers.slurm.queue import Standing, standings
-from launch.packs.lookup import add_store, in_order, store_there, sweeps_of, the_one
+from launch.packs.lookup import add_store, in_order, store_there, the_one
 from launch.packs.sweep import STATES, SweepState, state_of
 from launch.packs.todo import how_to_try_again
 from launch.plan.table import PRINTED_WIDTH
 from launch.wording import counted, in_time, some
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.plan import read_plan
+from plasticity_lab.records.plan import read_plan, sweeps_of
 from plasticity_lab.records.store import Store
 
 FEW, MANY = 3, 20

@@ -10,8 +10,8 @@ from launch.doctor.finding import FAILS, OK, UNKNOWN, Finding, attempt
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.launcher import resources_of
 from launch.launchers.slurm.parameters import check_times
-from launch.runs.settings import Settings
 from plasticity_lab.errors import PlasticityError
+from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 
 CHECKED = {"associations", "limits", "qos", "safe", "all"}

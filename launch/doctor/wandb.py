@@ -5,10 +5,10 @@ import urllib.error
 import urllib.request
 
 from launch.doctor.finding import FAILS, OK, Finding
-from launch.runs.settings import TrackingSettings
 from launch.tracking.choice import check_tracking, decided
 from launch.tracking.key import key_configured, server
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.settings import TrackingSettings
 
 NETWORK_SECONDS = 15.0
 INSTEAD = "say tracking=wandb_offline, and upload later with `python -m launch sync`"

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from launch.launchers.local_workers import run_workers
 from launch.launchers.prepare import Resources, images_of, images_to_plan_with, planned_for
 from launch.launchers.report import announce, report, settled, show_plan
-from launch.packs.todo import Run, outstanding
+from launch.packs.todo import outstanding
 from launch.plan.calibration import calibration_of
 from launch.plan.cost import store_bytes
 from launch.plan.device import compiler_there, cores, devices, kind_of, memory_of
-from launch.runs.settings import Settings
 from launch.tracking.choice import decided
 from launch.wording import counted, say
 from plasticity_lab.records.plan import write_plan
+from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
+from plasticity_lab.run import Run
 
 
 @dataclass(frozen=True)

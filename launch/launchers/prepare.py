@@ -13,12 +13,13 @@ from launch.plan.calibration import Calibration
 from launch.plan.cost import sizes
 from launch.plan.device import mode_of
 from launch.plan.planner import plan
-from launch.runs.settings import Settings
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.data.sources import load_images, source_named
 from plasticity_lab.errors import DataError
-from plasticity_lab.records.plan import Plan, sweep_of
+from plasticity_lab.records.identity import sweep_id
+from plasticity_lab.records.plan import Plan
+from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 
 ImagesOf = Callable[[str], ImageSet]
@@ -54,7 +55,7 @@ def planned_for(
     """
     leases = Leases(store, settings.launch.lease_seconds, this_owner())
     taken_on, known = adopted(store, todo.left, resources.kind, leases)
-    rest = [run for run in todo.left if run["id"] not in known]
+    rest = [run for run in todo.left if run.id not in known]
     packs = plan(
         rest,
         size_of=sizes(images),
@@ -66,22 +67,14 @@ def planned_for(
         taken=lambda pack: store.done(pack).exists(),
         widest=todo.widest,
     )
-    asked = sorted([*todo.finished, *todo.given_up, *(run["id"] for run in todo.left)])
+    asked = sorted([*todo.finished, *todo.given_up, *(run.id for run in todo.left)])
     return Plan(
-        sweep=sweep_of([{"id": run} for run in asked]),
+        sweep=sweep_id(asked),
         command=command or sys.orig_argv,
         asked=asked,
-        runs=known | {run["id"]: run for run in rest},
+        runs=known | {run.id: run for run in rest},
         packs=[*taken_on, *packs],
-        settings={
-            "data": None if settings.data is None else str(settings.data),
-            "save_weights": settings.save_weights,
-            "checkpoint_minutes": settings.checkpoint_minutes,
-            "lease_seconds": settings.launch.lease_seconds,
-            "retries": settings.launch.retries,
-            "rerun": settings.rerun,
-            "tracking": settings.tracking.model_dump(),
-        },
+        settings=settings,
     )
 
 

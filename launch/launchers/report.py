@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 from launch.launchers.prepare import Resources
 from launch.packs.endings import ending_of
-from launch.packs.todo import Outstanding, Run, how_to_try_again, settle
+from launch.packs.todo import Outstanding, how_to_try_again, settle
 from launch.plan.table import print_plan
 from launch.wording import counted, say
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.records.plan import Plan, read_plan
 from plasticity_lab.records.record import STATUSES, add_asked_as, failures, read_record
 from plasticity_lab.records.store import Store
+from plasticity_lab.run import Run
 
 
 class SweepFailed(PlasticityError):
@@ -40,7 +41,7 @@ def report(store: Store, runs: Sequence[Run], sweep: str, kind: str, reasons: Se
     Raises SweepFailed if any run is not finished, with the reason that weighs most.
     """
     planned = read_plan(store, sweep)  # with the packs that were divided meanwhile
-    asked = {run["id"]: run for run in runs}
+    asked = {run.id: run for run in runs}
     failed: set[str] = set()
     waiting: set[str] = set()
     errors, elsewhere = [], []
@@ -60,7 +61,7 @@ def report(store: Store, runs: Sequence[Run], sweep: str, kind: str, reasons: Se
             continue
         failed |= {run} if failures(record) else set()
         counts[record["status"]] += 1
-        add_asked_as(store, run, asked[run]["asked_as"])
+        add_asked_as(store, run, asked[run].asked_as)
     counts["failed"] = len(failed)
     words = ", ".join(f"{count:,} {status}" for status, count in counts.items() if count)
     if not failed and not waiting:
@@ -70,7 +71,7 @@ def report(store: Store, runs: Sequence[Run], sweep: str, kind: str, reasons: Se
         words += f"{', ' if words else ''}{len(waiting):,} not finished"
     why = [*dict.fromkeys(errors), *reasons[:1]]
     often = {run: failures(read_record(store, run)) for run in failed}
-    if given_up := {run: times for run, times in often.items() if times > planned.retries}:
+    if given_up := {run: times for run, times in often.items() if times > planned.settings.launch.retries}:
         why.append(how_to_try_again(given_up))
     if elsewhere:
         why.append(f"Some were begun on {', '.join(sorted(set(elsewhere)))}; there the same command continues them.")

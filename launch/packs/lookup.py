@@ -9,7 +9,7 @@ from launch.runs.settings import STORE
 from launch.wording import some
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.files import names
-from plasticity_lab.records.plan import Plan
+from plasticity_lab.records.plan import Plan, sweeps_of
 from plasticity_lab.records.store import Store
 
 
@@ -32,11 +32,6 @@ def store_there(root: Path) -> Store:
     if not store.root.is_dir():
         raise StoreError(f"There is no store at {store.root}; name one with --store, or make one by training a run.")
     return store
-
-
-def sweeps_of(store: Store) -> list[str]:
-    """The ids of all sweeps that have a plan.  Raises StoreError."""
-    return [sweep for sweep in names(store.root / "sweeps") if store.plan(sweep).exists()]
 
 
 def in_order(store: Store) -> list[str]:

@@ -79,12 +79,12 @@ def state_of(store: Store, plan: Plan) -> SweepState:
     """How the sweep stands now; writes nothing that stays.  Raises StoreError."""
     ended = set(names(store.done_folder))
     records, unreadable = _records(store, plan.asked)
-    rerun = bool(plan.settings.get("rerun"))
+    rerun = plan.settings.rerun
     finished = set() if rerun else {run for run, record in records.items() if record["status"] in FINISHED}
     # A pack that never ended has nothing to do where its runs were planned anew, and finished, elsewhere.
     left = set(plan.asked) - finished
     open_packs = [pack for pack in plan.packs if pack.id not in ended and not left.isdisjoint(pack.runs)]
-    leases = Leases(store, plan.settings["lease_seconds"], this_owner()).state([pack.id for pack in open_packs])
+    leases = Leases(store, plan.settings.launch.lease_seconds, this_owner()).state([pack.id for pack in open_packs])
     packs_of = {run: pack.id for pack in open_packs for run in pack.runs}
     states = {run: _state(records.get(run), leases.get(packs_of.get(run, "")), rerun) for run in plan.asked}
     failed = defaultdict(list)
@@ -108,7 +108,7 @@ def state_of(store: Store, plan: Plan) -> SweepState:
         given_up={
             run: often
             for run, state in states.items()
-            if state == "failed" and (often := failures(records[run])) > plan.retries
+            if state == "failed" and (often := failures(records[run])) > plan.settings.launch.retries
         },
         unreadable=unreadable,
         running=[_in_hand(pack, far.get(pack.id), leases[pack.id], needed[pack.id]) for pack in held],

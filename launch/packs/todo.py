@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from launch.packs.endings import ending_of
 from launch.packs.leases import Leases
@@ -11,8 +10,8 @@ from plasticity_lab.records.files import names
 from plasticity_lab.records.plan import Pack, all_plans, read_plan, sweep_of
 from plasticity_lab.records.record import CorruptRecord, add_asked_as, failures, read_record, set_aside
 from plasticity_lab.records.store import Store
-
-Run = Mapping[str, Any]
+from plasticity_lab.records.targets import check_targets
+from plasticity_lab.run import Run
 
 
 @dataclass
@@ -37,26 +36,30 @@ def outstanding(store: Store, runs: Sequence[Run], rerun: bool, retries: float) 
 
     A run whose record cannot be read is trained again, and so is one that failed, at most `retries` times; with `rerun`
     any, unless it was finished in an earlier rerun of the sweep that was interrupted.
+
+    Raises ConfigError where a record is of another class under the same name.
     """
     found = Outstanding()
     again = _to_rerun(store, runs) if rerun else set()
     for run in runs:
         try:
-            record = read_record(store, run["id"])
+            record = read_record(store, run.id)
         except CorruptRecord as error:
             found.corrupt.append(error)
             record = None
+        if record is not None:
+            check_targets(run, record)
         failed = failures(record)
-        if failed > retries and run["id"] not in again:
-            found.given_up[run["id"]] = failed
-        elif record is None or failed or run["id"] in again:
+        if failed > retries and run.id not in again:
+            found.given_up[run.id] = failed
+        elif record is None or failed or run.id in again:
             found.left.append(run)
             if failed:
                 # One that failed alone stays alone: among others it would hold them up again.
-                found.widest[run["id"]] = record["provenance"]["width"]
+                found.widest[run.id] = record["provenance"]["width"]
         else:
-            found.finished.append(run["id"])
-            if any(name not in record["asked_as"] for name in run["asked_as"]):
+            found.finished.append(run.id)
+            if any(name not in record["asked_as"] for name in run.asked_as):
                 found.renamed.append(run)
     return found
 
@@ -76,7 +79,7 @@ def settle(store: Store, found: Outstanding) -> list[str]:
     Raises StoreError.
     """
     for run in found.renamed:
-        add_asked_as(store, run["id"], run["asked_as"])
+        add_asked_as(store, run.id, run.asked_as)
     return [f"{error} It is {set_aside(store, error.run)} now." for error in found.corrupt]
 
 
@@ -87,14 +90,14 @@ def adopted(store: Store, left: Sequence[Run], kind: str, leases: Leases) -> tup
     checkpoint or a live lease) is always adopted; one that has not, if it is of this device kind and shares no run with
     those: otherwise its runs are planned anew.
     """
-    wanted = {run["id"]: run for run in left}
+    wanted = {run.id: run for run in left}
     packs: dict[str, Pack] = {}
     known: dict[str, Run] = {}
     for plan in all_plans(store):
         for pack in plan.packs:
             if pack.id not in packs and not wanted.keys().isdisjoint(pack.runs) and not store.done(pack.id).exists():
                 packs[pack.id] = pack
-                known |= {run["id"]: run for run in plan.runs_of(pack)}
+                known |= {run.id: run for run in plan.runs_of(pack)}
     begun = _begun(store, packs, leases)
     taken = {run for pack in packs.values() if pack.id in begun for run in pack.runs}
     kept = []
@@ -112,12 +115,12 @@ def _to_rerun(store: Store, runs: Sequence[Run]) -> set[str]:
     sweep = sweep_of(runs)
     last = read_plan(store, sweep) if store.plan(sweep).exists() else None
     left: set[str] = set()
-    if last is not None and last.settings.get("rerun"):
+    if last is not None and last.settings.rerun:
         for pack in last.packs:
             ending = ending_of(store, pack.id)
             if ending is None or ending.failed:
                 left |= set(pack.runs)
-    return left or {run["id"] for run in runs}
+    return left or {run.id for run in runs}
 
 
 def _begun(store: Store, packs: Iterable[str], leases: Leases) -> set[str]:
@@ -130,5 +133,4 @@ def _begun(store: Store, packs: Iterable[str], leases: Leases) -> set[str]:
 
 def _named(known: Run, asked: Run | None) -> Run:
     """The run as the earlier plan has it, with the names under which it is asked for now."""
-    new = [] if asked is None else [name for name in asked["asked_as"] if name not in known["asked_as"]]
-    return {**known, "asked_as": [*known["asked_as"], *new]} if new else known
+    return known if asked is None else known.asked_also(asked.asked_as)

@@ -5,12 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from math import prod
 
-from launch.plan.planner import Run, Size
+from launch.plan.planner import Size
 from plasticity_lab.agents.score import AT_ONCE
-from plasticity_lab.assembly import component, model_of
+from plasticity_lab.assembly import model_of
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.networks.model import Model
 from plasticity_lab.records.plan import Pack
+from plasticity_lab.run import Run
 
 BLOCK = 4096
 """Disks give space in blocks of so many bytes; small files and folders take one each."""
@@ -25,7 +26,7 @@ def sizes(images_of: Callable[[str], ImageSet]) -> Callable[[Run], Size]:
     images_of: the image set of a source; raises DataError where it is missing, before anything is queued.
     """
     known = cache(images_of)
-    return lambda run: _size(run, known(run["science"]["benchmark"]["source"]))
+    return lambda run: _size(run, known(run.science["benchmark"]["source"]))
 
 
 def flops_of(model: Model, batch_size: int) -> int:
@@ -38,10 +39,10 @@ def flops_of(model: Model, batch_size: int) -> int:
 
 
 def _size(run: Run, image_set: ImageSet) -> Size:
-    benchmark = component(run, "benchmark")
+    benchmark = run.component("benchmark")
     model = model_of([run], image_set)
     pixels = prod(image_set.train_images.shape[1:])
-    held_out = len(benchmark.lesson(image_set, run["science"]["seed"], 0).held_out)
+    held_out = len(benchmark.lesson(image_set, run.science["seed"], 0).held_out)
     # Parameters, gradients, two moments and an anchor, in float32; the task's images, held-out ones too; and the floats
     # of one evaluation batch with everything between the layers, taken twice for good measure.
     between = sum(prod(unit.produced) for unit in model.units)
@@ -64,7 +65,7 @@ def store_bytes(
     known: dict[str, int] = {}
     total = 0
     for pack in packs:
-        science = runs[pack.runs[0]]["science"]
+        science = runs[pack.runs[0]].science
         # What a record's size depends on: the events, and with weights the network and the activation's learned values.
         groups = ("benchmark", "network", "activation") if save_weights != "none" else ("benchmark",)
         key = json.dumps([science[group] for group in groups])
@@ -75,7 +76,7 @@ def store_bytes(
 
 
 def _bytes_of(run: Run, save_weights: str, images_of: Callable[[str], ImageSet]) -> int:
-    benchmark = component(run, "benchmark")
+    benchmark = run.component("benchmark")
     rows = benchmark.tasks + sum(benchmark.epochs_of(position) for position in range(benchmark.tasks))
     files = [METRICS_BYTES + ROW_BYTES * rows]
     if save_weights != "none":

@@ -11,8 +11,8 @@ from plasticity_lab.component import load, real_settings
 from plasticity_lab.errors import PlanError
 from plasticity_lab.records.identity import pack_id
 from plasticity_lab.records.plan import Pack, evenly
+from plasticity_lab.run import Run
 
-Run = Mapping[str, Any]
 SEEDS = ("seed", "stream_seed", "init_seed")
 
 
@@ -41,12 +41,12 @@ class _Cut:
 
 def stacking_key(run: Run) -> str:
     """What must agree inside a pack: everything but the seeds and the settings that are numbers on the run axis."""
-    science = run["science"]
+    science = run.science
     structure: dict[str, Any] = {key: value for key, value in science.items() if key not in SEEDS}
-    for group, target in run["targets"].items():
+    for group, target in run.targets.items():
         real = real_settings(load(target))
         structure[group] = {key: value for key, value in science[group].items() if key not in real}
-    return json.dumps([structure, run["targets"]], sort_keys=True)  # settings are typed: equal ones are written alike
+    return json.dumps([structure, run.targets], sort_keys=True)  # settings are typed: equal ones are written alike
 
 
 def plan(
@@ -68,8 +68,8 @@ def plan(
     the most runs in the pack of a run that failed before.  Raises PlanError naming a run that does not fit.
     """
     groups: dict[tuple[str, int | None], list[Run]] = defaultdict(list)
-    for run in sorted(runs, key=lambda run: run["id"]):
-        groups[stacking_key(run), (widest or {}).get(run["id"])].append(run)
+    for run in sorted(runs, key=lambda run: run.id):
+        groups[stacking_key(run), (widest or {}).get(run.id)].append(run)
     sized: dict[str, Size] = {}
     cuts: list[_Cut] = []
     for (key, most), alike in groups.items():
@@ -90,7 +90,7 @@ def _cut(
     """Runs that agree in structure, cut so that each part fits."""
     if size.bytes > memory:
         raise PlanError(
-            f"Run {alike[0]['id']} needs {size.bytes / 2**30:.1f} GiB alone, and a pack may use "
+            f"Run {alike[0].id} needs {size.bytes / 2**30:.1f} GiB alone, and a pack may use "
             f"{memory / 2**30:.1f} GiB on {kind}; choose another device or a smaller benchmark.batch_size."
         )
     wanted = min(calibration.of(size.convolves).width[mode], most or len(alike))
@@ -100,11 +100,11 @@ def _cut(
 
 
 def _pack(cut: _Cut, kind: str, calibration: Calibration, taken: Callable[[str], bool]) -> Pack:
-    ids = tuple(run["id"] for run in cut.runs)
+    ids = tuple(run.id for run in cut.runs)
     attempt = 0
     while taken(pack_id(ids, attempt)):
         attempt += 1
-    science, size = cut.runs[0]["science"], cut.size
+    science, size = cut.runs[0].science, cut.size
     return Pack(
         id=pack_id(ids, attempt),
         attempt=attempt,

@@ -8,6 +8,7 @@ from typing import Any
 from launch.runs.settings import Numbers
 from plasticity_lab import component
 from plasticity_lab.records.identity import run_id
+from plasticity_lab.run import Run
 
 NEUTRAL_CHOICE = {"intervention": "none"}
 """Groups that stay out of the id while nothing is chosen: a group added later changes no id of a run without it."""
@@ -40,33 +41,30 @@ class Desk:
         return self._checked[key]
 
 
-def run_of(parts: Mapping[str, Part], numbers: Numbers, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The run that plan, workers and record pass on: id, science, targets, asked_as."""
+def run_of(parts: Mapping[str, Part], numbers: Numbers, asked: Mapping[str, Any]) -> Run:
+    """The run that plan, workers and record pass on."""
     apart = {key: value for key in ("stream_seed", "init_seed") if (value := getattr(numbers, key)) is not None}
     always = {"seed": numbers.seed, "precision": numbers.precision}
-    return {
-        "id": run_id(_canonical(parts, numbers)),
-        "science": {**always, **apart, **{group: dict(part.science) for group, part in parts.items()}},
-        "targets": {group: part.target for group, part in parts.items()},
-        "asked_as": [dict(asked)],
-    }
+    return Run(
+        id=run_id(_canonical(parts, numbers)),
+        science={**always, **apart, **{group: dict(part.science) for group, part in parts.items()}},
+        targets={group: part.target for group, part in parts.items()},
+        asked_as=[dict(asked)],
+    )
 
 
-def merged(runs: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def merged(runs: Iterable[Run]) -> list[Run]:
     """The runs without duplicates: the first of those with one id stays, and keeps all the names it was asked under.
 
     Where another asked for the same function by other settings (Smooth-Leaky: other c and p), its asked_as has them.
     """
-    kept: dict[str, dict[str, Any]] = {}
+    kept: dict[str, Run] = {}
     for run in runs:
-        first = kept.setdefault(run["id"], run)
+        first = kept.setdefault(run.id, run)
         if first is run:
             continue
-        other = {key: value for key, value in run["science"].items() if value != first["science"].get(key)}
-        for asked in run["asked_as"]:
-            named = {**asked, "settings": other} if other else asked
-            if named not in first["asked_as"]:
-                first["asked_as"].append(named)
+        other = {key: value for key, value in run.science.items() if value != first.science.get(key)}
+        kept[run.id] = first.asked_also({**asked, "settings": other} if other else asked for asked in run.asked_as)
     return list(kept.values())
 
 

@@ -12,8 +12,9 @@ from omegaconf import DictConfig, OmegaConf
 
 from launch.runs.arguments import Vocabulary, check_option
 from launch.runs.rules import ADJUSTABLE, RULES
-from launch.runs.settings import checked, keys
+from launch.runs.settings import keys
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.settings import checked
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
 PLUGINS = str(Path(__file__).resolve().parents[1] / "_plugins")

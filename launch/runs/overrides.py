@@ -1,6 +1,7 @@
 """One run as a list of Hydra overrides, and back: the way through launchers that know nothing of resolved runs."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from hydra.core.override_parser.types import Quote, QuotedString
@@ -8,25 +9,27 @@ from omegaconf import DictConfig, OmegaConf
 
 from launch.runs.desk import Desk, run_of
 from launch.runs.options import COMPONENTS, option_of
-from launch.runs.settings import Numbers, Settings, keys, numbers, settings
+from launch.runs.settings import Numbers, keys, numbers, settings
+from plasticity_lab.records.settings import Settings
+from plasticity_lab.run import Run
 
 NOTHING_LEFT = ("hyperparams=default", "protocol=as_published", "schedule=full")
 """The rules under which nothing is looked up, set or capped: every value stands in the overrides already."""
 
 
-def overrides_of(run: Mapping[str, Any], command: Settings) -> list[str]:
+def overrides_of(run: Run, command: Settings) -> list[str]:
     """The overrides that compose to exactly this run; a value is forced where an option's file does not name it."""
-    science = run["science"]
+    science = run.science
     words = [f"{group}={science[group]['name']}" for group in COMPONENTS]
     words += NOTHING_LEFT
     for group in COMPONENTS:
         words += [f"++{group}.{key}={spelled(value)}" for key, value in science[group].items() if key != "name"]
     words += [f"{key}={spelled(science.get(key))}" for key in Numbers.model_fields]
     words += [f"{key}={spelled(value)}" for key, value in keys(command.model_dump(mode="json")).items()]
-    return [*words, f"+asked_as={spelled(run['asked_as'])}"]
+    return [*words, f"+asked_as={spelled(run.asked_as)}"]
 
 
-def run_from(config: DictConfig, choices: Mapping[str, Any]) -> tuple[dict[str, Any], Settings]:
+def run_from(config: DictConfig, choices: Mapping[str, Any]) -> tuple[Run, Settings]:
     """The run that a config made of `overrides_of` describes, and how to compute it.  Raises ConfigError."""
     found: Any = OmegaConf.to_container(config, resolve=True)
     desk, parts = Desk(), {}
@@ -35,7 +38,7 @@ def run_from(config: DictConfig, choices: Mapping[str, Any]) -> tuple[dict[str, 
         parts[group] = desk.part(group, option.name, option.target, option.settings)
     run = run_of(parts, numbers({key: found[key] for key in Numbers.model_fields}), {})
     command = settings({key: found[key] for key in Settings.model_fields})
-    return {**run, "asked_as": found["asked_as"]}, command
+    return replace(run, asked_as=found["asked_as"]), command
 
 
 def spelled(value: Any) -> str:

@@ -11,10 +11,12 @@ from launch.runs.desk import Desk, merged, run_of
 from launch.runs.options import COMPONENTS, Option, Options
 from launch.runs.precedence import Nodes, below_the_found
 from launch.runs.rules import ADJUSTABLE, RULES
-from launch.runs.settings import Numbers, Settings, checked, keys, nested, numbers, settings
+from launch.runs.settings import Numbers, keys, nested, numbers, settings
 from launch.runs.values.choice import Sources
 from launch.runs.values.place import Place, put
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.settings import Settings, checked
+from plasticity_lab.run import Run
 
 SCIENCE = tuple(Numbers.model_fields)
 AUTO = {"network": "default_network", "agent": "default_agent"}
@@ -23,9 +25,9 @@ AUTO = {"network": "default_network", "agent": "default_agent"}
 
 @dataclass(frozen=True)
 class Resolved:
-    """What a command asks for: its runs (plain dictionaries), what to tell the user once, and how to compute them."""
+    """What a command asks for: its runs, what to tell the user once, and how to compute them."""
 
-    runs: list[dict[str, Any]]
+    runs: list[Run]
     notes: list[str]
     settings: Settings
 
@@ -61,11 +63,11 @@ def resolved(options: Options, preset: Sequence[str], typed: Sequence[str]) -> R
     return Resolved(kept, [*notes, *same_functions(kept), *recency(kept)], command)
 
 
-def same_functions(runs: Sequence[Mapping[str, Any]]) -> list[str]:
+def same_functions(runs: Sequence[Run]) -> list[str]:
     """A line that says how many runs are saved because other settings name the same function; none where none are."""
     saved = Counter[str]()
     for run in runs:
-        saved[run["science"]["activation"]["name"]] += sum("settings" in asked for asked in run["asked_as"])
+        saved[run.science["activation"]["name"]] += sum("settings" in asked for asked in run.asked_as)
     names = [f"{name} {count:,}" for name, count in saved.items() if count]
     if not names:
         return []
@@ -75,9 +77,9 @@ def same_functions(runs: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def recency(runs: Sequence[Mapping[str, Any]]) -> list[str]:
+def recency(runs: Sequence[Run]) -> list[str]:
     """A line that says where the runs measure something else than plasticity; none where they do not."""
-    benchmarks = [run["science"]["benchmark"] for run in runs]
+    benchmarks = [run.science["benchmark"] for run in runs]
     names = dict.fromkeys(each["name"] for each in benchmarks if each.get("order") == "class_blocks")
     if not names:
         return []

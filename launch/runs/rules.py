@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from launch.runs.settings import Strict
+from plasticity_lab.records.settings import Strict
 
 
 class Grid(Strict):

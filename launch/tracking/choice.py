@@ -1,8 +1,8 @@
 """What `tracking=` comes to on this machine, at this moment."""
 
-from launch.runs.settings import TrackingSettings
 from launch.tracking.key import key_configured
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.settings import TrackingSettings
 
 _NO_SIGNS = "/\\#?%:"
 

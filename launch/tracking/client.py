@@ -12,14 +12,16 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any, Protocol
 
 import pyarrow as pa
 
 from launch.tracking.content import rows
+from plasticity_lab.records.settings import TrackingSettings
 from plasticity_lab.records.store import Store
+from plasticity_lab.run import Run
 
 log = logging.getLogger(__name__)
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -43,7 +45,7 @@ class Measured(Protocol):
 class Tracking(Protocol):
     """Follows one pack after another."""
 
-    def begin(self, runs: Sequence[Mapping[str, Any]]) -> None:
+    def begin(self, runs: Sequence[Run]) -> None:
         """Called when a pack begins, or goes on."""
         ...
 
@@ -51,7 +53,7 @@ class Tracking(Protocol):
         """Called now and then while it trains."""
         ...
 
-    def end(self, runs: Sequence[Mapping[str, Any]], recorded: bool) -> None:
+    def end(self, runs: Sequence[Run], recorded: bool) -> None:
         """Called when it trains no longer; recorded: whether its runs have records now."""
         ...
 
@@ -63,13 +65,13 @@ class Tracking(Protocol):
 class Untracked:
     """tracking=store."""
 
-    def begin(self, runs: Sequence[Mapping[str, Any]]) -> None:
+    def begin(self, runs: Sequence[Run]) -> None:
         """Nothing."""
 
     def follow(self, journal: Measured) -> None:
         """Nothing."""
 
-    def end(self, runs: Sequence[Mapping[str, Any]], recorded: bool) -> None:
+    def end(self, runs: Sequence[Run], recorded: bool) -> None:
         """Nothing."""
 
     def close(self, stopped: bool) -> None:
@@ -97,11 +99,11 @@ class Tracked:
         self._runs: list[str] = []
         self._told = 0
 
-    def begin(self, runs: Sequence[Mapping[str, Any]]) -> None:
+    def begin(self, runs: Sequence[Run]) -> None:
         """Has the runs opened, if the pack is to be seen live."""
-        self._runs, self._told = [run["id"] for run in runs] if len(runs) <= self.live_runs else [], 0
+        self._runs, self._told = [run.id for run in runs] if len(runs) <= self.live_runs else [], 0
         if self._runs:
-            self._say("begin", [{key: run[key] for key in ("id", "science", "asked_as")} for run in runs])
+            self._say("begin", [run.as_json() for run in runs])
 
     def follow(self, journal: Measured) -> None:
         """Passes on the events that are new; of a pack that goes on from a checkpoint, all so far."""
@@ -110,11 +112,11 @@ class Tracked:
         self._say("rows", {run: list(rows(journal.table(k, self._told))) for k, run in enumerate(self._runs)})
         self._told = journal.events
 
-    def end(self, runs: Sequence[Mapping[str, Any]], recorded: bool) -> None:
+    def end(self, runs: Sequence[Run], recorded: bool) -> None:
         """Has the runs written from their records, or closed."""
         if recorded:
             self._waiting += 1
-            self._say("finish", [run["id"] for run in runs])
+            self._say("finish", [run.id for run in runs])
         elif self.live_runs and self._process is not None:
             self._say("leave")
         self._runs = []
@@ -202,10 +204,10 @@ class Tracked:
             log.warning("W&B: %s. Training goes on; `python -m launch sync` writes what is missing.", words)
 
 
-def tracking_of(store: Store, sweep: str, settings: Mapping[str, Any] | None) -> Tracking:
-    """The tracking that a plan asks for; one made before there was tracking asks for none."""
-    backend = "store" if settings is None else settings["backend"]
+def tracking_of(store: Store, sweep: str, settings: TrackingSettings) -> Tracking:
+    """The tracking that a plan asks for."""
+    backend = settings.backend
     if backend == "store":
         return UNTRACKED
     place = backend.removeprefix("wandb_")
-    return Tracked(store, sweep, place, settings["entity"], settings["project"], settings["live_runs"])
+    return Tracked(store, sweep, place, settings.entity, settings.project, settings.live_runs)

@@ -2,14 +2,14 @@
 
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from launch.tracking.marks import Place, mark_written, written
 from launch.tracking.offline import ABANDONED, clear_offline, offline_folders, uploaded_by_hand
 from plasticity_lab.records.plan import all_plans
 from plasticity_lab.records.record import CorruptRecord, read_record, records_of
+from plasticity_lab.records.settings import TrackingSettings
 from plasticity_lab.records.store import Store
 
 BATCH = 32
@@ -43,9 +43,9 @@ def survey(store: Store, online: bool, entity: str | None, project: str | None, 
     project are named.
     """
     found = Survey()
-    tracked: dict[str, Mapping[str, Any]] = {}
+    tracked: dict[str, TrackingSettings] = {}
     for plan in all_plans(store):
-        tracked[plan.sweep] = plan.settings.get("tracking") or {}
+        tracked[plan.sweep] = plan.settings.tracking
         for run in plan.asked:
             found.groups.setdefault(run, plan.sweep)
     folders = offline_folders(store)
@@ -58,8 +58,9 @@ def survey(store: Store, online: bool, entity: str | None, project: str | None, 
 
     for record in records_of(store, found.corrupt):
         run, source = record["run"], record["provenance"]
-        settings = tracked.get(source.get("sweep") or found.groups.get(run, ""), {})
-        where = (entity or settings.get("entity") or "", project or settings.get("project") or default)
+        settings = tracked.get(source.get("sweep") or found.groups.get(run, ""))
+        its_entity, its_project = (settings.entity, settings.project) if settings else ("", "")
+        where = (entity or its_entity or "", project or its_project or default)
         there, here = Place(True, *where), Place(False, *where)
         lies = is_written(run, source["pack"], here) and run in folders
         if is_written(run, source["pack"], there) or (lies and uploaded_by_hand(folders[run])):

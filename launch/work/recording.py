@@ -1,6 +1,7 @@
 """What a pack leaves behind when it ends: a record for each of its runs, and the mark that it has ended."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from launch.packs.endings import Ending
@@ -24,11 +25,12 @@ from plasticity_lab.records.record import (
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.summary import collapsed, summarise
 from plasticity_lab.records.weights import write_weights
+from plasticity_lab.run import Run
 
 
 def leave_records(
     store: Store,
-    runs: Sequence[Mapping[str, Any]],
+    runs: Sequence[Run],
     journal: Journal,
     agent: Agent,
     classes: int,
@@ -40,12 +42,12 @@ def leave_records(
     seconds = source["pack_seconds"] / len(runs)
     for k, run in enumerate(runs):
         table = journal.table(k)
-        write_metrics(store, run["id"], table)
+        write_metrics(store, run.id, table)
         if weights is not None:
-            write_weights(store, run["id"], {name: value[k] for name, value in weights.items()})
+            write_weights(store, run.id, {name: value[k] for name, value in weights.items()})
         diverged_at = int(journal.diverged[k])
         record = new_record(
-            _named(run, _record(store, run["id"])),
+            _named(run, _record(store, run.id)),
             "diverged" if diverged_at else "done",
             source,
             summary=summarise(table, agent.model.size, seconds),
@@ -55,9 +57,7 @@ def leave_records(
         write_record(store, record)
 
 
-def leave_failures(
-    store: Store, pack: Pack, runs: Sequence[Mapping[str, Any]], lease: Lease, error: str, whole: str
-) -> None:
+def leave_failures(store: Store, pack: Pack, runs: Sequence[Run], lease: Lease, error: str, whole: str) -> None:
     """Records a pack that cannot be trained: each of its runs as failed, save those that an earlier attempt finished.
 
     error: the reason in a line; whole: all that is known of it.  Raises LostLease, StoreError.
@@ -65,7 +65,7 @@ def leave_failures(
     lease.beat()
     facts = provenance() | pack_facts(pack)
     for run in runs:
-        earlier = _record(store, run["id"])
+        earlier = _record(store, run.id)
         if earlier is None or earlier["status"] not in FINISHED:
             so_often = {"failures": 1 + failures(earlier)}
             write_record(store, new_record(_named(run, earlier), "failed", facts | so_often, error=whole))
@@ -101,7 +101,6 @@ def _record(store: Store, run: str) -> dict[str, Any] | None:
         return None
 
 
-def _named(run: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The run with the names of its earlier record too."""
-    names = [] if earlier is None else earlier["asked_as"]
-    return {**run, "asked_as": [*names, *(name for name in run["asked_as"] if name not in names)]}
+def _named(run: Run, earlier: Mapping[str, Any] | None) -> Run:
+    """The run with the names of its earlier record too, those first."""
+    return run if earlier is None else replace(run, asked_as=earlier["asked_as"]).asked_also(run.asked_as)

@@ -2,9 +2,8 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import torch
 
@@ -20,7 +19,7 @@ from plasticity_lab.assembly import assembled
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
 from plasticity_lab.records.journal import Journal
-from plasticity_lab.records.plan import Pack
+from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.provenance import provenance, utc_now
 from plasticity_lab.records.store import Store
 from plasticity_lab.trainer import train
@@ -111,20 +110,20 @@ class PackKeeper:
 
 def train_pack(
     store: Store,
+    plan: Plan,
     pack: Pack,
-    runs: Sequence[Mapping[str, Any]],
     image_set: ImageSet,
     device: str,
     lease: Lease,
-    settings: Mapping[str, Any],
     stop: Callable[[], bool],
     tracking: Tracking = UNTRACKED,
 ) -> None:
-    """Trains a pack to its end and leaves a record for each of its runs.
+    """Trains a pack of a plan to its end and leaves a record for each of its runs.
 
     Raises Stopped, LostLease, StoreError; whatever else it raises is a failure of the pack.
     """
-    with Heartbeat(lease, settings["lease_seconds"]) as heartbeat:
+    runs, settings = plan.runs_of(pack), plan.settings
+    with Heartbeat(lease, settings.launch.lease_seconds) as heartbeat:
         begun = load_checkpoint(store, pack.id)
         if begun is not None and begun["kind"] == pack.kind:
             pack = replace(pack, mode=begun["mode"])
@@ -138,9 +137,7 @@ def train_pack(
             agent.load(begun["agent"])
             journal.load(begun["journal"])
             began, before = begun["began"], begun["seconds"]
-        keeper = PackKeeper(
-            store, pack, lease, heartbeat, settings["checkpoint_minutes"], stop, began, before, tracking
-        )
+        keeper = PackKeeper(store, pack, lease, heartbeat, settings.checkpoint_minutes, stop, began, before, tracking)
         write_progress(store, pack, journal, before)
         tracking.begin(runs)
         try:
@@ -156,7 +153,7 @@ def train_pack(
             "pack_seconds": round(keeper.seconds, 3),
             "data": image_set.name,
             "data_part": image_set.part,
-            "sweep": settings.get("sweep"),
+            "sweep": plan.sweep,
         }
-        leave_records(store, runs, journal, agent, image_set.classes, source, settings["save_weights"])
+        leave_records(store, runs, journal, agent, image_set.classes, source, settings.save_weights)
     end_pack(store, pack, lease, Ending("done", error="", diverged=int((journal.diverged > 0).sum())))

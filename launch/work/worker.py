@@ -87,10 +87,10 @@ def work(
     Raises OutOfTime, Superseded, StoreError, DataError, DeviceLost.
     """
     plan = read_plan(store, sweep)
-    leases = Leases(store, plan.settings["lease_seconds"], this_owner())
+    leases = Leases(store, plan.settings.launch.lease_seconds, this_owner())
     failures = Failures(store, leases)
     well, begun, busy = True, False, time.monotonic()
-    tracking = tracking_of(store, plan.sweep, plan.settings.get("tracking"))
+    tracking = tracking_of(store, plan.sweep, plan.settings.tracking)
     try:
         while not stop():
             mine, left = _to_do(store, plan, device, leases)
@@ -140,13 +140,13 @@ def _train_claimed(
     failures: Failures,
 ) -> bool:
     """One pack, and what is to be said of it afterwards.  Returns whether it did not leave failed runs."""
-    runs, settings = plan.runs_of(pack), {**plan.settings, "sweep": plan.sweep}
+    runs = plan.runs_of(pack)
     recorded, failure = False, None
     try:
         try:
             failures.look_back(pack, lease)
-            images = _images(runs[0]["science"]["benchmark"]["source"], plan.settings["data"])
-            train_pack(store, pack, runs, images, device, lease, settings, stop, tracking)
+            images = _images(runs[0].science["benchmark"]["source"], plan.settings.data)
+            train_pack(store, plan, pack, images, device, lease, stop, tracking)
             recorded = True
         except Stopped:
             lease.release()
@@ -174,7 +174,7 @@ def _train_claimed(
 
 
 @cache
-def _images(source: str, data: str | None) -> ImageSet:
+def _images(source: str, data: Path | None) -> ImageSet:
     return load_images(source, data_folder(data))
 
 

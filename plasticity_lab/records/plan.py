@@ -1,17 +1,19 @@
 """The plan of a sweep in the store: what workers read, and later plans adopt."""
 
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
-from plasticity_lab.errors import StoreError
+from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.records.files import names, read, write_atomically
 from plasticity_lab.records.identity import pack_id, sweep_id
+from plasticity_lab.records.settings import Settings, checked, of_first_plans
 from plasticity_lab.records.store import Store
+from plasticity_lab.run import Run
 
-FORMAT = 1
+FORMAT = 2
+"""Plans of format 1 held some of the settings alone; they are read as well."""
 Item = TypeVar("Item")
 
 
@@ -72,27 +74,21 @@ class Pack:
 class Plan:
     """How a sweep is to be computed.
 
-    runs: id → resolved run, of every pack. packs: those of this sweep that were not finished when it was planned, the
-    adopted ones of earlier plans whole. asked: the ids of all runs the command named, finished ones too. settings: what
-    workers need besides (data, save_weights, checkpoint_minutes, lease_seconds, tracking), whether it is a rerun, and
-    how often failed runs are retried.
+    runs: id → run, of every pack. packs: those of this sweep that were not finished when it was planned, the adopted
+    ones of earlier plans whole. asked: the ids of all runs the command named, finished ones too. settings: those of the
+    command.
     """
 
     sweep: str
     command: Sequence[str]
     asked: Sequence[str]
-    runs: Mapping[str, Mapping[str, Any]]
+    runs: Mapping[str, Run]
     packs: Sequence[Pack]
-    settings: Mapping[str, Any]
+    settings: Settings
 
-    def runs_of(self, pack: Pack) -> list[Mapping[str, Any]]:
-        """The resolved runs of one pack, in its order."""
+    def runs_of(self, pack: Pack) -> list[Run]:
+        """The runs of one pack, in its order."""
         return [self.runs[run] for run in pack.runs]
-
-    @property
-    def retries(self) -> float:
-        """How often a failed run is planned again; plans from before there was a limit set none."""
-        return self.settings.get("retries", math.inf)
 
 
 def write_plan(store: Store, plan: Plan) -> None:
@@ -104,10 +100,10 @@ def write_plan(store: Store, plan: Plan) -> None:
         "format": FORMAT,
         "sweep": plan.sweep,
         "command": list(plan.command),
-        "settings": dict(plan.settings),
+        "settings": plan.settings.model_dump(mode="json"),
         "packs": [pack.as_json() for pack in plan.packs],
         "asked": list(plan.asked),
-        "runs": dict(plan.runs),
+        "runs": {name: run.as_json() for name, run in plan.runs.items()},
     }
     write_atomically(store.plan(plan.sweep), _in_lines(content).encode())
 
@@ -123,11 +119,13 @@ def read_plan(store: Store, sweep: str) -> Plan:
         raise StoreError(f"There is no sweep {sweep} in {store.root}: {path} does not exist.")
     try:
         value = json.loads(content)
-        if value["format"] != FORMAT:
-            raise StoreError(f"{path} has format {value['format']}; this version reads format {FORMAT}.")
+        if value["format"] not in (1, FORMAT):
+            raise StoreError(f"{path} has format {value['format']}; this version reads formats 1 to {FORMAT}.")
         packs = [Pack.from_json(pack) for pack in value["packs"]]
-        plan = Plan(value["sweep"], value["command"], value["asked"], value["runs"], packs, value["settings"])
-    except (ValueError, KeyError, TypeError) as error:
+        runs = {name: Run.from_json(run) for name, run in value["runs"].items()}
+        settings = value["settings"] if value["format"] == FORMAT else of_first_plans(value["settings"], store.root)
+        plan = Plan(value["sweep"], value["command"], value["asked"], runs, packs, checked(Settings, settings))
+    except (ValueError, KeyError, TypeError, AttributeError, ConfigError) as error:
         raise StoreError(
             f"{path} is damaged ({error}); delete it and give the sweep's command again, finished runs are kept."
         ) from error
@@ -144,11 +142,15 @@ def in_parts(store: Store, packs: Iterable[Pack]) -> list[Pack]:
     return [part for pack in packs for part in parts(pack)]
 
 
+def sweeps_of(store: Store) -> list[str]:
+    """The ids of all sweeps that have a plan.  Raises StoreError."""
+    return [sweep for sweep in names(store.root / "sweeps") if store.plan(sweep).exists()]
+
+
 def all_plans(store: Store) -> Iterator[Plan]:
     """The plans of every sweep in the store."""
-    for sweep in names(store.root / "sweeps"):
-        if store.plan(sweep).exists():
-            yield read_plan(store, sweep)
+    for sweep in sweeps_of(store):
+        yield read_plan(store, sweep)
 
 
 def evenly(runs: Sequence[Item], parts: int) -> list[list[Item]]:
@@ -158,9 +160,9 @@ def evenly(runs: Sequence[Item], parts: int) -> list[list[Item]]:
     return [list(runs[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
 
-def sweep_of(runs: Sequence[Mapping[str, Any]]) -> str:
+def sweep_of(runs: Iterable[Run]) -> str:
     """The sweep id of runs, whatever their order."""
-    return sweep_id(run["id"] for run in runs)
+    return sweep_id(run.id for run in runs)
 
 
 def _in_lines(content: Mapping[str, Any]) -> str:

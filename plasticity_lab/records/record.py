@@ -12,8 +12,10 @@ import pyarrow.parquet as pq
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.files import disk_errors, names, read, write_atomically, write_json
 from plasticity_lab.records.store import Store
+from plasticity_lab.run import Run
 
-FORMAT = 1
+FORMAT = 2
+"""Records of format 1 did not keep `targets`; they are read as well, and stay as they are."""
 STATUSES = ("done", "diverged", "failed")
 FINISHED = ("done", "diverged")
 """The statuses of runs that are not trained again unless asked."""
@@ -31,7 +33,7 @@ class CorruptRecord(StoreError):
 
 
 def new_record(
-    run: Mapping[str, Any],
+    run: Run,
     status: str,
     provenance: Mapping[str, Any],
     *,
@@ -41,7 +43,7 @@ def new_record(
     error: str | None = None,
     diverged_at_step: int | None = None,
 ) -> dict[str, Any]:
-    """The record of a resolved run (id, science, asked_as), which ended done, diverged or failed.
+    """The record of a run that ended done, diverged or failed.
 
     diverged_at_step: the step, counted from 1, whose loss was the first that is not finite.  Raises ValueError for
     another status, and where error (of a failed run) or diverged_at_step (of a diverged one) contradicts it.
@@ -52,11 +54,12 @@ def new_record(
         raise ValueError(f"A {status} record has error {error!r} and diverged_at_step {diverged_at_step!r}.")
     record = {
         "format": FORMAT,
-        "run": run["id"],
+        "run": run.id,
         "status": status,
         "collapsed": collapsed,
-        "science": run["science"],
-        "asked_as": list(run["asked_as"]),
+        "science": run.science,
+        "targets": dict(run.targets),
+        "asked_as": list(run.asked_as),
         "provenance": dict(provenance),
         "diagnostics": list(diagnostics),
         "summary": dict(summary or {}),
@@ -80,9 +83,9 @@ def read_record(store: Store, run: str) -> dict[str, Any] | None:
         record = json.loads(content)
     except ValueError as error:
         raise CorruptRecord(path, f"is not JSON ({error})") from error
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise CorruptRecord(path, f"is not of format {FORMAT}, which this version of plasticity_lab writes")
-    if missing := _FIELDS - record.keys():
+    if not isinstance(record, dict) or record.get("format") not in (1, FORMAT):
+        raise CorruptRecord(path, f"is of no format that this version of plasticity_lab reads, 1 to {FORMAT}")
+    if missing := (_FIELDS if record["format"] == 1 else _FIELDS | {"targets"}) - record.keys():
         raise CorruptRecord(path, f"lacks {', '.join(sorted(missing))}")
     if record["run"] != run:
         raise CorruptRecord(path, f"is the record of another run, {record['run']}")

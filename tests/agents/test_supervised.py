@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -202,7 +204,7 @@ def test_a_run_that_diverges_leaves_its_mates_alone():
 def test_stream_and_init_seeds_can_be_set_apart():
     def of(**seeds):
         one = run(1, images=189)
-        one["science"] |= seeds
+        one = replace(one, science={**one.science, **seeds})
         stream, agent = assembled([one], IMAGES, CPU, compiled=False)
         (task,) = stream.tasks(Position(0, 0))
         return task.lessons[0].pixels.tobytes(), agent.weights()["hidden1.weight"].numpy().tobytes()

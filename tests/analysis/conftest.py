@@ -6,6 +6,7 @@ import json
 import pytest
 
 from plasticity_lab.records.record import new_record
+from plasticity_lab.run import Run
 
 PERMUTED_DIGITS = {
     "name": "permuted_digits",
@@ -51,11 +52,7 @@ def _record(
         **(science or {}),
     }
     asked = {"protocol": protocol, "schedule": schedule, "hyperparams": hyperparams, "experiment": None}
-    run = {
-        "id": hashlib.sha256(json.dumps(full, sort_keys=True).encode()).hexdigest()[:12],
-        "science": full,
-        "asked_as": asked_as or [asked],
-    }
+    run = Run(hashlib.sha256(json.dumps(full, sort_keys=True).encode()).hexdigest()[:12], full, {}, asked_as or [asked])
     return new_record(
         run,
         status,

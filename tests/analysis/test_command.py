@@ -5,6 +5,7 @@ import pytest
 from analysis.__main__ import main
 from plasticity_lab.records.record import write_record
 from plasticity_lab.records.store import Store
+from tests.helpers.stores import planned_records
 
 
 @pytest.fixture
@@ -85,10 +86,7 @@ def test_unreadable_files_are_named_and_left_out(store, record, capsys):
 
 def test_runs_that_a_plan_names_are_waited_for(store, seeds, tmp_path, capsys):
     relu, gelu = seeds("relu", [0.5, 0.51, 0.52, 0.53]), seeds("gelu", [0.5])
-    plan = {"asked": [each["run"] for each in relu], "runs": {each["run"]: each for each in [*relu[3:], *gelu]}}
-    path = store.plan("feedfeedfeed")
-    path.parent.mkdir(parents=True)
-    path.write_text(json.dumps(plan))
+    planned_records(store, relu, [*relu[3:], *gelu])
     assert main(["table", "--benchmark", "permuted_digits", "--store", str(store.root)]) == 0
     shown = capsys.readouterr().out
     assert "51.00 ± 1.00 (3/4)" in shown
@@ -103,9 +101,7 @@ def test_fewer_seeds_that_were_all_that_was_planned_are_complete_in_the_json_too
     alone = seeds("gelu", [0.9])
     for each in alone:
         write_record(store, each)
-    path = store.plan("feedfeedfeed")
-    path.parent.mkdir(parents=True)
-    path.write_text(json.dumps({"asked": [each["run"] for each in alone], "runs": {}}))
+    planned_records(store, alone, [])
     assert main(["table", "--benchmark", "permuted_digits", "--store", str(store.root)]) == 0
     first = store.root / "tables"
     assert "**90.00**" in (first / "table2.md").read_text()
@@ -134,9 +130,7 @@ def test_a_table_is_made_again_from_its_json_and_together_with_a_store(store, se
     for record in seeds("selu", [0.7, 0.71, 0.72], benchmark=benchmarks["mnist"]):
         write_record(other, record)
     planned = seeds("relu", [0.5, 0.51, 0.52], benchmark=benchmarks["mnist"])
-    path = other.plan("feedfeedfeed")
-    path.parent.mkdir(parents=True)
-    path.write_text(json.dumps({"asked": [], "runs": {each["run"]: each for each in planned}}))
+    planned_records(other, [], planned)
     capsys.readouterr()
     assert main(["table", "--store", str(first), str(other.root)]) == 0
     shown = capsys.readouterr().out

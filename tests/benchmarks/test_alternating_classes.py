@@ -218,8 +218,8 @@ def pack(*seeds: int) -> list[dict]:
     """Runs of the small stream, whose easy tasks have fewer images than its hard ones."""
     runs = [run(seed, "rand_smooth_leaky", images=1) for seed in seeds]
     for one in runs:
-        one["science"]["benchmark"] = {"name": "small", **typed(AlternatingClasses, "benchmark", "small", SMALL)}
-        one["targets"]["benchmark"] = TARGET
+        one.science["benchmark"] = {"name": "small", **typed(AlternatingClasses, "benchmark", "small", SMALL)}
+        one.targets["benchmark"] = TARGET
     return runs
 
 

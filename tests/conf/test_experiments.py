@@ -24,7 +24,7 @@ def runs_of(name, *words):
 
 
 def pairs(runs):
-    return {(run["science"]["benchmark"]["name"], run["science"]["activation"]["name"]) for run in runs}
+    return {(run.science["benchmark"]["name"], run.science["activation"]["name"]) for run in runs}
 
 
 def published(table):
@@ -38,8 +38,8 @@ def test_a_preset_is_planned_without_data_and_a_typed_word_wins(name, tmp_path, 
     assert run_command([f"experiment={name}", *words]) == 0
     runs = runs_of(name, "seed=7")
     assert f"\n{len(runs):,} runs to train in" in capsys.readouterr().out
-    assert {run["science"]["seed"] for run in runs} == {7}
-    assert {run["asked_as"][0]["experiment"] for run in runs} == {name}
+    assert {run.science["seed"] for run in runs} == {7}
+    assert {run.asked_as[0]["experiment"] for run in runs} == {name}
     assert list(tmp_path.iterdir()) == []
 
 
@@ -73,7 +73,7 @@ def test_a_tables_preset_runs_each_of_its_cells_five_times_at_its_best(name, tab
     runs = runs_of(name)
     assert pairs(runs) == published(table)
     assert len(runs) == 5 * len(pairs(runs))
-    assert {run["asked_as"][0]["hyperparams"] for run in runs} == {"best"}
+    assert {run.asked_as[0]["hyperparams"] for run in runs} == {"best"}
 
 
 def test_the_tables_of_appendix_g_are_made_by_their_presets():
@@ -98,8 +98,8 @@ def test_a_search_tries_the_whole_grid():
 def test_the_search_of_table_e9_is_that_of_its_text():
     runs = runs_of("tableE9", "seed=0", "benchmark=permuted_mnist", "activation=leaky_relu,prelu")
     assert len(runs) == 2 * 3 * 3
-    assert {run["science"]["intervention"]["strength"] for run in runs} == {1e-4, 3e-4, 1e-3}
-    assert {run["science"]["activation"].get("negative_slope") for run in runs} == {0.6, None}
+    assert {run.science["intervention"]["strength"] for run in runs} == {1e-4, 3e-4, 1e-3}
+    assert {run.science["activation"].get("negative_slope") for run in runs} == {0.6, None}
 
 
 def test_ten_thousand_runs_are_planned(tmp_path, monkeypatch):

@@ -32,11 +32,11 @@ def _a_store_to_select_from(tmp_path_factory):
 def test_every_option_composes_and_its_component_builds(group, name):
     run, *others = resolve([f"{group}={name}", "seed=100"]).runs
     assert not others or name == "grid"
-    assert run["asked_as"][0][group] == name
+    assert run.asked_as[0][group] == name
     if group in COMPONENTS and name != "auto":
-        settings = dict(run["science"][group])
+        settings = dict(run.science[group])
         assert settings.pop("name") == name
-        assert isinstance(component.build(group, name, run["targets"][group], settings), component.Component)
+        assert isinstance(component.build(group, name, run.targets[group], settings), component.Component)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_the_command_in_a_file_names_runs_made_with_it(path):
     written = COMMAND.findall("\n".join(path.read_text().splitlines()[:2]))
     assert written, "the first line is the command that runs the file (the second, below a @package line)"
     found = resolve(shlex.split(written[0]))
-    asked = found.runs[-1]["asked_as"][0] | {"tracking": found.settings.tracking.backend}
+    asked = found.runs[-1].asked_as[0] | {"tracking": found.settings.tracking.backend}
     if path.parent.name == "launcher":
         assert f"hydra/launcher={path.stem}" in written[0]
     elif path.parent != CONF:
@@ -61,7 +61,7 @@ def test_no_file_refers_to_another(path):
 
 
 def test_a_glob_offers_exactly_the_files():
-    found = {run["science"]["activation"]["name"] for run in resolve(["activation=glob(*)"]).runs}
+    found = {run.science["activation"]["name"] for run in resolve(["activation=glob(*)"]).runs}
     assert found == {path.stem for path in (CONF / "activation").glob("*.yaml")}
     below = [path for path in CONF.glob("*/*/*") if path.parent != CONF / "hydra" / "launcher"]
     assert not below, "options in sub-folders would escape globs"
@@ -86,8 +86,7 @@ def test_every_benchmark_says_what_auto_means(group):
 
 def test_the_mnist_benchmarks_are_those_of_table_e1():
     permuted, labels = (
-        resolve([f"benchmark={name}"]).runs[0]["science"]["benchmark"]
-        for name in ("permuted_mnist", "random_label_mnist")
+        resolve([f"benchmark={name}"]).runs[0].science["benchmark"] for name in ("permuted_mnist", "random_label_mnist")
     )
     assert permuted["tasks"] == 500
     assert permuted["epochs"] * permuted["images"] / permuted["batch_size"] == 625
@@ -97,21 +96,21 @@ def test_the_mnist_benchmarks_are_those_of_table_e1():
 def test_the_schedules_shorten_every_benchmark():
     for path in (CONF / "benchmark").glob("*.yaml"):
         smoke, full = (resolve([f"benchmark={path.stem}", f"schedule={name}"]).runs[0] for name in ("smoke", "full"))
-        cut = smoke["science"]["benchmark"]
+        cut = smoke.science["benchmark"]
         assert (cut["tasks"], cut["steps"]) == (3, 100)
         assert cut["epochs"] <= 2
         assert (
-            cut | {key: full["science"]["benchmark"][key] for key in ("tasks", "epochs", "steps")}
-            == (full["science"]["benchmark"])
+            cut | {key: full.science["benchmark"][key] for key in ("tasks", "epochs", "steps")}
+            == (full.science["benchmark"])
         )
 
 
 def test_published_values_suit_the_activations_they_are_published_for():
     found = resolve(["activation=glob(*)", "benchmark=permuted_mnist,random_label_mnist", "hyperparams=best"])
     assert found.notes == []
-    table = {(run["science"]["benchmark"]["name"], run["science"]["activation"]["name"]): run for run in found.runs}
-    assert table["permuted_mnist", "leaky_relu"]["science"]["activation"]["negative_slope"] == 0.6
-    assert table["random_label_mnist", "relu"]["science"]["optimizer"]["lr"] == 0.0001
+    table = {(run.science["benchmark"]["name"], run.science["activation"]["name"]): run for run in found.runs}
+    assert table["permuted_mnist", "leaky_relu"].science["activation"]["negative_slope"] == 0.6
+    assert table["random_label_mnist", "relu"].science["optimizer"]["lr"] == 0.0001
 
 
 def test_the_readme_of_the_published_tables_names_them_all():

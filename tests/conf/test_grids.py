@@ -56,7 +56,7 @@ def test_what_is_trained_of_a_grid(activation, name):
     runs = resolve([f"activation={activation}", "hyperparams=grid", f"hyperparams.grid={name}"]).runs
     settings = TRAINED[name].get(activation, NOMINAL[name].get(activation, 1))
     assert len(runs) == len(RATES[name]) * settings
-    assert {run["science"]["optimizer"]["lr"] for run in runs} == set(RATES[name])
+    assert {run.science["optimizer"]["lr"] for run in runs} == set(RATES[name])
 
 
 def test_every_file_says_of_all_its_values_whose_they_are():
@@ -68,7 +68,7 @@ def test_every_file_says_of_all_its_values_whose_they_are():
 
 def test_the_published_settings_are_all_tried():
     runs = resolve(["activation=glob(*)", "hyperparams=grid"]).runs
-    targets = {run["science"]["activation"]["name"]: run["targets"]["activation"] for run in runs}
+    targets = {run.science["activation"]["name"]: run.targets["activation"] for run in runs}
 
     def function(activation, settings, lr):
         cls = component.load(targets[activation])
@@ -76,8 +76,8 @@ def test_the_published_settings_are_all_tried():
 
     tried = set()
     for run in runs:
-        settings = dict(run["science"]["activation"])
-        tried.add(function(settings.pop("name"), settings, run["science"]["optimizer"]["lr"]))
+        settings = dict(run.science["activation"])
+        tried.add(function(settings.pop("name"), settings, run.science["optimizer"]["lr"]))
     published = read_published(CONF / "published" / "best_supervised.csv").rows
     best = {function(name, row["activation"], row["optimizer"]["lr"]) for (_, name), row in published.items()}
     assert len(best) > 60
@@ -100,7 +100,7 @@ def test_every_benchmark_names_a_grid_that_there_is():
 def test_the_whole_grid_is_some_3_100_runs_and_the_command_says_what_is_saved():
     found = resolve(["activation=glob(*)", "benchmark=permuted_digits", "hyperparams=grid", "schedule=demo"])
     assert len(found.runs) == 3098
-    assert len({run["id"] for run in found.runs}) == 3098
+    assert len({run.id for run in found.runs}) == 3098
     assert found.notes == [
         "hyperparams: rand_smooth_leaky cannot have lower above upper, so these pairs of its grid are left out: "
         "[0.3, 0.05], [0.4, 0.05], [0.5, 0.05], [0.6, 0.05], [0.7, 0.05].",

@@ -20,7 +20,7 @@ COMMANDS = json.loads(KNOWN.read_text()) if KNOWN.exists() else {}
 
 def ids(command: str) -> str:
     """«57 runs 0123456789abcdef»: how many runs a command names, and a hash of their sorted ids."""
-    found = sorted(run["id"] for run in resolve(shlex.split(command)).runs)
+    found = sorted(run.id for run in resolve(shlex.split(command)).runs)
     return f"{len(found)} runs {hashlib.sha256(' '.join(found).encode()).hexdigest()[:16]}"
 
 

@@ -19,6 +19,7 @@ from plasticity_lab.assembly import assembled
 from plasticity_lab.benchmarks.stream import Position
 from plasticity_lab.component import load, typed
 from plasticity_lab.data.image_set import ImageSet
+from plasticity_lab.run import Run
 from plasticity_lab.trainer import train
 
 CONF = Path(plasticity_lab.__file__).parents[1] / "conf"
@@ -67,7 +68,7 @@ def run(
     optimizer: dict[str, Any] | None = None,
     intervention: tuple[str, dict[str, Any]] = NO_INTERVENTION,
     **stream: Any,
-) -> dict[str, Any]:
+) -> Run:
     """A resolved run.
 
     shape, network, optimizer: the activation's, the network's and the optimizer's settings that differ from their
@@ -89,10 +90,7 @@ def run(
         group: {"name": name, **typed(load(target), group, name, settings)}
         for group, (name, target, settings) in groups.items()
     }
-    return {
-        "science": {"seed": seed, **science},
-        "targets": {group: target for group, (_, target, _) in groups.items()},
-    }
+    return Run("made_up", {"seed": seed, **science}, {group: target for group, (_, target, _) in groups.items()})
 
 
 def _network(name: str = "mlp", **settings: Any) -> tuple[str, dict[str, Any]]:
@@ -161,7 +159,7 @@ class Trained:
         return self.measured.of(k) | weights
 
 
-def trained(runs: Sequence[dict], image_set: ImageSet, *, compiled: bool = False, stops: Sequence[int] = ()) -> Trained:
+def trained(runs: Sequence[Run], image_set: ImageSet, *, compiled: bool = False, stops: Sequence[int] = ()) -> Trained:
     """The pack, trained to its end; `stops` are looks at which it is stopped and resumed in a new agent."""
     measured, kept = Measured(), None
     for looks in [*stops, None]:

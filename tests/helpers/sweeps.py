@@ -104,7 +104,7 @@ def kept(store: Store, run: str) -> Kept:
 
 def all_kept(store: Store, runs: list[dict]) -> dict[str, Kept]:
     """What all runs of a sweep left behind."""
-    return {run["id"]: kept(store, run["id"]) for run in runs}
+    return {run.id: kept(store, run.id) for run in runs}
 
 
 def ended_packs(store: Store) -> list[dict]:

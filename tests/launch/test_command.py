@@ -23,7 +23,7 @@ def taken(monkeypatch, tmp_path):
 def test_our_launcher_gets_all_runs_at_once(taken, tmp_path, flags):
     assert run_command(["activation=relu,leaky_relu", *flags, "seed=0,1", "dry_run=true", "benchmark.tasks=2"]) == 0
     ((runs, settings),) = taken
-    assert [(run["science"]["activation"]["name"], run["science"]["seed"]) for run in runs] == [
+    assert [(run.science["activation"]["name"], run.science["seed"]) for run in runs] == [
         ("relu", 0),
         ("relu", 1),
         ("leaky_relu", 0),
@@ -52,7 +52,7 @@ def test_a_launcher_of_hydras_own_gets_them_one_by_one(taken, tmp_path):
     (together, settings), *alone = taken
     assert [run for runs, _ in alone for run in runs] == together
     assert [each for _, each in alone] == [settings, settings]
-    assert together[0]["asked_as"][0]["hyperparams"] == "best"
+    assert together[0].asked_as[0]["hyperparams"] == "best"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -15,7 +16,7 @@ def plan(store):
 def test_what_is_written_is_read(store, plan):
     assert read_plan(store, plan.sweep) == plan
     assert list(all_plans(store)) == [plan]
-    assert [run["id"] for run in plan.runs_of(plan.packs[0])] == list(plan.packs[0].runs)
+    assert [run.id for run in plan.runs_of(plan.packs[0])] == list(plan.packs[0].runs)
 
 
 def test_it_can_be_read_by_people_a_line_a_pack_and_a_line_a_run(store, plan):
@@ -27,7 +28,7 @@ def test_it_can_be_read_by_people_a_line_a_pack_and_a_line_a_run(store, plan):
 
 
 def test_a_plan_without_packs_is_one_too(store, plan):
-    empty = type(plan)(plan.sweep, [], [], {}, [], {})
+    empty = replace(plan, command=[], asked=[], runs={}, packs=[])
     write_plan(store, empty)
     assert read_plan(store, plan.sweep) == empty
 

@@ -20,26 +20,22 @@ from plasticity_lab.records.record import (
     write_record,
 )
 from plasticity_lab.records.weights import read_weights, write_weights
+from plasticity_lab.run import Run
 
-FIELDS = "format run status collapsed science asked_as provenance diagnostics summary error"
+FIELDS = "format run status collapsed science targets asked_as provenance diagnostics summary error"
 
 
 def run(number):
-    return {
-        "id": f"{number:012x}",
-        "science": {"seed": number},
-        "asked_as": [{"protocol": "as_published"}],
-        "targets": {},
-    }
+    return Run(f"{number:012x}", {"seed": number}, {}, [{"protocol": "as_published"}])
 
 
 def test_a_record_is_read_as_it_was_written(store):
     record = new_record(run(1), "done", provenance(), summary={"taoa": 0.5, "gap": None})
     assert list(record) == FIELDS.split()
     write_record(store, record)
-    assert read_record(store, run(1)["id"]) == record
-    assert json.loads((store.root / "runs" / "00" / run(1)["id"] / "record.json").read_text()) == record
-    assert read_record(store, run(2)["id"]) is None
+    assert read_record(store, run(1).id) == record
+    assert json.loads((store.root / "runs" / "00" / run(1).id / "record.json").read_text()) == record
+    assert read_record(store, run(2).id) is None
 
 
 def test_a_status_has_the_fields_that_belong_to_it():
@@ -61,8 +57,8 @@ GOOD = new_record(run(1), "done", {})
         ("", "not JSON"),
         (json.dumps(GOOD)[:-20], "not JSON"),
         ("\udcff", "not JSON"),
-        ("[]", "not of format 1"),
-        (json.dumps(GOOD | {"format": 99}), "not of format 1"),
+        ("[]", "of no format"),
+        (json.dumps(GOOD | {"format": 99}), "of no format"),
         (json.dumps({name: value for name, value in GOOD.items() if name != "science"}), "lacks science"),
         (json.dumps(GOOD | {"run": "another"}), "another run"),
         (json.dumps(GOOD | {"status": "running"}), "'running'"),
@@ -93,21 +89,21 @@ def test_all_records_are_found_and_corrupt_ones_reported(store):
     numbers = [0xABC << 36, 3, 2]
     for number in numbers:
         write_record(store, new_record(run(number), "done", {}))
-    store.record(run(3)["id"]).write_text("{")
-    write_metrics(store, run(4)["id"], metrics(0.1))  # killed before its record was written
+    store.record(run(3).id).write_text("{")
+    write_metrics(store, run(4).id, metrics(0.1))  # killed before its record was written
     good, corrupt = all_records(store)
     assert [record["science"]["seed"] for record in good] == [2, 0xABC << 36]
-    assert [error.run for error in corrupt] == [run(3)["id"]]
+    assert [error.run for error in corrupt] == [run(3).id]
 
 
 def test_a_finished_run_learns_under_which_names_it_was_asked_for(store):
     names = [{"protocol": "as_published"}, {"protocol": "as_published", "experiment": "table_2"}]
-    add_asked_as(store, run(1)["id"], names)
-    assert read_record(store, run(1)["id"]) is None
+    add_asked_as(store, run(1).id, names)
+    assert read_record(store, run(1).id) is None
     write_record(store, GOOD)
-    add_asked_as(store, run(1)["id"], names)
-    add_asked_as(store, run(1)["id"], names)
-    assert read_record(store, run(1)["id"]) == GOOD | {"asked_as": names}
+    add_asked_as(store, run(1).id, names)
+    add_asked_as(store, run(1).id, names)
+    assert read_record(store, run(1).id) == GOOD | {"asked_as": names}
 
 
 def test_metrics_come_back_bit_for_bit_and_damage_is_named(store):

@@ -107,7 +107,7 @@ class JobWorker:
                 f"The packs are planned for {self.kind}, and job {job} was given a {kind_of(device)}; "
                 "hydra.launcher.constraint or gres asks for one kind of node, device_kind says which to plan for."
             )
-        patience = PATIENCE_IN_LEASES * read_plan(store, self.sweep).settings["lease_seconds"]
+        patience = PATIENCE_IN_LEASES * read_plan(store, self.sweep).settings.launch.lease_seconds
         well, again = True, False
         try:
             well = work(store, self.sweep, device, signals, _time_until(job, self.warning_seconds), patience)

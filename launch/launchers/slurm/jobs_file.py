@@ -6,8 +6,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from plasticity_lab.errors import StoreError
+from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.records.files import read, write_json
+from plasticity_lab.records.settings import Settings, checked
 from plasticity_lab.records.store import Store
 
 FORMAT = 1
@@ -22,7 +23,7 @@ class Jobs:
     """
 
     launcher: Mapping[str, Any]
-    settings: Mapping[str, Any]
+    settings: Settings
     jobs: Mapping[str, int] = field(default_factory=dict)
     cancelled: bool = False
 
@@ -33,7 +34,7 @@ class Jobs:
 
 def write_jobs(store: Store, sweep: str, jobs: Jobs) -> None:
     """Puts them beside the sweep's plan.  Raises StoreError."""
-    write_json(store.jobs(sweep), {"format": FORMAT, **asdict(jobs)})
+    write_json(store.jobs(sweep), {"format": FORMAT, **asdict(jobs), "settings": jobs.settings.model_dump(mode="json")})
 
 
 def read_jobs(store: Store, sweep: str) -> Jobs | None:
@@ -45,8 +46,8 @@ def read_jobs(store: Store, sweep: str) -> Jobs | None:
         value = json.loads(content)
         if value.pop("format") != FORMAT:
             raise StoreError(f"{store.jobs(sweep)} has another format than this version reads, which is {FORMAT}.")
-        return Jobs(**value)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return Jobs(**{**value, "settings": checked(Settings, value["settings"])})
+    except (ValueError, KeyError, TypeError, AttributeError, ConfigError) as error:
         raise StoreError(
             f"{store.jobs(sweep)} is damaged ({error}); delete it and give the sweep's command again."
         ) from error

@@ -17,17 +17,18 @@ from launch.launchers.slurm.jobs_file import Jobs, logs_folder, read_jobs, write
 from launch.launchers.slurm.parameters import EARLY_SECONDS, check_times, wants_gpu, workers_a_job
 from launch.launchers.slurm.submission import jobs_needed, submit
 from launch.packs.progress import Watch
-from launch.packs.todo import Run, outstanding
+from launch.packs.todo import outstanding
 from launch.plan.calibration import GPU, calibration_of
 from launch.plan.cost import store_bytes
 from launch.plan.device import compiler_there, cores, kind_of, memory_of
-from launch.runs.settings import Settings
 from launch.tracking.choice import decided
 from launch.wording import counted, say
 from plasticity_lab.errors import ConfigError, PlanError
 from plasticity_lab.records.files import names
 from plasticity_lab.records.plan import Plan, write_plan
+from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
+from plasticity_lab.run import Run
 
 LOOK_SECONDS = 2.0
 ASK_SECONDS = 30.0
@@ -68,7 +69,7 @@ def submit_runs(
     before = read_jobs(store, planned.sweep)
     folder = parameters["submitit_folder"]  # `resume` and `logs` may be given in another one
     parameters = {**parameters, "submitit_folder": folder and str(Path(folder).absolute())}
-    jobs = Jobs(parameters, settings.model_dump(mode="json"), {} if before is None else before.jobs)
+    jobs = Jobs(parameters, settings, {} if before is None else before.jobs)
     write_jobs(store, planned.sweep, jobs)
     packs = [pack for pack in planned.packs if pack.kind == resources.kind]
     if not packs:

@@ -13,13 +13,14 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.agents.images import laid_out
-from plasticity_lab.assembly import Run, model_of
+from plasticity_lab.assembly import model_of
 from plasticity_lab.benchmarks.permuted_pixels import PermutedPixels
 from plasticity_lab.benchmarks.stream import Chunk, Stream, Task
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.records.position import Position
+from plasticity_lab.run import Run
 
 WHITE = 255
 LEARNING_RATE = 1e-3
@@ -132,7 +133,7 @@ class Workload:
             "optimizer": "plasticity_lab.stacking.adam.Adam",
             "intervention": f"plasticity_lab.interventions.{intervention}",
         }
-        return [{"science": {"seed": seed, **science}, "targets": targets} for seed in range(width)]
+        return [Run(f"made_up_{seed}", {"seed": seed, **science}, targets) for seed in range(width)]
 
     @cached_property
     def image_set(self) -> ImageSet:
@@ -148,7 +149,7 @@ class Workload:
     def data(self, width: int) -> Data:
         """What the runs of a pack so wide learn from, for those who have no engine."""
         runs = self.runs(width)
-        settings = {key: value for key, value in runs[0]["science"]["benchmark"].items() if key != "name"}
+        settings = {key: value for key, value in runs[0].science["benchmark"].items() if key != "name"}
         task, chunk = self.first_task(Stream(PermutedPixels(**settings), self.image_set, range(width)))
         images, labels = laid_out(self.image_set, task.lessons, torch.device("cpu"))
         model = model_of(runs, self.image_set)

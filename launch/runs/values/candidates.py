@@ -90,7 +90,7 @@ class Candidates:
         try:
             parts = {group: self._part(group, science[group]) for group in COMPONENTS}
             seeds = numbers({key: science.get(key) for key in Numbers.model_fields})
-            if run_of(parts, seeds, {})["id"] != record["run"]:
+            if run_of(parts, seeds, {}).id != record["run"]:
                 return None
         except (ConfigError, KeyError):
             return None  # of an option or a setting that is gone
@@ -138,7 +138,7 @@ def _held(
     runs = {record["run"]: record for record in records}
     for plan in plans:
         for run in plan.runs.values():
-            runs.setdefault(run["id"], {**run, "run": run["id"], "status": "waiting"})
+            runs.setdefault(run.id, {**run.as_json(), "run": run.id, "status": "waiting"})
     held: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for run in runs.values():
         if any(asked.get("hyperparams") != SELECTED for asked in run["asked_as"]):

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from launch.runs.options import CONF, Options
-from launch.runs.settings import Numbers, Settings
+from launch.runs.settings import Numbers
 from launch.runs.values.grids import Grids
 from launch.runs.values.place import Found, Place, Source
 from launch.runs.values.published import LookUp, Tables
+from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 
 

@@ -69,7 +69,7 @@ def test_the_store_grows_about_as_much_as_was_said(store, words):
     """Of blocks on the disk, which every file and folder takes whole; du counts the folder above a run's too."""
     runs = ("activation=relu,leaky_relu", "seed=0,1", *words)
     plan = planned(store, *runs, *ONE)
-    said = store_bytes(plan.packs, plan.runs, plan.settings["save_weights"], images_of(None))
+    said = store_bytes(plan.packs, plan.runs, plan.settings.save_weights, images_of(None))
     work(store, plan.sweep, "cpu", never)
     found = 0
     for folder, _, files in os.walk(store.runs_folder):

@@ -10,6 +10,7 @@ from launch.launchers.slurm.parameters import PackedSlurmConf
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
 from tests.helpers.stand_ins import fails, prints, put_on_path
+from tests.helpers.stores import SETTINGS
 from tests.helpers.sweeps import planned, trained
 
 ONE = ("launch.workers=1",)
@@ -20,7 +21,7 @@ ENDED = prints("60_0|TIMEOUT|0:0|n2")
 
 def on_slurm(store, plan, spoken, workers=4, **parameters):
     """Makes a sweep one of Slurm's; spoken: worker → what it has said, each a second after the one before."""
-    jobs = Jobs(PARAMETERS | parameters, {}, {"60": workers})
+    jobs = Jobs(PARAMETERS | parameters, SETTINGS, {"60": workers})
     write_jobs(store, plan.sweep, jobs)
     folder = logs_folder(store, plan.sweep, jobs.launcher)
     folder.mkdir(parents=True)
@@ -122,6 +123,6 @@ def test_what_has_no_logs_is_a_sentence(store, logs):
     assert "a local worker speaks where its command was given" in err
     waiting = planned(store, "seed=1")
     assert logs(waiting.asked[0])[2] == f"Run {waiting.asked[0]} waits: no worker has begun it.\n"
-    write_jobs(store, waiting.sweep, Jobs(PARAMETERS, {}))
+    write_jobs(store, waiting.sweep, Jobs(PARAMETERS, SETTINGS))
     assert "No job was submitted for sweep" in logs("--sweep", waiting.sweep)[2]
     assert logs("--lines", "0")[2] == "--lines is 0; it must be at least 1.\n"

@@ -36,16 +36,16 @@ def pixels(path):
 def test_a_finished_run_is_told_whole_and_its_curve_lies_beside_its_record(store, show):
     trained(store, "seed=0,1", *ONE)
     ours = runs_of("seed=1")[0]
-    code, out, err = show(ours["id"][:6])
+    code, out, err = show(ours.id[:6])
     assert (code, err) == (0, "")
     first, *told, last = out.splitlines()
-    assert first == f"Run {ours['id']}: done"
+    assert first == f"Run {ours.id}: done"
     told = yaml.safe_load("\n".join(told))
-    assert told["science"] == ours["science"]
-    assert told["asked_as"] == ours["asked_as"]
+    assert told["science"] == ours.science
+    assert told["asked_as"] == ours.asked_as
     assert told["summary"]["parameters"] == 17_610
     assert told["provenance"]["width"] == 2
-    path = store.run_folder(ours["id"]) / "curve.png"
+    path = store.run_folder(ours.id) / "curve.png"
     assert last == f"Curve: {path}"
     assert pixels(path) == (1200, 900)
 

@@ -5,7 +5,6 @@ import os
 from dataclasses import replace
 
 import pytest
-from tests.launch.packs.test_progress import journal
 
 from launch.__main__ import main
 from launch.packs.leases import Leases
@@ -17,6 +16,7 @@ from launch.work.worker import work
 from plasticity_lab.records.plan import write_plan
 from plasticity_lab.records.record import new_record, read_record, write_record
 from tests.helpers.sweeps import after_looks, never, planned, runs_of, trained
+from tests.launch.packs.test_progress import journal
 
 ONE = ("launch.workers=1",)
 
@@ -101,14 +101,14 @@ def test_what_went_wrong_is_told_with_its_reason(store, capsys, monkeypatch):
     really = training.assembled
 
     def assembled(runs, *rest):
-        if runs[0]["science"]["activation"]["name"] == "tanh":
+        if runs[0].science["activation"]["name"] == "tanh":
             raise ZeroDivisionError("by nought")
         return really(runs, *rest)
 
     monkeypatch.setattr(training, "assembled", assembled)
     plan = trained(store, "activation=relu,tanh", "optimizer.lr=0.001,1e30", *ONE)
     assert counts(store, plan) == {"done": 1, "diverged": 1, "failed": 2}
-    tame, wild = (run["id"] for run in runs_of("optimizer.lr=0.001,1e30"))
+    tame, wild = (run.id for run in runs_of("optimizer.lr=0.001,1e30"))
     write_record(store, read_record(store, tame) | {"collapsed": True})
     state = state_of(store, plan)
     assert {reason: len(runs) for reason, runs in state.failed.items()} == {"ZeroDivisionError: by nought": 2}

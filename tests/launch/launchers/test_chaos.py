@@ -104,6 +104,6 @@ def test_a_sweep_killed_at_random_moments_ends_with_the_undisturbed_numbers(stor
     runs = runs_of(*words)
     assert all_kept(store, runs) == all_kept(undisturbed, runs)
     ended = [run for pack in ended_packs(store) for run in pack["runs"]]
-    assert sorted(ended) == sorted(run["id"] for run in runs), "each recorded once"
+    assert sorted(ended) == sorted(run.id for run in runs), "each recorded once"
     assert planned(store, *words).packs == []
     assert list((store.root / "packs").iterdir()) == []

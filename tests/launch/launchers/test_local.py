@@ -65,7 +65,7 @@ def test_a_run_does_not_change_when_others_are_added_to_its_sweep(store, tmp_pat
     trained(small, *few)
     trained(store, *many, "launch.workers=2")
     (run,) = runs_of(*few)
-    assert run["id"] in {other["id"] for other in runs_of(*many)}
+    assert run.id in {other.id for other in runs_of(*many)}
     assert all_kept(store, [run]) == all_kept(small, [run])
 
 
@@ -97,7 +97,7 @@ def test_a_dry_run_leaves_a_store_as_it_is(run, store):
     (seen,) = runs_of("seed=0")
     assert run("seed=0,1", "hyperparams=best", "dry_run=true")[0] == 0
     assert sorted(store.root.rglob("*")) == before
-    assert read_record(store, seen["id"]) is None
+    assert read_record(store, seen.id) is None
 
 
 def test_missing_data_is_a_sentence_and_nothing_is_written(run, store, tmp_path):

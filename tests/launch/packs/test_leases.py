@@ -12,7 +12,7 @@ from launch.packs.leases import Leases, LostLease
 from launch.packs.owner import Owner, is_dead_here, this_owner
 from plasticity_lab.records.store import Store
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SECONDS = 100
 ELSEWHERE = Owner(host="node7", pid=1, started="long ago")
 ANOTHER = Owner(host="node8", pid=1, started="long ago")

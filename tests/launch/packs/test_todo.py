@@ -81,9 +81,9 @@ def test_a_rerun_is_another_attempt_with_the_same_numbers(store):
     assert [pack.attempt for pack in plan.packs] == [1, 1]
     assert all_kept(store, runs) == before
     for run in runs:
-        record = read_record(store, run["id"])
+        record = read_record(store, run.id)
         assert record["provenance"]["attempt"] == 1
-    names = [asked["hyperparams"] for run in runs for asked in read_record(store, run["id"])["asked_as"]]
+    names = [asked["hyperparams"] for run in runs for asked in read_record(store, run.id)["asked_as"]]
     assert names.count("default") == 2, "names under which it was asked for stay"
     assert names.count("best") >= 1
 
@@ -110,13 +110,13 @@ def test_a_failed_run_is_planned_again(store, monkeypatch):
         patch.setattr(worker, "train_pack", raising(ZeroDivisionError("by nought")))
         trained(store, "seed=0")
     (run,) = runs_of("seed=0")
-    failed = read_record(store, run["id"])
+    failed = read_record(store, run.id)
     assert failed["status"] == "failed"
     assert "Traceback" in failed["error"]
     assert "by nought" in failed["error"]
     plan = trained(store, "seed=0")
     assert plan.packs[0].attempt == 1
-    assert read_record(store, run["id"])["status"] == "done"
+    assert read_record(store, run.id)["status"] == "done"
 
 
 def test_a_rerun_that_fails_leaves_the_finished_record_and_is_planned_again(store, monkeypatch):
@@ -138,9 +138,9 @@ def test_a_record_deleted_by_hand_is_trained_again_though_its_pack_is_done(store
     runs = runs_of(*words)
     trained(store, *words)
     before = all_kept(store, runs)
-    store.record(runs[0]["id"]).unlink()
+    store.record(runs[0].id).unlink()
     (pack,) = trained(store, *words).packs
-    assert pack.runs == (runs[0]["id"],)
+    assert pack.runs == (runs[0].id,)
     assert pack.attempt == (1 if alone else 0)
     assert all_kept(store, runs) == before
 
@@ -149,14 +149,14 @@ def test_a_corrupt_record_is_set_aside_and_trained_again(store):
     (run,) = runs_of("seed=0")
     trained(store, "seed=0")
     before = all_kept(store, [run])
-    store.record(run["id"]).write_bytes(b'{"format": 1, "run"')
+    store.record(run.id).write_bytes(b'{"format": 1, "run"')
     found = outstanding(store, [run], rerun=False, retries=2)
     assert found.left == [run]
-    assert store.record(run["id"]).exists(), "looking changes nothing"
+    assert store.record(run.id).exists(), "looking changes nothing"
     (line,) = settle(store, found)
     assert "record.json is not JSON" in line
     assert "record.json.corrupt-1" in line
-    assert not store.record(run["id"]).exists()
+    assert not store.record(run.id).exists()
     trained(store, "seed=0")
     assert all_kept(store, [run]) == before
 

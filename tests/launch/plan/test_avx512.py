@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-CHECKOUT = Path(__file__).resolve().parents[2]
+CHECKOUT = Path(__file__).resolve().parents[3]
 KIND = """
 import ctypes
 from launch.plan.device import kind_of

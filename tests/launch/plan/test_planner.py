@@ -37,7 +37,7 @@ def test_the_order_of_the_runs_does_not_matter(many):
 
 
 def test_every_run_is_in_one_pack(many):
-    assert sorted(run for pack in packs_of(many) for run in pack.runs) == sorted(run["id"] for run in many)
+    assert sorted(run for pack in packs_of(many) for run in pack.runs) == sorted(run.id for run in many)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_runs_that_differ_in_structure_do_not(words):
 
 
 def test_the_same_settings_of_another_class_are_another_structure(many):
-    other = {**many[0], "targets": {**many[0]["targets"], "activation": "plasticity_lab.activations.tanh.Tanh"}}
+    other = replace(many[0], targets={**many[0].targets, "activation": "plasticity_lab.activations.tanh.Tanh"})
     assert stacking_key(other) != stacking_key(many[0])
 
 
@@ -100,7 +100,7 @@ def test_a_run_that_does_not_fit_alone_is_named(many):
 
 
 def test_a_run_that_ran_out_of_memory_gets_few_mates(many):
-    burnt = [run["id"] for run in many if run["science"]["activation"]["name"] == "relu"][:4]
+    burnt = [run.id for run in many if run.science["activation"]["name"] == "relu"][:4]
     packs = packs_of(many, widest=dict.fromkeys(burnt, 2))
     assert all((pack.width <= 2) == (not set(burnt).isdisjoint(pack.runs)) for pack in packs)
     assert widths(packs) == [2, 2, 10, 10, 16]
@@ -113,8 +113,8 @@ def test_there_is_a_pack_for_every_worker(workers, wanted):
 
 def test_long_packs_come_first(many):
     long = runs_of("benchmark.tasks=50")
-    packs = packs_of([*many, *long], size_of=lambda run: replace(SIZE, steps=90 * run["science"]["benchmark"]["tasks"]))
-    assert packs[0].runs == (long[0]["id"],)
+    packs = packs_of([*many, *long], size_of=lambda run: replace(SIZE, steps=90 * run.science["benchmark"]["tasks"]))
+    assert packs[0].runs == (long[0].id,)
     assert [pack.seconds for pack in packs] == sorted((pack.seconds for pack in packs), reverse=True)
 
 
@@ -135,11 +135,11 @@ def test_halves_are_the_same_whoever_asks_and_no_packs_of_their_own():
     assert [half.width for half in halves] == [2, 1]
     assert sum((half.runs for half in halves), ()) == pack.runs
     assert sum(half.seconds for half in halves) == pytest.approx(pack.seconds)
-    (alone,) = packs_of([run for run in runs_of("seed=0,1,2") if run["id"] in halves[0].runs])
+    (alone,) = packs_of([run for run in runs_of("seed=0,1,2") if run.id in halves[0].runs])
     assert alone.id != halves[0].id, "it may have been trained before, and this is another attempt"
 
 
 def test_the_size_is_asked_once_for_all_that_could_share_a_pack(many):
     asked = []
-    packs_of(many, size_of=lambda run: asked.append(run["id"]) or SIZE)
+    packs_of(many, size_of=lambda run: asked.append(run.id) or SIZE)
     assert len(asked) == 2

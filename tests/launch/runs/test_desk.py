@@ -46,10 +46,10 @@ def made(settings=None, target=TARGET, name="ratio", intervention="none", **apar
 
 def test_science_says_everything_and_the_id_only_what_counts():
     run = made({"c": 2, "p": 4})
-    assert run["science"]["activation"] == {"name": "ratio", "c": 2.0, "p": 4.0, "knob": 0}
-    assert run["science"]["intervention"] == {"name": "none"}
-    assert run["targets"]["activation"] == TARGET
-    assert len(run["id"]) == 12
+    assert run.science["activation"] == {"name": "ratio", "c": 2.0, "p": 4.0, "knob": 0}
+    assert run.science["intervention"] == {"name": "none"}
+    assert run.targets["activation"] == TARGET
+    assert len(run.id) == 12
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_science_says_everything_and_the_id_only_what_counts():
     ],
 )
 def test_the_same_numbers_have_one_id(one, other):
-    assert made(**one)["id"] == made(**other)["id"]
+    assert made(**one).id == made(**other).id
 
 
 @pytest.mark.parametrize(
@@ -78,19 +78,19 @@ def test_the_same_numbers_have_one_id(one, other):
     ],
 )
 def test_what_changes_numbers_changes_the_id(other):
-    assert made(**other)["id"] != made()["id"]
+    assert made(**other).id != made().id
 
 
 def test_stream_and_init_seed_are_told_apart():
-    assert made(stream_seed=1)["id"] != made(init_seed=1)["id"]
+    assert made(stream_seed=1).id != made(init_seed=1).id
 
 
 def test_duplicates_merge_and_keep_the_names_they_were_asked_under():
     one, other = made({"c": 1, "p": 2}), made({"c": 2, "p": 4})
     (run,) = merged([one, other, made({"c": 1, "p": 2})])
-    assert run["science"]["activation"]["c"] == 1.0
+    assert run.science["activation"]["c"] == 1.0
     again = {"activation": {"name": "ratio", "c": 2.0, "p": 4.0, "knob": 0}}
-    assert run["asked_as"] == [ASKED, {**ASKED, "settings": again}]
+    assert run.asked_as == [ASKED, {**ASKED, "settings": again}]
 
 
 def test_the_desk_tells_true_from_one():

@@ -35,14 +35,14 @@ def outside(tmp_path, monkeypatch):
 @pytest.mark.parametrize("word", ["activation=my_act", "activation=glob(my*)"])
 def test_it_is_found_by_name_and_by_glob(outside, word):
     (run,) = resolve([f"hydra.searchpath=[file://{outside}]", word]).runs
-    assert run["science"]["activation"] == {"name": "my_act", "scale": 2.0}
-    built = component.build("activation", "my_act", run["targets"]["activation"], {"scale": 2.0})
+    assert run.science["activation"] == {"name": "my_act", "scale": 2.0}
+    built = component.build("activation", "my_act", run.targets["activation"], {"scale": 2.0})
     assert built.gain() == 0.5
 
 
 def test_it_joins_a_glob_and_is_checked_like_our_own(outside):
     where = f"hydra.searchpath=[file://{outside}]"
-    names = [run["science"]["activation"]["name"] for run in resolve([where, "activation=glob(*)"]).runs]
+    names = [run.science["activation"]["name"] for run in resolve([where, "activation=glob(*)"]).runs]
     assert {"my_act", "relu"} <= set(names)
     with pytest.raises(ConfigError, match=r"activation.scale is 0.0; it must be above 0"):
         resolve([where, "activation=my_act", "activation.scale=0"])
@@ -57,14 +57,14 @@ def test_what_is_published_for_no_one_uses_its_own_values_and_says_so(outside):
         "hyperparams: nothing is published for my_act on permuted_mnist; my_act on random_label_mnist; "
         "their defaults are used."
     ]
-    assert found.runs[0]["science"]["activation"]["scale"] == 2.0
-    assert found.runs[0]["science"]["optimizer"]["lr"] == 0.001
+    assert found.runs[0].science["activation"]["scale"] == 2.0
+    assert found.runs[0].science["optimizer"]["lr"] == 0.001
 
 
 def test_a_file_with_a_defaults_list_is_composed(outside):
     (outside / "activation" / "steeper.yaml").write_text("defaults: [my_act]\nscale: 3\n")
     (run,) = resolve([f"hydra.searchpath=[file://{outside}]", "activation=steeper"]).runs
-    assert run["science"]["activation"] == {"name": "steeper", "scale": 3.0}
+    assert run.science["activation"] == {"name": "steeper", "scale": 3.0}
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,8 @@ def test_a_look_up_table_and_a_protocol_of_ones_own(outside):
     (outside / "protocol" / "mine.yaml").write_text("set: {network: {init: kaiming}, benchmark: {batch_size: 8}}\n")
     words = [f"hydra.searchpath=[file://{outside}]", "activation=my_act", "hyperparams=mine", "protocol=mine"]
     (run,) = resolve(words).runs
-    assert (run["science"]["activation"]["scale"], run["science"]["optimizer"]["lr"]) == (7.0, 0.5)
-    assert (run["science"]["network"]["init"], run["science"]["benchmark"]["batch_size"]) == ("kaiming", 8)
+    assert (run.science["activation"]["scale"], run.science["optimizer"]["lr"]) == (7.0, 0.5)
+    assert (run.science["network"]["init"], run.science["benchmark"]["batch_size"]) == ("kaiming", 8)
 
     table.write_text("benchmark,activation\npermuted_digits,my_act\n")
     with pytest.raises(ConfigError, match="needs the columns benchmark, activation, lr and hyperparameters"):

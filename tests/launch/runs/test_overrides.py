@@ -34,10 +34,10 @@ def test_a_run_composed_by_hydra_is_the_resolved_run(words):
         plain_config = OmegaConf.masked_copy(config, [key for key in config if key != "hydra"])
         for group in COMPONENTS:
             whole = OmegaConf.to_container(plain_config[group], resolve=True)
-            assert {key: whole[key] for key in run["science"][group] if key != "name"} | {"name": choices[group]} == (
-                run["science"][group]
+            assert {key: whole[key] for key in run.science[group] if key != "name"} | {"name": choices[group]} == (
+                run.science[group]
             )
-            assert whole["_target_"] == run["targets"][group]
+            assert whole["_target_"] == run.targets[group]
         assert run_from(plain_config, choices) == (run, found.settings)
 
 
@@ -46,10 +46,10 @@ def test_a_file_read_alone_is_what_hydra_composes(option):
     group, _, name = option.partition("=")
     (run,) = resolve([option]).runs
     whole = OmegaConf.to_container(composed([option])[group], resolve=True)
-    assert {key: whole[key] for key in run["science"][group] if key != "name"} == {
-        key: value for key, value in run["science"][group].items() if key != "name"
+    assert {key: whole[key] for key in run.science[group] if key != "name"} == {
+        key: value for key, value in run.science[group].items() if key != "name"
     }
-    assert run["science"][group]["name"] == name
+    assert run.science[group]["name"] == name
 
 
 @pytest.mark.parametrize(

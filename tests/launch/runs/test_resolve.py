@@ -8,18 +8,18 @@ SMOKE = ["benchmark=random_label_mnist", "schedule=smoke"]
 
 def only(*words):
     (run,) = resolve(words).runs
-    return run["science"]
+    return run.science
 
 
 def test_a_bare_command_is_one_complete_run():
     (run,) = resolve([]).runs
-    assert set(run) == {"id", "science", "targets", "asked_as"}
-    assert run["science"]["benchmark"]["name"] == "permuted_digits"
-    assert run["science"]["network"]["name"] == "mlp", "network=auto is the benchmark's"
-    assert run["science"]["agent"] == {"name": "supervised"}
-    assert (run["science"]["seed"], run["science"]["precision"]) == (0, "fp32")
-    assert "stream_seed" not in run["science"]
-    assert run["asked_as"][0] == {
+    assert run.targets.keys() == {key for key, value in run.science.items() if isinstance(value, dict)}
+    assert run.science["benchmark"]["name"] == "permuted_digits"
+    assert run.science["network"]["name"] == "mlp", "network=auto is the benchmark's"
+    assert run.science["agent"] == {"name": "supervised"}
+    assert (run.science["seed"], run.science["precision"]) == (0, "fp32")
+    assert "stream_seed" not in run.science
+    assert run.asked_as[0] == {
         "activation": "relu",
         "benchmark": "permuted_digits",
         "network": "auto",
@@ -68,24 +68,24 @@ def experiments(tmp_path):
 
 def test_typed_over_experiment_over_best_and_schedule(experiments):
     found = resolve(experiments)
-    assert [(run["science"]["activation"]["name"], run["science"]["seed"]) for run in found.runs] == [
+    assert [(run.science["activation"]["name"], run.science["seed"]) for run in found.runs] == [
         ("relu", 0),
         ("relu", 1),
         ("leaky_relu", 0),
         ("leaky_relu", 1),
     ]
     for run in found.runs:
-        assert run["science"]["optimizer"]["lr"] == 0.25, "the look-up says 0.001"
-        assert run["science"]["benchmark"]["tasks"] == 400, "the schedule says 20"
-        assert run["asked_as"][0]["experiment"] == "mine"
-    assert found.runs[2]["science"]["activation"]["negative_slope"] == 0.6, "the look-up fills what is not said"
+        assert run.science["optimizer"]["lr"] == 0.25, "the look-up says 0.001"
+        assert run.science["benchmark"]["tasks"] == 400, "the schedule says 20"
+        assert run.asked_as[0]["experiment"] == "mine"
+    assert found.runs[2].science["activation"]["negative_slope"] == 0.6, "the look-up fills what is not said"
     assert found.settings.device == "cpu"
 
     (run,) = resolve(
         [*experiments, "activation=leaky_relu", "seed=7", "optimizer.lr=0.5", "benchmark=permuted_digits"]
     ).runs
-    assert (run["science"]["seed"], run["science"]["optimizer"]["lr"]) == (7, 0.5)
-    assert run["science"]["benchmark"]["name"] == "permuted_digits"
+    assert (run.science["seed"], run.science["optimizer"]["lr"]) == (7, 0.5)
+    assert run.science["benchmark"]["name"] == "permuted_digits"
     assert len(resolve([*experiments, "stream_seed=1,2"]).runs) == 8, "a new axis multiplies"
 
 
@@ -97,7 +97,7 @@ def test_an_experiments_body_cannot_bypass_precedence(tmp_path):
 
 
 def test_an_experiment_is_found_with_and_without_a_plus():
-    ids = [[run["id"] for run in resolve([word, "seed=0"]).runs] for word in ("experiment=demo", "+experiment=demo")]
+    ids = [[run.id for run in resolve([word, "seed=0"]).runs] for word in ("experiment=demo", "+experiment=demo")]
     assert ids[0] == ids[1]
     assert len(ids[0]) > 1
 
@@ -108,9 +108,7 @@ def test_a_stand_in_and_what_is_not_published_are_said_once():
         "hyperparams: published values of a stand-in are used: permuted_mnist for permuted_digits, "
         "random_label_mnist for random_label_digits."
     ]
-    slopes = {
-        run["science"]["benchmark"]["name"]: run["science"]["activation"].get("negative_slope") for run in found.runs
-    }
+    slopes = {run.science["benchmark"]["name"]: run.science["activation"].get("negative_slope") for run in found.runs}
     assert slopes == {"permuted_digits": 0.6, "random_label_digits": 0.8}
 
 
@@ -120,7 +118,7 @@ def test_published_learning_rates_are_for_the_optimizer_they_were_found_with():
     for word in ("optimizer=adam", "optimizer=adamw", "optimizer=sgd", "optimizer=sgd optimizer.lr=0.5"):
         found = resolve([*words, *word.split()])
         (run,) = found.runs
-        rates[word] = run["science"]["optimizer"]["lr"], len(found.notes)
+        rates[word] = run.science["optimizer"]["lr"], len(found.notes)
     assert rates == {
         "optimizer=adam": (1e-4, 0),
         "optimizer=adamw": (1e-4, 0),
@@ -140,7 +138,7 @@ def test_what_measures_recency_is_said_once():
 
 def test_a_value_is_checked_against_its_own_option_not_against_the_default_one():
     runs = resolve(["activation=leaky_relu", "activation.negative_slope=0.1,0.2", "seed=0,1"]).runs
-    assert [(r["science"]["activation"]["negative_slope"], r["science"]["seed"]) for r in runs] == [
+    assert [(r.science["activation"]["negative_slope"], r.science["seed"]) for r in runs] == [
         (0.1, 0),
         (0.1, 1),
         (0.2, 0),
@@ -166,15 +164,15 @@ def test_a_word_may_hold_quotes_blanks_and_commas(tmp_path):
 def test_other_runs_in_the_sweep_change_no_id():
     alone = resolve(["activation=leaky_relu", "seed=1"]).runs[0]
     among = resolve(["activation=glob(*)", "seed=2,1,0", "optimizer.lr=0.1,0.001"]).runs
-    assert alone["id"] in {run["id"] for run in among}
-    assert len({run["id"] for run in among}) == len(among)
+    assert alone.id in {run.id for run in among}
+    assert len({run.id for run in among}) == len(among)
 
 
 def test_every_rule_that_comes_to_the_same_values_comes_to_the_same_runs():
     asked = ["benchmark=permuted_mnist", "activation=leaky_relu", "network=auto,mlp", "hyperparams=best,default"]
     runs = resolve([*asked, "activation.negative_slope=0.6"]).runs
     assert len(runs) == 1
-    assert [(names["network"], names["hyperparams"]) for names in runs[0]["asked_as"]] == [
+    assert [(names["network"], names["hyperparams"]) for names in runs[0].asked_as] == [
         ("auto", "best"),
         ("auto", "default"),
         ("mlp", "best"),

@@ -45,7 +45,7 @@ def test_every_panel_shows_what_runs_have(alone):
             assert (panel["xAxis"] == logged[metric]) if metric in logged else metric in summary
         seen |= set(named)
     assert {"task/aoa", "epoch/train_loss", "taoa", "gap", "seconds", "parameters"} <= seen
-    assert "name" in content.config(runs_of("seed=0")[0])["activation"], "what they are grouped by"
+    assert "name" in content.config(runs_of("seed=0")[0].as_json())["activation"], "what they are grouped by"
 
 
 def test_one_benchmark_can_be_shown_alone(alone, capsys):

@@ -17,6 +17,7 @@ from launch.work import training
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.record import read_metrics, read_record
 from plasticity_lab.records.store import Store
+from tests.helpers.stores import SETTINGS
 from tests.helpers.sweeps import OFTEN, SMOKE, after_looks, all_kept, runs_of, said_last, trained
 from tests.helpers.wandb_files import read_offline
 
@@ -61,7 +62,7 @@ def test_a_sweep_of_two_hundred_runs_leaves_two_hundred_offline_runs(store):
     found = read_offline(store.wandb_folder)
     runs = resolve(words).runs
     assert len(found) == len(runs) == 200
-    assert {run.id for run in found} == {run["id"] for run in runs}
+    assert {run.id for run in found} == {run.id for run in runs}
     assert all(same_as_its_record(store, run, found[0].group) for run in found)
 
 
@@ -86,7 +87,7 @@ def test_diverged_and_failed_runs_are_there_too(store, monkeypatch):
     really = training.assembled
 
     def assembled(runs, *rest):
-        if runs[0]["science"]["activation"]["name"] == "tanh":
+        if runs[0].science["activation"]["name"] == "tanh":
             raise ZeroDivisionError("by nought")
         return really(runs, *rest)
 
@@ -231,7 +232,7 @@ def test_no_run_counts_as_written_on_a_full_disk(small_disk):
 def test_a_worker_that_does_not_track_never_sees_wandb():
     command = "import sys, launch.work.worker, launch.launchers.local; assert 'wandb' not in sys.modules"
     subprocess.run([sys.executable, "-c", command], check=True)
-    assert tracking_of(None, "sweep", None) is tracking_of(None, "sweep", {"backend": "store"}) is UNTRACKED
+    assert tracking_of(None, "sweep", SETTINGS.tracking) is UNTRACKED
 
 
 def test_auto_is_online_with_a_key_and_the_store_alone_without(monkeypatch):

@@ -29,7 +29,7 @@ def slopes(values):
 
 
 def statuses(store, *words):
-    return [read_record(store, run["id"])["status"] for run in runs_of(*words)]
+    return [read_record(store, run.id)["status"] for run in runs_of(*words)]
 
 
 def vanish(store, pack, times):
@@ -48,7 +48,7 @@ def test_the_run_at_fault_fails_alone_and_its_mates_do_not_notice(store, path, u
     (guilty,) = runs_of(*words, slopes(AT_FAULT))
     mates = runs_of(*words, slopes(MATES))
     assert all_kept(store, mates) == undisturbed(*words, slopes(MATES))
-    record = read_record(store, guilty["id"])
+    record = read_record(store, guilty.id)
     assert record["status"] == "failed"
     assert "in fail\n" in record["error"], "the traceback"
     assert (record["provenance"]["width"], record["provenance"]["failures"]) == (1, 1)
@@ -66,22 +66,22 @@ def test_what_one_runs_component_refuses_fails_that_run_alone(store, monkeypatch
     really = worker.train_pack
     runs = runs_of("seed=range(4)")
 
-    def train_pack(store, pack, *others):
-        if runs[2]["id"] in pack.runs:
+    def train_pack(store, plan, pack, *others):
+        if runs[2].id in pack.runs:
             raise ConfigError("activation.negative_slope is wrong for seed 2.")
-        really(store, pack, *others)
+        really(store, plan, pack, *others)
 
     monkeypatch.setattr(worker, "train_pack", train_pack)
     trained(store, "seed=range(4)", ONE_WORKER)
     assert statuses(store, "seed=range(4)") == ["done", "done", "failed", "done"]
-    assert read_record(store, runs[2]["id"])["error"] == "activation.negative_slope is wrong for seed 2."
+    assert read_record(store, runs[2].id)["error"] == "activation.negative_slope is wrong for seed 2."
 
 
 def test_a_diverging_run_beside_the_one_at_fault_is_a_result(store, path):
     words = (path, "activation=broken", slopes(f"0.01,{AT_FAULT}"), "optimizer.lr=1e30,0.001", ONE_WORKER)
     trained(store, *words)
     found = {
-        (run["science"]["activation"]["negative_slope"], run["science"]["optimizer"]["lr"]): status
+        (run.science["activation"]["negative_slope"], run.science["optimizer"]["lr"]): status
         for run, status in zip(runs_of(*words), statuses(store, *words), strict=True)
     }
     assert found == {
@@ -98,7 +98,7 @@ def test_what_fails_every_run_is_noticed_after_a_few(store, path, monkeypatch, c
     caplog.set_level("INFO", logger="launch")
     begun = []
     really = worker.train_pack
-    monkeypatch.setattr(worker, "train_pack", lambda *given: begun.append(given[1].width) or really(*given))
+    monkeypatch.setattr(worker, "train_pack", lambda *given: begun.append(given[2].width) or really(*given))
     words = (path, "activation=all_broken", "seed=range(32)", ONE_WORKER)
     plan = planned(store, *words)
     work(store, plan.sweep, "cpu", never)
@@ -106,7 +106,7 @@ def test_what_fails_every_run_is_noticed_after_a_few(store, path, monkeypatch, c
     assert len(begun) < 20
     assert begun.count(1) < 6
     assert len(caplog.records) == 2, "once that packs are divided, once that runs failed"
-    errors = [read_record(store, run["id"])["error"] for run in runs_of(*words)]
+    errors = [read_record(store, run.id)["error"] for run in runs_of(*words)]
     assert all("RuntimeError: this formula is broken for all" in error for error in errors)
     assert sum("it was not looked into which of them" in error for error in errors) > 16
 
@@ -178,8 +178,8 @@ def test_a_run_is_retried_so_often_and_then_stays_failed(store, path, undisturbe
     for often in (1, 2):
         plan = trained(store, *words)
         (guilty,) = runs_of(*words[:2], slopes(AT_FAULT))
-        assert read_record(store, guilty["id"])["provenance"]["failures"] == often
-    assert [pack.runs for pack in plan.packs] == [(guilty["id"],)]
+        assert read_record(store, guilty.id)["provenance"]["failures"] == often
+    assert [pack.runs for pack in plan.packs] == [(guilty.id,)]
     assert planned(store, *words).packs == []
     sentence = (
         "1 run failed 2 times and will not be tried again, unless its command is given with launch.retries=2, or with "

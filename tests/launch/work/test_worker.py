@@ -49,7 +49,7 @@ def test_a_stopped_worker_gives_its_pack_back_and_another_goes_on_bit_for_bit(st
     trained(undisturbed, *words)
     plan = trained(store, *words, stop=after_looks(4))
     (pack,) = plan.packs
-    assert read_record(store, runs[0]["id"]) is None
+    assert read_record(store, runs[0].id) is None
     begun = load_checkpoint(store, pack.id)
     assert 0 < begun["journal"]["steps"] < pack.steps
     assert leased(store) == [f"{pack.id}.0"], "given back, not taken away"
@@ -57,7 +57,7 @@ def test_a_stopped_worker_gives_its_pack_back_and_another_goes_on_bit_for_bit(st
     time.sleep(1.1)
     work(store, plan.sweep, "cpu", never)
     assert all_kept(store, runs) == all_kept(undisturbed, runs)
-    record = read_record(store, runs[0]["id"])
+    record = read_record(store, runs[0].id)
     assert record["provenance"]["start"] == begun["began"], "of the first attempt, not of the last resume"
     assert record["provenance"]["pack_seconds"] > begun["seconds"]
 
@@ -82,14 +82,14 @@ def test_a_failing_pack_is_recorded_with_the_reason_while_the_others_finish(stor
     really = training.assembled
 
     def assembled(runs, *rest):
-        if runs[0]["science"]["activation"]["name"] == "relu":
+        if runs[0].science["activation"]["name"] == "relu":
             raise ZeroDivisionError("by nought")
         return really(runs, *rest)
 
     monkeypatch.setattr(training, "assembled", assembled)
     plan = planned(store, "activation=relu,leaky_relu", "seed=0")
     assert not work(store, plan.sweep, "cpu", never)
-    records = [read_record(store, run["id"]) for run in runs_of("activation=relu,leaky_relu", "seed=0")]
+    records = [read_record(store, run.id) for run in runs_of("activation=relu,leaky_relu", "seed=0")]
     assert [record["status"] for record in records] == ["failed", "done"]
     assert "in assembled" in records[0]["error"], "the traceback"
     assert records[0]["error"].rstrip().endswith("ZeroDivisionError: by nought")
@@ -137,7 +137,7 @@ def test_a_worker_that_lost_its_pack_writes_nothing_more_of_it(store, caplog):
 
     lease = Leases(store, 0.5, this_owner()).claim([pack.id])
     with pytest.raises(LostLease):
-        training.train_pack(store, pack, plan.runs_of(pack), digits(), "cpu", lease, plan.settings, stop)
+        training.train_pack(store, plan, pack, digits(), "cpu", lease, stop)
     assert looks < 6
     assert load_checkpoint(store, pack.id)["journal"]["steps"] <= 180
     assert read_record(store, pack.runs[0]) is None
@@ -176,11 +176,11 @@ def test_a_diverging_run_is_recorded_with_its_step_and_its_mates_do_not_notice(s
     plan = trained(store, "optimizer.lr=1e30,0.001,0.01", "launch.workers=1")
     assert [pack.width for pack in plan.packs] == [3]
     wild, tame, _ = runs_of("optimizer.lr=1e30,0.001,0.01")
-    record = read_record(store, wild["id"])
+    record = read_record(store, wild.id)
     assert record["status"] == "diverged"
     assert 1 < record["diverged_at_step"] <= 10
     assert record["summary"]["taoa"] is None, "it did not see the end of a task"
-    assert kept(store, tame["id"]) == kept(alone, tame["id"])
+    assert kept(store, tame.id) == kept(alone, tame.id)
     assert ended_packs(store)[0]["diverged"] == 1
 
 

@@ -8,9 +8,10 @@ from hydra.plugins.launcher import Launcher
 from omegaconf import OmegaConf
 
 from launch.launchers.slurm.parameters import PackedSlurmConf
-from launch.runs.settings import Settings
 from launch.sweeper import ExpandingSweeper
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.settings import Settings
+from plasticity_lab.run import Run
 
 
 class Expanding(ExpandingSweeper):
@@ -27,7 +28,7 @@ class Packed(Launcher):
         """What another sweeper would call."""
         raise ConfigError("This launcher takes resolved runs, which only hydra/sweeper=expanding makes.")
 
-    def launch_runs(self, runs: Sequence[dict[str, Any]], settings: Settings) -> None:
+    def launch_runs(self, runs: Sequence[Run], settings: Settings) -> None:
         """Train the runs packed on this machine."""
         from launch.launchers.local import train_here  # torch: every command, --help too, imports this file
 
@@ -43,7 +44,7 @@ class PackedSlurm(Packed):
             for key, value in parameters.items()
         }
 
-    def launch_runs(self, runs: Sequence[dict[str, Any]], settings: Settings) -> None:
+    def launch_runs(self, runs: Sequence[Run], settings: Settings) -> None:
         """Submit workers that train the runs packed."""
         from launch.launchers.slurm.launcher import submit_runs
 

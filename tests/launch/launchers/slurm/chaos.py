@@ -143,7 +143,7 @@ def faults(store: Store, twin: Store, runs: Sequence[Mapping[str, Any]]) -> dict
     """lost, repeated and different → run → what is wrong with it; nothing of all that if all is well."""
     found: dict[str, dict[str, str]] = {"lost": {}, "repeated": {}, "different": {}}
     times = Counter(run for pack in ended_packs(store) if pack["status"] == "done" for run in pack["runs"])
-    for run in (run["id"] for run in runs):
+    for run in (run.id for run in runs):
         record = read_record(store, run)
         if record is None or record["status"] not in FINISHED or not times[run]:
             status = "no record" if record is None else f"its record says {record['status']}: {record['error']}"

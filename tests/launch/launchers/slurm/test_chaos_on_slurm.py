@@ -29,7 +29,7 @@ def test_what_chaos_has_done_to_a_run_is_named(store, tmp_path):
     trained(store, *words)
     shutil.copytree(store.root, twin.root)
     assert faults(store, twin, runs) == {"lost": {}, "repeated": {}, "different": {}}
-    lost, failed, repeated, different = (run["id"] for run in runs)
+    lost, failed, repeated, different = (run.id for run in runs)
     store.record(lost).unlink()
     write_record(store, {**read_record(store, failed), "status": "failed", "error": "away"})
     store.done("again").write_text(json.dumps({"status": "done", "runs": [repeated]}))

@@ -33,7 +33,7 @@ def test_a_failing_run_makes_its_job_fail_and_harms_no_other(slurm, store, path,
     assert all_kept(store, runs_of(*words, MATES)) == undisturbed(*words, MATES)
     (guilty,) = runs_of(*words, f"activation.negative_slope={AT_FAULT}")
     for often in (1, 2):
-        record = read_record(store, guilty["id"])
+        record = read_record(store, guilty.id)
         assert (record["status"], record["provenance"]["failures"]) == ("failed", often)
         if often == 1:
             assert resumed(store) == "FAILED"
@@ -56,7 +56,7 @@ def test_a_run_whose_workers_are_killed_each_time_fails_in_the_end(slurm, store,
     (guilty,) = runs_of(*words, f"activation.negative_slope={AT_FAULT}")
     for _ in range(8):  # two workers for packs of 4 and of 2, three for it alone, and one that says so
         resumed(store)
-        record = read_record(store, guilty["id"])
+        record = read_record(store, guilty.id)
         if record is not None:
             break
     assert record["status"] == "failed"

@@ -17,6 +17,7 @@ from launch.work.worker import OutOfTime, Superseded, work
 from plasticity_lab.records.checkpoint import load_checkpoint
 from plasticity_lab.records.plan import write_plan
 from plasticity_lab.records.store import Store
+from tests.helpers.stores import SETTINGS
 from tests.helpers.sweeps import ended_packs, never, planned
 
 ANNOUNCEMENTS = (signal.SIGUSR1, signal.SIGUSR2)
@@ -93,7 +94,7 @@ def test_what_is_cancelled_does_not_come_back(store, in_job, when_training):
     plan = planned(store, "seed=0")
 
     def cancelled():
-        write_jobs(store, plan.sweep, Jobs({}, {}, {"60": 1}, cancelled=True))
+        write_jobs(store, plan.sweep, Jobs({}, SETTINGS, {"60": 1}, cancelled=True))
         os.kill(os.getpid(), signal.SIGUSR2)
 
     when_training(cancelled)

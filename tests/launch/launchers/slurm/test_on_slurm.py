@@ -33,7 +33,7 @@ def test_every_activation_comes_to_the_local_launchers_numbers_each_run_once(slu
     assert "All 57 runs are finished: 57 done" in err
     assert all_kept(store, runs_of(*words)) == undisturbed(*words)
     packs = ended_packs(store)
-    assert sorted(run for pack in packs for run in pack["runs"]) == sorted(run["id"] for run in runs_of(*words))
+    assert sorted(run for pack in packs for run in pack["runs"]) == sorted(run.id for run in runs_of(*words))
     assert {pack["owner"]["task"] for pack in packs} <= {"0", "1", "2"}
 
 

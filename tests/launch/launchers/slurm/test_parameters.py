@@ -6,6 +6,7 @@ from launch.launchers.slurm.parameters import PackedSlurmConf, check_times, for_
 from launch.launchers.slurm.submission import jobs_needed
 from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.records.plan import Pack
+from tests.helpers.stores import SETTINGS
 
 
 def parameters(**said):
@@ -81,7 +82,7 @@ def test_slurms_times(words, seconds):
 
 
 def test_jobs_are_kept_beside_the_plan(store):
-    jobs = Jobs({"partition": "a"}, {"device": "cpu"}).with_job("12", 3).with_job("17", 1)
+    jobs = Jobs({"partition": "a"}, SETTINGS).with_job("12", 3).with_job("17", 1)
     write_jobs(store, "sweep", jobs)
     assert read_jobs(store, "sweep") == jobs
     store.jobs("sweep").write_text("{")

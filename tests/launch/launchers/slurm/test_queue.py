@@ -11,6 +11,7 @@ from launch.packs.leases import Leases
 from launch.packs.owner import Owner
 from launch.work.worker import work
 from tests.helpers.stand_ins import fails, prints, put_on_path
+from tests.helpers.stores import SETTINGS
 from tests.helpers.sweeps import never, planned
 
 FORGOTTEN = fails("slurm_load_jobs error: Invalid job id specified")
@@ -20,7 +21,7 @@ FORGOTTEN = fails("slurm_load_jobs error: Invalid job id specified")
 def sweep(store):
     """Two runs that wait in a pack each, given to Slurm as array 60."""
     plan = planned(store, "activation=relu,tanh", "seed=0", "launch.workers=1")
-    write_jobs(store, plan.sweep, Jobs({}, {}, {"60": 5}))
+    write_jobs(store, plan.sweep, Jobs({}, SETTINGS, {"60": 5}))
     return plan
 
 
@@ -111,7 +112,7 @@ def test_a_machine_without_slurm_is_a_line_and_the_stores_facts(sweep, store, ca
 
 def test_one_question_for_all_sweeps(store, sweep, said, tmp_path):
     other = planned(store, "seed=1")
-    write_jobs(store, other.sweep, Jobs({}, {}, {"61": 1, "62": 1}))
+    write_jobs(store, other.sweep, Jobs({}, SETTINGS, {"61": 1, "62": 1}))
     asked = tmp_path / "asked"
     words = f'echo "$0 $*" >> {asked}'
     _, lines, _ = said(f"{words}\n{prints('60_0|RUNNING|None|n1', '62|PENDING|Priority|')}", words)

@@ -20,7 +20,7 @@ def test_each_run_is_a_job_and_comes_to_the_packed_numbers(launcher, store, tmp_
     status, err = said(store, f"hydra/launcher={launcher}", f"hydra.sweep.dir={tmp_path}/sweep", *WORDS)
     assert status == 0, err
     runs = runs_of(*WORDS)
-    assert sorted(pack["runs"] for pack in ended_packs(store)) == sorted([run["id"]] for run in runs)
+    assert sorted(pack["runs"] for pack in ended_packs(store)) == sorted([run.id] for run in runs)
     together = Store(tmp_path / "together")
     trained(together, *WORDS)
     assert all_kept(store, runs) == all_kept(together, runs)

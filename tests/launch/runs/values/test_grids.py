@@ -10,7 +10,7 @@ GRID = ("hyperparams=grid",)
 
 
 def shapes(*words):
-    return [run["science"]["activation"] for run in resolve([*GRID, *words]).runs]
+    return [run.science["activation"] for run in resolve([*GRID, *words]).runs]
 
 
 def test_axes_of_a_block_multiply_and_blocks_stand_side_by_side():
@@ -61,11 +61,11 @@ def test_what_is_typed_pins_its_axis():
 
 def test_rates_chosen_for_adam_are_not_searched_with_sgd():
     plan = resolve([*GRID, "activation=swish", "optimizer=sgd,adamw"])
-    rates = {(run["science"]["optimizer"]["name"], run["science"]["optimizer"]["lr"]) for run in plan.runs}
+    rates = {(run.science["optimizer"]["name"], run.science["optimizer"]["lr"]) for run in plan.runs}
     assert rates == {("sgd", 0.01), ("adamw", 1e-3), ("adamw", 1e-4)}
     assert [note for note in plan.notes if "sgd keeps its own, or what optimizer.lr says" in note]
     typed = resolve([*GRID, "activation=swish", "optimizer=sgd", "optimizer.lr=0.1,0.03"])
-    assert {run["science"]["optimizer"]["lr"] for run in typed.runs} == {0.1, 0.03}
+    assert {run.science["optimizer"]["lr"] for run in typed.runs} == {0.1, 0.03}
     assert not [note for note in typed.notes if "keeps its own" in note]
 
 
@@ -104,8 +104,8 @@ def test_settings_that_are_one_function_are_one_run_that_knows_all_its_names():
     words = ["activation=smooth_leaky", "activation.alpha=0.5", "optimizer.lr=1e-3", "hyperparams.grid=case_study"]
     found = resolve([*GRID, *words])
     assert len(found.runs) == 19
-    (equal,) = [run for run in found.runs if run["science"]["activation"]["c"] == run["science"]["activation"]["p"]]
-    others = [asked["settings"]["activation"] for asked in equal["asked_as"][1:]]
+    (equal,) = [run for run in found.runs if run.science["activation"]["c"] == run.science["activation"]["p"]]
+    others = [asked["settings"]["activation"] for asked in equal.asked_as[1:]]
     assert [(each["c"], each["p"]) for each in others] == [(2, 2), (3, 3), (4, 4), (5, 5)]
     assert found.notes == [
         "runs: 19, and 6 saved, whose settings are the same function as those of another (smooth_leaky 6)."

@@ -22,12 +22,12 @@ def reported(store, activations):
 
 def check(store, activations, runs):
     """Each winner is what the records say is best, and its reports say so too."""
-    searched = [read_record(store, run["id"]) for run in runs_of(f"activation={activations}", *SEARCH)]
+    searched = [read_record(store, run.id) for run in runs_of(f"activation={activations}", *SEARCH)]
     reports = reported(store, activations)
     names = activations.split(",")
-    assert [run["science"]["seed"] for run in reports] == [*FRESH] * len(names)
+    assert [run.science["seed"] for run in reports] == [*FRESH] * len(names)
     for run in reports:
-        record = read_record(store, run["id"])
+        record = read_record(store, run.id)
         name = record["science"]["activation"]["name"]
         best = max(
             (each for each in searched if each["science"]["activation"]["name"] == name),
@@ -38,7 +38,7 @@ def check(store, activations, runs):
         assert asked["selected_by"]["mean"] == best["summary"]["taoa"]
         for group in ("activation", "optimizer"):
             assert record["science"][group] == best["science"][group]
-    assert [run["id"] for run in reported(store, activations)] == [run["id"] for run in reports]
+    assert [run.id for run in reported(store, activations)] == [run.id for run in reports]
 
 
 def test_a_grid_is_trained_and_its_winners_reported(store):

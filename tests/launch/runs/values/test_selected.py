@@ -41,33 +41,33 @@ def selected(store, *words):
 
 def settings(found):
     """The distinct settings that were selected."""
-    return {(run["science"]["activation"]["beta"], run["science"]["optimizer"]["lr"]) for run in found.runs}
+    return {(run.science["activation"]["beta"], run.science["optimizer"]["lr"]) for run in found.runs}
 
 
 def test_the_best_of_the_store_is_run_on_fresh_seeds_and_says_what_selected_it(store):
     found = selected(store)
     assert settings(found) == {(0.5, 1e-3)}
-    assert [run["science"]["seed"] for run in found.runs] == [100, 101]
+    assert [run.science["seed"] for run in found.runs] == [100, 101]
     winners = resolve(["activation=swish", "activation.beta=0.5", "optimizer.lr=1e-3", "seed=0,1"]).runs
     for run in found.runs:
-        (asked,) = run["asked_as"]
+        (asked,) = run.asked_as
         assert asked["hyperparams"] == "selected"
         assert asked["selected_by"] == {
             "metric": "taoa",
             "mean": pytest.approx(0.9005),
             "settings": 6,
             "seeds": [0, 1],
-            "runs": [run["id"] for run in winners],
+            "runs": [run.id for run in winners],
         }
-        word = f"asked={spelled(run['asked_as'])}"
-        assert plain(OverridesParser.create().parse_override(word).value()) == run["asked_as"]
+        word = f"asked={spelled(run.asked_as)}"
+        assert plain(OverridesParser.create().parse_override(word).value()) == run.asked_as
     assert found.notes == ["hyperparams: best by taoa on permuted_digits, seeds 0, 1: swish of 6 settings."]
 
 
 def test_another_metric_selects_another(store):
     found = selected(store, "hyperparams.metric=final_accuracy")
     assert settings(found) == {(1.0, 1e-4)}, "made the opposite of the other: β = 1 is farthest from 0.5"
-    assert found.runs[0]["asked_as"][0]["selected_by"]["metric"] == "final_accuracy"
+    assert found.runs[0].asked_as[0]["selected_by"]["metric"] == "final_accuracy"
 
 
 def test_what_is_typed_is_not_selected(store):
@@ -100,10 +100,10 @@ def test_reports_are_no_candidates_so_that_the_same_command_comes_to_the_same_ru
     first = selected(store)
     left_behind(store, [*WANTED, "seed=100,101"], peak(0.5))
     again = selected(store)
-    assert [run["id"] for run in again.runs] == [run["id"] for run in first.runs]
-    assert again.runs[0]["asked_as"] == first.runs[0]["asked_as"]
+    assert [run.id for run in again.runs] == [run.id for run in first.runs]
+    assert again.runs[0].asked_as == first.runs[0].asked_as
     left_behind(store, ["activation=swish", "activation.beta=0.5", "seed=100,101"], peak(0.5))
-    assert selected(store).runs[0]["asked_as"] == first.runs[0]["asked_as"], "seeds 100 and 101 compare nothing"
+    assert selected(store).runs[0].asked_as == first.runs[0].asked_as, "seeds 100 and 101 compare nothing"
 
 
 def test_reports_of_the_only_setting_are_no_candidates_either(store):
@@ -144,7 +144,7 @@ def test_the_strength_of_an_intervention_is_selected_with_the_rest(tmp_path):
     words = ["activation=relu", "intervention=l2_init"]
     left_behind(tmp_path, [*words, "intervention.strength=1e-4,3e-4,1e-3"], taoa)
     (run,) = resolve([*words, "hyperparams=selected", f"store='{tmp_path}'", "seed=5"]).runs
-    assert run["science"]["intervention"]["strength"] == 3e-4
+    assert run.science["intervention"]["strength"] == 3e-4
 
 
 def test_where_there_is_nothing_to_select_from_the_sentence_says_what_there_is(store):
@@ -168,7 +168,7 @@ def test_a_setting_that_diverged_cannot_win(store):
 
 
 def test_records_that_cannot_be_read_or_have_another_id_now_are_left_out(store):
-    stranger, _, torn, *_ = (run["id"] for run in resolve([*SWISH, "seed=0,1"]).runs)
+    stranger, _, torn, *_ = (run.id for run in resolve([*SWISH, "seed=0,1"]).runs)
     record = read_record(Store(store), stranger)
     record["science"]["benchmark"]["knob"] = 1
     write_record(Store(store), record)

@@ -1,0 +1,77 @@
+"""The classes that a record's numbers come from: those it names, or for an old record those that conf/ names today."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from plasticity_lab.component import load
+from plasticity_lab.errors import ConfigError, StoreError
+from plasticity_lab.run import Run
+
+_CONF = Path(__file__).resolve().parents[2] / "conf"
+
+
+@dataclass(frozen=True)
+class Targets:
+    """classes: group → class. assumed: whether they are conf/'s of today, since the record is older than `targets`."""
+
+    classes: Mapping[str, str]
+    assumed: bool
+
+
+def targets_of(record: Mapping[str, Any]) -> Targets:
+    """The classes of a record, or of a run in plan.json.  Raises StoreError where an option is no longer in conf/."""
+    if "targets" in record:
+        return Targets(record["targets"], assumed=False)
+    groups = {group: each["name"] for group, each in record["science"].items() if isinstance(each, Mapping)}
+    return Targets({group: _of_today(group, name) for group, name in groups.items()}, assumed=True)
+
+
+def run_of(record: Mapping[str, Any]) -> tuple[Run, bool]:
+    """The run that a record tells of, and whether its classes are assumed.  Raises StoreError; see `targets_of`."""
+    targets = targets_of(record)
+    return Run(record["run"], record["science"], targets.classes, record["asked_as"]), targets.assumed
+
+
+def check_targets(run: Run, record: Mapping[str, Any]) -> None:
+    """Raises ConfigError if the record under the run's id is of another class than the one that is asked for now.
+
+    An id holds the names of options, not their classes: an option of one's own that hides another shares its ids.
+    """
+    recorded = record.get("targets", {})
+    if recorded == run.targets:
+        return
+    for group in recorded.keys() & run.targets.keys():
+        before, now = recorded[group], run.targets[group]
+        if before != now and not _are_one(before, now):
+            name = run.science[group]["name"]
+            raise ConfigError(
+                f"Run {run.id} is in the store already with {group}={name} of the class {before}, and here "
+                f"{group}={name} is {now}: two classes under one name share run ids, so give one of the options "
+                "another name, or use another store (store=FOLDER)."
+            )
+
+
+@cache
+def _are_one(before: str, now: str) -> bool:
+    """Whether two names mean one class. One of our own that is gone has moved: conf/ names a class once."""
+    try:
+        return load(before) is load(now)
+    except ConfigError:
+        return before.startswith("plasticity_lab.") and now.startswith("plasticity_lab.")
+
+
+@cache
+def _of_today(group: str, name: str) -> str:
+    path = _CONF / group / f"{name}.yaml"
+    try:
+        target = yaml.safe_load(path.read_text(encoding="utf-8")).get("_target_")
+    except (OSError, yaml.YAMLError, AttributeError):
+        target = None
+    if target is None:
+        raise StoreError(f"The record does not say which class {group}={name} is, and {path} names none any more.")
+    return target
