@@ -26,7 +26,7 @@ def in_time(seconds: float) -> str:
 
 
 def some(ids: Collection[str], most: int = SHOWN) -> str:
-    """The first so many by name, and how many more there are."""
+    """The first `most` by name, and how many more there are."""
     shown = ", ".join(list(ids)[:most])
     return shown if len(ids) <= most else f"{shown} and {len(ids) - most:,} more"
 

@@ -10,7 +10,7 @@ from plasticity_lab.records.store import Store
 
 
 def seconds_of(words: Sequence[str], runs: int, store: Store) -> float:
-    """Seconds that a command takes which leaves so many new records.  Raises RuntimeError with what went wrong."""
+    """Seconds of a command that must leave `runs` new records.  Raises RuntimeError with what went wrong."""
     began = time.monotonic()
     command = [sys.executable, "-m", "plasticity_lab.main", *words, f"store={store.root}"]
     found = subprocess.run(command, capture_output=True, text=True)

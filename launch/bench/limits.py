@@ -79,7 +79,7 @@ def _convolutions() -> float:
 
 
 def _bandwidth(working_set: int, device: str) -> float:
-    """Bytes a second of scaling an array of so many bytes in place, cached or not as it comes.
+    """Bytes a second of scaling an array of `working_set` bytes in place, in a cache or not.
 
     Reading and writing the same places, as Adam does, moves more than copying from one place to another.
     """

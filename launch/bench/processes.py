@@ -20,7 +20,7 @@ class Workers:
         self.used = 0.0
 
     def burst(self, many: int) -> None:
-        """One burst by each of the first so many, all at once."""
+        """One burst by each of the first `many` workers, all at once."""
         for line in self.lines[:many]:
             line.send(True)
         self.used += sum(line.recv() for line in self.lines[:many])

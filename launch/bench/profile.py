@@ -24,7 +24,7 @@ WARM_UP = 2
 
 
 def shares(seconds: Iterable[tuple[str, float]]) -> dict[str, float]:
-    """What of the time of calls, (name, time of its own) each, goes where; the sum is 1."""
+    """The shares of time by kind of call; calls are (name, own time) pairs, and the shares add up to 1."""
     found = Counter({PRODUCT: 0.0, LOOPS: 0.0, DISPATCH: 0.0})
     for name, own in seconds:
         found[PRODUCT if any(word in name for word in PRODUCTS) else LOOPS if GRAPH in name else DISPATCH] += own

@@ -34,7 +34,10 @@ class Speed:
 
 @dataclass(frozen=True)
 class Calibration:
-    """One kind of device. dense: networks of matrix products alone. convolving: the others. basis: whence it is."""
+    """One kind of device. dense: networks of matrix products alone. convolving: the others.
+
+    basis: what it was measured on, or that it was not.
+    """
 
     dense: Speed
     convolving: Speed

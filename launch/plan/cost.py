@@ -14,7 +14,7 @@ from plasticity_lab.records.plan import Pack
 from plasticity_lab.run import Run
 
 BLOCK = 4096
-"""Disks give space in blocks of so many bytes; small files and folders take one each."""
+"""Bytes of a disk's block; a small file or a folder takes one."""
 METRICS_BYTES, ROW_BYTES = 3_000, 20
 """What metrics.parquet takes whatever it holds, and for each row: measured, two floats a row that do not compress."""
 WEIGHTS_BYTES = 4_000
@@ -44,7 +44,7 @@ def _size(run: Run, image_set: ImageSet) -> Size:
     pixels = prod(image_set.train_images.shape[1:])
     held_out = len(benchmark.lesson(image_set, run.science["seed"], 0).held_out)
     # Parameters, gradients, two moments and an anchor, in float32; the task's images, held-out ones too; and the floats
-    # of one evaluation batch with everything between the layers, taken twice for good measure.
+    # of one evaluation batch with everything between the layers, counted twice, as a margin.
     between = sum(prod(unit.produced) for unit in model.units)
     floats = 5 * model.size + 2 * AT_ONCE * (pixels + between)
     return Size(

@@ -10,7 +10,7 @@ import torch
 from plasticity_lab.errors import ConfigError
 
 COMPILED_FROM_STEPS = 20_000
-"""Runs of at least so many steps are compiled. That costs some 10 seconds for an MLP and 18 for a CNN, a third of it
+"""Runs of at least this many steps are compiled. That costs some 10 seconds for an MLP and 18 for a CNN, a third of it
 where the code is still in the cache; an eager step takes 0.6 ms more for a pack of eight MLPs, 1 ms more for a CNN."""
 
 

@@ -63,9 +63,9 @@ def plan(
 ) -> list[Pack]:
     """The same runs in any order give the same packs, long ones first.
 
-    size_of: asked once for all runs that could share a pack. memory: bytes a pack may use. workers: there are at least
-    so many packs where there are as many runs. taken: whether a pack id has been used up by an earlier attempt. widest:
-    the most runs in the pack of a run that failed before.  Raises PlanError naming a run that does not fit.
+    size_of: asked once for all runs that could share a pack. memory: bytes a pack may use. workers: there is at
+    least one pack for each, where there are as many runs. taken: whether a pack id was used by an earlier attempt.
+    widest: the most runs in the pack of a run that failed before.  Raises PlanError naming a run that does not fit.
     """
     groups: dict[tuple[str, int | None], list[Run]] = defaultdict(list)
     for run in sorted(runs, key=lambda run: run.id):

@@ -114,7 +114,7 @@ class Journal:
     def table(self, k: int, after: int = 0) -> pa.Table:
         """The events of run k, with the columns of METRICS; those that end at or after its divergence are left out.
 
-        after: so many of the first are left out too.
+        after: how many of the first events are left out too.
         """
         marks, values = self._events.marks[after:], self._events.values[after:, :, k]
         if self.diverged[k]:

@@ -107,7 +107,7 @@ class Workload:
         return self.setting.steps if self.steps is None else self.steps
 
     def runs(self, width: int, tasks: int = 1, eval_images: int | None = None) -> list[Run]:
-        """So many resolved runs, differing in their seeds.  eval_images: of the held-out ones; None for all."""
+        """A run for each of `width` seeds.  eval_images: how many held-out images are evaluated; None for all."""
         penalised = {"name": "l2_init", "strength": L2_INIT}
         science: dict[str, Any] = {
             "activation": {"name": self.activation},
