@@ -19,7 +19,7 @@ class Row:
 
     rate: run-steps a second, median. ratio: how many times the first contender's rate, median over the rounds, each
     against the same round; least and most of them. of_limit: rate by the machine's own limit. first: seconds of the
-    first burst, compiling included. share: CPU time by wall time of its processes, 1 where no other process used the core.
+    first burst, compiling included. share: CPU time by wall time of its processes, 1 where it had the core alone.
     samples: seconds of each burst.
     """
 
