@@ -1,6 +1,6 @@
 """Checkpoints of unfinished packs: one file for each lease epoch, of which the highest complete one counts.
 
-A worker writes under its own epoch only, so one that lost its lease without knowing cannot overwrite what its successor wrote.
+A worker writes under its own epoch only, so one that lost its lease without knowing cannot overwrite a newer one.
 """
 
 import contextlib

@@ -41,7 +41,7 @@ NAMES = [
         "There is no setting 'lr' (a setting of a choice is written with its group, as in optimizer.lr); there …",
     ),
     ("+unknown=1", "There is no setting 'unknown' …; there are activation, …, seed, … activation.<setting>, …"),
-    ("launch.worker=2", "There is no setting 'launch.work.worker' (did you mean launch.workers?); there are …"),
+    ("launch.worker=2", "There is no setting 'launch.worker' (did you mean launch.workers?); there are …"),
     ("hydra.nothing=1", "There is no setting 'hydra.nothing'."),
     ("protocol.order=shuffle", "There is no setting 'protocol.order': protocol is only chosen by name; there are …"),
     ("benchmark.epochz=3", "benchmark=permuted_digits has no setting 'epochz'; its settings are source, images, …"),
