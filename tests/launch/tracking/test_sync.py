@@ -143,7 +143,7 @@ def test_what_the_user_has_uploaded_with_wandb_sync_is_not_uploaded_again(store,
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ([], "Uploading needs a key of W&B's, and none is configured"),
+        ([], "Uploading needs a W&B key, and none is configured"),
         (["--store", "/nowhere"], "There is no store at /nowhere"),
     ],
 )

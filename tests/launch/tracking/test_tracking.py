@@ -239,7 +239,7 @@ def test_auto_is_online_with_a_key_and_the_store_alone_without(monkeypatch):
     chosen = resolve([]).settings.tracking
     assert chosen.backend == "auto"
     settings, said = decided(chosen)
-    assert (settings.backend, said) == ("store", "tracking: the store alone, since no key of W&B's is configured.")
+    assert (settings.backend, said) == ("store", "tracking: the store alone, since no W&B key is configured.")
     monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
     settings, said = decided(chosen)
     assert (settings.backend, said) == ("wandb_online", "tracking: W&B project plasticity_lab.")
@@ -249,7 +249,7 @@ def test_auto_is_online_with_a_key_and_the_store_alone_without(monkeypatch):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["tracking=wandb_online"], "needs a key of W&B's, and none is configured"),
+        (["tracking=wandb_online"], "needs a W&B key, and none is configured"),
         (["tracking=wandb"], "tracking=wandb"),
         (["tracking=store,wandb_offline"], "tracking changes no run's numbers, so it cannot be swept"),
         (["tracking.project=a/b"], "tracking.project is 'a/b'"),
