@@ -12,7 +12,7 @@ os.environ.setdefault("WANDB_SILENT", "true")
 import wandb
 
 from launch.tracking import content
-from launch.tracking.marks import Place
+from launch.tracking.marks import Destination
 
 
 class OpenRun:
@@ -21,20 +21,20 @@ class OpenRun:
     run: a resolved run, or a record. folder: where W&B may write. sweep: the group the run belongs to.
     """
 
-    def __init__(self, run: Mapping[str, Any], place: Place, folder: Path, sweep: str | None) -> None:
+    def __init__(self, run: Mapping[str, Any], destination: Destination, folder: Path, sweep: str | None) -> None:
         self._last = 0
         # Without `resume`, W&B writes a run that is there already anew under its id: nothing appears twice.
         self._run = wandb.init(
-            entity=place.entity or None,
-            project=place.project,
-            id=run.get("id") or run["run"],
+            entity=destination.entity or None,
+            project=destination.project,
+            id=run["run"],
             group=sweep,
             name=content.name(run["science"]),
             config=content.config(run),
             tags=content.tags(run),
             dir=folder,
             reinit="create_new",
-            settings=_settings(place.online),
+            settings=_settings(destination.online),
         )
         for metrics, axis in content.AXES.items():
             self._run.define_metric(metrics, step_metric=axis)
