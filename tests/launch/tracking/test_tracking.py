@@ -11,6 +11,7 @@ from launch.tracking import content
 from launch.tracking.choice import decided
 from launch.tracking.client import UNTRACKED, Tracked, tracking_of
 from launch.tracking.marks import Destination, written
+from launch.tracking.naming import run_name
 from launch.tracking.sync import catch_up, survey
 from launch.work import training
 from plasticity_lab.errors import StoreError
@@ -36,6 +37,7 @@ def same_as_its_record(store, run, sweep):
     """Whether an offline run holds all that the record knows."""
     record = read_record(store, run.id)
     assert (run.project, run.group, run.ended) == ("plasticity_lab", sweep, True)
+    assert (run.name, run.tags) == (run_name(record), set(content.tags(record)))
     assert run.rows == rows_of(store, run.id)
     assert run.axes == content.AXES
     assert run.summary.items() >= content.summary(record).items()
@@ -120,6 +122,7 @@ def test_runs_of_a_small_pack_are_live_and_those_of_a_large_one_follow(store, se
         record = read_record(store, run)
         assert (told.project, told.exit_code) == ("mine", 0)
         assert told.group == (plan if run in plan.asked else plan_of_three).sweep
+        assert told.name == run_name(record)
         assert plain(told.rows) == list(rows_of(store, run).values())
         assert told.summary.items() >= content.summary(record).items()
         assert told.config["provenance"] == record["provenance"]
