@@ -4,8 +4,8 @@ import argparse
 import json
 
 from launch.commands.sync import PROJECT
-from launch.tracking.key import key_configured
-from plasticity_lab.errors import ConfigError, StoreError
+from launch.tracking.key import require_key
+from plasticity_lab.errors import StoreError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,11 +24,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(as_json(dashboard(options.entity or "", options.project, options.benchmark)), indent=1))
         return 0
-    if not key_configured():
-        raise ConfigError(
-            "Publishing needs a key of W&B's, and none is configured: `wandb login` keeps one, the environment's "
-            "WANDB_API_KEY names one; --json prints the dashboard."
-        )
+    require_key("Publishing", "--json prints the dashboard.")
     import wandb
 
     from launch.tracking.open_run import own_service

@@ -8,10 +8,9 @@ import sys
 import time
 
 from launch.packs.lookup import add_store, store_there
-from launch.tracking.key import key_configured
+from launch.tracking.key import require_key
 from launch.tracking.sync import catch_up, survey, tidy
 from launch.wording import counted
-from plasticity_lab.errors import ConfigError
 
 PROJECT = "plasticity_lab"
 """Where runs go that were trained with no word about it; conf/tracking says the same."""
@@ -30,11 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """The command.  Returns 1 if runs could not be written.  Raises ConfigError without a key, StoreError."""
     store = store_there(options.store)
-    if not (options.offline or options.dry_run or key_configured()):
-        raise ConfigError(
-            "Uploading needs a key of W&B's, and none is configured: `wandb login` keeps one, the environment's "
-            "WANDB_API_KEY names one; --offline writes runs that can be uploaded elsewhere."
-        )
+    if not (options.offline or options.dry_run):
+        require_key("Uploading", "--offline writes runs that can be uploaded elsewhere.")
     found = survey(store, not options.offline, options.entity, options.project, PROJECT)
     for error in found.corrupt:
         print(error, file=sys.stderr)
@@ -52,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
 
     failed = catch_up(store, found, tell)
     left = found.lacking - len(failed)
-    places = ", ".join(sorted({"/".join(filter(None, (place.entity, place.project))) for place in found.missing}))
+    places = ", ".join(sorted({"/".join(filter(None, (to.entity, to.project))) for to in found.missing}))
     where = f"offline into {store.wandb_folder}" if options.offline else f"to W&B ({places})" if places else "to W&B"
     print(f"{counted(left, 'run')} written {where}; {found.there:,} there already.")
     for reason in dict.fromkeys(failed.values()):

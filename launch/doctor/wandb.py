@@ -6,7 +6,7 @@ import urllib.request
 
 from launch.doctor.finding import FAILS, OK, Finding
 from launch.tracking.choice import check_tracking, decided
-from launch.tracking.key import key_configured, server
+from launch.tracking.key import HOW_TO_CONFIGURE, key_configured, server
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.settings import TrackingSettings
 
@@ -34,7 +34,7 @@ def of_key(where: str) -> Finding:
     """Whether a key is found where a worker is to write with it."""
     if key_configured():
         return Finding(OK, "W&B: a key is found.")
-    return Finding(FAILS, f"W&B: no key is found {where}, where WANDB_API_KEY would name one; or {INSTEAD}.")
+    return Finding(FAILS, f"W&B: no key is found {where}: {HOW_TO_CONFIGURE}; or {INSTEAD}.")
 
 
 def of_network(where: str) -> Finding:

@@ -1,35 +1,30 @@
-"""What a worker tells of its runs while it trains them, and the process beside it that passes that on to W&B.
+"""What a worker says about its runs while it trains them, so that they appear in W&B.
 
-A worker never imports wandb and never waits for it: it puts lines into a queue. Records come first, in any case.
+A worker never imports wandb and never waits for it: a companion process writes the runs, and is sent lines by a queue.
+The records in the store are written first in any case.
 """
 
-import contextlib
-import json
 import logging
 import queue
-import subprocess
 import sys
-import tempfile
-import threading
-import time
 from collections.abc import Sequence
-from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 
+from launch.tracking.connection import Connection
 from launch.tracking.content import rows
+from launch.tracking.marks import Destination, destination_of
+from launch.tracking.messages import BEGIN, FINISH, LEAVE, ROWS, Answer, described
 from plasticity_lab.records.settings import TrackingSettings
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
 log = logging.getLogger(__name__)
-CHECKOUT = Path(__file__).resolve().parents[2]
 SILENCE_SECONDS = 120.0
 """How long a worker that has trained everything waits for a sign that one more run has been written."""
 STOPPED_SECONDS = 20.0
-"""How long one that was stopped waits for its open runs to be closed."""
-_BACKLOG = 10_000
+"""How long a worker that was stopped waits for its open runs to be closed."""
 
 
 class Measured(Protocol):
@@ -38,7 +33,7 @@ class Measured(Protocol):
     events: int
 
     def table(self, k: int, after: int = 0) -> pa.Table:
-        """The events of run k, without the first so many."""
+        """The events of run k, without the first `after`."""
         ...
 
 
@@ -54,16 +49,16 @@ class Tracking(Protocol):
         ...
 
     def end(self, runs: Sequence[Run], recorded: bool) -> None:
-        """Called when it trains no longer; recorded: whether its runs have records now."""
+        """Called when its training ends; recorded: whether its runs have records now."""
         ...
 
     def close(self, stopped: bool) -> None:
-        """Called when the worker leaves; stopped: whether it was told to."""
+        """Called when the worker ends; stopped: whether it was told to."""
         ...
 
 
 class Untracked:
-    """tracking=store."""
+    """Tracking that does nothing: tracking=store."""
 
     def begin(self, runs: Sequence[Run]) -> None:
         """Nothing."""
@@ -82,118 +77,90 @@ UNTRACKED = Untracked()
 
 
 class Tracked:
-    """Tracking by a process of its own, started with the first thing to say.
+    """Tracking by a companion process, which is started with the first order.
 
-    live_runs: packs that are not wider are followed while they train; none are where nobody could watch.
+    live_runs: the width up to which packs are followed while they train; offline, none are.
     """
 
-    def __init__(self, store: Store, sweep: str, place: str, entity: str | None, project: str, live_runs: int) -> None:
+    def __init__(self, store: Store, sweep: str, destination: Destination, live_runs: int) -> None:
         command = [sys.executable, "-m", "launch.tracking.companion", "--store", str(store.root), "--sweep", sweep]
-        self._command = [*command, "--place", place, "--entity", entity or "", "--project", project]
-        self.live_runs = live_runs if place == "online" else 0
-        self._process: subprocess.Popen[str] | None = None
-        self._outbox: queue.Queue[str | None] = queue.Queue(_BACKLOG)
+        command += ["--entity", destination.entity, "--project", destination.project]
+        self._command = command if destination.online else [*command, "--offline"]
+        self.live_runs = live_runs if destination.online else 0
+        self._connection: Connection | None = None
         self._lost = self._closing = self._warned = False
-        self._waiting = 0
-        self._heard = time.monotonic()
-        self._runs: list[str] = []
+        self._live: list[str] = []
         self._told = 0
+        self._handed_over = self._finished = 0
+
+    @property
+    def waiting(self) -> int:
+        """How many packs have been trained and are not written to W&B yet."""
+        return self._handed_over - self._finished
 
     def begin(self, runs: Sequence[Run]) -> None:
-        """Has the runs opened, if the pack is to be seen live."""
-        self._runs, self._told = [run.id for run in runs] if len(runs) <= self.live_runs else [], 0
-        if self._runs:
-            self._say("begin", [run.as_json() for run in runs])
+        """Lets the companion open the runs, if the pack is to be seen live."""
+        self._live, self._told = [run.id for run in runs] if len(runs) <= self.live_runs else [], 0
+        if self._live:
+            self._say(BEGIN, [described(run) for run in runs])
 
     def follow(self, journal: Measured) -> None:
         """Passes on the events that are new; of a pack that goes on from a checkpoint, all so far."""
-        if not self._runs or journal.events == self._told:
+        if not self._live or journal.events == self._told:
             return
-        self._say("rows", {run: list(rows(journal.table(k, self._told))) for k, run in enumerate(self._runs)})
+        self._say(ROWS, {run: list(rows(journal.table(k, self._told))) for k, run in enumerate(self._live)})
         self._told = journal.events
 
     def end(self, runs: Sequence[Run], recorded: bool) -> None:
-        """Has the runs written from their records, or closed."""
+        """Lets the companion write the runs from their records, or close them."""
         if recorded:
-            self._waiting += 1
-            self._say("finish", [run.id for run in runs])
-        elif self.live_runs and self._process is not None:
-            self._say("leave")
-        self._runs = []
+            self._handed_over += 1
+            self._say(FINISH, [run.id for run in runs])
+        elif self.live_runs and self._connection is not None:
+            self._say(LEAVE)
+        self._live = []
 
     def close(self, stopped: bool) -> None:
-        """Waits until all is written, or nothing more is heard; what is missing then, `sync` finds."""
-        if self._process is None:
+        """Waits until all runs are written, or no answer comes any more; `sync` finds those that are missing then."""
+        if self._connection is None:
             return
         self._closing = True
-        with contextlib.suppress(queue.Full):
-            self._outbox.put_nowait(None)
-        self._heard = time.monotonic()
-        patience = STOPPED_SECONDS if stopped else SILENCE_SECONDS
-        while not self._lost and self._process.poll() is None and time.monotonic() - self._heard < patience:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(timeout=0.2)
-        if self._process.poll() is None:
-            if self._waiting and not self._lost:
-                self._warn("it does not answer")
-            self._process.kill()
-        self._process.wait()
-        self._listener.join()
+        ended = self._connection.wait(STOPPED_SECONDS if stopped else SILENCE_SECONDS, lambda: self._lost)
+        if self.waiting and not ended:
+            self._warn("it does not answer")
+        self._connection.close()
 
-    def _say(self, verb: str, *what: Any) -> None:
+    def _say(self, order: str, *content: object) -> None:
         if self._lost:
             return
         try:
-            if self._process is None:
-                self._start()
-            self._outbox.put_nowait(json.dumps([verb, what]) + "\n")
-        except (OSError, queue.Full) as error:
-            self._lose(str(error) or "it does not keep up")
+            if self._connection is None:
+                self._connection = Connection(self._command, self._hear, self._ended)
+            self._connection.send(order, *content)
+        except queue.Full:
+            self._lose("it does not keep up")
+        except OSError as error:
+            self._lose(str(error))
 
-    def _start(self) -> None:
-        said = tempfile.TemporaryFile("w+")
-        # A group of its own: a terminal's Ctrl-C is for who trains.
-        self._process = process = subprocess.Popen(
-            self._command,
-            cwd=CHECKOUT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=said,
-            text=True,
-            process_group=0,
-        )
-        threading.Thread(target=self._send, args=(process.stdin,), daemon=True).start()
-        self._listener = threading.Thread(target=self._listen, args=(process.stdout, said), daemon=True)
-        self._listener.start()
+    def _hear(self, answer: Answer) -> None:
+        if answer.finished:
+            self._finished += 1
+        if answer.not_live:
+            self._live = []
+        if answer.error:
+            self._lose(answer.error)
+        for reason in [*filter(None, [answer.not_live]), *answer.failed.values()]:
+            self._warn(reason)
 
-    def _send(self, into: IO[str]) -> None:
-        # A pipe that is broken is noticed by who listens.
-        with contextlib.suppress(OSError), into:
-            while (line := self._outbox.get()) is not None:
-                into.write(line)
-                into.flush()
-
-    def _listen(self, answers: IO[str], said: IO[str]) -> None:
-        with answers, said:
-            for line in answers:
-                answer = json.loads(line)
-                self._heard = time.monotonic()
-                if "written" in answer or "failed" in answer:
-                    self._waiting -= 1
-                if reason := answer.get("not_live"):
-                    self._runs = []
-                    self._warn(reason)
-                for reason in answer.get("failed", {}).values():
-                    self._warn(reason)
-            if self._waiting or not self._closing:
-                said.seek(0)
-                last = said.read().strip().splitlines()[-1:]
-                self._lose(f"its process ended{''.join(f' ({line})' for line in last)}")
+    def _ended(self, last_line: str) -> None:
+        if self.waiting or not self._closing:
+            self._lose(f"its process ended ({last_line})" if last_line else "its process ended")
 
     def _lose(self, reason: str) -> None:
+        """Gives the companion up."""
         self._lost = True
-        if self._process is not None and self._process.poll() is None:
-            self._process.kill()
+        if self._connection is not None:
+            self._connection.kill()
         self._warn(reason)
 
     def _warn(self, reason: str) -> None:
@@ -206,8 +173,5 @@ class Tracked:
 
 def tracking_of(store: Store, sweep: str, settings: TrackingSettings) -> Tracking:
     """The tracking that a plan asks for."""
-    backend = settings.backend
-    if backend == "store":
-        return UNTRACKED
-    place = backend.removeprefix("wandb_")
-    return Tracked(store, sweep, place, settings.entity, settings.project, settings.live_runs)
+    destination = destination_of(settings)
+    return UNTRACKED if destination is None else Tracked(store, sweep, destination, settings.live_runs)

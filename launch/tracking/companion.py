@@ -1,13 +1,12 @@
-"""The process beside a worker that writes its runs to W&B: whatever happens to W&B happens here, not to the training.
+"""The process beside a worker that writes its runs to W&B: if something goes wrong there, training goes on.
 
-    python -m launch.tracking.companion --store STORE --sweep SWEEP --place online --project PROJECT
+    python -m launch.tracking.companion --store STORE --sweep SWEEP --project PROJECT [--offline]
 
-On stdin a line of JSON for each thing to do, on stdout one for each thing done; it ends with its stdin.
+It reads orders from stdin, a line each, and writes an answer to each to stdout; it ends with its stdin.
 """
 
 import argparse
 import contextlib
-import json
 import os
 import shutil
 import signal
@@ -20,7 +19,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from launch.tracking.content import Row
-from launch.tracking.marks import Place, written
+from launch.tracking.marks import Destination, written
+from launch.tracking.messages import BEGIN, FINISH, LEAVE, ROWS, Answer, answer_line, read_order
 from launch.tracking.open_run import OpenRun, end_service, own_service
 from launch.tracking.writer import in_a_line, write_runs
 from plasticity_lab.errors import PlasticityError
@@ -28,61 +28,59 @@ from plasticity_lab.records.record import CorruptRecord, read_record
 from plasticity_lab.records.store import Store
 
 NICENESS = 19
-IN_VAIN = 2
-"""After so many packs in a row of which no run could be written it ends: W&B is not to be had."""
+MOST_FAILED_PACKS = 2
+"""After this many packs in a row of which no run could be written it ends: W&B cannot be reached."""
 ALONE_SECONDS = 60.0
 """How long it may go on without the worker, when W&B does not answer."""
 
 
-class Tracker:
-    """Does what the worker says.  Each verb is a word that `client` sends, and returns what to answer."""
+class Companion:
+    """Carries out the worker's orders.  answer: what tells the worker that something is done."""
 
     def __init__(
-        self, store: Store, place: Place, sweep: str, folder: Path, answer: Callable[[Mapping[str, Any]], None]
+        self, store: Store, destination: Destination, sweep: str, folder: Path, answer: Callable[[Answer], None]
     ) -> None:
-        self.store, self.place, self.sweep, self.folder, self.answer = store, place, sweep, folder, answer
+        self.store, self.destination, self.sweep, self.folder, self.answer = store, destination, sweep, folder, answer
         self.live: dict[str, OpenRun] = {}
-        self.in_vain = 0
+        self.failed_packs = 0
 
-    def begin(self, runs: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    def begin(self, runs: Sequence[Mapping[str, Any]]) -> Answer:
         """Opens runs that are to be seen while they train."""
         for run in runs:
             try:
-                self.live[run["id"]] = OpenRun(run, self.place, self.folder, self.sweep)
+                self.live[run["run"]] = OpenRun(run, self.destination, self.folder, self.sweep)
             except Exception as error:
-                # What cannot be seen live is written when it has finished.
+                # Runs that cannot be seen live are written when they have finished.
                 self.leave()
-                return {"not_live": in_a_line(error)}
-        return {}
+                return Answer(not_live=in_a_line(error))
+        return Answer()
 
-    def rows(self, rows: Mapping[str, Sequence[Row]]) -> Mapping[str, Any]:
+    def rows(self, rows: Mapping[str, Sequence[Row]]) -> Answer:
         """Writes what open runs have measured since the last time."""
         for run in self.live.keys() & rows.keys():
             try:
                 self.live[run].log(rows[run])
             except Exception as error:
                 self.leave()
-                return {"not_live": in_a_line(error)}
-        return {}
+                return Answer(not_live=in_a_line(error))
+        return Answer()
 
-    def finish(self, runs: Sequence[str]) -> Mapping[str, Any]:
+    def finish(self, runs: Sequence[str]) -> Answer:
         """Writes runs that have a record now, and are not written yet."""
-        records = []
-        for run in runs:
-            with contextlib.suppress(CorruptRecord):
-                record = read_record(self.store, run)
-                if record is not None and run not in written(self.store, record["provenance"]["pack"], self.place):
-                    records.append(record)
         begun, self.live = self.live, {}
-        self.in_vain += 1
-        groups = dict.fromkeys(runs, self.sweep)
-        failed = write_runs(self.store, self.place, records, groups, begun, lambda: self.answer({}))
+        self.failed_packs += 1
+        try:
+            records = self._not_written(runs)
+            groups = dict.fromkeys(runs, self.sweep)
+            failed = write_runs(self.store, self.destination, records, groups, begun, lambda: self.answer(Answer()))
+        except PlasticityError as error:
+            return Answer(finished=True, failed=dict.fromkeys(runs, str(error)))
         if len(failed) < len(records) or not records:
-            self.in_vain = 0
+            self.failed_packs = 0
         shutil.rmtree(self.folder / "wandb", ignore_errors=True)
-        return {"written": len(records) - len(failed), "failed": failed}
+        return Answer(finished=True, failed=failed)
 
-    def leave(self) -> Mapping[str, Any]:
+    def leave(self) -> Answer:
         """Closes the open runs, which do not finish here."""
         for run in self.live.values():
             with contextlib.suppress(Exception):
@@ -90,21 +88,38 @@ class Tracker:
         self.live = {}
         end_service()
         shutil.rmtree(self.folder / "wandb", ignore_errors=True)
-        return {}
+        return Answer()
+
+    def _not_written(self, runs: Sequence[str]) -> list[Mapping[str, Any]]:
+        """The records of those that have one that can be read and are not in W&B."""
+        records = []
+        for run in runs:
+            with contextlib.suppress(CorruptRecord):
+                record = read_record(self.store, run)
+                if record and run not in written(self.store, record["provenance"]["pack"], self.destination):
+                    records.append(record)
+        return records
 
 
-def follow(tracker: Tracker, lines: Iterable[str]) -> None:
-    """Does what each line says, until the last one, or until W&B proves not to be there."""
+ORDERS: Mapping[str, Callable[..., Answer]] = {
+    BEGIN: Companion.begin,
+    ROWS: Companion.rows,
+    FINISH: Companion.finish,
+    LEAVE: Companion.leave,
+}
+
+
+def follow(companion: Companion, lines: Iterable[str]) -> None:
+    """Carries out the order of each line, until the last one, or until W&B proves to be out of reach."""
     for line in lines:
-        verb, what = json.loads(line)
-        try:
-            tracker.answer(getattr(tracker, verb)(*what))
-        except PlasticityError as error:
-            tracker.live = {}
-            tracker.answer({"failed": dict.fromkeys(what[0] if what else (), str(error))})
-        if tracker.in_vain == IN_VAIN:
+        order, content = read_order(line)
+        if order in ORDERS:
+            companion.answer(ORDERS[order](companion, *content))
+        else:
+            companion.answer(Answer(error=f"there is no order '{order}'; the orders are {', '.join(ORDERS)}"))
+        if companion.failed_packs == MOST_FAILED_PACKS:
             break
-    tracker.leave()
+    companion.leave()
 
 
 def _end_with(parent: int) -> None:
@@ -121,26 +136,27 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--store", type=Path, required=True)
     parser.add_argument("--sweep", required=True)
-    parser.add_argument("--place", choices=("online", "offline"), required=True)
     parser.add_argument("--entity", default="")
     parser.add_argument("--project", required=True)
+    parser.add_argument("--offline", action="store_true", help="write offline runs into the store")
     options = parser.parse_args(arguments)
-    # Whoever stops the worker, or a batch system all of its processes, leaves this one its last rows.
+    # A signal that is meant for the worker, or for all processes of a job, must not keep this one from its last rows.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     os.nice(NICENESS)
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    # Answers alone go where stdout went, whatever W&B prints; and its service, which can outlive this process, does not
-    # keep that open.
+    # Only answers go where stdout went, whatever W&B prints; and that pipe is not kept open by W&B's service, which can
+    # outlive this process.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    place = Place(options.place == "online", options.entity, options.project)
+    destination = Destination(not options.offline, options.entity, options.project)
     with TemporaryDirectory(prefix="plasticity-wandb-", ignore_cleanup_errors=True) as folder, own_service():
 
-        def answer(what: Mapping[str, Any]) -> None:
-            print(json.dumps(what), file=answers, flush=True)
+        def answer(what: Answer) -> None:
+            answers.write(answer_line(what))
+            answers.flush()
 
-        follow(Tracker(Store(options.store), place, options.sweep, Path(folder), answer), sys.stdin)
+        follow(Companion(Store(options.store), destination, options.sweep, Path(folder), answer), sys.stdin)
     return 0
 
 

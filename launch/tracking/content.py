@@ -1,6 +1,7 @@
 """What W&B shows of a run: pure functions of its record and metrics, the same whether it is live, offline or synced."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
@@ -9,6 +10,8 @@ AXES = {"epoch/*": "epoch", "task/*": "task"}
 """Metrics, and the axis against which W&B draws them."""
 METRICS = {"epoch": ("aoa", "train_loss"), "task": ("aoa", "train_loss", "final_accuracy", "hard")}
 """The columns of metrics.parquet that an event of each kind has: `epoch/aoa`, `task/final_accuracy`, and so on."""
+TAGGED = ("protocol", "schedule", "hyperparams")
+"""The rules among the tags, written as in a command: `schedule=smoke`."""
 _TAG_LENGTH = 64
 
 Row = tuple[int, dict[str, Any]]
@@ -16,7 +19,7 @@ Row = tuple[int, dict[str, Any]]
 
 
 def rows(table: pa.Table) -> Iterator[Row]:
-    """The events of a run as W&B rows: one an epoch, and into the last of a task the values of the task too.
+    """The events of a run as W&B rows: one for each epoch; the last of a task has the values of the task too.
 
     A row's number is that of its epoch, so that rows written twice, or in parts, fall into the same place.
     """
@@ -35,21 +38,25 @@ def merged(parts: Iterable[Row]) -> dict[int, dict[str, Any]]:
     return whole
 
 
-def name(science: Mapping[str, Any]) -> str:
-    """What a run is called in W&B's lists; its id is the run id."""
-    return f"{science['activation']['name']} · {science['benchmark']['name']} · seed {science['seed']}"
+def last_values(parts: Iterable[Row]) -> dict[str, Any]:
+    """The last value of everything that the rows hold, as W&B's summaries show it."""
+    return {name: value for _, values in parts for name, value in values.items()}
 
 
 def config(run: Mapping[str, Any]) -> dict[str, Any]:
-    """The science config, and beside it under which names it was asked for.  run: a resolved run, or a record."""
+    """The science config, and beside it under which names it was asked for.  run: science and asked_as, or a record."""
     return {**run["science"], "asked_as": list(run["asked_as"])}
 
 
 def tags(run: Mapping[str, Any]) -> list[str]:
-    """Words to filter by: components, experiments, and of a finished run how it ended."""
+    """Words to filter by: components, experiments, rules, and of a finished run how it ended.
+
+    A run that was asked for several times has the experiments and rules of all of them.
+    """
     science = run["science"]
     words = [science[group]["name"] for group in ("activation", "benchmark", "intervention", "network", "optimizer")]
     words += [asked["experiment"] for asked in run["asked_as"] if asked.get("experiment")]
+    words += [f"{rule}={asked[rule]}" for rule in TAGGED for asked in run["asked_as"] if asked.get(rule)]
     words += [run["status"]] if "status" in run else []
     words += ["collapsed"] if run.get("collapsed") else []
     return list(dict.fromkeys(word[:_TAG_LENGTH] for word in words if word not in ("", "none")))
@@ -63,3 +70,37 @@ def summary(record: Mapping[str, Any]) -> dict[str, Any]:
     if record["error"]:
         ended["error"] = record["error"].strip().splitlines()[-1]
     return {key: value for key, value in record["summary"].items() if value is not None} | ended
+
+
+def dated(parts: Iterable[Row], record: Mapping[str, Any]) -> list[Row]:
+    """The rows with the time of their training as W&B's `_timestamp`, where the record says when it was trained.
+
+    Records do not say when each row was measured: the steps are spread evenly from start to end.
+    """
+    found, trained = list(parts), _trained(record)
+    if not found or trained is None:
+        return found
+    start, end = trained
+    pace = (end - start) / max(values["step"] for _, values in found)
+    return [(number, values | {"_timestamp": start + pace * values["step"]}) for number, values in found]
+
+
+def duration(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What W&B itself puts into a summary about time, for a run that was trained earlier than it is written.
+
+    Its seconds are those in which its pack was trained, as a run that is followed live shows them; nothing where the
+    record does not say (a run that failed).
+    """
+    seconds, trained = record["provenance"].get("pack_seconds"), _trained(record)
+    if seconds is None or trained is None:
+        return {}
+    return {"_runtime": seconds, "_timestamp": trained[1], "_wandb": {"runtime": round(seconds)}}
+
+
+def _trained(record: Mapping[str, Any]) -> tuple[float, float] | None:
+    """When training began and ended, in seconds since 1970."""
+    source = record["provenance"]
+    if "start" not in source or "end" not in source:
+        return None
+    start, end = (datetime.fromisoformat(source[key]).timestamp() for key in ("start", "end"))
+    return start, max(start, end)

@@ -8,7 +8,7 @@ import wandb_workspaces.workspaces as workspaces
 
 ACTIVATION = "config.activation.name"
 MOST = 100
-"""Activations, and settings of theirs, that one panel may show."""
+"""How many lines or bars one panel may show."""
 
 
 def dashboard(entity: str, project: str, benchmark: str | None = None) -> workspaces.Workspace:
@@ -48,8 +48,8 @@ def dashboard(entity: str, project: str, benchmark: str | None = None) -> worksp
         settings=workspaces.WorkspaceSettings(max_runs=MOST),
         runset_settings=workspaces.RunsetSettings(
             groupby=[workspaces.Config("activation.name")],
-            # W&B keeps a nested value below `value`, which the library adds to a grouping and not to a filter; and
-            # its pages understand `in` where they pass over `==` (wandb/wandb-workspaces#34).
+            # W&B stores a nested value below `value`, which the library adds to a grouping but not to a filter; and
+            # W&B's pages understand `in` where they ignore `==` (wandb/wandb-workspaces#34).
             filters=f"Config('benchmark.value.name') in ['{benchmark}']" if benchmark else "",
         ),
     )
@@ -57,7 +57,7 @@ def dashboard(entity: str, project: str, benchmark: str | None = None) -> worksp
 
 def as_json(built: workspaces.Workspace) -> dict[str, Any]:
     """What would be sent to W&B."""
-    # The library's own `save` does this first; it has no public name.
+    # The library's `save` does the same first; there is no public function for it.
     return json.loads(built._to_model().model_dump_json(by_alias=True, exclude_none=True))
 
 

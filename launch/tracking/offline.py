@@ -1,4 +1,4 @@
-"""The offline W&B runs that lie in a store: one folder for each run, with W&B's own file in it."""
+"""The offline W&B runs in a store: one folder for each run, with W&B's own file in it."""
 
 import shutil
 from collections.abc import Iterable, Sequence
@@ -7,8 +7,8 @@ from pathlib import Path
 from plasticity_lab.records.files import names
 from plasticity_lab.records.store import Store
 
-ABANDONED = ".writing-"
-"""How folders begin in which runs are being written."""
+UNFINISHED = ".writing-"
+"""How the names of folders begin in which runs are being written."""
 
 
 def offline_folders(store: Store) -> dict[str, list[Path]]:
@@ -21,7 +21,7 @@ def offline_folders(store: Store) -> dict[str, list[Path]]:
 
 
 def uploaded_by_hand(folders: Sequence[Path]) -> bool:
-    """Whether `wandb sync` has uploaded what lies in a run's folders: it leaves a file that says so."""
+    """Whether `wandb sync` has uploaded all folders of a run: it leaves a file in each that says so."""
     return all(any(folder.glob("*.wandb.synced")) for folder in folders)
 
 

@@ -1,4 +1,4 @@
-"""One W&B run while it is written. This file alone talks to wandb, and importing it takes half a second."""
+"""One W&B run while it is written. This file alone talks to wandb, and importing it takes a second."""
 
 import contextlib
 import os
@@ -6,35 +6,38 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-# Read by wandb when it is imported: without it, it tells the terminal where it found its key.
+# Read by wandb when it is imported: without it, it prints to the terminal where it found its key.
 os.environ.setdefault("WANDB_SILENT", "true")
 
 import wandb
 
 from launch.tracking import content
-from launch.tracking.marks import Place
+from launch.tracking.marks import Destination
+from launch.tracking.naming import run_name
 
 
 class OpenRun:
-    """A run being written.  What goes wrong in W&B comes out as an exception of whatever kind.
+    """A W&B run being written.  Errors of W&B come out as exceptions of any type.
 
-    run: a resolved run, or a record. folder: where W&B may write. sweep: the group the run belongs to.
+    run: a run that is trained now (run, science, asked_as), or the record of a finished one. folder: where W&B may
+    write. sweep: the group the run belongs to.
     """
 
-    def __init__(self, run: Mapping[str, Any], place: Place, folder: Path, sweep: str | None) -> None:
+    def __init__(self, run: Mapping[str, Any], destination: Destination, folder: Path, sweep: str | None) -> None:
         self._last = 0
-        # Without `resume`, W&B writes a run that is there already anew under its id: nothing appears twice.
+        self._live = "status" not in run
+        # Without `resume`, W&B overwrites a run that is already there under its id: no run appears twice.
         self._run = wandb.init(
-            entity=place.entity or None,
-            project=place.project,
-            id=run.get("id") or run["run"],
+            entity=destination.entity or None,
+            project=destination.project,
+            id=run["run"],
             group=sweep,
-            name=content.name(run["science"]),
+            name=run_name(run),
             config=content.config(run),
             tags=content.tags(run),
             dir=folder,
             reinit="create_new",
-            settings=_settings(place.online),
+            settings=_settings(destination.online, self._live),
         )
         for metrics, axis in content.AXES.items():
             self._run.define_metric(metrics, step_metric=axis)
@@ -48,10 +51,14 @@ class OpenRun:
 
     def complete(self, record: Mapping[str, Any], rows: Iterable[content.Row]) -> None:
         """Writes what the record knows and the run does not yet, and ends it."""
+        summary = content.summary(record)
+        if not self._live:
+            rows = content.dated(rows, record)
+            summary = content.last_values(rows) | content.duration(record) | summary
         self.log(rows)
         self._run.config.update({"provenance": dict(record["provenance"])}, allow_val_change=True)
         self._run.tags = tuple(content.tags(record))
-        self._run.summary.update(content.summary(record))
+        self._run.summary.update(summary)
         self._run.finish(exit_code=1 if record["status"] == "failed" else 0)
 
     def leave(self) -> None:
@@ -62,10 +69,11 @@ class OpenRun:
 
 @contextlib.contextmanager
 def own_service() -> Iterator[None]:
-    """W&B with a service of this process's own and the settings of this moment; afterwards nothing of it is left.
+    """W&B with a service that belongs to this process and the settings of this moment; both are gone afterwards.
 
-    wandb keeps address, key and service until it is told to end, and hands its service on to child processes in the
-    environment: one that is somebody else's would not end, and so not complete its files, when it is told to here.
+    wandb keeps address, key and service until it is told to end, and passes its service on to child processes in the
+    environment. A service that belongs to another process would not end, and so not complete its files, when it is told
+    to here.
     """
     end_service()
     os.environ.pop("WANDB_SERVICE", None)
@@ -78,26 +86,30 @@ def own_service() -> Iterator[None]:
 def begin_service() -> None:
     """Starts W&B's service and reads the settings of this moment, before several threads open runs at once.
 
-    Of threads that begin it together, some would get settings that lack the environment's, the server's address too.
-    What goes wrong shows again when a run is opened.
+    If several threads started it together, some would get settings without those of the environment, such as the
+    server's address. Errors are ignored here: they come again when a run is opened.
     """
     with contextlib.suppress(Exception):
         wandb.setup()
 
 
 def end_service() -> bool:
-    """Ends W&B's service, which writes files to their end only now.  Returns whether it was there to do that."""
+    """Ends W&B's service, which completes its files only now.  Returns whether the service did so without an error."""
     try:
         wandb.teardown()
-    except (Exception, SystemExit):  # wandb would leave the process with the status of a service that failed
+    except (Exception, SystemExit):  # if the service failed, wandb would exit this process with its status
         with contextlib.suppress(Exception):
-            wandb.teardown()  # what the first call did not come to: it forgets the key
+            wandb.teardown()  # the first call stopped early: this one forgets the key
         return False
     return True
 
 
-def _settings(online: bool) -> wandb.Settings:
-    """Runs and nothing else: of the machine, the code and the console W&B would collect several times as much."""
+def _settings(online: bool, live: bool) -> wandb.Settings:
+    """Runs and nothing else: of the machine, the code and the console W&B would collect several times as much.
+
+    live: whether the run is trained while it is written. W&B puts the seconds that a run was open into its summary and
+    overwrites all others, unless the summary is left to us: so for runs that were trained earlier it is.
+    """
     return wandb.Settings(
         mode="online" if online else "offline",
         console="off",
@@ -107,10 +119,11 @@ def _settings(online: bool) -> wandb.Settings:
         disable_git=True,
         disable_job_creation=True,
         save_code=False,
-        # Asked on W&B's pages to stop a run, it would interrupt this process and not the training.
+        # If a user asks on W&B's pages to stop a run, wandb would interrupt this process and not the training.
         stop_fn=lambda: None,
         x_disable_machine_info=True,
         x_disable_meta=True,
         x_disable_stats=True,
         x_save_requirements=False,
+        x_server_side_derived_summary=not live,
     )

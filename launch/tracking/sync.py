@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from launch.tracking.marks import Place, mark_written, written
-from launch.tracking.offline import ABANDONED, clear_offline, offline_folders, uploaded_by_hand
+from launch.tracking.marks import Destination, mark_written, written
+from launch.tracking.offline import UNFINISHED, clear_offline, offline_folders, uploaded_by_hand
 from plasticity_lab.records.plan import all_plans
 from plasticity_lab.records.record import CorruptRecord, read_record, records_of
 from plasticity_lab.records.settings import TrackingSettings
@@ -20,13 +20,13 @@ _DAY = 86_400.0
 class Survey:
     """What W&B lacks of a store.
 
-    missing: place → its runs that are not there. there: how many are. uploaded: place → the runs among them whose
-    offline folders lie about still. groups: run → sweep. corrupt: what is wrong with records that cannot be read.
+    missing: destination → its runs that are not there. there: how many are. uploaded: destination → the runs that are
+    there and have offline folders still. groups: run → sweep. corrupt: what is wrong with records that cannot be read.
     """
 
-    missing: dict[Place, list[str]] = field(default_factory=dict)
+    missing: dict[Destination, list[str]] = field(default_factory=dict)
     there: int = 0
-    uploaded: dict[Place, list[str]] = field(default_factory=dict)
+    uploaded: dict[Destination, list[str]] = field(default_factory=dict)
     groups: dict[str, str] = field(default_factory=dict)
     corrupt: list[CorruptRecord] = field(default_factory=list)
 
@@ -49,38 +49,38 @@ def survey(store: Store, online: bool, entity: str | None, project: str | None, 
         for run in plan.asked:
             found.groups.setdefault(run, plan.sweep)
     folders = offline_folders(store)
-    known: dict[tuple[str, Place], set[str]] = {}
+    known: dict[tuple[str, Destination], set[str]] = {}
 
-    def is_written(run: str, pack: str, place: Place) -> bool:
-        if (pack, place) not in known:
-            known[pack, place] = written(store, pack, place)
-        return run in known[pack, place]
+    def is_written(run: str, pack: str, destination: Destination) -> bool:
+        if (pack, destination) not in known:
+            known[pack, destination] = written(store, pack, destination)
+        return run in known[pack, destination]
 
     for record in records_of(store, found.corrupt):
         run, source = record["run"], record["provenance"]
         settings = tracked.get(source.get("sweep") or found.groups.get(run, ""))
-        its_entity, its_project = (settings.entity, settings.project) if settings else ("", "")
-        where = (entity or its_entity or "", project or its_project or default)
-        there, here = Place(True, *where), Place(False, *where)
-        lies = is_written(run, source["pack"], here) and run in folders
-        if is_written(run, source["pack"], there) or (lies and uploaded_by_hand(folders[run])):
+        of_sweep = (settings.entity, settings.project) if settings else (None, default)
+        where = (entity or of_sweep[0] or "", project or of_sweep[1] or default)
+        server, offline = Destination(True, *where), Destination(False, *where)
+        is_offline = is_written(run, source["pack"], offline) and run in folders
+        if is_written(run, source["pack"], server) or (is_offline and uploaded_by_hand(folders[run])):
             found.there += 1
             if run in folders:
-                found.uploaded.setdefault(there, []).append(run)
-        elif lies and not online:
+                found.uploaded.setdefault(server, []).append(run)
+        elif is_offline and not online:
             found.there += 1
         else:
-            found.missing.setdefault(there if online else here, []).append(run)
+            found.missing.setdefault(server if online else offline, []).append(run)
     return found
 
 
 def tidy(store: Store, found: Survey) -> None:
     """Clears the offline folders of runs that are uploaded, and what writers that were killed have left."""
-    for place, runs in found.uploaded.items():
+    for destination, runs in found.uploaded.items():
         for pack, members in _by_pack(store, runs).items():
-            mark_written(store, pack, place, members)
+            mark_written(store, pack, destination, members)
         clear_offline(store, runs)
-    for folder in store.wandb_folder.glob(f"{ABANDONED}*"):
+    for folder in store.wandb_folder.glob(f"{UNFINISHED}*"):
         if folder.stat().st_mtime < time.time() - _DAY:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -88,23 +88,25 @@ def tidy(store: Store, found: Survey) -> None:
 def catch_up(store: Store, found: Survey, tell: Callable[[int], None]) -> dict[str, str]:
     """Writes what is missing, run by run.  Returns run → why it could not.  Raises StoreError.
 
-    tell: called with how many have been written, again and again. After a batch of which nothing could be written the
+    tell: called with how many have been written, after each batch. After a batch of which nothing could be written the
     rest is not tried.
     """
-    # wandb takes half a second.
+    if not found.missing:
+        return {}
+    # Importing wandb takes a second, which a command with nothing to write need not wait for.
     from launch.tracking.open_run import own_service
     from launch.tracking.writer import write_runs
 
     failed: dict[str, str] = {}
     done, down = 0, ""
-    for place, runs in found.missing.items():
+    for destination, runs in found.missing.items():
         for batch in (runs[at : at + BATCH] for at in range(0, len(runs), BATCH)):
             if down:
                 failed |= dict.fromkeys(batch, down)
                 continue
             records = [record for run in batch if (record := read_record(store, run)) is not None]
             with own_service():
-                not_written = write_runs(store, place, records, found.groups)
+                not_written = write_runs(store, destination, records, found.groups)
             failed |= not_written
             done += len(records) - len(not_written)
             tell(done)

@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from launch.tracking import content
-from launch.tracking.marks import Place, mark_written
-from launch.tracking.offline import ABANDONED, clear_offline
+from launch.tracking.marks import Destination, mark_written
+from launch.tracking.offline import UNFINISHED, clear_offline
 from launch.tracking.open_run import OpenRun, begin_service, end_service
 from plasticity_lab.records.files import beside, disk_errors, names
 from plasticity_lab.records.record import CorruptRecord, read_metrics
@@ -21,18 +21,19 @@ from plasticity_lab.records.store import Store
 
 AT_ONCE = 8
 """Runs that are uploaded at the same time: each waits for the server most of the time."""
-ENOUGH = 3
-"""After so many failures in a row the rest of a batch is not tried."""
+MOST_FAILURES = 3
+"""After this many failures in a row the rest of a batch is not tried."""
 _LEAST_BYTES = 100
-"""A row takes more in W&B's files."""
+"""Each row takes more bytes than this in W&B's files."""
 _TRIAL_BYTES = 1 << 16
+"""What must still fit on the disk after a batch."""
 
 Record = Mapping[str, Any]
 
 
 def write_runs(
     store: Store,
-    place: Place,
+    destination: Destination,
     records: Sequence[Record],
     groups: Mapping[str, str] | None = None,
     begun: Mapping[str, OpenRun] | None = None,
@@ -40,27 +41,27 @@ def write_runs(
 ) -> dict[str, str]:
     """Writes finished runs from their records and notes it in the store.  Returns run → why it could not be written.
 
-    groups: run → sweep, where the record does not say. begun: runs that are open already; they are completed. tell:
-    called after each run. To be called within `own_service`, with no other run open: W&B's service is ended.
+    groups: run → sweep, for records that do not name theirs. begun: runs that are open already; they are completed.
+    tell: called after each run. To be called within `own_service`, with no other run open: W&B's service is ended.
 
     Raises StoreError if the store cannot be read or written.
     """
-    batch = _Batch(store, place, groups or {}, begun or {})
-    with _folder(store, place) as folder:
+    batch = _Batch(store, destination, groups or {}, begun or {})
+    with _folder(store, destination) as folder:
         begin_service()
-        with ThreadPoolExecutor(AT_ONCE if place.online else 1) as several:
+        with ThreadPoolExecutor(AT_ONCE if destination.online else 1) as several:
             for _ in several.map(lambda record: batch.write(record, folder), records):
                 tell()
         batch.end()
-        if not place.online:
-            _take_over(store, folder, batch)
+        if not destination.online:
+            _keep_complete(store, folder, batch)
     packs: dict[str, list[str]] = {}
     for record in records:
         if record["run"] in batch.rows:
             packs.setdefault(record["provenance"]["pack"], []).append(record["run"])
     for pack, runs in packs.items():
-        mark_written(store, pack, place, runs)
-    if place.online:
+        mark_written(store, pack, destination, runs)
+    if destination.online:
         clear_offline(store, batch.rows)
     return batch.failed
 
@@ -68,16 +69,18 @@ def write_runs(
 class _Batch:
     """Runs that are written together.  rows: run → rows written; failed: run → why not."""
 
-    def __init__(self, store: Store, place: Place, groups: Mapping[str, str], begun: Mapping[str, OpenRun]) -> None:
-        self.store, self.place, self.groups, self.begun = store, place, groups, begun
+    def __init__(
+        self, store: Store, destination: Destination, groups: Mapping[str, str], begun: Mapping[str, OpenRun]
+    ) -> None:
+        self.store, self.destination, self.groups, self.begun = store, destination, groups, begun
         self.rows: dict[str, int] = {}
         self.failed: dict[str, str] = {}
-        self._lock, self._in_a_row = threading.Lock(), 0
+        self._lock, self._failed_in_a_row = threading.Lock(), 0
 
     def write(self, record: Record, folder: Path) -> None:
-        """Writes one run; after some failures in a row it does not try."""
+        """Writes one run; after too many failures in a row it does not try."""
         run = record["run"]
-        if self._in_a_row >= ENOUGH:
+        if self._failed_in_a_row >= MOST_FAILURES:
             self.failed[run] = next(reversed(self.failed.values()))
             return
         try:
@@ -88,34 +91,34 @@ class _Batch:
         rows = {} if table is None else content.merged(content.rows(table))
         try:
             sweep = record["provenance"].get("sweep") or self.groups.get(run)
-            opened = self.begun.get(run) or OpenRun(record, self.place, folder, sweep)
+            opened = self.begun.get(run) or OpenRun(record, self.destination, folder, sweep)
             opened.complete(record, rows.items())
-        except Exception as error:  # W&B's service can die at any moment, and its server say anything
+        except Exception as error:  # W&B's service can die at any moment, and its server can answer anything
             with self._lock:
-                self._in_a_row += 1
+                self._failed_in_a_row += 1
                 self.failed[run] = in_a_line(error)
-            if not self.place.online:
+            if not self.destination.online:
                 self.end()  # the next run gets a service of its own
         else:
             with self._lock:
-                self._in_a_row = 0
+                self._failed_in_a_row = 0
                 self.rows[run] = len(rows)
 
     def end(self) -> None:
-        """Ends W&B's service; if it was gone before, none of the offline runs it had is sure to be complete."""
-        if not end_service() and not self.place.online:
+        """Ends W&B's service; if it died before, any of the offline runs that it wrote may be incomplete."""
+        if not end_service() and not self.destination.online:
             self.failed |= dict.fromkeys(self.rows, "W&B's service ended too early")
             self.rows.clear()
 
 
 @contextlib.contextmanager
-def _folder(store: Store, place: Place) -> Iterator[Path]:
-    """Where W&B may write: for offline runs on the store's disk, under a name that nobody takes for a run's."""
-    if place.online:
+def _folder(store: Store, destination: Destination) -> Iterator[Path]:
+    """Where W&B may write: for offline runs on the store's disk, under a name that cannot be that of a run."""
+    if destination.online:
         with TemporaryDirectory(prefix="plasticity-wandb-", ignore_cleanup_errors=True) as temporary:
             yield Path(temporary)
         return
-    folder = store.wandb_folder / f"{ABANDONED}{os.getpid()}-{secrets.token_hex(4)}"
+    folder = store.wandb_folder / f"{UNFINISHED}{os.getpid()}-{secrets.token_hex(4)}"
     with disk_errors("write", folder):
         folder.mkdir(parents=True)
     try:
@@ -124,9 +127,9 @@ def _folder(store: Store, place: Place) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _take_over(store: Store, folder: Path, batch: _Batch) -> None:
-    """Puts complete offline runs where they belong, in place of what an earlier attempt left of the same runs."""
-    # W&B is silent about a full disk: the end of a file is missing, or all of it.
+def _keep_complete(store: Store, folder: Path, batch: _Batch) -> None:
+    """Moves complete offline runs to where they belong, and removes what an earlier attempt left of the same runs."""
+    # W&B reports no error on a full disk: the end of a file is missing, or all of it.
     with beside(store.wandb_folder / "trial", bytes(_TRIAL_BYTES)):
         pass
     made = {name.rpartition("-")[2]: folder / "wandb" / name for name in names(folder / "wandb")}
@@ -138,7 +141,7 @@ def _take_over(store: Store, folder: Path, batch: _Batch) -> None:
     clear_offline(store, batch.rows)
     for run in batch.rows:
         with disk_errors("write", store.wandb_folder / made[run].name):
-            # W&B's own logs and its empty folders would be nine more files for each run.
+            # W&B's own logs and empty folders would be nine more files for each run.
             for entry in made[run].iterdir():
                 if entry.is_dir():
                     shutil.rmtree(entry, ignore_errors=True)
@@ -146,6 +149,6 @@ def _take_over(store: Store, folder: Path, batch: _Batch) -> None:
 
 
 def in_a_line(error: Exception) -> str:
-    """What an error of W&B's says, in a line."""
+    """What a W&B error says, in a line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__

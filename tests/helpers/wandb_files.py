@@ -1,4 +1,4 @@
-"""A reader of W&B's offline files, for tests alone: W&B has no public one."""
+"""A reader of W&B's offline files, for tests only: W&B has no public one."""
 
 import json
 import struct
@@ -14,7 +14,7 @@ HEADER, BLOCK = 7, 32768
 
 @dataclass
 class Offline:
-    """What an offline run holds. rows: `_step` → values, W&B's own keys left out."""
+    """What an offline run holds. rows: `_step` → values, without W&B's own keys. times: `_step` → `_timestamp`."""
 
     id: str = ""
     name: str = ""
@@ -24,13 +24,14 @@ class Offline:
     config: dict[str, Any] = field(default_factory=dict)
     summary: dict[str, Any] = field(default_factory=dict)
     rows: dict[int, dict[str, Any]] = field(default_factory=dict)
+    times: dict[int, float] = field(default_factory=dict)
     axes: dict[str, str] = field(default_factory=dict)
     ended: bool = False
     exit_code: int = 0
 
 
 def read_offline(folder: Path) -> list[Offline]:
-    """The offline runs that lie in a folder."""
+    """The offline runs in a folder."""
     return [_run(path) for path in sorted(folder.glob("offline-run-*/*.wandb"))]
 
 
@@ -53,6 +54,7 @@ def _run(path: Path) -> Offline:
             values = _values(record.history.item)
             number = values["_step"]
             assert number not in found.rows, f"row {number} of {path} is there twice"
+            found.times[number] = values["_timestamp"]
             found.rows[number] = {key: value for key, value in values.items() if not key.startswith("_")}
         elif kind == "exit":
             found.ended, found.exit_code = True, record.exit.exit_code

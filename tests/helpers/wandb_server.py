@@ -1,4 +1,4 @@
-"""A stand-in for W&B's server on this machine: it takes runs as the real one does, and keeps what it is told."""
+"""A stand-in for W&B's server on this machine: it accepts runs as the real one does, and keeps what it is sent."""
 
 import contextlib
 import json
@@ -22,7 +22,7 @@ class Run:
 
 
 class Server(ThreadingHTTPServer):
-    """runs: id → run. views: dashboards. refuse: ids that it does not take."""
+    """runs: id → run. views: dashboards. refuse: ids of runs that it does not accept."""
 
     daemon_threads = True
     request_queue_size = 64
@@ -39,10 +39,10 @@ class Server(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that is gone is nothing to tell of."""
+        """Nothing: clients may leave without a word."""
 
     def query(self, text: str, given: dict[str, Any]) -> dict[str, Any]:
-        """What a GraphQL query is answered."""
+        """The answer to a GraphQL query."""
         kind = re.search(r"(?:query|mutation)\s+(\w+)", text)[1]
         owner = {"id": "owner", "name": "somebody"}
         if kind in ("Viewer", "GetDefaultEntity"):
@@ -68,16 +68,16 @@ class Server(ThreadingHTTPServer):
             return {"upsertView": {"view": {"id": "view", "name": given["name"]}, "inserted": True}}
         return {}
 
-    def stream(self, run: str, told: dict[str, Any]) -> None:
-        """Lines of a run's files; they replace those that stood there."""
-        files = told.get("files") or {}
+    def stream(self, run: str, sent: dict[str, Any]) -> None:
+        """Keeps lines of a run's files; they replace earlier ones at the same place."""
+        files = sent.get("files") or {}
         history = files.get("wandb-history.jsonl", {"offset": 0, "content": []})
         for at, line in enumerate(history["content"], history["offset"]):
             self.runs[run].rows[at] = json.loads(line)
         for line in files.get("wandb-summary.json", {"content": []})["content"]:
             self.runs[run].summary = json.loads(line)
-        if told.get("complete"):
-            self.runs[run].exit_code = told["exitcode"]
+        if sent.get("complete"):
+            self.runs[run].exit_code = sent["exitcode"]
 
 
 @contextlib.contextmanager
@@ -106,7 +106,7 @@ class _Handler(BaseHTTPRequestHandler):
                 asked = json.loads(content)
                 given = asked.get("variables") or {}
                 if given.get("name") in self.server.refuse:
-                    # 409, which the real one answers for a deleted run, is tried again for a minute and a half.
+                    # The real one answers 409 for a deleted run, but that is tried again for a minute and a half.
                     self._answer({"errors": [{"message": "permission denied"}]}, 403)
                     return
                 answer = {"data": self.server.query(asked["query"], given)}

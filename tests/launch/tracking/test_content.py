@@ -35,7 +35,7 @@ def journal():
     return journal
 
 
-def test_a_row_an_epoch_with_the_task_in_its_last(journal):
+def test_each_epoch_is_a_row_and_the_last_of_a_task_has_the_values_of_the_task(journal):
     rows = content.merged(content.rows(journal.table(0)))
     assert list(rows) == [0, 1, 2, 3]
     assert rows[0] == {"epoch": 0, "task": 0, "step": 2, "epoch/aoa": 0.25, "epoch/train_loss": 1.0}
@@ -57,12 +57,19 @@ def test_rows_told_in_parts_are_the_same_rows(journal, cut):
     assert journal.table(0, cut).num_rows == 6 - cut
 
 
-def test_tags_name_what_one_filters_by():
+def test_tags_are_the_words_to_filter_by():
     run = {"science": SCIENCE, "asked_as": [{"experiment": None}, {"experiment": "table2_mnist"}]}
     assert content.tags(run) == ["relu", "permuted_digits", "mlp", "adam", "table2_mnist"]
     assert content.tags(run | {"status": "diverged", "collapsed": True})[-2:] == ["diverged", "collapsed"]
     assert content.config(run)["activation"] == {"name": "relu"}
-    assert content.name(SCIENCE) == "relu · permuted_digits · seed 3"
+
+
+def test_a_run_asked_for_twice_is_tagged_with_the_rules_of_both():
+    first = {"protocol": "as_published", "schedule": "full", "hyperparams": "grid"}
+    second = first | {"hyperparams": "best", "experiment": "table2"}
+    tags = content.tags({"science": SCIENCE, "asked_as": [first, second]})
+    rules = ["protocol=as_published", "schedule=full", "hyperparams=grid", "hyperparams=best"]
+    assert tags == ["relu", "permuted_digits", "mlp", "adam", "table2", *rules]
 
 
 def test_a_summary_says_how_it_ended_and_leaves_out_what_is_not_known():
@@ -70,3 +77,26 @@ def test_a_summary_says_how_it_ended_and_leaves_out_what_is_not_known():
     assert content.summary(record) == {"gap": 0.1, "status": "failed", "collapsed": False, "error": "b: c"}
     diverged = {"status": "diverged", "collapsed": False, "summary": {}, "error": None, "diverged_at_step": 7}
     assert content.summary(diverged)["diverged_at_step"] == 7
+
+
+def test_rows_are_dated_evenly_over_the_training(journal):
+    source = {"start": "2026-01-31T12:00:00+00:00", "end": "2026-01-31T13:00:00+00:00", "pack_seconds": 1800.25}
+    rows = content.merged(content.rows(journal.table(0))).items()
+    dated = dict(content.dated(rows, {"provenance": source}))
+    noon = 1769860800.0
+    assert [values["_timestamp"] - noon for values in dated.values()] == [900, 1800, 2700, 3600]
+    assert {number: {k: v for k, v in row.items() if k != "_timestamp"} for number, row in dated.items()} == dict(rows)
+    assert content.duration({"provenance": source}) == {
+        **{"_runtime": 1800.25, "_timestamp": noon + 3600, "_wandb": {"runtime": 1800}}
+    }
+    failed = {"provenance": {"start": source["start"]}}
+    assert dict(content.dated(rows, failed)) == dict(rows)
+    assert content.duration(failed) == {}
+
+
+def test_the_last_value_of_everything_is_kept(journal):
+    last = content.last_values(content.merged(content.rows(journal.table(0, 4))).items())
+    assert last == {
+        **{"epoch": 3, "task": 1, "step": 8, "epoch/aoa": 0.5, "epoch/train_loss": 2.0},
+        **{"task/aoa": 0.5, "task/train_loss": 2.0, "task/final_accuracy": 0.5, "task/hard": True},
+    }

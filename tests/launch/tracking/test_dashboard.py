@@ -45,7 +45,7 @@ def test_every_panel_shows_what_runs_have(alone):
             assert (panel["xAxis"] == logged[metric]) if metric in logged else metric in summary
         seen |= set(named)
     assert {"task/aoa", "epoch/train_loss", "taoa", "gap", "seconds", "parameters"} <= seen
-    assert "name" in content.config(runs_of("seed=0")[0].as_json())["activation"], "what they are grouped by"
+    assert "name" in content.config(runs_of("seed=0")[0].as_json())["activation"], "panels are grouped by it"
 
 
 def test_one_benchmark_can_be_shown_alone(alone, capsys):
@@ -57,7 +57,7 @@ def test_one_benchmark_can_be_shown_alone(alone, capsys):
     assert filtered["value"] == ["permuted_digits"]
 
 
-def test_publishing_is_one_command_where_a_key_is(server, capsys):
+def test_publishing_with_a_key_is_one_command(server, capsys):
     assert main(["dashboard", "--project", "mine"]) == 0
     assert capsys.readouterr().out.startswith("http")
     (view,) = server.views
@@ -66,4 +66,4 @@ def test_publishing_is_one_command_where_a_key_is(server, capsys):
 
 def test_without_a_key_it_is_refused_in_a_sentence(alone, capsys):
     assert main(["dashboard"]) == 1
-    assert capsys.readouterr().err.startswith("Publishing needs a key of W&B's, and none is configured")
+    assert capsys.readouterr().err.startswith("Publishing needs a W&B key, and none is configured: `wandb login`")

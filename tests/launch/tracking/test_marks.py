@@ -1,37 +1,48 @@
-"""What has been written where, and whether a key is there."""
+"""What has been written where, and whether a key is configured."""
 
 import pytest
 from wandb.sdk.lib import urls
 
 from launch.tracking.key import CLOUD, EARLIER, key_configured
-from launch.tracking.marks import Place, mark_written, written
+from launch.tracking.marks import Destination, count_written, destination_of, mark_written, written
+from plasticity_lab.records.settings import TrackingSettings
 
-HERE, THERE = Place(False, "", "lab"), Place(True, "team", "lab")
+OFFLINE, ONLINE = Destination(False, "", "lab"), Destination(True, "team", "lab")
 
 
-def test_marks_add_up_for_each_place_and_pack(store):
-    assert written(store, "pack", HERE) == set()
-    mark_written(store, "pack", HERE, ["a", "b"])
-    mark_written(store, "pack", HERE, ["c"])
-    mark_written(store, "pack", THERE, ["a"])
-    assert written(store, "pack", HERE) == {"a", "b", "c"}
-    assert written(store, "pack", THERE) == {"a"}
-    assert written(store, "pack", Place(True, "", "lab")) == set()
-    assert written(store, "another", HERE) == set()
+def test_marks_add_up_for_each_destination_and_pack(store):
+    assert written(store, "pack", OFFLINE) == set()
+    mark_written(store, "pack", OFFLINE, ["a", "b"])
+    mark_written(store, "pack", OFFLINE, ["c"])
+    mark_written(store, "pack", ONLINE, ["a"])
+    assert written(store, "pack", OFFLINE) == {"a", "b", "c"}
+    assert written(store, "pack", ONLINE) == {"a"}
+    assert written(store, "pack", Destination(True, "", "lab")) == set()
+    assert written(store, "another", OFFLINE) == set()
+    mark_written(store, "another", OFFLINE, ["d"])
+    assert count_written(store, ["pack", "another", "a third"], OFFLINE) == 4
+
+
+def test_the_settings_of_a_plan_name_a_destination():
+    settings = TrackingSettings(backend="wandb_online", project="lab", entity=None, live_runs=4)
+    assert destination_of(settings) == Destination(True, "", "lab")
+    offline = settings.model_copy(update={"backend": "wandb_offline", "entity": "team"})
+    assert destination_of(offline) == Destination(False, "team", "lab")
+    assert destination_of(settings.model_copy(update={"backend": "store"})) is None
 
 
 def test_an_offline_run_is_of_one_project(store):
-    mark_written(store, "pack", HERE, ["a", "b"])
-    mark_written(store, "pack", Place(False, "", "other"), ["a"])
-    assert written(store, "pack", HERE) == {"b"}
+    mark_written(store, "pack", OFFLINE, ["a", "b"])
+    mark_written(store, "pack", Destination(False, "", "other"), ["a"])
+    assert written(store, "pack", OFFLINE) == {"b"}
 
 
 def test_a_damaged_mark_counts_for_nothing(store):
-    mark_written(store, "pack", HERE, ["a"])
+    mark_written(store, "pack", OFFLINE, ["a"])
     store.tracked("pack").write_text('{"offli')
-    assert written(store, "pack", HERE) == set()
-    mark_written(store, "pack", HERE, ["b"])
-    assert written(store, "pack", HERE) == {"b"}
+    assert written(store, "pack", OFFLINE) == set()
+    mark_written(store, "pack", OFFLINE, ["b"])
+    assert written(store, "pack", OFFLINE) == {"b"}
 
 
 @pytest.fixture

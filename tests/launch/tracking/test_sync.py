@@ -9,7 +9,7 @@ from wandb.sdk.lib.service.service_process import ServiceProcess
 from launch.__main__ import main
 from launch.tracking import content
 from launch.tracking.offline import offline_folders
-from plasticity_lab.records.record import read_metrics, read_record
+from plasticity_lab.records.record import read_metrics, read_record, write_record
 from tests.helpers.sweeps import trained
 from tests.helpers.wandb_files import read_offline
 from tests.helpers.wandb_server import serving
@@ -19,13 +19,15 @@ def synced(store, *words):
     return main(["sync", "--store", str(store.root), *words])
 
 
+def rows_of(store, run):
+    return content.merged(content.rows(read_metrics(store, run)))
+
+
 def all_there(store, server, runs):
     assert server.runs.keys() == set(runs)
     for run, told in server.runs.items():
-        rows = content.merged(content.rows(read_metrics(store, run)))
-        assert [{key: row[key] for key in row if key[0] != "_"} for _, row in sorted(told.rows.items())] == [
-            *rows.values()
-        ]
+        values = [{key: row[key] for key in row if key[0] != "_"} for _, row in sorted(told.rows.items())]
+        assert values == list(rows_of(store, run).values())
         assert told.summary.items() >= content.summary(read_record(store, run)).items()
         assert told.exit_code == 0
     return True
@@ -89,9 +91,9 @@ def test_runs_go_to_the_server_of_this_moment_whatever_wandb_did_here_before(sto
 
 
 def test_threads_that_open_runs_together_all_know_the_server(store, server, monkeypatch):
-    """wandb reads its settings when a run is opened; whoever came meanwhile would go on with half of them."""
+    """wandb reads its settings when the first run is opened; a thread that comes meanwhile would have half of them."""
     trained(store, "seed=0")
-    assert synced(store) == 0  # only the first time in a process a lock of wandb's happens to be held
+    assert synced(store) == 0  # the first time in a process, wandb happens to hold a lock
     trained(store, "seed=1,2,3")
     really = wandb.Settings.update_from_env_vars
 
@@ -116,6 +118,24 @@ def test_no_run_counts_as_written_if_the_service_fails_at_its_end(store, monkeyp
     monkeypatch.setattr(ServiceProcess, "join", really)
     assert synced(store, "--offline") == 0
     assert len(read_offline(store.wandb_folder)) == 1
+
+
+def test_a_run_written_from_its_record_shows_when_it_was_trained_and_for_how_long(store, server):
+    """W&B by itself would show the second of its writing."""
+    (run,) = trained(store, "seed=0").asked
+    record = read_record(store, run)
+    start, end, noon = "2026-01-31T11:00:00+00:00", "2026-01-31T12:00:00+00:00", 1769860800.0
+    source = record["provenance"] | {"start": start, "end": end, "pack_seconds": 3000.0}
+    write_record(store, record | {"provenance": source})
+    assert synced(store, "--offline") == 0
+    (offline,) = read_offline(store.wandb_folder)
+    assert synced(store) == 0
+    online = server.runs[run]
+    of_rows = [[row["_timestamp"] for _, row in sorted(online.rows.items())], list(offline.times.values())]
+    for summary, times in zip((online.summary, offline.summary), of_rows, strict=True):
+        assert noon - 3600 < times[0] < times[1] < times[2] == noon
+        assert (summary["_runtime"], summary["_timestamp"], summary["_wandb"]) == (3000, noon, {"runtime": 3000})
+        assert summary["task/final_accuracy"] == rows_of(store, run)[2]["task/final_accuracy"], "left to us, too"
 
 
 def test_offline_writes_what_is_missing_and_needs_no_key(store, capsys):
@@ -143,7 +163,7 @@ def test_what_the_user_has_uploaded_with_wandb_sync_is_not_uploaded_again(store,
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ([], "Uploading needs a key of W&B's, and none is configured"),
+        ([], "Uploading needs a W&B key, and none is configured"),
         (["--store", "/nowhere"], "There is no store at /nowhere"),
     ],
 )

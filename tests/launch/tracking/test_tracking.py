@@ -1,7 +1,6 @@
-"""Runs in W&B: offline, live online, and when W&B fails. The records never suffer."""
+"""Runs in W&B: offline, live online, and when W&B fails, which never costs a record."""
 
 import os
-import signal
 import subprocess
 import sys
 
@@ -11,7 +10,8 @@ from launch.command import resolve, run_command
 from launch.tracking import content
 from launch.tracking.choice import decided
 from launch.tracking.client import UNTRACKED, Tracked, tracking_of
-from launch.tracking.marks import Place, written
+from launch.tracking.marks import Destination, written
+from launch.tracking.naming import run_name
 from launch.tracking.sync import catch_up, survey
 from launch.work import training
 from plasticity_lab.errors import StoreError
@@ -37,6 +37,7 @@ def same_as_its_record(store, run, sweep):
     """Whether an offline run holds all that the record knows."""
     record = read_record(store, run.id)
     assert (run.project, run.group, run.ended) == ("plasticity_lab", sweep, True)
+    assert (run.name, run.tags) == (run_name(record), set(content.tags(record)))
     assert run.rows == rows_of(store, run.id)
     assert run.axes == content.AXES
     assert run.summary.items() >= content.summary(record).items()
@@ -88,7 +89,7 @@ def test_diverged_and_failed_runs_are_there_too(store, monkeypatch):
 
     def assembled(runs, *rest):
         if runs[0].science["activation"]["name"] == "tanh":
-            raise ZeroDivisionError("by nought")
+            raise ZeroDivisionError("by zero")
         return really(runs, *rest)
 
     monkeypatch.setattr(training, "assembled", assembled)
@@ -97,7 +98,7 @@ def test_diverged_and_failed_runs_are_there_too(store, monkeypatch):
     assert found.keys() == {"diverged", "failed"}
     assert found["diverged"].summary["diverged_at_step"] > 1
     assert (found["diverged"].exit_code, found["failed"].exit_code) == (0, 1)
-    assert found["failed"].summary["error"] == "ZeroDivisionError: by nought"
+    assert found["failed"].summary["error"] == "ZeroDivisionError: by zero"
     assert {"failed", "tanh"} <= found["failed"].tags
 
 
@@ -107,7 +108,7 @@ def test_runs_of_a_small_pack_are_live_and_those_of_a_large_one_follow(store, se
     really = Tracked.end
 
     def end(self, runs, recorded):
-        seen.append(list(self._runs))
+        seen.append(list(self._live))
         really(self, runs, recorded)
 
     monkeypatch.setattr(Tracked, "end", end)
@@ -121,11 +122,12 @@ def test_runs_of_a_small_pack_are_live_and_those_of_a_large_one_follow(store, se
         record = read_record(store, run)
         assert (told.project, told.exit_code) == ("mine", 0)
         assert told.group == (plan if run in plan.asked else plan_of_three).sweep
+        assert told.name == run_name(record)
         assert plain(told.rows) == list(rows_of(store, run).values())
         assert told.summary.items() >= content.summary(record).items()
         assert told.config["provenance"] == record["provenance"]
         assert set(told.tags) == set(content.tags(record))
-        assert run in written(store, record["provenance"]["pack"], Place(True, "", "mine"))
+        assert run in written(store, record["provenance"]["pack"], Destination(True, "", "mine"))
 
 
 def test_a_live_run_that_is_stopped_and_resumed_is_one_run(store, server, monkeypatch):
@@ -140,8 +142,8 @@ def test_a_live_run_that_is_stopped_and_resumed_is_one_run(store, server, monkey
     assert (server.runs.keys(), server.runs[run].exit_code) == ({run}, 0)
 
 
-def test_a_service_of_w_and_b_that_is_somebody_elses_is_not_used(store, monkeypatch, caplog):
-    """wandb hands its service on to child processes, which cannot make it complete their files."""
+def test_a_w_and_b_service_that_belongs_to_another_process_is_not_used(store, monkeypatch, caplog):
+    """wandb passes its service on to child processes, which cannot make it complete their files."""
     monkeypatch.setenv("WANDB_SERVICE", f"3-{os.getpid()}-unix-/nowhere")
     plan = trained(store, "seed=0", OFFLINE)
     (run,) = read_offline(store.wandb_folder)
@@ -153,14 +155,14 @@ def warnings_of(caplog):
     return [record.message for record in caplog.records if record.message.startswith("W&B")]
 
 
-def test_a_tracker_that_dies_costs_one_line_and_no_run(store, monkeypatch, caplog):
+def test_a_companion_that_dies_costs_one_line_and_no_run(store, monkeypatch, caplog):
     really = Tracked.begin
 
     def begin(self, runs):
         really(self, runs)
-        if self._process is not None and self._process.poll() is None:
-            os.kill(self._process.pid, signal.SIGKILL)
-            self._process.wait()
+        if self._connection is not None and self._connection.running:
+            self._connection.kill()
+            self._connection.process.wait()
 
     monkeypatch.setattr(Tracked, "begin", begin)
     plan = trained(store, "activation=relu,leaky_relu,tanh", OFFLINE, "launch.workers=1")
@@ -214,7 +216,7 @@ if "launch.tracking.companion" in " ".join(sys.orig_argv):
 
 
 def test_no_run_counts_as_written_on_a_full_disk(small_disk):
-    """W&B itself is silent about it."""
+    """W&B itself reports no error."""
     store = Store(small_disk / "store")
     plan = trained(store, "seed=0")
     found = survey(store, False, None, None, "lab")
@@ -223,15 +225,25 @@ def test_no_run_counts_as_written_on_a_full_disk(small_disk):
     with pytest.raises(StoreError, match="the disk is full"):
         catch_up(store, found, lambda done: None)
     again = survey(store, False, None, None, "lab").missing
-    assert again == found.missing == {Place(False, "", "plasticity_lab"): list(plan.asked)}
+    assert again == found.missing == {Destination(False, "", "plasticity_lab"): list(plan.asked)}
     filler.unlink()
     assert catch_up(store, found, lambda done: None) == {}
     assert [run.id for run in read_offline(store.wandb_folder)] == list(plan.asked)
 
 
-def test_a_worker_that_does_not_track_never_sees_wandb():
-    command = "import sys, launch.work.worker, launch.launchers.local; assert 'wandb' not in sys.modules"
-    subprocess.run([sys.executable, "-c", command], check=True)
+def test_wandb_is_imported_only_where_runs_are_written(store):
+    """Not by a worker, not to count the runs that W&B lacks, and not to find that it lacks none."""
+    trained(store, "seed=0")
+    command = f"""
+import sys, launch.work.worker, launch.launchers.local
+from launch.__main__ import main
+from launch.tracking.sync import Survey, catch_up
+main(["sync", "--dry-run", "--store", {str(store.root)!r}])
+catch_up(None, Survey(), print)
+assert "wandb" not in sys.modules
+"""
+    said = subprocess.run([sys.executable, "-c", command], check=True, capture_output=True, text=True).stdout
+    assert said == "1 run to write, 0 there already.\n"
     assert tracking_of(None, "sweep", SETTINGS.tracking) is UNTRACKED
 
 
@@ -239,7 +251,7 @@ def test_auto_is_online_with_a_key_and_the_store_alone_without(monkeypatch):
     chosen = resolve([]).settings.tracking
     assert chosen.backend == "auto"
     settings, said = decided(chosen)
-    assert (settings.backend, said) == ("store", "tracking: the store alone, since no key of W&B's is configured.")
+    assert (settings.backend, said) == ("store", "tracking: the store alone, since no W&B key is configured.")
     monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
     settings, said = decided(chosen)
     assert (settings.backend, said) == ("wandb_online", "tracking: W&B project plasticity_lab.")
@@ -249,7 +261,7 @@ def test_auto_is_online_with_a_key_and_the_store_alone_without(monkeypatch):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["tracking=wandb_online"], "needs a key of W&B's, and none is configured"),
+        (["tracking=wandb_online"], "needs a W&B key, and none is configured: `wandb login`"),
         (["tracking=wandb"], "tracking=wandb"),
         (["tracking=store,wandb_offline"], "tracking changes no run's numbers, so it cannot be swept"),
         (["tracking.project=a/b"], "tracking.project is 'a/b'"),

@@ -36,7 +36,7 @@ def command(store, stand_in, capsys):
         (["hydra.launcher.timeout_min=2"], "hydra.launcher.timeout_min=2 is too short: "),
         (["device=cuda"], "device is cuda, but the jobs ask for no GPU; say hydra.launcher.gpus_per_node=1, or gres."),
         ([A_GPU], "Packs are planned for one kind of GPU, and the store has no calibration of one: say "),
-        (["tracking=wandb_online"], "tracking=wandb_online needs a key of W&B's, and none is configured: "),
+        (["tracking=wandb_online"], "tracking=wandb_online needs a W&B key, and none is configured: "),
         (["benchmark=permuted_mnist", "data=nowhere"], "MNIST is not in "),
     ],
 )

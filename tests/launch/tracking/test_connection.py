@@ -1,0 +1,59 @@
+"""What worker and companion say to each other."""
+
+import sys
+
+import pytest
+
+from launch.tracking import companion
+from launch.tracking.client import Tracked
+from launch.tracking.marks import Destination
+from launch.tracking.messages import BEGIN, FINISH, LEAVE, ROWS, Answer, answer_line, described, order_line, read_answer
+from plasticity_lab.run import Run
+
+OFFLINE = Destination(False, "", "lab")
+GOES_ON = "Training goes on; `python -m launch sync` writes what is missing."
+
+
+def test_every_order_can_be_carried_out():
+    assert companion.ORDERS.keys() == {BEGIN, ROWS, FINISH, LEAVE}
+
+
+def test_an_order_that_does_not_exist_is_answered(store, tmp_path):
+    answers = []
+    told = companion.Companion(store, OFFLINE, "sweep", tmp_path, answers.append)
+    companion.follow(told, [order_line("__init__"), order_line("vanish", ["a"]), order_line(FINISH, [])])
+    assert [bool(answer.error) for answer in answers] == [True, True, False]
+    assert "vanish" in answers[1].error
+    assert FINISH in answers[1].error
+    assert answers[2] == Answer(finished=True)
+
+
+def test_an_answer_comes_back_as_it_was_sent():
+    answer = Answer(finished=True, failed={"run": "why"}, not_live="gone")
+    assert read_answer(answer_line(answer)) == answer
+
+
+def test_a_run_is_described_under_the_names_of_its_record():
+    assert described(Run("a", {"seed": 0}, {}, [{}])) == {"run": "a", "science": {"seed": 0}, "asked_as": [{}]}
+
+
+@pytest.mark.parametrize(
+    ("answers", "waiting", "reason"),
+    [
+        ([Answer(finished=True)], 0, None),
+        ([Answer(), Answer(finished=True, failed={"a": "the disk is full."})], 0, "the disk is full"),
+        ([Answer(error="there is no order 'finish'")], 1, "there is no order 'finish'"),
+        ([], 1, "its process ended (broken)"),
+    ],
+)
+def test_a_worker_knows_how_many_packs_wait_and_says_once_what_goes_wrong(store, caplog, answers, waiting, reason):
+    lines = "".join(map(answer_line, answers))
+    script = f"import sys; sys.stdin.readline(); print({lines!r}, end=''); sys.exit({'' if answers else 'broken'!r})"
+    tracked = Tracked(store, "sweep", OFFLINE, 0)
+    tracked._command = [sys.executable, "-c", script]
+    tracked.end([Run("a", {}, {})], recorded=True)
+    assert tracked.waiting == 1
+    tracked.close(stopped=False)
+    assert tracked.waiting == waiting
+    said = [record.message for record in caplog.records]
+    assert said == ([] if reason is None else [f"W&B: {reason}. {GOES_ON}"])

@@ -1,0 +1,98 @@
+"""What runs are called in W&B."""
+
+import json
+
+import pytest
+
+from launch.command import resolve
+from launch.tracking.messages import described
+from launch.tracking.naming import LONGEST, run_name
+from plasticity_lab.records.record import new_record
+
+
+def named(run, **science):
+    return run_name(described(run) | {"science": run.science | science})
+
+
+def names_of(*words):
+    return [named(run) for run in resolve([*words, "tracking=store"]).runs]
+
+
+def test_the_runs_of_a_grid_have_different_names():
+    names = names_of("activation=leaky_relu", "hyperparams=grid", "seed=3")
+    assert len(names) == len(set(names)) == 66
+    assert "leaky_relu negative_slope=0.3 lr=0.0001 · permuted_digits · seed 3" in names
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ((), "relu lr=0.001 · permuted_digits · seed 0"),
+        (
+            ("activation=leaky_relu", "activation.negative_slope=0.3", "intervention=l2_init", "seed=3"),
+            "leaky_relu negative_slope=0.3 lr=0.001 · permuted_digits · l2_init strength=0.001 · seed 3",
+        ),
+        (
+            ("activation=smooth_leaky", "schedule=smoke", "optimizer=sgd", "optimizer.momentum=0.9", "stream_seed=7"),
+            "smooth_leaky c=5 p=3 alpha=0.1 lr=0.01 · permuted_digits tasks=3 steps=100 · sgd momentum=0.9"
+            " · seed 0 stream_seed=7",
+        ),
+        (
+            ("benchmark=cifar51", "network=cnn", "protocol=clean", "activation=swiglu", "activation.width=half"),
+            "swiglu width=half lr=0.001 · cifar51 order=shuffle subset=drawn · seed 0",
+        ),
+    ],
+)
+def test_a_name_says_what_is_searched_and_what_is_not_the_default(words, name):
+    assert names_of(*words) == [name]
+
+
+@pytest.mark.parametrize(
+    "swept",
+    [
+        "network.width=100,200",
+        "network.init=default,kaiming",
+        "optimizer=adam,adamw,sgd,rmsprop",
+        "optimizer.reset=never,task",
+        "optimizer.beta2=0.999,0.99",
+        "intervention=none,l2_init",
+        "intervention.half=false,true",
+        "benchmark=permuted_digits,random_label_digits",
+        "benchmark.eval_images=null,100",
+        "benchmark.batch_size=16,32",
+        "schedule=full,demo,smoke",
+        "protocol=as_published,clean",
+        "stream_seed=1,2",
+        "init_seed=1,2",
+        "seed=1,2",
+    ],
+)
+def test_whatever_is_swept_tells_names_apart(swept):
+    words = ["intervention=l2_init", swept] if swept.startswith("intervention.") else [swept]
+    names = names_of(*words)
+    assert len(set(names)) == len(names) == swept.count(",") + 1
+
+
+def test_a_name_is_the_same_from_a_record():
+    for run in resolve(["activation=glob(*)", "intervention=l2_init", "tracking=store"]).runs:
+        assert named(run) == run_name(json.loads(json.dumps(new_record(run, "done", {}))))
+
+
+def test_where_conf_knows_no_defaults_all_is_named():
+    """A group of people may keep options of their own in another folder."""
+    (run,) = resolve(["tracking=store"]).runs
+    ours = {"name": "ours", "images": 12, "steps": None, "order": "fixed"}
+    assert named(run, benchmark=ours, network={"name": "wide", "width": 5.5}) == (
+        "relu lr=0.001 · ours images=12 steps=null order=fixed · supervised · wide width=5.5 · seed 0"
+    )
+
+
+def test_a_name_that_is_too_long_is_cut_and_ends_with_the_run_id():
+    words = ("activation=rational", "hyperparams=grid", "intervention=l2_init", "schedule=smoke", "protocol=clean")
+    runs = resolve([*words, "tracking=store"]).runs
+    names = {run.id: named(run) for run in runs}
+    assert len(set(names.values())) == len(runs)
+    long = {run: name for run, name in names.items() if "…" in name}
+    assert long
+    assert all(len(name) <= LONGEST for name in names.values())
+    assert all(name.startswith("rational ") and name.endswith(f"… · seed 0 · {run}") for run, name in long.items())
