@@ -16,30 +16,29 @@ from analysis.tables.build import build
 from analysis.tables.origin import origin, rows_of
 from analysis.tables.render import csv_text, latex, markdown, terminal, text
 from analysis.tables.table import Result
-from plasticity_lab.errors import ConfigError, PlasticityError, StoreError
+from plasticity_lab.errors import ConfigError, StoreError
+from plasticity_lab.exits import leave, status_of
 from plasticity_lab.records.files import write_atomically
+from plasticity_lab.version import ShowVersion
 
 FORMATS: dict[str, Callable[[Sequence[Result]], str]] = {"txt": text, "md": markdown, "csv": csv_text, "tex": latex}
 FILTERS = ("benchmark", "protocol", "schedule", "hyperparams", "intervention")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command; the exit status: 1 with one sentence on stderr where the user has to change something."""
+    """Does what the command line says → its exit status, as `status_of` has it."""
+    return status_of(lambda: _done(arguments))
+
+
+def _done(arguments: Sequence[str] | None) -> int:
     asked = _parser().parse_args(arguments)
-    try:
-        asked.make(asked)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read on (`| head`) has seen enough; the files are written. Python flushes once more when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except PlasticityError as error:
-        print(error, file=sys.stderr)
-        return 1
+    asked.make(asked)
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m analysis", description="What the runs of a store came to.")
+    parser.add_argument("--version", action=ShowVersion)
     commands = parser.add_subparsers(dest="command", required=True)
     table = commands.add_parser("table", help="a table of the papers, from the runs of a store")
     table.add_argument("name", nargs="?", default="table2", help=f"which one: {', '.join(TABLES)}; default %(default)s")
@@ -147,4 +146,4 @@ def _write(path: Path, content: bytes) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

@@ -1,42 +1,47 @@
 """Commands around sweeps: python -m launch COMMAND. Each is a module of launch/commands."""
 
 import argparse
+import ast
 import importlib
-import os
 import pkgutil
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from launch import commands
-from plasticity_lab.errors import PlasticityError
+from plasticity_lab.exits import leave, status_of
+from plasticity_lab.version import ShowVersion
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Does what the command line says.  Returns its exit status; 1 after a sentence that says what is wrong."""
+    """Does what the command line says → its exit status, as `status_of` has it."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    known = sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
+    return status_of(lambda: _done(given))
+
+
+def _done(given: Sequence[str]) -> int:
+    options = _parser(given).parse_args(given)
+    return options.run(options)
+
+
+def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
+    """A parser of the command that is named; where none is, of all commands' names alone, for --help."""
     parser = argparse.ArgumentParser(prog="python -m launch", description="Commands around sweeps.")
+    parser.add_argument("--version", action=ShowVersion)
     chosen = parser.add_subparsers(required=True, metavar="COMMAND")
-    # One that is named is imported alone: some need torch, which takes a second.
-    for name in [name for name in known if given[:1] == [name]] or known:
-        module = importlib.import_module(f"{commands.__name__}.{name}")
-        words = str(module.__doc__)
-        command = chosen.add_parser(name, help=words.splitlines()[0], description=words)
+    known = sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
+    if given and given[0] in known:
+        module = importlib.import_module(f"{commands.__name__}.{given[0]}")
+        command = chosen.add_parser(given[0], description=module.__doc__)
         module.add_arguments(command)
         command.set_defaults(run=module.run)
-    options = parser.parse_args(given)
-    try:
-        status = options.run(options)
-        sys.stdout.flush()
-        return status
-    except BrokenPipeError:
-        # Whoever read on (`| head`) has seen enough. Python flushes once more when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except PlasticityError as error:
-        print(error, file=sys.stderr)
-        return 1
+        return parser
+    for name in known:
+        # Read, not imported: together they import a second's worth of libraries.
+        text = Path(commands.__path__[0], f"{name}.py").read_text(encoding="utf-8")
+        chosen.add_parser(name, help=str(ast.get_docstring(ast.parse(text))).splitlines()[0])
+    return parser
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

@@ -3,11 +3,12 @@
 import sys
 
 from launch.command import run_command
+from plasticity_lab.exits import leave
 
 
 def main() -> None:
     """Trains what the command line names; --help says what it may name."""
-    sys.exit(run_command(sys.argv[1:]))
+    leave(run_command(sys.argv[1:]))
 
 
 if __name__ == "__main__":
