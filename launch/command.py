@@ -1,35 +1,41 @@
-"""The command line before and after Hydra: what Hydra is to see of it, and one sentence for every mistake."""
+"""The command: its words composed by Hydra, its runs handed to a launcher, and one sentence for every mistake."""
 
 import contextlib
-import os
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
-import hydra
 from hydra import initialize_config_dir
-from hydra._internal.utils import get_args_parser
+from hydra._internal.callbacks import Callbacks
+from hydra._internal.hydra import Hydra
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
+from hydra.core.plugins import Plugins
 from hydra.errors import HydraException, MissingConfigException
-from hydra.types import RunMode
-from omegaconf import DictConfig
+from hydra.types import HydraContext, RunMode
+from hydra.utils import get_class
+from omegaconf import DictConfig, ListConfig
 from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException, ValidationError
 from yaml import YAMLError
 
+from launch.command_line import CommandLine, check_heeded, taken_apart
 from launch.launchers.slurm.parameters import slurm_parameters
-from launch.runs.arguments import instead, read
+from launch.runs.arguments import instead
 from launch.runs.options import CONF, Options
-from launch.runs.overrides import run_from, spelled
+from launch.runs.overrides import overrides_of, run_from, spelled
 from launch.runs.resolve import Resolved, resolved
-from launch.sweeper import preset_words
-from plasticity_lab.errors import ConfigError, PlasticityError
+from launch.tracking.choice import check_tracking
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.exits import status_of
+from plasticity_lab.records.settings import Settings
+from plasticity_lab.run import Run
 
-TRACE = "HYDRA_FULL_ERROR"
-MISTAKES = (HydraException, OmegaConfBaseException, PlasticityError, YAMLError, UserWarning)
-"""What a mistake in a command comes out as."""
+MISTAKES = (HydraException, OmegaConfBaseException, YAMLError, UserWarning)
+"""What a mistake in a command comes out as, beside PlasticityError."""
+
+INTERRUPTED = "Interrupted. The same command again continues where this one stopped."
 
 
 @dataclass(frozen=True)
@@ -40,7 +46,64 @@ class Asked:
     slurm: Mapping[str, Any] | None
 
 
-@hydra.main(config_path=str(CONF), config_name="config", version_base="1.3")
+@runtime_checkable
+class TakesRuns(Protocol):
+    """A launcher that plans all runs of a sweep together."""
+
+    def launch_runs(self, runs: Sequence[Run], settings: Settings) -> None:
+        """Train the runs, or print their plan."""
+
+
+def run_command(arguments: Sequence[str]) -> int:
+    """Does what a command says → its exit status, as `status_of` has it."""
+    return status_of(lambda: _done(arguments), INTERRUPTED, unread=1)
+
+
+def resolve(arguments: Sequence[str]) -> Resolved:
+    """The runs that a command names, none of them planned or trained.  Raises PlasticityError with what is wrong."""
+    return asked(arguments).resolved
+
+
+def asked(arguments: Sequence[str]) -> Asked:
+    """What a command names, for those that only look at it.  Raises PlasticityError with the sentence of a mistake."""
+    with _in_sentences(), _hydra() as hydra:
+        line = taken_apart(arguments)
+        config = hydra.config_loader.load_configuration("config", list(line.composed), run_mode=RunMode.MULTIRUN)
+        return Asked(_resolved(line, hydra, config), slurm_parameters(config.hydra.launcher))
+
+
+def _done(arguments: Sequence[str]) -> int:
+    with _in_sentences():
+        line = taken_apart(arguments)
+        with _hydra() as hydra:
+            if line.shown is None:
+                _train(line, hydra)
+            else:
+                from launch.shown import show  # those that train need not wait for it
+
+                show(line, hydra)
+    return 0
+
+
+def _train(line: CommandLine, hydra: Hydra) -> None:
+    """Hands all runs of a command to our launcher at once, or to one of Hydra's one by one."""
+    config = hydra.compose_config("config", list(line.composed), RunMode.MULTIRUN, with_log_configuration=True)
+    found = _resolved(line, hydra, config)
+    check_tracking(found.settings.tracking)
+    for note in found.notes:
+        print(note, file=sys.stderr)
+    callbacks = Callbacks(config)
+    callbacks.on_multirun_start(config=config, config_name="config")
+    context = HydraContext(config_loader=hydra.config_loader, callbacks=callbacks)
+    launcher = Plugins.instance().instantiate_launcher(context, train_alone, config)
+    if isinstance(launcher, TakesRuns):
+        launcher.launch_runs(found.runs, found.settings)
+    else:
+        jobs = launcher.launch([overrides_of(run, found.settings) for run in found.runs], initial_job_idx=0)
+        _ = [job.return_value for job in jobs]  # raises what the job raised
+    callbacks.on_multirun_end(config=config, config_name="config")
+
+
 def train_alone(config: DictConfig) -> None:
     """One run in this process: what launchers of Hydra's own call for each of their jobs."""
     from launch.launchers.local import train_here  # torch: --help need not wait for it
@@ -49,104 +112,40 @@ def train_alone(config: DictConfig) -> None:
     train_here([run], settings)
 
 
-def for_hydra(arguments: Sequence[str]) -> list[str]:
-    """The arguments as Hydra gets them: all words about runs packed into one parameter of our sweeper.
-
-    Hydra itself would check a value against the default option of its group, not against the chosen one
-    (`activation=relu,leaky_relu activation.negative_slope=0.1`). Flags, hydra.* and the experiment, which may set
-    hydra.*, stay as they are; so does everything where Hydra only shows a configuration.  Raises ConfigError.
-    """
-    parsed, unknown = get_args_parser().parse_known_intermixed_args(list(arguments))
-    if unknown:
-        raise ConfigError(f"There is no flag {unknown[0]}; settings are written key=value, and --help lists them.")
-    only_shown = [flag for flag in ("cfg", "info", "shell_completion") if getattr(parsed, flag)]
-    exclusive = only_shown or [flag for flag in ("run", "multirun") if getattr(parsed, flag)]
-    if len(exclusive) > 1:
-        raise ConfigError(f"--{exclusive[0]} and --{exclusive[1]} exclude each other; give one of them.")
-    if parsed.help or parsed.hydra_help or only_shown:
-        return [word for word in arguments if not (only_shown and word in ("-m", "--multirun"))]
-    words = [word.removeprefix("+") if word.startswith("+experiment=") else word for word in parsed.overrides]
-    words = [word for word in words if word != "experiment=null"]
-    hydras = [word for word in words if _is_hydras(word)]
-    typed = [word for word in words if word not in hydras]
-    flags = [word for word in arguments if word not in parsed.overrides]
-    return [*flags, *hydras, *([f"hydra.sweeper.typed={spelled(typed)}"] if typed else [])]
+def _resolved(line: CommandLine, hydra: Hydra, config: DictConfig) -> Resolved:
+    """The runs that the words name.  config: what `line.composed` composes to."""
+    launcher, choices = config.hydra.launcher, config.hydra.runtime.choices
+    check_heeded(line.composed, choices["hydra/launcher"], issubclass(get_class(launcher._target_), TakesRuns))
+    typed = list(ListConfig(list(line.typed), parent=config))  # ${...} in them filled in
+    return resolved(Options(hydra.config_loader, config), preset_words(config.hydra.sweeper.params), typed)
 
 
-def _is_hydras(word: str) -> bool:
-    key = word.lstrip("+~").partition("=")[0]
-    if key == "experiment" and read(word).is_sweep_override():
-        raise ConfigError(f"'{word}': an experiment is itself a sweep; give one at a time.")
-    if key in ("hydra/sweeper", "hydra.mode"):
-        raise ConfigError(f"'{word}': {key} cannot be changed; runs are always resolved by our own sweeper.")
-    return key == "experiment" or key.startswith(("hydra.", "hydra/"))
-
-
-def resolve(arguments: Sequence[str]) -> Resolved:
-    """The runs that a command names, none of them planned or trained.  Raises what `run_command` puts in a sentence."""
-    return _composed(arguments).resolved
-
-
-def asked(arguments: Sequence[str]) -> Asked:
-    """What a command names, for those that only look at it.  Raises PlasticityError with the sentence of a mistake."""
-    try:
-        with _no_folder_missing():
-            return _composed(arguments)
-    except MISTAKES as error:
-        raise error if isinstance(error, PlasticityError) else ConfigError(sentence(error)) from error
-
-
-def _composed(arguments: Sequence[str]) -> Asked:
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        loader = GlobalHydra.instance().config_loader()
-        config = loader.load_configuration("config", for_hydra(arguments), run_mode=RunMode.MULTIRUN)
-        sweeper = config.hydra.sweeper
-        found = resolved(Options(loader, config), preset_words(sweeper.params), list(sweeper.typed))
-        return Asked(found, slurm_parameters(config.hydra.launcher))
+def preset_words(params: Mapping[str, Any]) -> list[str]:
+    """An experiment's hydra.sweeper.params as words; a string there is written as on the command line."""
+    return [f"{key}={value if isinstance(value, str) else spelled(value)}" for key, value in params.items()]
 
 
 @contextlib.contextmanager
-def _no_folder_missing() -> Iterator[None]:
-    """Makes an error of a folder of hydra.searchpath that does not exist."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", message=".* is not available", category=UserWarning)
-        yield
+def _hydra() -> Iterator[Hydra]:
+    """Hydra with conf/ and the plugins."""
+    with initialize_config_dir(str(CONF), job_name="plasticity_lab", version_base="1.3"):
+        yield GlobalHydra.instance().hydra
 
 
-def run_command(arguments: Sequence[str]) -> int:
-    """Runs a command; the status to exit with: 0, 1 after a mistake (one sentence on stderr), 130 after Ctrl-C."""
-    before, sys.argv = sys.argv, sys.argv[:1]
-    traced = os.environ.get(TRACE)
-    os.environ[TRACE] = "1"  # makes Hydra raise what it would print with a traceback and exit on
+@contextlib.contextmanager
+def _in_sentences() -> Iterator[None]:
+    """Raises ConfigError, in a sentence, for what a mistake in a command comes out as."""
     try:
-        sys.argv = [*sys.argv, *for_hydra(arguments)]
-        with _no_folder_missing():
-            train_alone()
-    except KeyboardInterrupt:
-        print("Interrupted. The same command again continues where this one stopped.", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
-        # Whoever read on (`--help | head`) has seen enough. Python flushes once more when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        with warnings.catch_warnings():
+            # A folder of hydra.searchpath that does not exist is an error.
+            warnings.filterwarnings("error", message=".* is not available", category=UserWarning)
+            yield
     except MISTAKES as error:
-        if traced == "1":
-            raise
-        print(sentence(error), file=sys.stderr)
-        return 1
-    finally:
-        sys.argv = before
-        if traced is None:
-            del os.environ[TRACE]
-        else:
-            os.environ[TRACE] = traced
-    return 0
+        raise ConfigError(sentence(error)) from error
 
 
 def sentence(error: BaseException) -> str:
     """What a mistake comes down to, in one line."""
-    if isinstance(error, PlasticityError):
-        return str(error)
     if isinstance(error, UserWarning):
         return f"A folder of hydra.searchpath does not exist: {error}"
     if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options is not None:

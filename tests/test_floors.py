@@ -36,6 +36,17 @@ def test_imports_run_downwards():
     assert found.returncode == 0, found.stdout + found.stderr
 
 
+def test_what_hydra_finds_is_thin():
+    """import-linter does not look into a namespace package: what lies there imports these, and defines no function."""
+    (path,) = (ROOT / "launch/_plugins").rglob("registered.py")
+    allowed = {"hydra.core.config_store", "launch.launchers.plugins", "launch.launchers.slurm.parameters"}
+    tree = ast.parse(path.read_text())
+    assert {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)} == allowed
+    assert not [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.FunctionDef | ast.Lambda)]
+    others = set((ROOT / "launch/_plugins").rglob("*.py")) - {path}
+    assert [other.read_text() for other in others] == [""]
+
+
 @pytest.mark.parametrize("name", [*BARE_ROOMS, *(f"{module}.py" for module in BARE_MODULES), "assembly.py"])
 def test_rooms_up_to_the_trainer_need_torch_and_numpy_only(name):
     at = ROOT / "plasticity_lab" / name

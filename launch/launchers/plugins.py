@@ -1,0 +1,44 @@
+"""Our launchers as Hydra makes them: hydra/launcher=packed and hydra/launcher=packed_slurm."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hydra.plugins.launcher import Launcher
+from omegaconf import OmegaConf
+
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.settings import Settings
+from plasticity_lab.run import Run
+
+
+class PackedLauncher(Launcher):
+    """Trains all runs of a command packed, on this machine."""
+
+    def setup(self, **_: Any) -> None:
+        """Called by Hydra; nothing to prepare."""
+
+    def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Any:
+        """What a sweeper of Hydra's own would call."""
+        raise ConfigError("This launcher takes resolved runs, which only plasticity_lab.main makes.")
+
+    def launch_runs(self, runs: Sequence[Run], settings: Settings) -> None:
+        """Trains the runs, or prints their plan."""
+        from launch.launchers.local import train_here  # torch: every command, --help too, imports this file
+
+        train_here(runs, settings)
+
+
+class PackedSlurmLauncher(PackedLauncher):
+    """Submits workers to Slurm that train the runs packed.  parameters: those of `PackedSlurmConf`."""
+
+    def __init__(self, **parameters: Any) -> None:
+        self.parameters = {
+            key: OmegaConf.to_container(value) if OmegaConf.is_config(value) else value
+            for key, value in parameters.items()
+        }
+
+    def launch_runs(self, runs: Sequence[Run], settings: Settings) -> None:
+        """Submits the workers, or prints their plan."""
+        from launch.launchers.slurm.launcher import submit_runs  # torch, as above
+
+        submit_runs(runs, settings, self.parameters)

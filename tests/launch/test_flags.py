@@ -1,0 +1,122 @@
+"""The flags of plasticity_lab.main, and the words about Hydra itself: each does something, or is refused."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from launch.command import run_command
+from launch.launchers import local
+from launch.runs.options import CONF
+
+ROOT = Path(__file__).resolve().parents[2]
+REFUSED = [
+    ("--resolve", ["--cfg"]),
+    ("--package optimizer", ["--cfg"]),
+    ("--cfg", ["--cfg"]),
+    ("--cfg jobs", ["jobs", "job", "hydra", "all"]),
+    ("--info nothing", ["nothing", "plugins", "searchpath"]),
+    ("--help --cfg job", ["--help", "--cfg"]),
+    ("--cfg job activation=relu,tanh", ["activation=relu,tanh", "--cfg"]),
+    ("--config-path /tmp", ["--config-path", "--config-dir"]),
+    ("--config-name mine", ["--config-name", "--config-dir"]),
+    ("--config-dir /no/such/folder", ["/no/such/folder"]),
+    ("--config-dir / hydra.searchpath=[]", ["--config-dir", "hydra.searchpath"]),
+    ("--experimental-rerun config.pickle", ["--experimental-rerun", "rerun=true"]),
+    ("--shell-completion", ["install=bash"]),
+    ("--shell-completion install=zsh", ["install=bash"]),
+    ("--shell-completion query=bash", ["install=bash"]),
+    # What would be taken, and change nothing.
+    ("hydra.run.dir=/tmp/x", ["hydra.run.dir=/tmp/x", "store=FOLDER"]),
+    ("hydra.sweep.dir=/tmp/x", ["hydra.sweep.dir=/tmp/x", "store=FOLDER"]),
+    ("hydra.output_subdir=x", ["hydra.output_subdir=x", "store=FOLDER"]),
+    ("hydra.job.chdir=true", ["hydra.job.chdir=true", "hydra/launcher=packed"]),
+    ("hydra/job_logging=default", ["hydra/job_logging=default", "hydra/launcher=packed"]),
+    ("hydra/launcher=basic hydra.run.dir=/tmp/x", ["hydra.run.dir=/tmp/x", "store=FOLDER"]),
+    ("hydra.sweeper.params={}", ["hydra.sweeper.params"]),
+    ("hydra.runtime.cwd=/tmp", ["hydra.runtime.cwd=/tmp"]),
+]
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch, tmp_path):
+    monkeypatch.delenv("HYDRA_FULL_ERROR", raising=False)
+    monkeypatch.delenv("COMP_LINE", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(("words", "named"), REFUSED)
+def test_what_means_nothing_is_refused_in_a_sentence(words, named, capsys, tmp_path):
+    assert run_command(words.split()) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1, err
+    assert all(name in err for name in named), err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("--cfg job --resolve", "precision: fp32"),
+        ("--cfg job --package optimizer", "# @package optimizer"),
+        ("--cfg hydra", "hydra:"),
+        ("--info searchpath", str(CONF)),
+        ("--info plugins", "PackedSlurm"),
+        ("--hydra-help", "hydra/launcher"),
+        ("--help --resolve", "precision: fp32"),
+        ("--help hydra.help.template=$HYDRA_CONFIG_GROUPS", "hydra/launcher: basic"),
+    ],
+)
+def test_flags_that_show_something_show_it(words, shown, capsys):
+    assert run_command(words.split()) == 0
+    assert shown in capsys.readouterr().out
+
+
+def test_what_hydra_itself_heeds_is_taken(monkeypatch, tmp_path):
+    calls = []
+    monkeypatch.setattr(local, "train_here", lambda runs, settings: calls.append(runs))
+    (tmp_path / "activation").mkdir()
+    shutil.copy(CONF / "activation/tanh.yaml", tmp_path / "activation/mine.yaml")
+    both = ["activation=mine", "hydra/launcher=basic", f"hydra.sweep.dir={tmp_path}/jobs", "hydra.job.chdir=true"]
+    for words in (both, ["activation=mine", "hydra.verbose=false", "hydra/hydra_logging=none"]):
+        assert run_command(["--config-dir", str(tmp_path), *words]) == 0
+    ours, theirs = calls
+    assert ours == theirs
+    assert ours[0].science["activation"]["name"] == "mine"
+
+
+def test_help_lists_the_options_of_added_folders(tmp_path, capsys):
+    (tmp_path / "activation").mkdir()
+    shutil.copy(CONF / "activation/tanh.yaml", tmp_path / "activation/mine.yaml")
+    assert run_command(["--help", "--config-dir", str(tmp_path)]) == 0
+    assert "mine" in capsys.readouterr().out
+
+
+COMPLETED = [
+    ("benchm", "benchmark= benchmark."),
+    ("benchmark=permuted_", "permuted_digits permuted_mnist"),
+    ("activation=leaky_relu activation.neg", "activation.negative_slope="),
+    ("'activation=glob(*)' experiment=tableE2_c", "tableE2_cifar51"),
+]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not on this machine")
+def test_bash_completes_groups_options_and_settings():
+    """As bash calls the function: = parts words there, so that what stands behind the last one is completed."""
+    install = [sys.executable, "-m", "plasticity_lab.main", "--shell-completion", "install=bash"]
+    script = subprocess.run(install, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    calls = []
+    for typed, _ in COMPLETED:
+        line = f"{sys.executable} -m plasticity_lab.main {typed}"
+        calls += [f'COMP_LINE="{line}"; COMP_POINT=${{#COMP_LINE}}; COMP_WORDS=({sys.executable}); COMPREPLY=()']
+        calls += ["_plasticity_lab", 'echo "${COMPREPLY[*]}"']
+    calls = ['COMP_WORDBREAKS=" =:"', *calls]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("COMP_")}
+    found = subprocess.run(
+        ["bash", "-c", "\n".join([script, *calls])], cwd=ROOT, capture_output=True, text=True, env=environment
+    )
+    assert [set(line.split()) for line in found.stdout.splitlines()] == [set(said.split()) for _, said in COMPLETED]
