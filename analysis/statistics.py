@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.stats
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,8 @@ def welch(ours: Sequence[float], theirs: Sequence[float]) -> Welch:
 
     No p for a group of fewer than two values, nor where neither group varies: the test has no scale then.
     """
+    import scipy.stats  # half a second, which --help and figures need not wait for
+
     a, b = np.asarray(ours, dtype=np.float64), np.asarray(theirs, dtype=np.float64)
     n = (len(a), len(b))
     if min(n) < 2:

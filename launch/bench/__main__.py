@@ -14,33 +14,35 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from launch.bench.comparisons import PARTS, Choices, run
-from launch.bench.report import as_json, as_text
+from launch.bench.choices import PARTS, Choices
 from launch.plan.device import compiler_there, devices, kind_of
-from launch.plan.yardstick.workload import ACTIVATIONS, SETTINGS
-from launch.work.process import prepare_compiling, prepare_process
-from plasticity_lab.errors import PlasticityError
+from launch.plan.yardstick.settings import ACTIVATIONS, SETTINGS
+from plasticity_lab.exits import leave, status_of
 from plasticity_lab.records.provenance import provenance
 
 MODES = ("eager", "compiled")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command.  Returns its exit status."""
-    options = _parser().parse_args(arguments)
-    try:
-        choices = _choices(options)
-        prepare_process()
-        if "compiled" in choices.modes:
-            prepare_compiling()
-        torch.backends.cudnn.allow_tf32 = False  # float32 for all; in matrix products it is torch's default
-        made, before = provenance(), os.getloadavg()
-        comparisons = run(choices, lambda words: print(words, file=sys.stderr, flush=True))
-    except PlasticityError as error:
-        print(error, file=sys.stderr)
-        return 1
+    """Does what the command line says → its exit status, as `status_of` has it."""
+    return status_of(lambda: _measured(_parser().parse_args(arguments)))
+
+
+def _measured(options: argparse.Namespace) -> int:
+    """Measures, and leaves a table and a JSON file.  Raises ConfigError."""
+    import torch  # --help need not wait for it, nor for what imports it
+
+    from launch.bench.comparisons import run
+    from launch.bench.report import as_json, as_text
+    from launch.work.process import prepare_compiling, prepare_process
+
+    choices = _choices(options)
+    prepare_process()
+    if "compiled" in choices.modes:
+        prepare_compiling()
+    torch.backends.cudnn.allow_tf32 = False  # float32 for all; in matrix products it is torch's default
+    made, before = provenance(), os.getloadavg()
+    comparisons = run(choices, lambda words: print(words, file=sys.stderr, flush=True))
     kind = kind_of(choices.device)
     head = f"{made['cpu'] + f' ({kind})' if choices.device == 'cpu' else kind}, torch {torch.__version__}, "
     head += f"commit {made['commit']}{' and changes' if made['dirty'] else ''}, {made['start']}; "
@@ -116,4 +118,4 @@ def _numbers(words: str) -> list[int]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

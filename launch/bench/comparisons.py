@@ -1,49 +1,17 @@
 """What is compared with what: each comparison is a row of contenders measured in turn."""
 
 import importlib.util
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
-import torch
-
+from launch.bench.choices import Choices
 from launch.bench.limits import Limits, Work, limits_of, work_of
 from launch.bench.processes import workers
 from launch.bench.usual import Usual
 from launch.plan.device import cores
 from launch.plan.yardstick.packed import Packed
 from launch.plan.yardstick.timing import Contender, Timing, interleaved, on
-from launch.plan.yardstick.workload import SETTINGS, Workload
-
-PARTS = ("widths", "activations", "l2_init", "records", "processes")
-
-
-@dataclass(frozen=True)
-class Choices:
-    """What the command line asks for. modes: eager, compiled. widths, steps of a burst: None for each network's own."""
-
-    networks: Sequence[str]
-    activations: Sequence[str]
-    widths: Sequence[int] | None
-    modes: Sequence[str]
-    parts: Sequence[str]
-    device: str
-    repeats: int
-    steps: int | None = None
-
-    @property
-    def mode(self) -> str:
-        """The mode of comparisons that vary something else: the fastest asked for."""
-        return "compiled" if "compiled" in self.modes else "eager"
-
-    def widths_of(self, network: str) -> Sequence[int]:
-        """The widths of packs."""
-        return self.widths or SETTINGS[network].widths[torch.device(self.device).type]
-
-    def width_of(self, network: str) -> int:
-        """The width of comparisons that vary something else: 8 on a CPU, or the nearest below that is asked for."""
-        widths = self.widths_of(network)
-        narrow = [width for width in widths if width <= 8] if self.device == "cpu" else widths
-        return max(narrow, default=min(widths))
+from launch.plan.yardstick.workload import Workload
 
 
 @dataclass

@@ -13,7 +13,8 @@ from torch.profiler import ProfilerActivity, profile
 
 from launch.plan.device import devices, kind_of
 from launch.plan.yardstick.packed import Packed
-from launch.plan.yardstick.workload import SETTINGS, Workload
+from launch.plan.yardstick.settings import SETTINGS
+from launch.plan.yardstick.workload import Workload
 from launch.work.process import prepare_compiling, prepare_process
 
 PRODUCTS = ("bmm", "addmm", "convolution", "gemm", "::mm")

@@ -16,9 +16,7 @@ from launch.launchers.slurm.short_job import answer_to, send
 from launch.packs.lookup import add_store, store_there
 from launch.plan.calibration import Calibration, write_calibration
 from launch.plan.device import compiler_there, devices, kind_of
-from launch.plan.measuring import NETWORKS, measured
 from launch.wording import say
-from launch.work.process import prepare_compiling, prepare_process
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.store import Store
 
@@ -41,6 +39,9 @@ class Measurement:
 
     def __call__(self) -> str:
         """Measures, keeps the calibration in the store, and says what it is.  Raises ConfigError, StoreError."""
+        from launch.plan.measuring import measured  # torch: neither --help nor who submits a job need wait for it
+        from launch.work.process import prepare_compiling, prepare_process
+
         store = store_there(self.store)
         device = devices(self.device)[0]
         prepare_process()
@@ -102,6 +103,8 @@ def _in_a_job(options: argparse.Namespace, store: Store, given: tuple[str | None
 
 
 def _in_words(calibration: Calibration, rates: dict[str, dict[str, dict[int, float]]]) -> str:
+    from launch.plan.measuring import NETWORKS  # torch, as above
+
     lines = []
     for sort, network in NETWORKS.items():
         speed = calibration.of(sort == "convolving")

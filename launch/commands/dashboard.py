@@ -18,13 +18,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """The command.  Raises ConfigError without a key; StoreError if W&B does not take it."""
-    # wandb takes half a second, which `python -m launch --help` need not wait for.
-    from launch.tracking.dashboard import as_json, dashboard
+    if not options.json:
+        require_key("Publishing", "--json prints the dashboard.")
+    from launch.tracking.dashboard import as_json, dashboard  # wandb: who has no key, or asks for --help, need not wait
 
     if options.json:
         print(json.dumps(as_json(dashboard(options.entity or "", options.project, options.benchmark)), indent=1))
         return 0
-    require_key("Publishing", "--json prints the dashboard.")
     import wandb
 
     from launch.tracking.open_run import own_service

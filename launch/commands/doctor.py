@@ -13,8 +13,6 @@ import shutil
 from launch.command import asked
 from launch.doctor.finding import FAILS, UNKNOWN, Finding, show
 from launch.doctor.machine import of_data, of_software, of_store, software
-from launch.doctor.node import Visit, of_node
-from launch.doctor.slurm import of_plan, of_slurm
 from launch.doctor.wandb import of_tracking
 from launch.launchers.slurm.parameters import wants_gpu
 from launch.wording import counted
@@ -32,6 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """The command.  Raises PlasticityError where its words name nothing that could be looked at."""
+    from launch.doctor.node import Visit, of_node  # torch: --help need not wait for it
+    from launch.doctor.slurm import of_plan, of_slurm
+
     words = options.words
     if shutil.which("sbatch") and not any(word.startswith(LAUNCHER) for word in words):
         words = [*words, f"{LAUNCHER}packed_slurm"]

@@ -9,11 +9,9 @@ first step, on any device; how far running packs have come is told by `python -m
 import argparse
 import sys
 
-from launch.launchers.prepare import images_to_plan_with
 from launch.packs.lookup import add_sweep, store_there, sweep_named
 from launch.packs.todo import outstanding
 from launch.plan.calibration import calibration_of
-from launch.plan.cost import sizes, store_bytes
 from launch.plan.device import cores, devices, kind_of, memory_of
 from launch.plan.planner import plan
 from launch.plan.table import print_plan
@@ -35,6 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """The command.  Raises StoreError, PlanError, DataError, ConfigError."""
+    from launch.launchers.prepare import images_to_plan_with  # torch: --help need not wait for it
+    from launch.plan.cost import sizes, store_bytes
+
     store = store_there(options.store)
     stored = read_plan(store, sweep_named(store, options.sweep))
     kind, memory, workers = _device(options.device)

@@ -21,8 +21,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """The command.  Raises StoreError, ConfigError, DataError, PlanError, SlurmError; SweepFailed after waiting."""
-    from launch.launchers.slurm.launcher import submit_runs  # torch: an unknown sweep need not wait for it
-
     store = store_there(options.store)
     plan = read_plan(store, sweep_named(store, options.sweep))
     jobs = jobs_there(store, plan.sweep)
@@ -36,5 +34,7 @@ def run(options: argparse.Namespace) -> int:
             f"The record of run {lost[0]} was there when the sweep was planned and is not now; only the command itself "
             f"can train it again: {in_words(plan.command)}"
         )
+    from launch.launchers.slurm.launcher import submit_runs  # torch: who names an unknown sweep need not wait for it
+
     submit_runs(runs, settings, jobs.launcher, plan.command)
     return 0

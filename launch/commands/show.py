@@ -47,8 +47,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """The command.  Raises StoreError."""
-    from analysis.figures.curve import draw_curve  # matplotlib: other commands need not wait for it
-
     store = store_there(options.store)
     plans = list(all_plans(store))
     name = the_one(options.named, runs_of(store, plans), "run", store)
@@ -58,6 +56,8 @@ def run(options: argparse.Namespace) -> int:
     if shown.metrics is None or not len(shown.metrics):
         print("Nothing has been measured yet: no epoch has ended.")
         return 0
+    from analysis.figures.curve import draw_curve  # matplotlib: who asks for a run without a curve need not wait for it
+
     path = options.out or shown.folder / "curve.png"
     draw_curve(path, shown.metrics, _title(name, shown), shown.diverged_at)
     print(f"Curve: {path}")

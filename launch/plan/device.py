@@ -1,11 +1,13 @@
-"""The device a worker trains on: which there are, of which kind, and in which mode a run is computed on it."""
+"""The device a worker trains on: which there are, of which kind, and in which mode a run is computed on it.
+
+torch, which takes over a second to import, is imported where a GPU is asked about: kind, memory and mode of a CPU are
+known without it.
+"""
 
 import ctypes
 import os
 import shutil
 from functools import cache
-
-import torch
 
 from plasticity_lab.errors import ConfigError
 
@@ -16,6 +18,8 @@ where the code is still in the cache; an eager step takes 0.6 ms more for a pack
 
 def devices(setting: str) -> list[str]:
     """The devices that `device=` names: the CPU, or for auto all GPUs like the first.  Raises ConfigError."""
+    import torch
+
     there = [f"cuda:{index}" for index in range(torch.cuda.device_count())]
     # A plan is made for one kind of device.
     alike = [name for name in there if kind_of(name) == kind_of(there[0])]
@@ -35,6 +39,8 @@ def kind_of(device: str) -> str:
     """What packs are planned for: "cpu", "cpu-avx512" where `avx512.c` is preloaded, or the GPU's own name."""
     if device == "cpu":
         return "cpu-avx512" if _avx512_preloaded() else "cpu"
+    import torch
+
     return torch.cuda.get_device_name(device)
 
 
@@ -47,6 +53,8 @@ def memory_of(device: str) -> int:
     """Bytes that packs on this device may use altogether: nine tenths of what is there."""
     if device == "cpu":
         return int(0.9 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    import torch
+
     return int(0.9 * torch.cuda.get_device_properties(device).total_memory)
 
 

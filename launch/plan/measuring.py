@@ -14,8 +14,9 @@ from launch.plan.calibration import Calibration, Speed
 from launch.plan.cost import sizes
 from launch.plan.device import kind_of
 from launch.plan.yardstick.packed import Packed
+from launch.plan.yardstick.settings import SETTINGS
 from launch.plan.yardstick.timing import Contender, interleaved, on
-from launch.plan.yardstick.workload import SETTINGS, Workload
+from launch.plan.yardstick.workload import Workload
 from plasticity_lab.records.provenance import provenance
 
 ENOUGH = 0.97

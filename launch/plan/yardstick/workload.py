@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from launch.plan.yardstick.settings import ACTIVATIONS, SETTINGS, Setting
 from plasticity_lab.agents.images import laid_out
 from plasticity_lab.assembly import model_of
 from plasticity_lab.benchmarks.permuted_pixels import PermutedPixels
@@ -27,44 +28,6 @@ LEARNING_RATE = 1e-3
 L2_INIT = 1e-3
 """The strength of L2-Init where a workload has it."""
 HELD_OUT = 1_000
-
-ACTIVATIONS = {
-    "relu": "relu.ReLU",
-    "leaky_relu": "leaky_relu.LeakyReLU",
-    "rrelu": "rrelu.RReLU",
-    "prelu": "prelu.PReLU",
-    "sigmoid": "sigmoid.Sigmoid",
-    "tanh": "tanh.Tanh",
-    "swish": "swish.Swish",
-    "gelu": "gelu.GELU",
-    "elu": "elu.ELU",
-    "celu": "celu.CELU",
-}
-"""Those that the usual script and JAX have too, at settings at which all three are one function."""
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What a network is measured on: its benchmark's images, classes and batches, and how wide packs are by default.
-
-    steps: of one burst. widths: by kind of device; the CNN's are small on CPU, where compiling takes longer with each.
-    """
-
-    target: str
-    image: tuple[int, int, int]
-    classes: int
-    batch_size: int
-    steps: int
-    widths: dict[str, Sequence[int]]
-
-
-MLP_WIDTHS = {"cpu": (1, 2, 4, 8, 16), "cuda": (16, 64, 256, 512)}
-CNN_WIDTHS = {"cpu": (1, 2, 4), "cuda": (4, 16, 64)}
-SETTINGS = {
-    "mlp": Setting("plasticity_lab.networks.mlp.MLP", (1, 28, 28), 10, 16, 500, MLP_WIDTHS),
-    "cnn": Setting("plasticity_lab.networks.cnn.CNN", (3, 32, 32), 100, 32, 50, CNN_WIDTHS),
-}
-"""The MLP as Permuted MNIST has it, the CNN as 5+1 CIFAR; a burst is a whole chunk, or some tenths of a second."""
 
 
 @dataclass(frozen=True)

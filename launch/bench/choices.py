@@ -1,0 +1,37 @@
+"""What the bench is asked to measure; no torch, which --help need not wait for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from launch.plan.yardstick.settings import SETTINGS
+
+PARTS = ("widths", "activations", "l2_init", "records", "processes")
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the command line asks for. modes: eager, compiled. widths, steps of a burst: None for each network's own."""
+
+    networks: Sequence[str]
+    activations: Sequence[str]
+    widths: Sequence[int] | None
+    modes: Sequence[str]
+    parts: Sequence[str]
+    device: str
+    repeats: int
+    steps: int | None = None
+
+    @property
+    def mode(self) -> str:
+        """The mode of comparisons that vary something else: the fastest asked for."""
+        return "compiled" if "compiled" in self.modes else "eager"
+
+    def widths_of(self, network: str) -> Sequence[int]:
+        """The widths of packs."""
+        return self.widths or SETTINGS[network].widths[self.device.partition(":")[0]]
+
+    def width_of(self, network: str) -> int:
+        """The width of comparisons that vary something else: 8 on a CPU, or the nearest below that is asked for."""
+        widths = self.widths_of(network)
+        narrow = [width for width in widths if width <= 8] if self.device == "cpu" else widths
+        return max(narrow, default=min(widths))
