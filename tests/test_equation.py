@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from plasticity_lab.benchmarks import stream
-from plasticity_lab.component import load, real_settings
+from plasticity_lab.component import load
 from tests.packs import Trained, choice, choices, differing, images, needs_compiler, run, trained
 
 DIGITS, MNIST, COLOURED = images(8, 189, 45), images(28, 180, 45), images(32, 61, 45, channels=3)
@@ -57,13 +57,13 @@ class Case:
         target, self.default = choice("activation", self.activation)
         if shape == "width 91" and (self.default | self.own).get("width") == "half":
             self.settings = self.settings | {"network": {"width": 182}}  # whose half is 91
-        self.real = real_settings(load(target))
+        self.real = load(target).run_axis_settings()
 
     def ours(self) -> dict:
         return run(1, self.activation, self.own, optimizer={"name": self.optimizer}, **self.settings)
 
     def mate(self, i: int) -> dict:
-        """Another seed, learning rate and real-valued settings: earlier ones shrink more, so bounds stay in order."""
+        """Another seed, learning rate and activation: earlier settings shrink more, so that bounds stay in order."""
         shrunk = {
             name: self.default[name] * (1 - 0.01 * i) ** (len(self.real) - place)
             for place, name in enumerate(self.real)
