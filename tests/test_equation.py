@@ -138,6 +138,22 @@ def test_batches_of_any_size(activation, settings):
         assert not differing(alone, packed.of(place)), f"place {place} of {runs}"
 
 
+@pytest.mark.parametrize("batch", [{"batch_size": 16}, {"batch_size": 4, "steps": 12}, {"batch_size": 1, "steps": 12}])
+@pytest.mark.parametrize(
+    ("activation", "own", "network"),
+    [
+        ("leaky_relu", {}, {"width": 1}),
+        ("leaky_relu", {}, {"width": 1, "depth": 3}),
+        ("crelu", {}, {"width": 2}),
+    ],
+)
+def test_layers_of_one_unit_or_one_input(activation, own, network, batch):
+    case = Case((activation, own), "mnist", network=network, **batch)
+    alone = case.alone()
+    for runs, place in ((2, 1), (3, 0), (5, 4), (8, 3)):
+        assert not differing(alone, case.packed(runs, (place,)).of(place)), f"place {place} of {runs}"
+
+
 @pytest.mark.parametrize("order", ["shuffle", "class_blocks"])
 def test_orders_and_drawn_subsets(order, monkeypatch):
     settings = {"order": order, "subset": "drawn", "images": 178, "benchmark": "labels", "labels": "permute"}
@@ -149,6 +165,13 @@ def test_a_compiled_run_is_the_same_alone_packed_and_resumed(monkeypatch):
     """One hidden layer, to compile sooner; two graphs."""
     case = Case(("leaky_relu", {}), "digits", network={"depth": 1})
     hold(case, {4: (1, 3)}, monkeypatch, compiled=True)
+
+
+@pytest.mark.slow
+@needs_compiler
+@pytest.mark.parametrize(("activation", "width"), [("leaky_relu", 1), ("crelu", 2)])
+def test_compiled_so_are_layers_of_one_unit(activation, width, monkeypatch):
+    hold(Case((activation, {}), "digits", network={"width": width}), {2: (1,), 5: (0,)}, monkeypatch, compiled=True)
 
 
 @pytest.mark.slow
