@@ -49,7 +49,10 @@ class AlternatingClasses(Benchmark):
         super().__init__(source, images, tasks, epochs, steps, batch_size, order, normalise, subset, eval_images)
 
     def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
-        """The images of task `position`'s classes.  Raises ConfigError if the set has too few classes or images."""
+        """The images of task `position`'s classes.
+
+        Raises ConfigError if the set has too few classes, or of a class too few training images or no test images.
+        """
         self._check_enough(image_set)
         classes = self.classes_of(seed, position, image_set.classes)
         images = np.concatenate([self._images_of_class(image_set, seed, each) for each in classes])
@@ -109,6 +112,12 @@ class AlternatingClasses(Benchmark):
             raise ConfigError(
                 f"benchmark.images_per_class is {self.images_per_class}; {image_set.name} has a class of {fewest} "
                 "training images, and the number must be at most that."
+            )
+        counts = np.bincount(image_set.test_labels, minlength=image_set.classes)
+        if not counts.all():
+            raise ConfigError(
+                f"{image_set.name} has no test images of class {counts.argmin()}; a task is evaluated on as many test "
+                "images of each of its classes as the rarest one has, so every class of the set must have some."
             )
 
 
