@@ -1,5 +1,7 @@
 """Input shift with alternating difficulty: new classes in every task, several in a hard one and few in an easy one."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -79,9 +81,10 @@ class AlternatingClasses(Benchmark):
         hard, easy = self.classes_hard, self.classes_easy
         return drawn[:hard] if is_hard(position) else drawn[hard : hard + easy]
 
-    def images_of(self, position: int) -> int:
-        """How many training images the task at that position has."""
-        return (self.classes_hard if is_hard(position) else self.classes_easy) * self.images_per_class
+    @property
+    def task_images(self) -> Sequence[int]:
+        """Those of a hard task, those of an easy one."""
+        return [self.classes_hard * self.images_per_class, self.classes_easy * self.images_per_class]
 
     def order_of(self, labels: NDArray[np.int64], seed: int, position: int, epoch: int) -> NDArray[np.int64]:
         """The order in which the task's N images are shown in its epoch `epoch`, a permutation of 0 … N − 1."""
