@@ -64,6 +64,11 @@ class Benchmark(Component):
         if epochs is None and steps is None:
             raise ConfigError("benchmark.epochs and benchmark.steps are both null; one of them must end a task.")
         self.batch_size = check("benchmark.batch_size", batch_size, at_least=1)
+        if batch_size > self.max_images:
+            raise ConfigError(
+                f"benchmark.batch_size is {batch_size}, and the largest task has {self.max_images} training images; "
+                "it must be at most that."
+            )
         self.order = check("benchmark.order", order, one_of=("fixed", "shuffle", "class_blocks"))
         self.normalise = check("benchmark.normalise", normalise, one_of=("raw", "std", "half"))
         self.subset = check("benchmark.subset", subset, one_of=("first", "shared", "drawn"))
@@ -77,7 +82,7 @@ class Benchmark(Component):
     def task_images(self) -> Sequence[int]:
         """How many training images the first tasks have; the following tasks repeat these numbers, over and over.
 
-        So the totals of a run take no longer for a billion tasks than for one.
+        So the totals of a run take no longer for a billion tasks than for one. The constructor reads it.
         """
         return [self.images]
 
