@@ -21,7 +21,7 @@ def model_of(runs: Sequence[Run], image_set: ImageSet) -> Model:
 
 
 def assembled(runs: Sequence[Run], image_set: ImageSet, device: torch.device, compiled: bool) -> tuple[Stream, Agent]:
-    """The stream and the agent of a pack. The runs must agree in everything but seeds and real-valued settings."""
+    """The stream and the agent of a pack. The runs must agree in everything but seeds and `run_axis_settings`."""
     benchmark = runs[0].component("benchmark")
     stream = Stream(benchmark, image_set, [run.seed_of("stream_seed") for run in runs])
     agent = SupervisedAgent(

@@ -29,12 +29,18 @@ class Component:
         """The settings as the run id sees them: settings that are the same function become equal here."""
         return {key: value for key, value in settings.items() if key not in cls.neutral or value != cls.neutral[key]}
 
-    def on_run_axis(self) -> dict[str, float]:
-        """The numbers in which the runs of a pack may differ: by default every setting annotated `float`.
+    @classmethod
+    def run_axis_settings(cls) -> list[str]:
+        """The settings in which the runs of a pack may differ: none, unless the class says so.
 
-        All other settings are structure, equal within a pack.
+        All others are structure, equal within a pack. A class that names settings here must give each run of a pack
+        numbers of its own: what is built once for all runs of a pack (a benchmark, a network) can name none.
         """
-        return {name: getattr(self, name) for name in real_settings(type(self))}
+        return []
+
+    def on_run_axis(self) -> dict[str, float]:
+        """The numbers that a pack keeps for each of its runs, by name: by default those of `run_axis_settings`."""
+        return {name: getattr(self, name) for name in self.run_axis_settings()}
 
 
 @functools.cache
@@ -58,7 +64,7 @@ def parameters(cls: type[Component]) -> dict[str, inspect.Parameter]:
 
 @functools.cache
 def real_settings(cls: type[Component]) -> list[str]:
-    """The settings annotated `float`: those that do not decide with which runs a run can share a pack."""
+    """The settings annotated `float` and nothing else."""
     hints = typing.get_type_hints(cls.__init__)
     return [name for name in parameters(cls) if hints.get(name) is float]
 

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from plasticity_lab.component import Component, build, check, load, parameters, typed
+from plasticity_lab.component import Component, build, check, load, parameters, real_settings, typed
 from plasticity_lab.errors import ConfigError
 
 
@@ -21,6 +21,12 @@ class Spring(Component):
     ) -> None:
         self.stiffness, self.coils = check("spring.stiffness", stiffness, above=0), coils
         self.damped, self.kind, self.limit, self.bends, self.ratio = damped, kind, limit, bends, ratio
+
+
+class Wound(Spring):
+    @classmethod
+    def run_axis_settings(cls):
+        return ["stiffness"]
 
 
 class Bare(Component):
@@ -65,8 +71,11 @@ def test_a_component_without_settings_says_so():
         typed(Bare, "spring", "bare", {"coils": 3})
 
 
-def test_only_settings_annotated_float_may_differ_within_a_pack():
-    assert Spring(2.0, coils=9, ratio=0.5).on_run_axis() == {"stiffness": 2.0}
+def test_the_runs_of_a_pack_differ_in_nothing_but_what_the_class_itself_names():
+    assert Spring.run_axis_settings() == []
+    assert Spring(2.0).on_run_axis() == {}
+    assert Wound(2.0, coils=9, ratio=0.5).on_run_axis() == {"stiffness": 2.0}
+    assert [real_settings(cls) for cls in (Spring, Bare)] == [["stiffness"], []], "float and nothing else"
 
 
 def test_neutral_settings_stay_out_of_the_canonical_form():

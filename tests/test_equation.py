@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from plasticity_lab.benchmarks import stream
-from plasticity_lab.component import load, real_settings
+from plasticity_lab.component import load
 from tests.helpers.packs import Trained, choice, choices, differing, images, needs_compiler, run, trained
 
 DIGITS, MNIST, COLOURED = images(8, 189, 45), images(28, 180, 45), images(32, 61, 45, channels=3)
@@ -57,13 +57,13 @@ class Case:
         target, self.default = choice("activation", self.activation)
         if shape == "width 91" and (self.default | self.own).get("width") == "half":
             self.settings = self.settings | {"network": {"width": 182}}  # whose half is 91
-        self.real = real_settings(load(target))
+        self.real = load(target).run_axis_settings()
 
     def ours(self) -> dict:
         return run(1, self.activation, self.own, optimizer={"name": self.optimizer}, **self.settings)
 
     def mate(self, i: int) -> dict:
-        """Another seed, learning rate and real-valued settings: earlier ones shrink more, so bounds stay in order."""
+        """Another seed, learning rate and activation: earlier settings shrink more, so that bounds stay in order."""
         shrunk = {
             name: self.default[name] * (1 - 0.01 * i) ** (len(self.real) - place)
             for place, name in enumerate(self.real)
@@ -138,6 +138,22 @@ def test_batches_of_any_size(activation, settings):
         assert not differing(alone, packed.of(place)), f"place {place} of {runs}"
 
 
+@pytest.mark.parametrize("batch", [{"batch_size": 16}, {"batch_size": 4, "steps": 12}, {"batch_size": 1, "steps": 12}])
+@pytest.mark.parametrize(
+    ("activation", "own", "network"),
+    [
+        ("leaky_relu", {}, {"width": 1}),
+        ("leaky_relu", {}, {"width": 1, "depth": 3}),
+        ("crelu", {}, {"width": 2}),
+    ],
+)
+def test_layers_of_one_unit_or_one_input(activation, own, network, batch):
+    case = Case((activation, own), "mnist", network=network, **batch)
+    alone = case.alone()
+    for runs, place in ((2, 1), (3, 0), (5, 4), (8, 3)):
+        assert not differing(alone, case.packed(runs, (place,)).of(place)), f"place {place} of {runs}"
+
+
 @pytest.mark.parametrize("order", ["shuffle", "class_blocks"])
 def test_orders_and_drawn_subsets(order, monkeypatch):
     settings = {"order": order, "subset": "drawn", "images": 178, "benchmark": "labels", "labels": "permute"}
@@ -149,6 +165,13 @@ def test_a_compiled_run_is_the_same_alone_packed_and_resumed(monkeypatch):
     """One hidden layer, to compile sooner; two graphs."""
     case = Case(("leaky_relu", {}), "digits", network={"depth": 1})
     hold(case, {4: (1, 3)}, monkeypatch, compiled=True)
+
+
+@pytest.mark.slow
+@needs_compiler
+@pytest.mark.parametrize(("activation", "width"), [("leaky_relu", 1), ("crelu", 2)])
+def test_compiled_so_are_layers_of_one_unit(activation, width, monkeypatch):
+    hold(Case((activation, {}), "digits", network={"width": width}), {2: (1,), 5: (0,)}, monkeypatch, compiled=True)
 
 
 @pytest.mark.slow

@@ -77,7 +77,7 @@ def store_bytes(
 
 def _bytes_of(run: Run, save_weights: str, images_of: Callable[[str], ImageSet]) -> int:
     benchmark = run.component("benchmark")
-    rows = benchmark.tasks + sum(benchmark.epochs_of(position) for position in range(benchmark.tasks))
+    rows = benchmark.tasks + benchmark.total_epochs
     files = [METRICS_BYTES + ROW_BYTES * rows]
     if save_weights != "none":
         files.append(WEIGHTS_BYTES + 4 * model_of([run], images_of(benchmark.source)).size)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from launch.plan.calibration import Calibration
-from plasticity_lab.component import load, real_settings
+from plasticity_lab.component import load
 from plasticity_lab.errors import PlanError
 from plasticity_lab.records.identity import pack_id
 from plasticity_lab.records.plan import Pack, evenly
@@ -40,12 +40,12 @@ class _Cut:
 
 
 def stacking_key(run: Run) -> str:
-    """What must agree inside a pack: everything but the seeds and the settings that are numbers on the run axis."""
+    """What must agree inside a pack: everything but the seeds and the settings that components put on the run axis."""
     science = run.science
     structure: dict[str, Any] = {key: value for key, value in science.items() if key not in SEEDS}
     for group, target in run.targets.items():
-        real = real_settings(load(target))
-        structure[group] = {key: value for key, value in science[group].items() if key not in real}
+        own = load(target).run_axis_settings()
+        structure[group] = {key: value for key, value in science[group].items() if key not in own}
     return json.dumps([structure, run.targets], sort_keys=True)  # settings are typed: equal ones are written alike
 
 

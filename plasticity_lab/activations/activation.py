@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from plasticity_lab.component import Component, check
+from plasticity_lab.component import Component, check, real_settings
 from plasticity_lab.errors import ConfigError
 
 
@@ -18,7 +18,7 @@ from plasticity_lab.errors import ConfigError
 class Site:
     """What an activation is given beside its input, at one layer of one step.
 
-    shape: the real-valued settings of the pack's runs, name → (K,).
+    shape: the numbers on the run axis (`on_run_axis`), name → (K,).
     learned: this layer's learnable values, name → (K, n), as `learnable` declared them.
     uniform: a number in [0, 1) for each element of the input, of its shape; None in evaluation, and for
         activations that are not randomised.
@@ -40,9 +40,9 @@ class Learned:
 class Activation(Component):
     """A family of activations. Final classes set the class attributes, check their settings, and write `__call__`.
 
-    What `on_run_axis` names (every setting annotated `float`, unless the class says otherwise) may differ between the
-    runs of a pack and reaches `__call__` as `site.shape[name]`, (K,); every other setting is structure, equal within a
-    pack, and is read from `self`.
+    The runs of a pack may differ in the settings annotated `float`, unless the class says otherwise
+    (`run_axis_settings`); what `on_run_axis` makes of them reaches `__call__` as `site.shape[name]`, (K,). Every other
+    setting is structure, equal within a pack, and is read from `self`.
 
     A run's values and gradients must not depend on its place in the pack, bit for bit. On CPU torch's sigmoid, silu,
     elu, celu, selu and softplus break that: the last, incomplete vector of a tensor goes through another exponential.
@@ -55,6 +55,11 @@ class Activation(Component):
 
     expansion: ClassVar[Fraction] = Fraction(1)
     """Units or channels passed on for each one that the layer before produces."""
+
+    @classmethod
+    def run_axis_settings(cls) -> list[str]:
+        """Every setting annotated `float`."""
+        return real_settings(cls)
 
     def __call__(self, x: Tensor, site: Site) -> Tensor:
         """x (K, *) → (K, *), axis 2 grown by `expansion`."""

@@ -61,8 +61,7 @@ class SupervisedAgent:
         self.step = Compiled(step) if compiled else step
         self.score = Compiled(score) if compiled else score
         self.keys = run_keys(init_seeds, "activation", device)
-        steps = max(benchmark.batches_of(position) for position in range(benchmark.tasks))
-        self.tables = Tables(min(CHUNK_STEPS, steps), self.runs, benchmark.batch_size, device)
+        self.tables = Tables(min(CHUNK_STEPS, benchmark.max_batches), self.runs, benchmark.batch_size, device)
         self.parameters = model.start(init_seeds, device)
         self.moments = self.optimizer.start(self.parameters)
         self.intervention_state = self.intervention.start(model, self.parameters)

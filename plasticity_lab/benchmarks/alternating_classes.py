@@ -1,5 +1,7 @@
 """Input shift with alternating difficulty: new classes in every task, several in a hard one and few in an easy one."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -49,7 +51,10 @@ class AlternatingClasses(Benchmark):
         super().__init__(source, images, tasks, epochs, steps, batch_size, order, normalise, subset, eval_images)
 
     def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
-        """The images of task `position`'s classes.  Raises ConfigError if the set has too few classes or images."""
+        """The images of task `position`'s classes.
+
+        Raises ConfigError if the set has too few classes, or of a class too few training images or no test images.
+        """
         self._check_enough(image_set)
         classes = self.classes_of(seed, position, image_set.classes)
         images = np.concatenate([self._images_of_class(image_set, seed, each) for each in classes])
@@ -76,9 +81,10 @@ class AlternatingClasses(Benchmark):
         hard, easy = self.classes_hard, self.classes_easy
         return drawn[:hard] if is_hard(position) else drawn[hard : hard + easy]
 
-    def images_of(self, position: int) -> int:
-        """How many training images the task at that position has."""
-        return (self.classes_hard if is_hard(position) else self.classes_easy) * self.images_per_class
+    @property
+    def task_images(self) -> Sequence[int]:
+        """Those of a hard task, those of an easy one."""
+        return [self.classes_hard * self.images_per_class, self.classes_easy * self.images_per_class]
 
     def order_of(self, labels: NDArray[np.int64], seed: int, position: int, epoch: int) -> NDArray[np.int64]:
         """The order in which the task's N images are shown in its epoch `epoch`, a permutation of 0 … N − 1."""
@@ -109,6 +115,12 @@ class AlternatingClasses(Benchmark):
             raise ConfigError(
                 f"benchmark.images_per_class is {self.images_per_class}; {image_set.name} has a class of {fewest} "
                 "training images, and the number must be at most that."
+            )
+        counts = np.bincount(image_set.test_labels, minlength=image_set.classes)
+        if not counts.all():
+            raise ConfigError(
+                f"{image_set.name} has no test images of class {counts.argmin()}; a task is evaluated on as many test "
+                "images of each of its classes as the rarest one has, so every class of the set must have some."
             )
 
 

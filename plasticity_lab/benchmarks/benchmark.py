@@ -3,6 +3,7 @@
 Legend: N training images of a task, M held-out images, D pixels of an image (C·H·W).
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,6 +64,11 @@ class Benchmark(Component):
         if epochs is None and steps is None:
             raise ConfigError("benchmark.epochs and benchmark.steps are both null; one of them must end a task.")
         self.batch_size = check("benchmark.batch_size", batch_size, at_least=1)
+        if batch_size > self.max_images:
+            raise ConfigError(
+                f"benchmark.batch_size is {batch_size}, and the largest task has {self.max_images} training images; "
+                "it must be at most that."
+            )
         self.order = check("benchmark.order", order, one_of=("fixed", "shuffle", "class_blocks"))
         self.normalise = check("benchmark.normalise", normalise, one_of=("raw", "std", "half"))
         self.subset = check("benchmark.subset", subset, one_of=("first", "shared", "drawn"))
@@ -72,14 +78,27 @@ class Benchmark(Component):
         """Task `position` of the run with that stream seed."""
         raise NotImplementedError
 
+    @property
+    def task_images(self) -> Sequence[int]:
+        """How many training images the first tasks have; the following tasks repeat these numbers, over and over.
+
+        So the totals of a run take no longer for a billion tasks than for one. The constructor reads it.
+        """
+        return [self.images]
+
     def images_of(self, position: int) -> int:
         """How many training images the task at that position has."""
-        return self.images
+        return self.task_images[position % len(self.task_images)]
 
     @property
     def max_images(self) -> int:
         """How many training images the largest task has."""
-        return max(self.images_of(position) for position in range(self.tasks))
+        return max(self.task_images[: self.tasks])
+
+    @property
+    def max_batches(self) -> int:
+        """Batches of one epoch of the largest task."""
+        return -(-self.max_images // self.batch_size)
 
     def batches_of(self, position: int) -> int:
         """Batches of one epoch; the last may be smaller."""
@@ -94,10 +113,23 @@ class Benchmark(Component):
         """Epochs of the task at that position, a last incomplete one counted."""
         return -(-self.steps_of(position) // self.batches_of(position))
 
+    def steps_before(self, position: int) -> int:
+        """Steps of all tasks before that position."""
+        return self._sum_before(position, self.steps_of)
+
+    def epochs_before(self, position: int) -> int:
+        """Epochs of all tasks before that position, a last incomplete one of each counted."""
+        return self._sum_before(position, self.epochs_of)
+
     @property
     def total_steps(self) -> int:
         """Steps of a whole run."""
-        return sum(self.steps_of(position) for position in range(self.tasks))
+        return self.steps_before(self.tasks)
+
+    @property
+    def total_epochs(self) -> int:
+        """Epochs of a whole run."""
+        return self.epochs_before(self.tasks)
 
     def chosen(self, image_set: ImageSet, seed: int) -> NDArray[np.int64]:
         """The run's training images, (N,).  Raises ConfigError if the set has fewer than asked for."""
@@ -115,6 +147,12 @@ class Benchmark(Component):
     def first_held_out(self, there: int) -> NDArray[np.int64]:
         """The held-out images that are evaluated, out of so many: all, or the first `eval_images`."""
         return np.arange(there if self.eval_images is None else min(self.eval_images, there))
+
+    def _sum_before(self, position: int, of: Callable[[int], int]) -> int:
+        """The sum over all tasks before that position of a number that depends on nothing but a task's images."""
+        whole, rest = divmod(position, len(self.task_images))
+        each = [of(earlier) for earlier in range(len(self.task_images))]
+        return whole * sum(each) + sum(each[:rest])
 
     def order_of(self, labels: NDArray[np.int64], seed: int, position: int, epoch: int) -> NDArray[np.int64]:
         """The order in which the task's N images are shown in its epoch `epoch`, a permutation of 0 … N − 1."""

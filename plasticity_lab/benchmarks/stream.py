@@ -52,8 +52,7 @@ class Task:
         benchmark, position = self.benchmark, self.position
         taken = after.step if after.task == position else 0
         batches, steps = benchmark.batches_of(position), benchmark.steps_of(position)
-        before = sum(benchmark.steps_of(earlier) for earlier in range(position))
-        epochs_before = sum(benchmark.epochs_of(earlier) for earlier in range(position))
+        before, epochs_before = benchmark.steps_before(position), benchmark.epochs_before(position)
         for epoch in range(taken // batches, benchmark.epochs_of(position)):
             images, counts = self._batches(epoch)
             end = min((epoch + 1) * batches, steps)

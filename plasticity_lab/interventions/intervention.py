@@ -9,7 +9,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from plasticity_lab.component import Component
+from plasticity_lab.component import Component, real_settings
 from plasticity_lab.networks.model import Model
 
 Parameters = Mapping[str, Tensor]
@@ -23,11 +23,17 @@ Batches = Callable[[], Iterable[tuple[Tensor, Tensor]]]
 class Intervention(Component):
     """Four verbs over explicit state; the defaults do nothing. Vary by wrapping, never by overriding another's verb.
 
-    Settings annotated `float` reach every verb as `settings`, name → (K,); state is tensors (K, ...), checkpointed
-    as they are, and its shapes never change. `watches_units` asks the step to hand over the activations.
+    Settings annotated `float` may differ between the runs of a pack and reach every verb as `settings`, name → (K,);
+    state is tensors (K, ...), checkpointed as they are, and its shapes never change. `watches_units` asks the step to
+    hand over the activations.
     """
 
     watches_units: ClassVar[bool] = False
+
+    @classmethod
+    def run_axis_settings(cls) -> list[str]:
+        """Every setting annotated `float`."""
+        return real_settings(cls)
 
     def start(self, model: Model, parameters: Parameters) -> State:
         """The state before the first step."""

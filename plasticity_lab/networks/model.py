@@ -18,7 +18,7 @@ from plasticity_lab.randomness.host import host_stream
 class Model:
     """The functions of a pack's model. The numbers (parameters, settings, draws) are handed in at each call.
 
-    A pack shares the network and the activation's structure; the activation's real-valued settings and the
+    A pack shares the network and the activation's structure; the activation's `run_axis_settings` and the
     parameters differ from run to run.
     """
 

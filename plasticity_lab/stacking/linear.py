@@ -10,6 +10,7 @@ from math import sqrt
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from plasticity_lab.stacking.run_axis import aligned
 
@@ -21,6 +22,12 @@ class StackedLinear:
     The numbers live outside, under `<name>.weight` (K, I, O) and `<name>.bias` (K, 1, O). Matrix products of a run
     give the same bits at every place in the pack only if its slice of the weights is aligned to 16 bytes; where
     I·O is no multiple of 4, O is padded with units whose weights stay zero, and cut off again after the product.
+    B must be a multiple of 4 for the same reason.
+
+    A layer of one unit, and one of one input, would also give other bits alone than in a pack: forward or backward they
+    are a matrix times a vector, and libraries have another routine for one of these than for several. What is 1 there
+    is padded with zeros to 4 for the product, and nowhere else: parameters, gradients and checkpoints have no padding
+    from it.
     """
 
     name: str
@@ -57,5 +64,9 @@ class StackedLinear:
 
     def __call__(self, parameters: Mapping[str, Tensor], x_KBI: Tensor) -> Tensor:
         """x (K, B, I) → (K, B, O)."""
-        h_KBO = torch.baddbmm(parameters[f"{self.name}.bias"], x_KBI, parameters[f"{self.name}.weight"])
-        return h_KBO if self.padded == self.outputs else h_KBO[..., : self.outputs]
+        weight, bias = parameters[f"{self.name}.weight"], parameters[f"{self.name}.bias"]
+        more_I, more_O = (3 if count == 1 else 0 for count in (self.inputs, self.padded))
+        if more_I or more_O:
+            x_KBI, weight, bias = pad(x_KBI, (0, more_I)), pad(weight, (0, more_O, 0, more_I)), pad(bias, (0, more_O))
+        h_KBO = torch.baddbmm(bias, x_KBI, weight)
+        return h_KBO if h_KBO.shape[2] == self.outputs else h_KBO[..., : self.outputs]

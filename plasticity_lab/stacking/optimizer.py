@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
-from plasticity_lab.component import Component
+from plasticity_lab.component import Component, real_settings
 
 
 class Optimizer(Component):
@@ -15,6 +15,11 @@ class Optimizer(Component):
 
     lr: float
     reset: str
+
+    @classmethod
+    def run_axis_settings(cls) -> list[str]:
+        """Every setting annotated `float`."""
+        return real_settings(cls)
 
     def start(self, parameters: Mapping[str, Tensor]) -> dict[str, dict[str, Tensor]]:
         """The moments before the first step: moment → name → like the parameter."""

@@ -20,7 +20,7 @@ def aligned(count: int) -> int:
 def on_run_axis(
     components: Sequence[Component], device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32
 ) -> dict[str, Tensor]:
-    """The real-valued settings of K components of one kind, name → (K,)."""
+    """What K components of one kind put on the run axis, name → (K,)."""
     rows = [component.on_run_axis() for component in components]
     return {name: torch.tensor([row[name] for row in rows], dtype=dtype, device=device) for name in rows[0]}
 

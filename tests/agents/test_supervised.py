@@ -110,7 +110,7 @@ def test_training_draws_numbers_by_the_step_of_the_run_and_evaluation_draws_none
 def test_evaluation_uses_every_held_out_image_once(benchmark, there):
     """Against a plain loop over single images, however many there are."""
     image_set = images(4, max(there, 32), there)
-    settings = {"images": there if benchmark == "labels" else 32, "steps": 1, "epochs": None}
+    settings = {"images": there if benchmark == "labels" else 32, "batch_size": 1, "steps": 1, "epochs": None}
     stream, agent = assembled([run(s, benchmark=benchmark, **settings) for s in (0, 1)], image_set, CPU, False)
     (task,) = stream.tasks(Position(0, 0))
     measured = agent.evaluate(task)["final_accuracy"]

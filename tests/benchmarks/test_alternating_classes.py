@@ -1,6 +1,7 @@
 """5+1 tasks: which classes and images they hold, in which order they come, and what metrics count of them."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -198,6 +199,21 @@ def test_what_cannot_be_is_refused_in_a_sentence_at_the_first_task(settings, sen
         made(**settings).lesson(IMAGES, 0, 0)
     assert sentence in str(raised.value)
     made(tasks=3).lesson(IMAGES, 0, 0)  # 4 + 2 + 4: exactly all ten
+
+
+@pytest.mark.parametrize(("hard", "easy", "tasks", "largest"), [(4, 2, 2, 40), (2, 4, 2, 40), (2, 4, 1, 20)])
+def test_a_batch_may_be_larger_than_some_tasks_but_not_than_the_largest(hard, easy, tasks, largest):
+    settings = {"classes_hard": hard, "classes_easy": easy, "tasks": tasks}
+    assert made(**settings, batch_size=largest).max_images == largest
+    with pytest.raises(ConfigError, match=rf"benchmark\.batch_size is {largest + 1}.* {largest} training images"):
+        made(**settings, batch_size=largest + 1)
+
+
+def test_a_class_without_test_images_is_refused_by_name():
+    tested = IMAGES.test_labels != 7
+    lacking = replace(IMAGES, test_images=IMAGES.test_images[tested], test_labels=IMAGES.test_labels[tested])
+    with pytest.raises(ConfigError, match="made_up has no test images of class 7;"):
+        made().lesson(lacking, 0, 0)
 
 
 def test_only_hard_tasks_count_save_in_taoa_all(cifar100):

@@ -156,6 +156,7 @@ def test_orders_show_every_image_once(kind, order):
         ({"subset": "last"}, "benchmark.subset is 'last'; it must be one of first, shared, drawn"),
         ({"images": 0}, "benchmark.images is 0; it must be at least 1"),
         ({"batch_size": 0}, "benchmark.batch_size is 0; it must be at least 1"),
+        ({"batch_size": 201}, "benchmark.batch_size is 201, and the largest task has 200 training images"),
         ({"eval_images": 0}, "benchmark.eval_images is 0; it must be at least 1"),
     ],
 )
@@ -167,6 +168,11 @@ def test_settings_out_of_range_are_refused(kind, settings, sentence):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_a_batch_may_be_as_large_as_a_task(kind):
+    assert benchmark(kind, batch_size=200).total_steps == 4
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("subset", ["first", "drawn"])
 def test_more_images_than_there_are_is_refused(kind, subset):
     with pytest.raises(ConfigError, match=r"benchmark.images is 301; made_up has 300 training images\."):
@@ -174,7 +180,7 @@ def test_more_images_than_there_are_is_refused(kind, subset):
 
 
 def test_pixels_are_not_permuted_across_channels_that_are_scaled_apart():
-    made = benchmark("pixels", images=8, normalise="std")
+    made = benchmark("pixels", images=8, batch_size=8, normalise="std")
     assert len(made.lesson(images(2, 8, 8), 0, 0).labels) == 8
     with pytest.raises(ConfigError, match=r"benchmark\.normalise is std.*must be raw or half"):
         made.lesson(images(2, 8, 8, channels=3), 0, 0)

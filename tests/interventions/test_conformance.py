@@ -60,15 +60,16 @@ def test_the_verbs_keep_the_shapes_and_the_run_axis(name):
     assert {key: (value.shape, value.dtype) for key, value in state.items()} == shapes
 
 
-def test_the_padding_of_weights_stays_zero(name):
-    """Width 91: the classifier is stored with twelve columns for ten classes."""
-    target, settings = choice("intervention", name)
-    packed = trained(
-        [run(seed, network={"width": 91}, intervention=(target, settings), **STREAM) for seed in (0, 1)], IMAGES
-    )
+@pytest.mark.parametrize("optimizer", choices("optimizer"))
+@pytest.mark.parametrize("width", [91, 1])
+def test_the_padding_of_weights_stays_zero(name, width, optimizer):
+    """The classifier is stored with twelve columns for ten classes; one unit of 64 inputs without padding."""
+    how = {"network": {"width": width}, "optimizer": {"name": optimizer}, "intervention": choice("intervention", name)}
+    packed = trained([run(seed, **how, **STREAM) for seed in (0, 1)], IMAGES)
     weights = packed.agent.weights()
     for layer in packed.agent.model.design.layers:
         for part in ("weight", "bias"):
             assert not weights[f"{layer.name}.{part}"][..., layer.outputs :].any()
-    assert weights["output.weight"].shape == (2, 91, 12)
+    assert weights["hidden1.weight"].shape == (2, 64, width)
+    assert weights["output.weight"].shape == (2, width, 12)
     assert np.isfinite(packed.measured.of(0)["loss"]).all()

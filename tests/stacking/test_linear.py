@@ -6,7 +6,7 @@ from torch.nn.functional import linear
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking.linear import StackedLinear
 
-SIZES = [(784, 100), (64, 91), (91, 10), (100, 10), (37, 93), (7, 3), (1, 1)]
+SIZES = [(784, 100), (64, 91), (91, 10), (100, 10), (37, 93), (7, 3), (1, 1), (64, 1), (1, 100)]
 
 
 def started(layer: StackedLinear, runs: int, init: str = "default", gain: float = 1.0) -> dict[str, torch.Tensor]:
@@ -45,6 +45,44 @@ def test_no_gradient_reaches_the_padding(inputs, outputs):
     for value in parameters.values():
         assert value.grad[..., outputs:].count_nonzero() == 0
         assert value.grad[..., :outputs].count_nonzero() == value[..., :outputs].numel()
+
+
+@pytest.mark.parametrize("examples", [4, 16, 200])
+@pytest.mark.parametrize(("inputs", "outputs"), [(784, 1), (100, 1), (7, 1), (1, 1), (1, 10), (1, 100)])
+def test_one_unit_or_one_input_is_the_same_alone_as_in_a_pack(inputs, outputs, examples):
+    """A value head, and the layer behind one unit: forward or backward, each is a matrix times a vector."""
+    layer = StackedLinear("layer", inputs, outputs)
+    draw = host_stream(0, "x")
+    x_KBI, g_KBO = (
+        torch.from_numpy(draw.normal(size=(16, examples, count)).astype(np.float32)) for count in (inputs, outputs)
+    )
+
+    def computed(runs: slice) -> list[torch.Tensor]:
+        """The product and its gradients, of the pack of those runs."""
+        given = [x_KBI[runs].clone().requires_grad_()]
+        given += [value[runs].clone().requires_grad_() for value in parameters.values()]
+        h_KBO = layer(dict(zip(parameters, given[1:], strict=True)), given[0])
+        h_KBO.backward(g_KBO[runs])
+        return [h_KBO, *(value.grad for value in given)]
+
+    parameters = started(layer, 16)
+    alone = computed(slice(0, 1))
+    for width in (2, 3, 4, 5, 8, 16):
+        for own, packed in zip(alone, computed(slice(0, width)), strict=True):
+            assert torch.equal(own[0], packed[0]), f"in a pack of {width}"
+
+
+def test_one_unit_is_kept_without_more_padding_than_alignment_needs():
+    shapes = {
+        sizes: [value.shape for value in StackedLinear("l", *sizes).start(host_stream(0, "w"), "default", 1.0).values()]
+        for sizes in [(64, 1), (7, 1), (1, 12), (1, 10)]
+    }
+    assert shapes == {
+        (64, 1): [(64, 1), (1, 1)],
+        (7, 1): [(7, 4), (1, 4)],
+        (1, 12): [(1, 12), (1, 12)],
+        (1, 10): [(1, 12), (1, 12)],
+    }
 
 
 def test_default_start_is_pytorchs_own_law():

@@ -11,6 +11,7 @@ from launch.plan.calibration import CPU, GPU, write_calibration
 from launch.plan.cost import store_bytes
 from launch.wording import in_bytes
 from launch.work.worker import work
+from plasticity_lab.benchmarks.benchmark import Benchmark
 from tests.helpers.sweeps import SMOKE, after_looks, never, planned
 
 ONE = ("launch.workers=1",)
@@ -76,6 +77,20 @@ def test_the_store_grows_about_as_much_as_was_said(store, words):
         if any(name == "record.json" for name in files):
             found += 4096 + sum(-(-os.path.getsize(os.path.join(folder, name)) // 4096) * 4096 for name in files)
     assert 0.6 < said / found < 1.6
+
+
+def test_a_billion_tasks_are_planned_without_looking_at_each(store, monkeypatch, capsys):
+    asked, really = [], Benchmark.images_of
+
+    def images_of(self, position):
+        asked.append(position)
+        assert len(asked) < 1000, "every task is asked for its images"
+        return really(self, position)
+
+    monkeypatch.setattr(Benchmark, "images_of", images_of)
+    words = ["benchmark.tasks=1000000000", "benchmark.steps=10", "dry_run=true", f"store={store.root}"]
+    assert run_command([*SMOKE, *words]) == 0
+    assert "10,000,000,000 run-steps" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,17 @@ def test_a_failed_run_is_planned_again(store, monkeypatch):
     assert read_record(store, run.id)["status"] == "done"
 
 
+def test_a_run_is_tried_again_as_often_as_retries_says_and_no_more(store, monkeypatch):
+    monkeypatch.setattr(worker, "train_pack", raising(ZeroDivisionError("by nought")))
+    (run,) = runs_of("seed=0")
+    for failed in (1, 2, 3):
+        trained(store, "seed=0", "launch.retries=9")
+        again = outstanding(store, [run], rerun=False, retries=failed)
+        assert (again.left, again.given_up) == ([run], {})
+        enough = outstanding(store, [run], rerun=False, retries=failed - 1)
+        assert (enough.left, enough.given_up) == ([], {run.id: failed})
+
+
 def test_a_rerun_that_fails_leaves_the_finished_record_and_is_planned_again(store, monkeypatch):
     runs = runs_of(*TWO)
     trained(store, *TWO)

@@ -49,6 +49,7 @@ def test_every_run_is_in_one_pack(many):
         ["activation=leaky_relu", "activation.negative_slope=0.1,0.2,1"],
         ["intervention=l2_init", "intervention.strength=0,0.1"],
         ["activation=smooth_leaky", "activation.c=5,7", "activation.alpha=0.1,0.5"],
+        ["activation=prelu", "activation.alpha_init=0.1,0.2"],
     ],
 )
 def test_runs_that_differ_in_seeds_and_real_numbers_share_a_pack(words):
@@ -63,6 +64,7 @@ def test_runs_that_differ_in_seeds_and_real_numbers_share_a_pack(words):
     [
         ["activation=relu,leaky_relu"],
         ["activation=prelu", "activation.scope=global,layer"],
+        ["activation=rrelu", "activation.eval_slope=0.1,0.2"],
         ["activation=crelu", "activation.width=half,double"],
         ["network.width=100,200"],
         ["optimizer.reset=never,task"],

@@ -16,7 +16,7 @@ from launch.work import training, worker
 from launch.work.process import DeviceLost, free_memory, prepare_compiling, ran_out_of_memory
 from launch.work.worker import work
 from plasticity_lab.errors import ConfigError, DataError, StoreError
-from plasticity_lab.records.checkpoint import load_checkpoint
+from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
 from plasticity_lab.records.record import read_record
 from tests.helpers.sweeps import after_looks, all_kept, ended_packs, kept, never, planned, runs_of, trained
 
@@ -69,6 +69,22 @@ def test_the_mode_it_was_begun_in_is_kept_whatever_a_new_plan_says(store):
     assert (again.packs[0].id, again.packs[0].mode) == (plan.packs[0].id, "compiled")
     work(store, again.sweep, "cpu", never)
     assert read_record(store, plan.asked[0])["provenance"]["mode"] == "eager"
+
+
+def test_a_checkpoint_of_another_device_kind_is_not_continued(store, tmp_path):
+    """Its numbers would be those of neither device."""
+    undisturbed = type(store)(tmp_path / "undisturbed")
+    trained(undisturbed, "seed=0")
+    plan = trained(store, "seed=0", stop=after_looks(4))
+    (pack,) = plan.packs
+    begun = load_checkpoint(store, pack.id)
+    assert (begun["kind"], begun["journal"]["steps"] > 0) == ("cpu", True)
+    zeros = {name: torch.zeros_like(value) for name, value in begun["agent"]["parameters"].items()}
+    elsewhere = {"kind": "Some GPU", "began": "long ago", "agent": begun["agent"] | {"parameters": zeros}}
+    save_checkpoint(store, pack.id, 0, begun | elsewhere)
+    work(store, plan.sweep, "cpu", never)
+    assert read_record(store, plan.asked[0])["provenance"]["start"] != "long ago"
+    assert all_kept(store, runs_of("seed=0")) == all_kept(undisturbed, runs_of("seed=0"))
 
 
 def test_packs_of_another_device_kind_are_left_alone(store, monkeypatch):
