@@ -29,7 +29,7 @@ demo: $(READY) ## Train every activation on embedded data, 3 seeds each, and sho
 	@echo "  .venv/bin/python -m plasticity_lab.main -m 'activation=glob(*relu*)' benchmark=random_label_digits schedule=demo seed=0,1,2"
 	@echo "  .venv/bin/python -m plasticity_lab.main --help"
 
-test: $(READY) ## Run the tests; SLOW=1 runs the slow ones too, save those that need Slurm
+test: $(READY) ## Run the tests; SLOW=1 runs the slow ones too, except those that need Slurm
 	$(PYTEST) -m 'not $(if $(SLOW),slurm,slow)'
 
 test-slurm: $(READY) ## Run the tests that need Slurm, on Slurms of their own (as root, in a container)
