@@ -1,6 +1,7 @@
 """The command: its words composed by Hydra, its runs handed to a launcher, and one sentence for every mistake."""
 
 import contextlib
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ from hydra.core.plugins import Plugins
 from hydra.errors import HydraException, MissingConfigException
 from hydra.types import HydraContext, RunMode
 from hydra.utils import get_class
-from omegaconf import DictConfig, ListConfig
+from omegaconf import DictConfig
 from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException, ValidationError
 from yaml import YAMLError
 
@@ -24,8 +25,9 @@ from launch.command_line import CommandLine, check_heeded, taken_apart
 from launch.launchers.slurm.parameters import slurm_parameters
 from launch.runs.arguments import instead
 from launch.runs.options import CONF, Options
-from launch.runs.overrides import overrides_of, run_from, spelled
+from launch.runs.overrides import overrides_of, run_from
 from launch.runs.resolve import Resolved, resolved
+from launch.runs.words import spelled
 from launch.tracking.choice import check_tracking
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.exits import status_of
@@ -34,6 +36,9 @@ from plasticity_lab.run import Run
 
 MISTAKES = (HydraException, OmegaConfBaseException, YAMLError, UserWarning)
 """What a mistake in a command comes out as, beside PlasticityError."""
+
+RAISED = re.compile(r"\w+ raised while (resolving interpolation|composing config): ")
+"""What Hydra puts before the words of another error."""
 
 INTERRUPTED = "Interrupted. The same command again continues where this one stopped."
 
@@ -116,8 +121,7 @@ def _resolved(line: CommandLine, hydra: Hydra, config: DictConfig) -> Resolved:
     """The runs that the words name.  config: what `line.composed` composes to."""
     launcher, choices = config.hydra.launcher, config.hydra.runtime.choices
     check_heeded(line.composed, choices["hydra/launcher"], issubclass(get_class(launcher._target_), TakesRuns))
-    typed = list(ListConfig(list(line.typed), parent=config))  # ${...} in them filled in
-    return resolved(Options(hydra.config_loader, config), preset_words(config.hydra.sweeper.params), typed)
+    return resolved(Options(hydra.config_loader, config), preset_words(config.hydra.sweeper.params), line.typed)
 
 
 def preset_words(params: Mapping[str, Any]) -> list[str]:
@@ -165,6 +169,7 @@ def sentence(error: BaseException) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of what an error says."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
+    """The first line of what an error says, with the next one where it only announces that."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    line = " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
+    return RAISED.sub("", line).strip('"')

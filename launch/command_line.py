@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from launch.runs.arguments import read
-from launch.runs.overrides import spelled
+from launch.runs.hydra_words import key_of, split
+from launch.runs.words import spelled
 from plasticity_lab.errors import ConfigError
 
 SHOWS = ("version", "help", "hydra_help", "cfg", "info", "shell_completion")
@@ -60,10 +60,8 @@ def taken_apart(arguments: Sequence[str]) -> CommandLine:
     shown = next((flag for flag in SHOWS if flags[flag]), None)
     if shown is not None:
         return CommandLine(shown, flags, words, [], [])
-    words = [word.removeprefix("+") if word.startswith("+experiment=") else word for word in words]
-    words = [word for word in words if word != "experiment=null"]
-    composed = [word for word in words if _is_composed(word)]
-    return CommandLine(None, flags, words, composed, [word for word in words if word not in composed])
+    composed, typed = split(words)
+    return CommandLine(None, flags, words, composed, typed)
 
 
 def check_heeded(words: Sequence[str], launcher: str, takes_runs: bool) -> None:
@@ -72,7 +70,7 @@ def check_heeded(words: Sequence[str], launcher: str, takes_runs: bool) -> None:
     launcher: its name. takes_runs: whether it trains runs packed; others are Hydra's own, and start a job for each run.
     """
     for word in words:
-        setting = _key(word).removeprefix("hydra")[1:].replace("/", ".").partition(".")[0]
+        setting = key_of(word).removeprefix("hydra")[1:].replace("/", ".").partition(".")[0]
         if word.startswith("experiment=") or setting in HEEDED or (setting in OF_JOBS and not takes_runs):
             continue
         if setting in OF_FOLDERS:
@@ -128,22 +126,9 @@ def _spelled(flag: str) -> str:
 
 def _searched(folder: str, words: Sequence[str]) -> str:
     """The word that does what --config-dir does."""
-    if any(_key(word) == "hydra.searchpath" for word in words):
+    if any(key_of(word) == "hydra.searchpath" for word in words):
         raise ConfigError("--config-dir and hydra.searchpath both name folders; name all in hydra.searchpath=[...].")
     there = Path(folder).expanduser().absolute()
     if not there.is_dir():
         raise ConfigError(f"--config-dir is {folder}, but there is no such folder.")
     return f"hydra.searchpath={spelled([f'file://{there}'])}"
-
-
-def _is_composed(word: str) -> bool:
-    key = _key(word)
-    if key == "experiment" and read(word).is_sweep_override():
-        raise ConfigError(f"'{word}': an experiment is itself a sweep; give one at a time.")
-    if key in ("hydra/sweeper", "hydra.mode") or key.startswith("hydra.sweeper"):
-        raise ConfigError(f"'{word}': {key} cannot be changed; runs are always resolved by our own sweeper.")
-    return key == "experiment" or key.startswith(("hydra.", "hydra/"))
-
-
-def _key(word: str) -> str:
-    return word.lstrip("+~").partition("=")[0]

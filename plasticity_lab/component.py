@@ -3,7 +3,7 @@
 import functools
 import importlib
 import inspect
-import math
+import sys
 import types
 import typing
 from collections.abc import Collection, Mapping
@@ -49,7 +49,7 @@ def load(target: str) -> type[Component]:
     module, _, name = target.rpartition(".")
     try:
         found = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
+    except Exception as error:  # somebody's own module can raise anything
         raise ConfigError(f"_target_ '{target}' names no class that can be imported ({error}).") from error
     if not (isinstance(found, type) and issubclass(found, Component)):
         raise ConfigError(f"_target_ '{target}' is not a class derived from plasticity_lab.component.Component.")
@@ -95,6 +95,19 @@ def build(group: str, choice: str, target: str, settings: Mapping[str, Any]) -> 
     return cls(**typed(cls, group, choice, settings))
 
 
+def as_typed(value: Any) -> str:
+    """A value as a command line has it, for messages: null, true, 'a text', [1, null]; a very long one is cut."""
+    if value is None or isinstance(value, bool):
+        text = {None: "null", True: "true", False: "false"}[value]
+    elif isinstance(value, list | tuple):
+        text = f"[{', '.join(map(as_typed, value))}]"
+    elif isinstance(value, Mapping):
+        text = f"{{{', '.join(f'{key}: {as_typed(element)}' for key, element in value.items())}}}"
+    else:
+        text = repr(value)
+    return text if len(text) <= 200 else f"{text[:200]}…"
+
+
 def check(
     name: str,
     value: Any,
@@ -107,7 +120,7 @@ def check(
 ) -> Any:
     """The value, if it lies in its range; otherwise ConfigError naming the setting and the range."""
     if one_of is not None and value not in one_of:
-        raise ConfigError(f"{name} is {value!r}; it must be one of {', '.join(map(str, one_of))}.")
+        raise ConfigError(f"{name} is {as_typed(value)}; it must be one of {', '.join(map(str, one_of))}.")
     if value is None or isinstance(value, str):
         return value
     rules = [("at least", at_least, value >= at_least if at_least is not None else True),
@@ -116,7 +129,7 @@ def check(
              ("below", below, value < below if below is not None else True)]  # fmt: skip
     if not all(holds for _, _, holds in rules):
         wanted = " and ".join(f"{word} {bound}" for word, bound, _ in rules if bound is not None)
-        raise ConfigError(f"{name} is {value}; it must be {wanted}.")
+        raise ConfigError(f"{name} is {as_typed(value)}; it must be {wanted}.")
     return value
 
 
@@ -129,8 +142,10 @@ def _coerced(name: str, value: Any, annotation: Any) -> Any:
     if isinstance(value, bool) or isinstance(value, str):
         if type(value) in plain:
             return value
+    elif isinstance(value, int) and int in plain:
+        return value
     elif isinstance(value, int | float):
-        if math.isfinite(value):
+        if abs(value) <= sys.float_info.max:  # neither infinite nor a whole number too large for a float; not NaN
             if int in plain and float(value).is_integer():
                 return int(value)
             if float in plain:
@@ -141,7 +156,7 @@ def _coerced(name: str, value: Any, annotation: Any) -> Any:
              list: "a list", tuple: "a list"}  # fmt: skip
     wanted = " or ".join(dict.fromkeys(words.get(kind, str(kind)) for kind in plain))
     several = " (several values are written one,other without brackets)" if isinstance(value, list | tuple) else ""
-    raise ConfigError(f"{name} is {value!r}; it must be {wanted}{several}.")
+    raise ConfigError(f"{name} is {as_typed(value)}; it must be {wanted}{several}.")
 
 
 def _is_union(annotation: Any) -> bool:

@@ -10,12 +10,17 @@ from launch.packs.todo import outstanding
 from launch.plan.calibration import calibration_of
 from launch.plan.cost import store_bytes
 from launch.plan.device import compiler_there, cores, devices, kind_of, memory_of
+from launch.plan.planner import TooLarge
 from launch.tracking.choice import decided
 from launch.wording import counted, say
+from plasticity_lab.errors import ConfigError, PlanError
 from plasticity_lab.records.plan import write_plan
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
+
+WORKERS_A_CORE, FEWEST = 4, 16
+"""How many workers a machine may have: some for each core, where packs wait for data or a GPU; a few on any machine."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,12 @@ class Machine:
         names = devices(settings.device)
         kind = kind_of(names[0])
         workers = settings.launch.workers or (cores() if names == ["cpu"] else len(names))
+        most = max(FEWEST, WORKERS_A_CORE * cores())
+        if workers > most:
+            raise ConfigError(
+                f"launch.workers is {workers:,}; this machine has {counted(cores(), 'core')}, and may have {most:,} "
+                "workers at most: more would only wait for one another."
+            )
         memory = memory_of(names[0]) * len(names) // max(workers, len(names))
         calibration = calibration_of(kind, Store(settings.store))
         return Machine(names, Resources(kind, calibration, compiler_there(), memory, workers))
@@ -47,7 +58,13 @@ def train_here(runs: Sequence[Run], settings: Settings) -> None:
     settings = settings.model_copy(update={"tracking": tracking})
     todo = outstanding(store, runs, settings.rerun, settings.launch.retries)
     images = (images_to_plan_with if settings.dry_run else images_of)(settings.data)
-    planned = planned_for(store, todo, settings, resources, images)
+    try:
+        planned = planned_for(store, todo, settings, resources, images)
+    except TooLarge as error:
+        if resources.workers <= len(machine.devices) or error.bytes > resources.workers * resources.memory:
+            raise
+        shared = f"{resources.workers} workers share this machine's memory; with fewer launch.workers each has more"
+        raise PlanError(f"{error} ({shared}.)") from error
     if where and todo.left:
         say(where)
     if settings.dry_run:

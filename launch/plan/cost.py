@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from math import prod
 
-from launch.plan.planner import Size
+from launch.plan.planner import BYTES_A_PARAMETER, Size
 from plasticity_lab.agents.score import AT_ONCE
 from plasticity_lab.assembly import model_of
 from plasticity_lab.data.image_set import ImageSet
@@ -43,15 +43,16 @@ def _size(run: Run, image_set: ImageSet) -> Size:
     model = model_of([run], image_set)
     pixels = prod(image_set.train_images.shape[1:])
     held_out = len(benchmark.lesson(image_set, run.science["seed"], 0).held_out)
-    # Parameters, gradients, two moments and an anchor, in float32; the task's images, held-out ones too; and the floats
-    # of one evaluation batch with everything between the layers, counted twice, as a margin.
+    # Beside the parameters the task's images, held-out ones too; and the floats of one evaluation batch with everything
+    # between the layers, counted twice, as a margin.
     between = sum(prod(unit.produced) for unit in model.units)
-    floats = 5 * model.size + 2 * AT_ONCE * (pixels + between)
+    floats = 2 * AT_ONCE * (pixels + between)
     return Size(
         steps=benchmark.total_steps,
         flops=flops_of(model, benchmark.batch_size),
-        bytes=4 * floats + pixels * (benchmark.max_images + held_out),
+        bytes=BYTES_A_PARAMETER * model.size + 4 * floats + pixels * (benchmark.max_images + held_out),
         convolves=any(len(unit.produced) == 3 for unit in model.units),
+        parameters=model.size,
     )
 
 

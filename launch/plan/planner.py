@@ -7,23 +7,39 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from launch.plan.calibration import Calibration
+from launch.wording import in_bytes
 from plasticity_lab.component import load
 from plasticity_lab.errors import PlanError
 from plasticity_lab.records.identity import pack_id
 from plasticity_lab.records.plan import Pack, evenly
 from plasticity_lab.run import Run
 
+BYTES_A_PARAMETER = 20
+"""A parameter, its gradient, two moments and an anchor, in float32."""
 SEEDS = ("seed", "stream_seed", "init_seed")
+
+
+class TooLarge(PlanError):
+    """A run that fits into no pack; `bytes` is what it needs alone."""
+
+    def __init__(self, needed: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.bytes = needed
 
 
 @dataclass(frozen=True)
 class Size:
-    """What planning must know of a run: its steps, the operations of one, its bytes in a pack, whether it convolves."""
+    """What planning must know of a run.
+
+    flops: the operations of one step. bytes: what it takes in a pack. convolves: whether its network has convolutions.
+    parameters: those of its network.
+    """
 
     steps: int
     flops: int
     bytes: int
     convolves: bool
+    parameters: int = 0
 
 
 @dataclass(frozen=True)
@@ -65,7 +81,7 @@ def plan(
 
     size_of: asked once for all runs that could share a pack. memory: bytes a pack may use. workers: there is at
     least one pack for each, where there are as many runs. taken: whether a pack id was used by an earlier attempt.
-    widest: the most runs in the pack of a run that failed before.  Raises PlanError naming a run that does not fit.
+    widest: the most runs in the pack of a run that failed before.  Raises TooLarge naming a run that does not fit.
     """
     groups: dict[tuple[str, int | None], list[Run]] = defaultdict(list)
     for run in sorted(runs, key=lambda run: run.id):
@@ -89,9 +105,13 @@ def _cut(
 ) -> list[_Cut]:
     """Runs that agree in structure, cut so that each part fits."""
     if size.bytes > memory:
-        raise PlanError(
-            f"Run {alike[0].id} needs {size.bytes / 2**30:.1f} GiB alone, and a pack may use "
-            f"{memory / 2**30:.1f} GiB on {kind}; choose another device or a smaller benchmark.batch_size."
+        most_for, smaller = "images", "fewer benchmark.images"
+        if 2 * BYTES_A_PARAMETER * size.parameters > size.bytes:
+            most_for, smaller = f"the {size.parameters:,} parameters of its network", "a smaller network.width"
+        raise TooLarge(
+            size.bytes,
+            f"Run {alike[0].id} needs {in_bytes(size.bytes)} alone, most of it for {most_for}, and a pack may use "
+            f"{in_bytes(memory)} on {kind}; choose {smaller} or another device.",
         )
     wanted = min(calibration.of(size.convolves).width[mode], most or len(alike))
     width = min(wanted, memory // size.bytes)

@@ -5,21 +5,24 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Glob, Override, QuotedString
-from hydra.errors import HydraException
+from hydra.core.override_parser.types import Glob, Override
 
-from launch.runs.misread import why
+from launch.runs.counts import values_of
+from launch.runs.words import plain, read, shown, spelled
 from plasticity_lab.errors import ConfigError
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What can be said: the options of each group, the groups whose options have settings, and the other keys."""
+    """What can be said: the options of each group, the groups whose options have settings, and the other keys.
+
+    texts: those of the keys whose value is a text, so that what looks like a number is one too.
+    """
 
     options: Mapping[str, Sequence[str]]
     components: Collection[str]
     keys: Collection[str]
+    texts: Collection[str] = ()
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ def parse(words: Iterable[str], vocabulary: Vocabulary) -> Axes:
     """What the words say, in Hydra's grammar: `a=x`, `a=x,y`, `a=range(0,5)`, `group=glob(*)`.
 
     Raises ConfigError for a word that cannot be read, a key or option that does not exist, a key said twice, and for a
-    list or glob that names nothing.
+    range, list or glob that names nothing, or more than a command may name.
     """
     choices: dict[str, list[str]] = {}
     values: dict[str, list[Any]] = {}
@@ -42,38 +45,60 @@ def parse(words: Iterable[str], vocabulary: Vocabulary) -> Axes:
     for word in words:
         override = read(word)
         key = override.key_or_group
+        if not key:
+            raise ConfigError(f"'{shown(word)}' names no setting before the =; a setting is written as in seed=0.")
         if override.package is not None or override.is_delete():
-            raise ConfigError(f"'{word}': a setting can only be given another value, as in {key.split('.')[0]}=...")
+            raise ConfigError(
+                f"'{shown(word)}': a setting can only be given another value, as in {shown(key.split('.')[0])}=..."
+            )
         if key in said:
             raise ConfigError(
-                f"{key} is given twice, in '{said[key]}' and in '{word}'; several values are written {key}=one,other."
+                f"{shown(key)} is given twice, in '{said[key]}' and in '{shown(word)}'; several values are written "
+                f"{shown(key)}=one,other."
             )
-        if word.endswith("="):
+        if word.rstrip().endswith("="):
             raise ConfigError(
-                f"'{word}' has no value, as where a shell variable is empty; write it right after the =, null for none."
+                f"'{shown(word)}' has no value, as where a shell variable is empty; write it right after the =, "
+                "null for none."
             )
-        said[key] = word
+        said[key] = shown(word)
         if key in vocabulary.options:
-            choices[key] = _options(override, word, vocabulary.options[key])
+            choices[key] = _options(override, said[key], vocabulary.options[key])
         else:
             _check_key(key, vocabulary)
-            values[key] = _values(override, word)
+            values[key] = _values(override, said[key], key in vocabulary.texts)
     return Axes(choices, values)
 
 
-def read(word: str) -> Override:
-    """One word, parsed.  Raises ConfigError if it is not key=value."""
-    try:
-        return OverridesParser.create().parse_overrides([word])[0]
-    except HydraException as error:
-        raise ConfigError(f"'{word}' {why(word)}.") from error
+def together(preset: Axes, typed: Axes) -> Axes:
+    """What an experiment and the command line say: what is typed replaces what the experiment says of that key."""
+    return Axes({**preset.choices, **typed.choices}, {**preset.values, **typed.values})
+
+
+def distinct(said: Axes) -> tuple[Axes, list[str]]:
+    """The same without values that are given more than once, and a line for each key that had some."""
+    lines: list[str] = []
+
+    def once(key: str, values: Sequence[Any]) -> list[Any]:
+        different: dict[str, Any] = {}
+        again: dict[str, Any] = {}
+        for value in values:
+            (again if repr(value) in different else different)[repr(value)] = value  # repr tells 1, 1.0 and true apart
+        if again:
+            names = ", ".join(shown(str(value)) for value in again.values())
+            verb = "is" if len(again) == 1 else "are"
+            lines.append(f"{key}: {names} {verb} given more than once; each value counts once.")
+        return list(different.values())
+
+    choices = {key: once(key, names) for key, names in said.choices.items()}
+    return Axes(choices, {key: once(key, values) for key, values in said.values.items()}), lines
 
 
 def check_option(group: str, name: str, options: Sequence[str]) -> None:
     """Raises ConfigError if the group has no option of that name."""
     if name not in options:
         hint = f" (a pattern is written '{group}=glob({name})', in quotes)" if set(name) & set("*?") else ""
-        raise ConfigError(f"There is no {group}={name}{hint}{instead(name, options)}.")
+        raise ConfigError(f"There is no {group}={shown(name)}{hint}{instead(name, options)}.")
 
 
 def instead(name: str, options: Collection[str]) -> str:
@@ -85,47 +110,35 @@ def instead(name: str, options: Collection[str]) -> str:
 
 def meant(name: str, options: Collection[str]) -> str | None:
     """The option that a misspelt name comes near to."""
-    near = difflib.get_close_matches(name.lower(), list(options), 1)
+    near = difflib.get_close_matches(shown(name).lower(), list(options), 1)
     return near[0] if near else None
-
-
-def plain(value: Any) -> Any:
-    """A parsed value without the parser's own types."""
-    if isinstance(value, QuotedString):
-        return value.text
-    if isinstance(value, list):
-        return [plain(element) for element in value]
-    if isinstance(value, dict):
-        return {plain(key): plain(element) for key, element in value.items()}
-    return value
 
 
 def _options(override: Override, word: str, options: Sequence[str]) -> list[str]:
     group, value = override.key_or_group, override.value()
     if isinstance(value, Glob):
         names = value.filter(sorted(options))
-    elif override.is_sweep_override():
-        names = [str(element) for element in _values(override, word)]
-    elif isinstance(value, list | dict):
-        raise ConfigError(f"'{word}' is a list; several options are written {group}=one,other.")
-    else:
-        names = ["null" if value is None else str(value)]
-    if not names:
-        raise ConfigError(f"'{word}' matches no option of {group}{instead('', options)}.")
+        if not names:
+            raise ConfigError(f"'{word}' matches no option of {group}{instead('', options)}.")
+        return names
+    values = values_of(override, word) if override.is_sweep_override() else [plain(value)]
+    for each in values:
+        if isinstance(each, list | dict):
+            kind = "a list" if isinstance(each, list) else "no name"
+            raise ConfigError(f"'{word}' is {kind}; several options are written {group}=one,other.")
+    names = [each if isinstance(each, str) else spelled(each) for each in values]
     for name in names:
         check_option(group, name, options)
     return names
 
 
-def _values(override: Override, word: str) -> list[Any]:
-    if not override.is_sweep_override():
-        return [plain(override.value())]
-    if not override.is_discrete_sweep() or isinstance(override.value(), Glob):
-        raise ConfigError(f"'{word}' is not a list of values; write {override.key_or_group}=one,other or =range(0,5).")
-    values = [plain(element) for element in override.sweep_iterator()]
-    if not values:
-        raise ConfigError(f"'{word}' names no value at all.")
-    return values
+def _values(override: Override, word: str, is_text: bool) -> list[Any]:
+    if override.is_sweep_override():
+        return values_of(override, word)
+    value = plain(override.value())
+    if is_text and isinstance(value, bool | int | float):
+        value = str(override.input_line).partition("=")[2].strip()
+    return [value]
 
 
 def _check_key(key: str, vocabulary: Vocabulary) -> None:
@@ -134,9 +147,10 @@ def _check_key(key: str, vocabulary: Vocabulary) -> None:
         return
     if dot and group in vocabulary.options:
         raise ConfigError(
-            f"There is no setting '{key}': {group} is only chosen by name{instead('', vocabulary.options[group])}."
+            f"There is no setting '{shown(key)}': {group} is only chosen by name"
+            f"{instead('', vocabulary.options[group])}."
         )
     everything = [*vocabulary.options, *vocabulary.keys, *(f"{group}.<setting>" for group in vocabulary.components)]
     alone = not dot and meant(key, everything) is None
     hint = " (a setting of a choice is written with its group, as in optimizer.lr)" if alone else ""
-    raise ConfigError(f"There is no setting '{key}'{hint}{instead(key, everything)}.")
+    raise ConfigError(f"There is no setting '{shown(key)}'{hint}{instead(key, everything)}.")

@@ -1,95 +1,180 @@
 """What conf/ offers, composed by Hydra: once for each option, never for each combination."""
 
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from hydra.core.config_loader import ConfigLoader
 from omegaconf import DictConfig, OmegaConf
+from pydantic import Field
 
 from launch.runs.arguments import Vocabulary, check_option
-from launch.runs.rules import ADJUSTABLE, RULES
-from launch.runs.settings import keys
+from launch.runs.files import folder_of, option_in
+from launch.runs.settings import TEXTS, keys
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.records.settings import checked
+from plasticity_lab.records.settings import Strict, checked
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
 PLUGINS = str(Path(__file__).resolve().parents[1] / "_plugins")
-
-COMPONENTS = ("activation", "benchmark", "network", "optimizer", "intervention", "agent")
-"""The groups whose options name a class and its settings: what a run is made of."""
-
-GROUPS = (*COMPONENTS, *RULES)
-"""All groups a run is asked for by, save `experiment`, which names words and not settings."""
-
-ONCE = ("tracking",)
-"""The groups of which a command makes one choice for all its runs: no part of what a run is, nor of its names."""
-
-BOOKKEEPING = {
-    "activation": ("grids",),
-    "benchmark": ("stand_in", "default_network", "default_agent", "default_grid"),
-}
-"""Keys of an option's file that are no settings: they stay out of the science."""
-
-PACKAGE = re.compile(r"^\s*#\s*@package\b", re.MULTILINE)
 
 # Hydra finds sweepers and launchers only below a namespace package `hydra_plugins` on the path.
 if PLUGINS not in sys.path:
     sys.path.append(PLUGINS)
 
+COMPONENTS = ("activation", "benchmark", "network", "optimizer", "intervention", "agent")
+"""The groups whose options name a class and its settings: what a run is made of."""
+
+ONCE = ("tracking",)
+"""The groups of which a command makes one choice for all its runs: no part of what a run is, nor of its names."""
+
+
+class Extras(Strict):
+    """What an option's file may hold beside the settings of its class: nothing, unless its group has a model here."""
+
+
+class Activation(Extras):
+    """grids: the named grids of `hyperparams=grid`, whose values `values.grids` reads."""
+
+    grids: dict[str, Any] | None = None
+
+
+class Benchmark(Extras):
+    """What the other groups' choices come to on a benchmark where they leave it to it.
+
+    stand_in: the benchmark whose published values serve where it has none. default_network, default_agent: what `auto`
+    means. default_grid: the grid of `hyperparams=grid`.
+    """
+
+    stand_in: str | None = None
+    default_network: str | None = None
+    default_agent: str | None = None
+    default_grid: str | None = None
+
+
+class Grid(Extras):
+    """What is tried beside the shapes that activations list: learning rates, and the shapes of a published table."""
+
+    learning_rates: list[Annotated[float, Field(gt=0)]] = Field(min_length=1)
+    unite: str | None = None
+
+
+class Hyperparams(Extras):
+    """Where shape parameters and learning rates come from; where nothing is set, from the options' own files.
+
+    look_up: a table of published values, a file of conf/published/ or an absolute path. grids: the named grids, and
+    `grid` the one to use (none: the benchmark's own). optimizers: those that learning rates of either are for; others
+    keep their own (none: they are for all). metric: the name of a summary by which the best of a store are selected;
+    of each, more is better.
+    """
+
+    look_up: str | None = None
+    optimizers: list[str] | None = None
+    grids: dict[str, Grid] | None = None
+    grid: str | None = None
+    metric: (
+        Literal[
+            "taoa",
+            "taoa_all",
+            "aoa_first_tenth",
+            "aoa_last_tenth",
+            "aoa_slope",
+            "final_accuracy",
+            "final_accuracy_last_task",
+        ]
+        | None
+    ) = None
+
+
+class Protocol(Extras):
+    """set: values of components, group → setting → value, put in wherever a component has the setting."""
+
+    set: dict[Literal[COMPONENTS], dict[str, Any]] = Field(default_factory=dict)
+
+
+class Schedule(Extras):
+    """at_most: caps on the benchmark's tasks, epochs and steps, wherever it has them."""
+
+    at_most: dict[str, int] = Field(default_factory=dict)
+
+
+RULES: dict[str, type[Extras]] = {"hyperparams": Hyperparams, "protocol": Protocol, "schedule": Schedule}
+"""The groups whose options say where settings come from: what their files may hold."""
+
+BESIDE: dict[str, type[Extras]] = {"activation": Activation, "benchmark": Benchmark}
+"""What the files of components may hold beside their settings; it stays out of the science."""
+
+ADJUSTABLE = {"hyperparams.grid": "grids", "hyperparams.metric": "metric"}
+"""Keys of rules that a command can set, and the key that an option's file must have for them to mean anything."""
+
+GROUPS = (*COMPONENTS, *RULES)
+"""All groups by which a run is asked for, except `experiment`, which names words and not settings."""
+
 
 @dataclass(frozen=True)
 class Option:
-    """One file of a group: the class it names (none for a rule, and for `auto`), its settings, and its other keys."""
+    """One file of a group.
+
+    target: the class it names; none for a rule, and for `auto`. settings: those of the class. extras: what else the
+    file holds, as its group's model has it; of a rule, all of it.
+    """
 
     group: str
     name: str
     target: str | None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    extras: Mapping[str, Any] = field(default_factory=dict)
+    extras: Extras = field(default_factory=Extras)
 
 
 class Options:
     """What conf/, and the folders of hydra.searchpath, offer to one command.
 
     chosen: the option of each group where the command says nothing: the experiment's, else config.yaml's.
-    settings: the other keys of config.yaml, by dotted name.
+    settings: the other keys of config.yaml, by dotted name. notes: a line for each file that is not read, since one of
+    another folder has its name.
     """
 
     def __init__(self, loader: ConfigLoader, config: DictConfig) -> None:
         self._loader, self._config = loader, config
         self._read: dict[tuple[str, str], Option] = {}
-        self._folders = [Path(each.path) for each in config.hydra.runtime.config_sources if each.schema == "file"]
+        self._folders = [folder_of(each.schema, each.path) for each in config.hydra.runtime.config_sources if each.path]
+        self.notes: list[str] = []
         self.experiment: str | None = config.hydra.runtime.choices["experiment"]
         self.chosen: dict[str, str] = {group: config.hydra.runtime.choices[group] for group in GROUPS}
         self.once: dict[str, str] = {group: config.hydra.runtime.choices[group] for group in ONCE}
         self._plain = _contents(loader.load_sweep_config(config, []) if self.experiment else config)
         self.settings = keys({key: value for key, value in self._plain.items() if key not in GROUPS})
-        self.vocabulary = Vocabulary(Offered(loader, config), COMPONENTS, (*self.settings, *ADJUSTABLE))
+        self.vocabulary = Vocabulary(Offered(loader, config), COMPONENTS, (*self.settings, *ADJUSTABLE), TEXTS)
         if self.experiment:
-            self._check_experiment()
+            self._check_experiment(self.experiment)
 
     def option(self, group: str, name: str) -> Option:
         """One option.  Raises ConfigError if there is none, or if its file sets anything outside its group."""
         if (group, name) not in self._read:
             self._read[group, name] = option_of(group, name, self._content(group, name))
+            self._note_hidden(group, name)
         return self._read[group, name]
+
+    def _files(self, group: str, name: str) -> list[Traversable]:
+        """The files of one option; the first folder is ours, and Hydra reads the first file."""
+        files = (folder.joinpath(group).joinpath(f"{name}.yaml") for folder in self._folders)
+        return [file for file in files if file.is_file()]
+
+    def _note_hidden(self, group: str, name: str) -> None:
+        first, *others = self._files(group, name) or [None]
+        self.notes += [
+            f"{group}={name} is read from {first}; {other} has the same name and is not read. Rename it to use it."
+            for other in others
+        ]
 
     def _content(self, group: str, name: str) -> Mapping[str, Any]:
         """What stands in an option's file; composed by Hydra (a twentieth of a second) only if the file asks for it."""
-        for path in (folder / group / f"{name}.yaml" for folder in self._folders):
-            if path.is_file():
-                found = OmegaConf.load(path)
-                if not isinstance(found, DictConfig):
-                    raise ConfigError(f"{path} must hold keys and values, not a list.")
-                if PACKAGE.search(path.read_text(encoding="utf-8")):
-                    raise ConfigError(f"{path} has a @package line; an option's file sets its own group only.")
-                if "defaults" not in found:
-                    return OmegaConf.to_container(found, resolve=True)
-                break
+        for file in self._files(group, name)[:1]:
+            content = option_in(file)
+            if "defaults" not in content:
+                return content
         return self._composed(group, name)
 
     def _composed(self, group: str, name: str) -> Mapping[str, Any]:
@@ -100,16 +185,17 @@ class Options:
             raise ConfigError(f"{group}={name} sets {', '.join(elsewhere)}; an option's file sets its own group only.")
         return composed.get(group) or {}
 
-    def _check_experiment(self) -> None:
+    def _check_experiment(self, name: str) -> None:
         """An experiment is a command line kept in a file; values in its body would bypass the order of precedence."""
+        self._note_hidden("experiment", name)
         composed = _contents(self._config)
         chosen = self.chosen | self.once
-        expected = self._plain | {group: self._content(group, name) for group, name in chosen.items()}
+        expected = self._plain | {group: self._content(group, option) for group, option in chosen.items()}
         touched = [key for key in composed if composed[key] != expected.get(key)]
         if touched:
             raise ConfigError(
-                f"experiment={self.experiment} sets {', '.join(touched)} in its body; "
-                f"an experiment's values belong under hydra.sweeper.params."
+                f"experiment={name} sets {', '.join(touched)} in its body; an experiment's values belong under "
+                "hydra.sweeper.params."
             )
 
 
@@ -136,23 +222,22 @@ class Offered(Mapping[str, list[str]]):
         return len(GROUPS) + len(ONCE)
 
 
+def option_of(group: str, name: str, content: Mapping[str, Any]) -> Option:
+    """What the composed file of an option says.  Raises ConfigError for what it cannot hold."""
+    where = f"{group}={name}: "
+    if group in RULES:
+        return Option(group, name, None, {}, checked(RULES[group], content, where))
+    model, target = BESIDE.get(group, Extras), content.get("_target_")
+    if target is not None and not (isinstance(target, str) and "." in target.strip(".")):
+        raise ConfigError(f"{where}_target_ must name a class, as in plasticity_lab.activations.relu.ReLU.")
+    beside = {key: value for key, value in content.items() if key in model.model_fields}
+    settings = {key: value for key, value in content.items() if key != "_target_" and key not in beside}
+    return Option(group, name, target, settings, checked(model, beside, where))
+
+
 def _contents(config: DictConfig) -> dict[str, Any]:
     """The config without Hydra's own part, as plain dictionaries."""
     ours = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
     found = OmegaConf.to_container(ours, resolve=True)
     found.pop("experiment", None)
     return found
-
-
-def option_of(group: str, name: str, composed: Mapping[str, Any]) -> Option:
-    """What the composed file of an option says.  Raises ConfigError for what a rule's file cannot hold."""
-    if group in RULES:
-        return Option(group, name, None, {}, checked(RULES[group], composed, f"{group}={name}: ").model_dump())
-    aside = ("_target_", *BOOKKEEPING.get(group, ()))
-    return Option(
-        group,
-        name,
-        composed.get("_target_"),
-        {key: value for key, value in composed.items() if key not in aside},
-        {key: value for key, value in composed.items() if key in aside[1:]},
-    )

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from hydra.core.override_parser.types import Quote, QuotedString
 from omegaconf import DictConfig, OmegaConf
 
 from launch.runs.desk import Desk, run_of
 from launch.runs.options import COMPONENTS, option_of
 from launch.runs.settings import Numbers, keys, numbers, settings
+from launch.runs.words import spelled
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.run import Run
 
@@ -39,18 +39,3 @@ def run_from(config: DictConfig, choices: Mapping[str, Any]) -> tuple[Run, Setti
     run = run_of(parts, numbers({key: found[key] for key in Numbers.model_fields}), {})
     command = settings({key: found[key] for key in Settings.model_fields})
     return replace(run, asked_as=found["asked_as"]), command
-
-
-def spelled(value: Any) -> str:
-    """A value as Hydra's grammar reads it."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return QuotedString(value, Quote.single).with_quotes()
-    if isinstance(value, Mapping):
-        return "{" + ",".join(f"{key}:{spelled(element)}" for key, element in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ",".join(map(spelled, value)) + "]"
-    return repr(value)

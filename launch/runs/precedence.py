@@ -1,13 +1,13 @@
 """Which value a setting has when several sources name one: option < schedule < protocol < found < experiment < typed.
 
-What `hyperparams` finds (best, grid, selected) is put in by `resolve`, save where the last two say something.
+What `hyperparams` finds (best, grid, selected) is put in by `resolve`, except where the last two say something.
 Everything here is a pure function of plain dictionaries: group → setting → value.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-from launch.runs.options import Option
+from launch.runs.options import Option, Protocol, Schedule
 from plasticity_lab import component
 
 Nodes = dict[str, dict[str, Any]]
@@ -40,8 +40,8 @@ def completed(option: Option) -> dict[str, Any]:
     )
 
 
-def below_the_found(options: Mapping[str, Option], schedule: Option, protocol: Option) -> Nodes:
+def below_the_found(options: Mapping[str, Option], schedule: Schedule, protocol: Protocol) -> Nodes:
     """The settings of each component before `hyperparams`, the experiment and the command line have their say."""
     nodes = {group: completed(option) for group, option in options.items()}
-    nodes["benchmark"] = capped(nodes["benchmark"], schedule.extras["at_most"])
-    return overlaid(nodes, protocol.extras["set"])
+    nodes["benchmark"] = capped(nodes["benchmark"], schedule.at_most)
+    return overlaid(nodes, protocol.set)

@@ -3,14 +3,14 @@
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from launch.runs.arguments import Axes, parse
+from launch.runs.arguments import Axes, distinct, parse, together
+from launch.runs.counts import check_count
 from launch.runs.desk import Desk, merged, run_of
-from launch.runs.options import COMPONENTS, Option, Options
+from launch.runs.options import ADJUSTABLE, COMPONENTS, RULES, Hyperparams, Option, Options
 from launch.runs.precedence import Nodes, below_the_found
-from launch.runs.rules import ADJUSTABLE, RULES
 from launch.runs.settings import Numbers, keys, nested, numbers, settings
 from launch.runs.values.choice import Sources
 from launch.runs.values.place import Place, put
@@ -32,39 +32,72 @@ class Resolved:
     settings: Settings
 
 
+@dataclass(frozen=True)
+class Request:
+    """What the words of a command say, before any option is looked at.
+
+    choices: group → the options named. numbers: those of its runs. swept: a component's setting, by its dotted name →
+    the values given. adjusted: the settings of rules, by their dotted names. settings: how its runs are computed.
+    """
+
+    choices: Mapping[str, Sequence[str]]
+    numbers: Sequence[Numbers]
+    swept: Mapping[str, Sequence[Any]]
+    adjusted: Mapping[str, Any]
+    settings: Settings
+
+
 def resolved(options: Options, preset: Sequence[str], typed: Sequence[str]) -> Resolved:
     """The runs that an experiment's words and the typed words name together; a typed word replaces the experiment's.
 
     Raises ConfigError in a sentence that names the first thing wrong; nothing has been queued or written then.
     """
-    said = _together(parse(preset, options.vocabulary), parse(typed, options.vocabulary))
+    said, repeated = distinct(together(parse(preset, options.vocabulary), parse(typed, options.vocabulary)))
+    request = _request(options, said)
+    sources = Sources(options, request.settings, request.numbers)
+    runs = merged(_runs(options, request, sources))
+    notes = [*repeated, *options.notes, *sources.notes(), *same_functions(runs), *recency(runs)]
+    return Resolved(runs, notes, request.settings)
+
+
+def _request(options: Options, said: Axes) -> Request:
+    """What is said, completed by what config.yaml says of everything else.  Raises ConfigError."""
     choices = {group: said.choices.get(group, [chosen]) for group, chosen in options.chosen.items()}
-    science = {key: [options.settings[key]] for key in SCIENCE} | {k: v for k, v in said.values.items() if k in SCIENCE}
+    science = {key: said.values.get(key, [options.settings[key]]) for key in SCIENCE}
+    swept = {key: list(values) for key, values in said.values.items() if key.partition(".")[0] in COMPONENTS}
+    check_count({key: len(values) for key, values in {**choices, **science, **swept}.items()})
     settled = dict(options.settings)
     for group, chosen in options.once.items():
         name = _only(group, said.choices.get(group, [chosen]))
         settled |= keys({group: options.option(group, name).settings})
     once = {key: _only(key, said.values.get(key, [value])) for key, value in settled.items() if key not in SCIENCE}
-    adjusted = {key: _only(key, said.values[key]) for key in ADJUSTABLE if key in said.values}
-    command = settings(nested(once))
-    swept = {key: list(values) for key, values in said.values.items() if key.partition(".")[0] in COMPONENTS}
-    number_sets = [numbers(dict(zip(science, each, strict=True))) for each in itertools.product(*science.values())]
+    return Request(
+        choices,
+        [numbers(dict(zip(science, each, strict=True))) for each in itertools.product(*science.values())],
+        swept,
+        {key: _only(key, said.values[key]) for key in ADJUSTABLE if key in said.values},
+        settings(nested(once)),
+    )
 
-    desk, sources, runs = Desk(), Sources(options, command, number_sets), []
-    for names in itertools.product(*choices.values()):
-        asked = dict(zip(choices, names, strict=True)) | {"experiment": options.experiment}
-        parts, nodes, hyperparams = _combination(options, asked, adjusted)
-        for filled in _filled(nodes, swept):
-            for found in sources.found(Place(hyperparams, parts, filled, swept.keys())):
+
+def _runs(options: Options, request: Request, sources: Sources) -> Iterator[Run]:
+    """A run for each combination of choices, values, values found by `hyperparams`, and numbers; some may be equal."""
+    desk, count = Desk(), 0
+    for names in itertools.product(*request.choices.values()):
+        asked = dict(zip(request.choices, names, strict=True)) | {"experiment": options.experiment}
+        parts, nodes, hyperparams = _combination(options, asked, request.adjusted)
+        for filled in _filled(nodes, request.swept):
+            for found in sources.found(Place(hyperparams, parts, filled, request.swept.keys())):
                 complete = put(found.values, filled)
                 chosen = {group: desk.part(group, of.name, of.target, complete[group]) for group, of in parts.items()}
-                runs += [run_of(chosen, each, {**asked, **found.asked}) for each in number_sets]
-    notes, kept = sources.notes(), merged(runs)
-    return Resolved(kept, [*notes, *same_functions(kept), *recency(kept)], command)
+                count += len(request.numbers)
+                check_count({f"hyperparams={asked['hyperparams']}, and there are more": count})
+                for each in request.numbers:
+                    yield run_of(chosen, each, {**asked, **found.asked})
 
 
 def same_functions(runs: Sequence[Run]) -> list[str]:
-    """A line that says how many runs are saved because other settings name the same function; none where none are."""
+    """A line that says how many runs need not be trained, since other settings name the same function; else none."""
     saved = Counter[str]()
     for run in runs:
         saved[run.science["activation"]["name"]] += sum("settings" in asked for asked in run.asked_as)
@@ -89,10 +122,6 @@ def recency(runs: Sequence[Run]) -> list[str]:
     ]
 
 
-def _together(preset: Axes, typed: Axes) -> Axes:
-    return Axes({**preset.choices, **typed.choices}, {**preset.values, **typed.values})
-
-
 def _only(key: str, values: Sequence[Any]) -> Any:
     if len(values) > 1:
         raise ConfigError(f"{key} changes no run's numbers, so it cannot be swept; give it one value.")
@@ -101,32 +130,30 @@ def _only(key: str, values: Sequence[Any]) -> Any:
 
 def _combination(
     options: Options, asked: Mapping[str, Any], adjusted: Mapping[str, Any]
-) -> tuple[dict[str, Option], Nodes, Option]:
+) -> tuple[dict[str, Option], Nodes, Hyperparams]:
     """The component options of one combination of choices, their settings below what is found, and `hyperparams`."""
     benchmark = options.option("benchmark", asked["benchmark"])
     parts = {group: _component(options, group, asked[group], benchmark) for group in COMPONENTS}
-    rules = {group: _adjusted(options, options.option(group, asked[group]), adjusted) for group in RULES}
+    rules = {group: _rule(options, options.option(group, asked[group]), adjusted) for group in RULES}
     return parts, below_the_found(parts, rules["schedule"], rules["protocol"]), rules["hyperparams"]
 
 
-def _adjusted(options: Options, rule: Option, values: Mapping[str, Any]) -> Option:
-    """A rule with what the command sets in it.  Raises ConfigError where that means nothing to this option."""
+def _rule(options: Options, rule: Option, values: Mapping[str, Any]) -> Any:
+    """What a rule says, with what the command sets in it.  Raises ConfigError where that means nothing to it."""
     own = {key.partition(".")[2]: value for key, value in values.items() if key.startswith(f"{rule.group}.")}
     for name in own:
         needed = ADJUSTABLE[f"{rule.group}.{name}"]
-        if rule.extras[needed] is None:
+        if getattr(rule.extras, needed) is None:
             others = (options.option(rule.group, other) for other in options.vocabulary.options[rule.group])
-            has = ", ".join(other.name for other in others if other.extras[needed] is not None)
+            has = ", ".join(other.name for other in others if getattr(other.extras, needed) is not None)
             raise ConfigError(f"{rule.group}={rule.name} has no setting '{name}'; {rule.group}={has} has.")
-    if not own:
-        return rule
-    return replace(rule, extras=checked(RULES[rule.group], {**rule.extras, **own}, f"{rule.group}.").model_dump())
+    return checked(RULES[rule.group], {**dict(rule.extras), **own}, f"{rule.group}.") if own else rule.extras
 
 
 def _component(options: Options, group: str, name: str, benchmark: Option) -> Option:
     if group in AUTO and name == "auto":
-        name = benchmark.extras.get(AUTO[group]) or ""
-        if not name:
+        name = getattr(benchmark.extras, AUTO[group])
+        if name is None:
             raise ConfigError(f"{group}=auto: benchmark={benchmark.name} has no {AUTO[group]}; name the {group}.")
     option = options.option(group, name)
     if option.target is None:

@@ -7,9 +7,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.settings import Settings, Strict, checked
 
 STORE = "PLASTICITY_STORE"
+TEXTS = ("store", "data", "tracking.project", "tracking.entity")
+"""The keys whose value is a text: `store=12` is a folder named 12."""
 
 
 class Numbers(Strict):
@@ -32,6 +35,9 @@ def settings(values: Mapping[str, Any]) -> Settings:
     Raises ConfigError for a value out of range.
     """
     store = values["store"] if values["store"] is not None else os.environ.get(STORE) or "store"
+    for key, folder in (("store", store), ("data", values["data"])):
+        if isinstance(folder, str) and not folder.strip():
+            raise ConfigError(f"{key} is an empty word; it must be the name of a folder, or null for the usual one.")
     found = checked(Settings, {**values, "store": store})
     return found.model_copy(update={"store": _absolute(found.store), "data": found.data and _absolute(found.data)})
 

@@ -1,19 +1,34 @@
 """How the runs of one command are computed: one typed object from the command line to the workers and to `resume`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from plasticity_lab.component import as_typed
 from plasticity_lab.errors import ConfigError
 
 _WORDS = {
-    "a valid integer": "a whole number",
     "greater than or equal to": "at least",
     "greater than": "above",
-    "a valid boolean": "true or false",
+    "less than or equal to": "at most",
+    "less than": "below",
 }
+_WANTED = {
+    "bool_type": "true or false",
+    "dict_type": "keys and values",
+    "finite_number": "a finite number",
+    "float_type": "a number",
+    "int_type": "a whole number",
+    "list_type": "a list",
+    "model_type": "keys and values",
+    "path_type": "the name of a folder",
+    "string_pattern_mismatch": "auto, cpu, cuda or cuda:<number>",
+    "string_type": "a word",
+    "too_short": "a list of at least one value",
+}
+"""What is wanted, in our words, by the name that pydantic gives a mistake; others name in theirs what is allowed."""
 Checked = TypeVar("Checked", bound=BaseModel)
 
 
@@ -33,7 +48,7 @@ class LaunchSettings(Strict):
 
     workers: int | None = Field(ge=1)
     wait: bool
-    lease_seconds: float = Field(gt=0)
+    lease_seconds: float = Field(gt=0, allow_inf_nan=False)
     # Sweeps that were submitted before there was this setting are resumed with it.
     retries: int = Field(ge=0, default=2)
 
@@ -58,7 +73,7 @@ class Settings(Strict):
     dry_run: bool
     rerun: bool
     save_weights: Literal["none", "final"]
-    checkpoint_minutes: float = Field(gt=0)
+    checkpoint_minutes: float = Field(gt=0, allow_inf_nan=False)
     launch: LaunchSettings
     tracking: TrackingSettings
 
@@ -86,18 +101,33 @@ def of_first_plans(values: Mapping[str, Any], store: Path) -> dict[str, Any]:
 
 
 def checked(model: type[Checked], values: Mapping[str, Any], where: str = "") -> Checked:
-    """The values as the model declares them.  Raises ConfigError, `where` before the key of the first that is wrong."""
+    """The values as the model declares them.  Raises ConfigError, `where` before the key of the first that is wrong.
+
+    where: "group=name: " for the content of a file, "group." for what is typed.
+    """
     try:
         return model.model_validate(dict(values))
     except ValidationError as error:
         first = error.errors()[0]
-        key = where + ".".join(map(str, first["loc"]))
-        if first["type"] == "extra_forbidden":
-            raise ConfigError(f"{key} is no setting; there are {', '.join(model.model_fields)}.") from error
-        if first["type"] == "string_pattern_mismatch":
-            raise ConfigError(f"{key} is {first['input']!r}; it must be auto, cpu, cuda or cuda:<number>.") from error
-        wanted = first["msg"].removeprefix("Input should be ").replace("'", "")
+        key = where + ".".join(str(part) for part in first["loc"] if part != "[key]")
+        if first["type"] in ("extra_forbidden", "invalid_key"):
+            known = _nested(model, first["loc"][:-1]).model_fields
+            raise ConfigError(f"{key} is no setting; there are {', '.join(known)}.") from error
+        if first["type"] == "missing":
+            raise ConfigError(f"{key} is missing.") from error
+        wanted = _WANTED.get(first["type"]) or first["msg"].removeprefix("Input should be ").replace("'", "")
         for theirs, ours in _WORDS.items():
             wanted = wanted.replace(theirs, ours)
-        several = " (several values are written one,other without brackets)" if isinstance(first["input"], list) else ""
-        raise ConfigError(f"{key} is {first['input']!r}; it must be {wanted}{several}.") from error
+        one_wanted = isinstance(first["input"], list) and first["type"] != "too_short" and not where.endswith(" ")
+        several = " (several values are written one,other without brackets)" if one_wanted else ""
+        raise ConfigError(f"{key} is {as_typed(first['input'])}; it must be {wanted}{several}.") from error
+
+
+def _nested(model: type[BaseModel], loc: Sequence[Any]) -> type[BaseModel]:
+    """The model that a place in another one is declared as; the other one itself where it is declared otherwise."""
+    for name in loc:
+        field = model.model_fields.get(name)
+        if field is None or not (isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)):
+            break
+        model = field.annotation
+    return model

@@ -8,9 +8,8 @@ import pytest
 import yaml
 
 from launch.command import resolve
-from launch.runs.options import COMPONENTS, CONF
+from launch.runs.options import COMPONENTS, CONF, RULES
 from launch.runs.resolve import AUTO
-from launch.runs.rules import RULES
 from plasticity_lab import component
 from tests.helpers.stores import left_behind
 

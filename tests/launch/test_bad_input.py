@@ -52,16 +52,22 @@ NAMES = [
 TYPES = [
     ("seed=1.5", "seed is 1.5; it must be a whole number."),
     ("seed='1'", "seed is '1'; it must be a whole number."),
-    ("seed=0,true", "seed is True; it must be a whole number."),
-    ("seed=null", "seed is None; it must be a whole number."),
+    ("seed=0,true", "seed is true; it must be a whole number."),
+    ("seed=null", "seed is null; it must be a whole number."),
     ("stream_seed=0..5", "stream_seed is '0..5'; it must be a whole number."),
     ("launch.workers=all", "launch.workers is 'all'; it must be a whole number."),
-    ("network.width=true", "network.width is True; it must be a whole number."),
+    ("network.width=true", "network.width is true; it must be a whole number."),
     ("benchmark.batch_size=2.5", "benchmark.batch_size is 2.5; it must be a whole number."),
     ("optimizer.lr=fast", "optimizer.lr is 'fast'; it must be a finite number."),
     ("optimizer.lr=inf", "optimizer.lr is inf; it must be a finite number."),
+    ("store=[a]", "store is ['a']; it must be the name of a folder (several values are written one,other …)."),
+    ("tracking.entity=[null]", "tracking.entity is [null]; it must be a word (several values are …)."),
+    ("activation=true", "There is no activation=true; there are …"),
     ("dry_run=yes", "dry_run is 'yes'; it must be true or false."),
-    ("hydra.searchpath=nowhere", "hydra.searchpath must be a list of strings. …"),
+    (
+        "hydra.searchpath=nowhere",
+        "'hydra.searchpath=nowhere': hydra.searchpath is a list of folders, as in [file:///…].",
+    ),
 ]
 RANGES = [
     ("seed=-1", "seed is -1; it must be at least 0."),
@@ -79,6 +85,9 @@ RANGES = [
     ("mode=fast", "mode is 'fast'; it must be auto, eager or compiled."),
     ("precision=fp64", "precision is 'fp64'; it must be fp32."),
     ("seed=range(3,3)", "'seed=range(3,3)' names no value at all."),
+    ("store=''", "store is an empty word; it must be the name of a folder, or null for the usual one."),
+    ("checkpoint_minutes=inf", "checkpoint_minutes is inf; it must be a finite number."),
+    ("tracking.live_runs=65", "tracking.live_runs is 65; it must be at most 64."),
     ("store=a-file", "Cannot read …/a-file/calibration/cpu….json: a file stands where a folder is needed; move it …"),
     ("hydra.searchpath=[file:///none]", "A folder of hydra.searchpath does not exist: …, path=/none is not available."),
 ]
@@ -131,6 +140,47 @@ IMPOSSIBLE = [
     ("hydra.mode=RUN", "'hydra.mode=RUN': hydra.mode cannot be changed; runs are always resolved by our own sweeper."),
     ("--run --multirun", "--run and --multirun exclude each other; give one of them."),
 ]
+COUNTS = [
+    ("seed=range(0,100000000000)", "This command names 100,000,000,000 runs (100,000,000,000 of seed)…1,000,000; …"),
+    ("optimizer.lr=range(0,1,1e-300)", "This command names more than a million billion runs (… of optimizer.lr)…"),
+    (
+        "seed=range(0,10000) activation=glob(*) stream_seed=range(0,7)",
+        "This command names 1,…,000 runs (10,000 of seed × … of activation × 7 of stream_seed)…1,000,000; …",
+    ),
+    ("seed=range(0,3,0)", "'seed=range(0,3,0)' cannot be counted: …a step other than 0, as in range(0,5)…"),
+    ("optimizer.lr=range(0.001,0.1,0)", "'optimizer.lr=range(0.001,0.1,0)' cannot be counted: …a step other than 0…"),
+    ("seed=range(0,inf)", "'seed=range(0,inf)' cannot be counted: a range takes finite numbers…"),
+    ("seed=range(0,3,nan)", "'seed=range(0,3,nan)' cannot be counted: a range takes finite numbers…"),
+    ("seed=range(0,1,0.1)", "seed is 0.1; it must be a whole number."),
+    ("seed=range(5,0)", "'seed=range(5,0)' names no value at all; from 5 to 0 the step has to be below 0."),
+    ("seed=range(a,b)", "'seed=range(a,b)' has a range that cannot be read; one is range(5), range(0,5)…"),
+    ("seed=range(0,3),5", "'seed=range(0,3),5' has a range or a pattern beside other values; …"),
+]
+MEMORY = [
+    (
+        "network.width=1000000",
+        "Run … needs … TiB alone, most of it for the 1,0…,010 parameters of its network, and a pack may use … on "
+        "cpu…; choose a smaller network.width or another device.",
+    ),
+    ("launch.workers=100000", "launch.workers is 100,000; this machine has … core…, and may have … workers at most…"),
+]
+HYDRAS = [
+    ("hydra.=1", "'hydra.=1' begins with 'hydra.', which cannot be the name of a setting; …"),
+    ("hydra/launcher=null", "'hydra/launcher=null': hydra/launcher is chosen by the name of one option, …"),
+    ("hydra.searchpath=[nope://x]", "'hydra.searchpath=[nope://x]': hydra.searchpath is a list of folders, …"),
+    ("hydra.sweeper.params=1", "'hydra.sweeper.params=1': hydra.sweeper.params cannot be changed; …"),
+    ("experiment=true", "'experiment=true': experiment is chosen by the name of one option, as in experiment=NAME."),
+    ("experiment=[demo,1]", "'experiment=[demo,1]': experiment is chosen by the name of one option, …"),
+    ("~experiment", "'~experiment': experiment is chosen by the name of one option, as in experiment=NAME."),
+    ("experiment=../demo", "There is no experiment=../demo; …"),
+    (
+        "experiment=demo experiment=table2",
+        "experiment is given twice, in 'experiment=demo' and in 'experiment=table2'…",
+    ),
+    ("--resolve", "--resolve goes with --cfg, …"),
+    ("--cfg nope", "Argument --cfg/-c: invalid choice: 'nope' …; --help lists the flags."),
+    ("--experimental-rerun x.pkl", "There is no flag --experimental-rerun; …"),
+]
 BRACKET = "has a bracket without its other half, as when the shell takes a word apart at a blank or a *; quote the …"
 SHELL = [
     # Unquoted, bash refuses glob(*) itself; other shells hand on what they make of it.
@@ -170,16 +220,22 @@ SHELL = [
     (["seed="], "'seed=' has no value, as where a shell variable is empty; write it right after the =, null for none."),
     (
         ["seed=${SEED}"],
-        "Interpolation key 'SEED' not found; a shell variable is filled in by the shell, unless single …",
+        "'seed=${SEED}' holds ${…}, which nothing fills in; a shell variable is filled in by the shell, unless …",
     ),
-    (["activation='relu"], "'activation='relu' cannot be read as key=value; …"),
+    (["seed=1\nseed=2"], "'seed=1\\nseed=2' holds a line break or another control character; a word is one line."),
+    (["ｓｔｏｒｅ=x"], "'ｓｔｏｒｅ=x' has a key with other letters than a-z (did you mean store=x?)."),
+    (["store=ü,a"], "'store=ü,a' has signs that are read only in quotes (ü): write \"store='ü,a'\"."),
+    (["seed=٣"], "seed is '٣'; it must be a whole number."),
+    (["activation='relu"], "'activation='relu' has a quote without its other half; …"),
     (
         ["“activation=glob(*)”"],
         "'“activation=glob(*)”' has typographic quotes, which no shell takes away; write ' or \".",
     ),
     (["–m", "seed=0"], "'–m' begins with a long dash; flags are written with - or --."),
 ]
-TABLE = [(words.split(), said) for words, said in [*NAMES, *TYPES, *RANGES, *IMPOSSIBLE]] + SHELL
+TABLE = [
+    (words.split(), said) for words, said in [*NAMES, *TYPES, *RANGES, *COUNTS, *MEMORY, *HYDRAS, *IMPOSSIBLE]
+] + SHELL
 
 
 @pytest.mark.parametrize(("words", "said"), TABLE, ids=lambda value: " ".join(value) if isinstance(value, list) else "")

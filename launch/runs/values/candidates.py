@@ -10,10 +10,9 @@ from launch.runs.options import COMPONENTS, Options
 from launch.runs.settings import Numbers, numbers
 from launch.runs.values.place import Place, Values
 from plasticity_lab import component
-from plasticity_lab.errors import ConfigError
+from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.records.identity import canonical_json
 from plasticity_lab.records.plan import Plan, all_plans
-from plasticity_lab.records.record import FINISHED, CorruptRecord, all_records
 from plasticity_lab.records.store import Store
 
 SELECTED = "selected"
@@ -51,18 +50,20 @@ class Candidates:
 
     def __init__(self, options: Options, store: Store) -> None:
         self._options, self._store, self._desk = options, store, Desk()
-        self.corrupt: list[CorruptRecord] = []
+        self.corrupt: Sequence[StoreError] = ()
         self._held: dict[tuple[str, str], list[Mapping[str, Any]]] | None = None
         self._read: dict[tuple[str, str], list[Candidate]] = {}
 
     def of(self, activation: str, benchmark: str) -> Sequence[Candidate]:
         """The candidates with an activation and a benchmark.  Raises StoreError."""
         key = (activation, benchmark)
+        from plasticity_lab.records.record import FINISHED, all_records  # pyarrow: most commands need not wait for it
+
         if self._held is None:
             records, self.corrupt = all_records(self._store)
             self._held = _held(records, all_plans(self._store))
         if key not in self._read:
-            found = (self._candidate(record) for record in self._held.get(key, ()))
+            found = (self._candidate(record, record["status"] in FINISHED) for record in self._held.get(key, ()))
             self._read[key] = [candidate for candidate in found if candidate is not None]
         return self._read[key]
 
@@ -84,7 +85,7 @@ class Candidates:
             study |= {f"{group}.{name}": typed[name] for name in names if f"{group}.{name}" in place.pinned}
         return study
 
-    def _candidate(self, record: Mapping[str, Any]) -> Candidate | None:
+    def _candidate(self, record: Mapping[str, Any], finished: bool) -> Candidate | None:
         """A record, or a planned run, as a candidate; None if today's code would not run it under its id."""
         science = record["science"]
         try:
@@ -99,15 +100,14 @@ class Candidates:
             for group, names in CHOSEN.items()
         }
         shape = {name: value for name, value in parts["activation"].science.items() if name != "name"}
-        done = record["status"] == "done"
         return Candidate(
             run=record["run"],
             study={"activation.name": science["activation"]["name"], **_study(parts, seeds.precision)},
             settings={"activation": shape, **chosen},
             function=canonical_json([parts["activation"].canonical, chosen]),
             seeds=effective(seeds),
-            summary=record["summary"] if done else {},
-            finished=record["status"] in FINISHED,
+            summary=record["summary"] if record["status"] == "done" else {},
+            finished=finished,
         )
 
     def _part(self, group: str, science: Mapping[str, Any]) -> Part:

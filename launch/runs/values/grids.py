@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from launch.runs.arguments import instead
-from launch.runs.values.place import Found, Place, unpinned
+from launch.runs.options import Grid
+from launch.runs.values.place import Found, Place, Rates, unpinned
 from launch.runs.values.published import Tables
-from launch.runs.values.rates import Rates
 from plasticity_lab import component
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.identity import canonical_json
@@ -35,14 +35,13 @@ class Grids:
 
     def found(self, place: Place) -> Iterator[Found]:
         """Every setting of the place's grid, less what is pinned.  Raises ConfigError for a grid that is none."""
-        name = self._name(place)
-        rule = place.rule.extras["grids"][name]
-        shapes = self._shapes(place, name, rule["unite"])
+        name, grid = self._grid(place)
+        shapes = self._shapes(place, name, grid.unite)
         if not shapes:
             raise ConfigError(
                 f"The grid {name} of activation={place.activation.name} holds nothing beside what is typed."
             )
-        rates = [{"lr": rate} for rate in rule["learning_rates"]] if self._rates.serve(place) else [{}]
+        rates = [{"lr": rate} for rate in grid.learning_rates] if self._rates.are_for(place) else [{}]
         for shape in shapes:
             for rate in rates:
                 yield Found({"activation": shape, "optimizer": rate})
@@ -58,9 +57,10 @@ class Grids:
             lines.append(f"hyperparams: there is no grid {grid} for {', '.join(names)}; their defaults are used.")
         return lines + self._rates.notes()
 
-    def _name(self, place: Place) -> str:
-        name = place.rule.extras["grid"] or place.benchmark.extras.get("default_grid")
-        grids = place.rule.extras["grids"]
+    def _grid(self, place: Place) -> tuple[str, Grid]:
+        """The grid that is asked for, or the benchmark's own, and its name."""
+        name = place.benchmark.extras.default_grid if place.rule.grid is None else place.rule.grid
+        grids = place.rule.grids or {}
         if name is None:
             raise ConfigError(
                 f"hyperparams=grid: benchmark={place.benchmark.name} has no default_grid; "
@@ -68,12 +68,12 @@ class Grids:
             )
         if name not in grids:
             raise ConfigError(f"There is no hyperparams.grid={name}{instead(name, list(grids))}.")
-        return name
+        return name, grids[name]
 
     def _shapes(self, place: Place, name: str, table: str | None) -> list[Settings]:
         """The shapes of the grid, then those of the published table; equal ones come to one run later."""
         activation = place.activation
-        grids = activation.extras.get("grids") or {}
+        grids = activation.extras.grids or {}
         shapes: list[Settings] = [{}]
         if name in grids:
             shapes = list(combinations(blocks(activation.name, name, grids[name]), _own(place.pinned)))

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from launch.runs.options import Option
+from launch.runs.options import Hyperparams, Option
 from launch.runs.precedence import Nodes
 
 Values = Mapping[str, Mapping[str, Any]]
@@ -15,11 +15,11 @@ Values = Mapping[str, Mapping[str, Any]]
 class Place:
     """One combination of choices for which values are wanted.
 
-    rule: the option of `hyperparams`. parts: group → the option chosen. nodes: the settings of each, what experiment
-    and command line say put in. pinned: the dotted names of what they say, which nothing replaces.
+    rule: what the option of `hyperparams` says. parts: group → the option chosen. nodes: the settings of each, what
+    experiment and command line say put in. pinned: the dotted names of what they say, which nothing replaces.
     """
 
-    rule: Option
+    rule: Hyperparams
     parts: Mapping[str, Option]
     nodes: Nodes
     pinned: Collection[str]
@@ -64,3 +64,31 @@ def unpinned(values: Values, place: Place) -> dict[str, dict[str, Any]]:
 def put(values: Values, nodes: Nodes) -> Nodes:
     """The nodes with the values in them."""
     return {group: {**settings, **values.get(group, {})} for group, settings in nodes.items()}
+
+
+class Rates:
+    """Which places the learning rates of a table or a grid are for: an option of `hyperparams` names its optimizers."""
+
+    def __init__(self) -> None:
+        self._others: dict[str, str] = {}
+
+    def are_for(self, place: Place) -> bool:
+        """Whether they are used at a place: none is typed there, and its optimizer is one they are for (none: all).
+
+        An optimizer that they are not for is remembered for `notes`.
+        """
+        if "optimizer.lr" in place.pinned:
+            return False
+        optimizer, meant = place.parts["optimizer"].name, place.rule.optimizers
+        if meant is None or optimizer in meant:
+            return True
+        self._others[optimizer] = " and ".join(meant)
+        return False
+
+    def notes(self) -> list[str]:
+        """The optimizers that they are not for, in one line each."""
+        return [
+            f"hyperparams: the published learning rates are for {meant}; {optimizer} keeps its own, or what "
+            "optimizer.lr says."
+            for optimizer, meant in self._others.items()
+        ]

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from launch.runs.values.place import Found, Place, Values, unpinned
-from launch.runs.values.rates import Rates
+from launch.runs.values.place import Found, Place, Rates, Values, unpinned
+from plasticity_lab.component import as_typed
 from plasticity_lab.errors import ConfigError
+
+COLUMNS = ("benchmark", "activation", "lr", "hyperparameters")
 
 
 @dataclass(frozen=True)
@@ -48,16 +50,16 @@ class LookUp:
 
     def found(self, place: Place) -> Iterator[Found]:
         """The published values of an activation on a benchmark, or on its stand-in; none if there are none."""
-        published = self._tables.table(place.rule.extras["look_up"])
+        published = self._tables.table(place.rule.look_up)
         benchmark = place.benchmark
-        source = published.benchmark_for(benchmark.name, benchmark.extras.get("stand_in"))
+        source = published.benchmark_for(benchmark.name, benchmark.extras.stand_in)
         if source is not None and source != benchmark.name:
             self._stand_ins[benchmark.name] = source
         row = published.rows.get((source or "", place.activation.name))
         if row is None:
             self._missing.setdefault(benchmark.name, []).append(place.activation.name)
         values = unpinned(row or {}, place)
-        if values and not self._rates.serve(place):
+        if values and not self._rates.are_for(place):
             del values["optimizer"]
         yield Found(values)
 
@@ -81,17 +83,29 @@ def read_published(path: Path) -> Published:
     rows: dict[tuple[str, str], Values] = {}
     try:
         with path.open(newline="", encoding="utf-8") as file:
-            for line in csv.DictReader(file):
-                shape = json.loads(line["hyperparameters"])
-                rows[line["benchmark"], line["activation"]] = {
-                    "optimizer": {"lr": float(line["lr"])},
-                    "activation": shape,
-                }
+            lines = csv.DictReader(file)
+            if set(COLUMNS) - set(lines.fieldnames or ()):
+                raise ConfigError(f"hyperparams: {path} needs the columns {', '.join(COLUMNS[:-1])} and {COLUMNS[-1]}.")
+            for line in lines:
+                rows[line["benchmark"], line["activation"]] = _row(line, f"hyperparams: {path}, line {lines.line_num}")
     except FileNotFoundError as error:
         raise ConfigError(f"hyperparams: the table {path} does not exist.") from error
-    except (KeyError, TypeError, ValueError) as error:
-        raise ConfigError(
-            f"hyperparams: {path} needs the columns benchmark, activation, lr and hyperparameters (JSON) "
-            f"in every line ({error})."
-        ) from error
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        reason = getattr(error, "strerror", None) or "it is no table of values with commas between them"
+        raise ConfigError(f"hyperparams: the table {path} cannot be read: {reason}.") from error
     return Published(rows)
+
+
+def _row(line: Mapping[str, str | None], where: str) -> Values:
+    try:
+        rate = float(line["lr"] or "")
+    except ValueError as error:
+        raise ConfigError(f"{where}: lr is {as_typed(line['lr'])}; it must be a number.") from error
+    try:
+        shape = json.loads(line["hyperparameters"] or "")
+    except ValueError:
+        shape = None
+    if not isinstance(shape, dict):
+        given = as_typed(line["hyperparameters"])
+        raise ConfigError(f'{where}: hyperparameters is {given}; it must be JSON, as in {{"negative_slope": 0.1}}.')
+    return {"optimizer": {"lr": rate}, "activation": shape}

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from launch.runs.options import Options
-from launch.runs.overrides import spelled
 from launch.runs.settings import Numbers
 from launch.runs.values.candidates import Candidate, Candidates, Seeds, Study, differing, effective
 from launch.runs.values.place import Found, Place, unpinned
+from launch.runs.words import spelled
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.store import Store
 
@@ -43,7 +43,7 @@ class Selection:
 
     def found(self, place: Place) -> Iterator[Found]:
         """The settings of the place's winner.  Raises ConfigError for a seed that helped to select it."""
-        metric = place.rule.extras["metric"]
+        metric = place.rule.metric
         activation, benchmark = place.activation.name, place.benchmark.name
         study = self._candidates.study_of(place, self._numbers[0].precision)
         known = self._candidates.of(activation, benchmark)

@@ -97,7 +97,7 @@ def test_memory_makes_packs_narrower_and_they_know_it(many):
 
 
 def test_a_run_that_does_not_fit_alone_is_named(many):
-    with pytest.raises(PlanError, match=r"needs 0.0 GiB alone.*cpu.*batch_size"):
+    with pytest.raises(PlanError, match=r"needs 1 MiB alone.*on cpu; choose fewer benchmark.images"):
         packs_of(many[:1], memory=SIZE.bytes - 1)
 
 

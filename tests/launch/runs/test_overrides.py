@@ -3,14 +3,12 @@
 import pytest
 from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
-from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.types import RunMode
 from omegaconf import OmegaConf
 
 from launch.command import resolve
-from launch.runs.arguments import plain
 from launch.runs.options import COMPONENTS, CONF
-from launch.runs.overrides import overrides_of, run_from, spelled
+from launch.runs.overrides import overrides_of, run_from
 
 SWEEPS = [
     ["activation=glob(*)", "hyperparams=best", "schedule=demo", "seed=0,1", "device=cpu", "store='/a b/c'"],
@@ -50,13 +48,3 @@ def test_a_file_read_alone_is_what_hydra_composes(option):
         key: value for key, value in run.science[group].items() if key != "name"
     }
     assert run.science[group]["name"] == name
-
-
-@pytest.mark.parametrize(
-    "value",
-    [None, True, 3, 1e-8, 0.1, "null", "a b", "it's", 'a"b', "c,d\\", "${x", [1, ["a", None]], {"k": [{"x": 1}]}],
-)
-def test_a_value_is_spelled_as_it_is_read(value):
-    read = OverridesParser.create().parse_override(f"key={spelled(value)}")
-    assert not read.is_sweep_override()
-    assert plain(read.value()) == value

@@ -156,6 +156,18 @@ def test_the_store_is_typed_or_the_environments_or_here(monkeypatch, tmp_path):
     assert resolve([]).settings.data is None
 
 
+def test_a_store_may_have_any_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("12", "1e3", "ü", "ｘ"):
+        assert resolve([f"store={name}"]).settings.store == tmp_path / name
+
+
+def test_a_seed_or_an_option_given_twice_is_said_and_counts_once():
+    found = resolve(["seed=0,0", "activation=relu,relu"])
+    assert len(found.runs) == 1
+    assert [note.split(" is ")[0] for note in found.notes] == ["activation: relu", "seed: 0"]
+
+
 def test_a_word_may_hold_quotes_blanks_and_commas(tmp_path):
     assert str(resolve(["store='/a b/c,d'"]).settings.store) == "/a b/c,d"
     assert str(resolve(['store="/it\'s"']).settings.store) == "/it's"

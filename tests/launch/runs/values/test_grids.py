@@ -121,7 +121,7 @@ def test_whose_grid_is_missing_is_said_once_and_its_defaults_are_used():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["hyperparams=grid", "hyperparams.grid=3"], "hyperparams.grid is 3; it must be a valid string"),
+        (["hyperparams=grid", "hyperparams.grid=3"], "hyperparams.grid is 3; it must be a word"),
         (["hyperparams=grid", "hyperparams.grid=case_study,benchmarks"], "hyperparams.grid .* cannot be swept"),
         (["hyperparams=best", "hyperparams.metric=taoa"], "no setting 'metric'; hyperparams=selected has"),
         (["hyperparams=grid", "hyperparams.look_up=x"], "no setting 'hyperparams.look_up'"),

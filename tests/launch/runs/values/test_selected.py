@@ -4,10 +4,9 @@ import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from launch.command import resolve
-from launch.runs.arguments import plain
-from launch.runs.overrides import spelled
 from launch.runs.values.candidates import Candidate
 from launch.runs.values.selected import best
+from launch.runs.words import plain, spelled
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.plan import write_plan
 from plasticity_lab.records.record import read_record, write_record

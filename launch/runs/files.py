@@ -1,0 +1,91 @@
+"""One YAML file of conf/, or of a folder beside it: what it may look like, whatever it says."""
+
+import io
+import re
+from collections.abc import Mapping
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
+
+from plasticity_lab.component import as_typed
+from plasticity_lab.errors import ConfigError
+
+PACKAGE = re.compile(r"^\s*#\s*@package\b\s*(\S*)", re.MULTILINE)
+
+
+def folder_of(schema: str, path: str) -> Traversable:
+    """A folder in which Hydra looks for options: on the disk, or in a Python package.  Raises ConfigError."""
+    if schema != "pkg":
+        return Path(path)
+    try:
+        return resources.files(path.replace("/", ".").rstrip("."))
+    except (ImportError, ValueError) as error:
+        raise ConfigError(f"A folder of hydra.searchpath does not exist: pkg://{path} is no Python package.") from error
+
+
+def option_in(file: Traversable) -> Mapping[str, Any]:
+    """The keys and values of an option's file, its references filled in unless a defaults list stands in it.
+
+    Raises ConfigError for a file that holds something else, and for a @package line.
+    """
+    content, package = _read(file)
+    if package is not None:
+        raise ConfigError(f"{file} has a @package line; an option's file sets its own group only.")
+    return content
+
+
+def check_experiment(file: Traversable) -> None:
+    """Raises ConfigError for an experiment's file that Hydra would not understand, or that would change our sweeper."""
+    content, package = _read(file)
+    if content and package != "_global_":
+        raise ConfigError(f"{file} needs the line `# @package _global_` at its beginning; without it, it says nothing.")
+    hydra = content.get("hydra") or {}
+    sweeper = (hydra.get("sweeper") or {}) if isinstance(hydra, Mapping) else None
+    params = (sweeper.get("params") or {}) if isinstance(sweeper, Mapping) else None
+    if not isinstance(params, Mapping) or "mode" in hydra or sweeper.keys() - {"params"}:
+        raise ConfigError(
+            f"{file}: of hydra's keys an experiment sets sweeper.params, key: value for each word, and those of "
+            "launcher; runs are always resolved by our own sweeper."
+        )
+
+
+def _read(file: Traversable) -> tuple[Mapping[str, Any], str | None]:
+    """A file's content, and what its @package line names."""
+    try:
+        text = file.read_text(encoding="utf-8")
+        found = OmegaConf.load(io.StringIO(text))
+        if not isinstance(found, DictConfig):
+            raise ConfigError(f"{file} must hold keys and values, not a list.")
+        content: Any = OmegaConf.to_container(found, resolve="defaults" not in found and not PACKAGE.search(text))
+    except YAMLError as error:
+        raise ConfigError(f"{file} is not YAML: {_problem(error)}.") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file} is not a text in UTF-8; write it anew.") from error
+    except OmegaConfBaseException as error:
+        reason = str(error).splitlines()[0].replace("NoneType", "null")
+        raise ConfigError(f"{file} cannot be read as keys and values: {reason}.") from error
+    except (OSError, ValueError, RecursionError) as error:
+        reason = getattr(error, "strerror", None) or "it holds one value alone, a number too long, or itself"
+        raise ConfigError(f"{file} must hold keys and values: {reason}.") from error
+    _check_defaults(file, content.get("defaults", []))
+    line = PACKAGE.search(text)
+    return content, line and line[1]
+
+
+def _check_defaults(file: Traversable, defaults: Any) -> None:
+    """Raises ConfigError for what is no defaults list of Hydra's: names of files, and group: name."""
+    for item in defaults if isinstance(defaults, list) else [defaults]:
+        names = list(item.values()) if isinstance(item, Mapping) else [item]
+        if not isinstance(defaults, list) or len(names) != 1 or not isinstance(names[0], str):
+            raise ConfigError(f"{file}: defaults has {as_typed(item)}; it must be a list of names and of group: name.")
+
+
+def _problem(error: YAMLError) -> str:
+    problem = str(getattr(error, "problem", None) or error).replace("unhashable key", "a list or a mapping as a key")
+    mark = getattr(error, "problem_mark", None)
+    return " ".join(problem.split()) + (f" (line {mark.line + 1})" if mark else "")
