@@ -177,9 +177,9 @@ HYDRAS = [
         "experiment=demo experiment=table2",
         "experiment is given twice, in 'experiment=demo' and in 'experiment=table2'…",
     ),
-    ("--resolve", "--resolve goes with --cfg, …"),
-    ("--cfg nope", "Argument --cfg/-c: invalid choice: 'nope' …; --help lists the flags."),
-    ("--experimental-rerun x.pkl", "There is no flag --experimental-rerun; …"),
+    ("--resolve", "--resolve …; give it with --cfg job."),
+    ("--cfg nope", "--cfg/-c: invalid choice: 'nope' (choose from …"),
+    ("--experimental-rerun x.pkl", "--experimental-rerun is not taken: …"),
 ]
 BRACKET = "has a bracket without its other half, as when the shell takes a word apart at a blank or a *; quote the …"
 SHELL = [
