@@ -28,7 +28,8 @@ JOB_MINUTES = 60
 class Measurement:
     """What is measured, here or in a job, and into which store.
 
-    device: as in --device. mode: one alone, else both. repeats: rounds. steps: of a burst; None for a good number.
+    device: as in --device. mode: which one, else both. repeats: rounds. steps: of a burst; None: as many as
+    take some tenths of a second.
     """
 
     store: str
@@ -63,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("words", nargs="*", metavar="WORD", help="hydra/launcher=... and hydra.launcher.key=value")
     add_store(parser)
     parser.add_argument("--device", default="auto", help="auto | cpu | cuda | cuda:<number>")
-    parser.add_argument("--mode", choices=("eager", "compiled"), help="measure this mode alone; else both")
+    parser.add_argument("--mode", choices=("eager", "compiled"), help="measure only this mode; else both")
     parser.add_argument("--repeats", type=int, default=5, help="rounds that are measured")
     parser.add_argument("--steps", type=int, help="steps of a burst; by default some tenths of a second")
     parser.add_argument("--wait", action="store_true", help="wait for the job, and say what it has found")

@@ -3,7 +3,7 @@
     python -m launch doctor hydra/launcher=slurm_gpu benchmark=cifar51 tracking=wandb_online
 
 It takes the words of the command that is to be given. Where sbatch is and no launcher is named, it asks for a job of
-the default partition; hydra/launcher=packed looks at this machine alone. Status 1 if anything would fail.
+the default partition; hydra/launcher=packed looks only at this machine. Status 1 if anything would fail.
 """
 
 import argparse
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         visit = Visit(
             store=str(store.root),
-            trial=str(store.errand_folder(secrets.token_hex(6))),
+            trial=str(store.short_job_folder(secrets.token_hex(6))),
             here=here,
             sources=sources,
             data=data,

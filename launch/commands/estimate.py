@@ -8,15 +8,18 @@ first step, on any device; how far running packs have come is told by `python -m
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from launch.packs.lookup import add_sweep, store_there, sweep_named
 from launch.packs.todo import outstanding
-from launch.plan.calibration import calibration_of
-from launch.plan.device import cores, devices, kind_of, memory_of
-from launch.plan.planner import plan
-from launch.plan.table import print_plan
+from launch.plan.device import compiler_there, cores, devices, kind_of, memory_of
+from launch.wording import say
 from plasticity_lab.component import check
-from plasticity_lab.records.plan import Pack, Plan, read_plan
+from plasticity_lab.records.plan import read_plan
+from plasticity_lab.records.store import Store
+
+if TYPE_CHECKING:
+    from launch.launchers.prepare import Resources
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,44 +36,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """The command.  Raises StoreError, PlanError, DataError, ConfigError."""
-    from launch.launchers.prepare import images_to_plan_with  # torch: --help need not wait for it
-    from launch.plan.cost import sizes, store_bytes
+    from launch.launchers.prepare import images_to_plan_with, packed  # torch: --help need not wait for it
+    from launch.launchers.report import print_packs
 
     store = store_there(options.store)
     stored = read_plan(store, sweep_named(store, options.sweep))
-    kind, memory, workers = _device(options.device)
-    workers = check("--workers", workers if options.workers is None else options.workers, at_least=1)
-    calibration = calibration_of(kind, store)
+    resources = _resources(store, options.device, options.workers)
     runs = [stored.runs[run] for run in stored.asked if run in stored.runs]
     todo = outstanding(store, runs, rerun=False, retries=stored.settings.launch.retries)
+    for error in [*todo.corrupt, *resources.damaged]:
+        say(str(error))
     images = images_to_plan_with(stored.settings.data)
     modes = {pack.steps: pack.mode for pack in stored.packs}
-    packs: list[Pack] = plan(
-        todo.left,
-        size_of=sizes(images),
-        mode_of=modes.__getitem__,  # of the run's steps alone: as it was planned, it would be planned again
-        kind=kind,
-        calibration=calibration,
-        memory=memory,
-        workers=workers,
-        widest=todo.widest,
-    )
-    size = store_bytes(packs, stored.runs, stored.settings.save_weights, images)
-    print(f"Sweep {stored.sweep} on {kind}:", file=sys.stderr)
-    print_plan(packs, _finished(stored, packs), workers, calibration, size)
+    # A mode follows from the run's steps alone: as it was planned, it would be planned again.
+    packs = packed(todo.left, todo.widest, resources, images, modes.__getitem__)
+    finished = len(stored.asked) - sum(pack.width for pack in packs)
+    say(f"Sweep {stored.sweep} on {resources.kind}:")
+    print_packs(packs, stored.runs, finished, resources, resources.workers, stored.settings.save_weights, images)
     return 0
 
 
-def _device(named: str) -> tuple[str, int, int]:
-    """Kind, bytes that a pack may use, and workers; of a kind that is not here the memory is taken to suffice."""
-    here = devices("auto")
-    if named == "cpu":
-        here = ["cpu"]
-    elif named not in ("auto", kind_of(here[0])):
-        return named, sys.maxsize, 1
-    workers = cores() if here == ["cpu"] else len(here)
-    return kind_of(here[0]), memory_of(here[0]) * len(here) // workers, workers
+def _resources(store: Store, named: str, workers: int | None) -> "Resources":
+    """A device kind, by its name, and workers on it; if it is not this machine's, the memory is taken to suffice."""
+    from launch.launchers.prepare import Resources, calibrated  # torch, as above
 
-
-def _finished(stored: Plan, packs: list[Pack]) -> int:
-    return len(stored.asked) - sum(pack.width for pack in packs)
+    here = ["cpu"] if named == "cpu" else devices("auto")
+    kind, memory, usual = named, sys.maxsize, 1
+    if named in ("auto", "cpu", kind_of(here[0])):
+        usual = cores() if here == ["cpu"] else len(here)
+        kind, memory = kind_of(here[0]), memory_of(here[0]) * len(here) // usual
+    count = check("--workers", usual if workers is None else workers, at_least=1)
+    calibration, damaged = calibrated(store, kind)
+    return Resources(kind, calibration, compiler_there(), memory, count, damaged)

@@ -4,8 +4,8 @@
     python -m launch logs 1a2b              the worker, or the workers, that trained one run
     python -m launch logs --sweep 3f2a --lines 100 --all
 
-Those that ended badly come last, before them those that spoke last. Local workers leave no logs: they speak where their
-command was given.
+The workers that ended badly come last, and before them those that wrote last. Local workers leave no logs: what they
+say is shown where their command was given.
 """
 
 import argparse
@@ -15,22 +15,22 @@ from collections.abc import Mapping, Sequence
 
 from launch.launchers.slurm.cluster import SlurmError
 from launch.launchers.slurm.job_state import JobState, states_of
-from launch.launchers.slurm.jobs_file import read_jobs
+from launch.launchers.slurm.jobs_file import Jobs, read_jobs
 from launch.launchers.slurm.logs import WorkerLog, logs_of
 from launch.launchers.slurm.queue import PATIENCE_SECONDS
-from launch.packs.leases import Leases
-from launch.packs.lookup import add_store, in_order, runs_of, store_there, the_one
-from launch.packs.owner import this_owner
-from launch.wording import counted, some
+from launch.packs.lease_files import LeaseFiles
+from launch.packs.lookup import add_store, in_order, plans_to_read, runs_of, store_there, the_one
+from launch.wording import counted, say, some
 from plasticity_lab.errors import ConfigError, StoreError
-from plasticity_lab.records.plan import all_plans, sweeps_of
-from plasticity_lab.records.record import read_record
+from plasticity_lab.records.damage import DamagedFile
+from plasticity_lab.records.plan import sweeps_of
+from plasticity_lab.records.record import pack_of, read_record
 from plasticity_lab.records.store import Store
 
 FEW = 5
 """How many workers are shown, unless --all."""
 LINES = 10
-ELSEWHERE = "a local worker speaks where its command was given, and leaves no log; `python -m launch status` tells more"
+ELSEWHERE = "what a local worker says is shown where its command was given; `python -m launch status` tells more"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     about.add_argument("--sweep", help="a sweep's id, or its beginning")
     add_store(parser)
     parser.add_argument("--lines", type=int, default=LINES, help=f"how many of each worker ({LINES})")
-    parser.add_argument("--all", action="store_true", help=f"all workers, not {FEW} alone")
+    parser.add_argument("--all", action="store_true", help=f"all workers, not only {FEW}")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -79,24 +79,39 @@ def _of_sweep(store: Store, start: str | None) -> list[WorkerLog]:
 
 
 def _of_run(store: Store, start: str) -> list[WorkerLog]:
-    """The logs of the workers that had a run's pack, of an ended one of who ended it."""
-    plans = list(all_plans(store))
+    """The logs of the workers that had a run's pack; if it has ended, of the worker that ended it."""
+    plans = plans_to_read(store)
     run = the_one(start, runs_of(store, plans), "run", store)
     record = read_record(store, run)
     packs = {pack.id for plan in plans for pack in plan.packs if run in pack.runs}
-    packs |= {str(record["provenance"].get("pack"))} if record is not None else set()
-    leases = Leases(store, 0.0, this_owner())
+    packs |= {pack} if record is not None and (pack := pack_of(record)) else set()
+    leases = LeaseFiles(store)
     owners = [owner for pack in sorted(packs) for owner in leases.owners(pack)]
     if not owners:
         raise StoreError(f"Run {run} waits: no worker has begun it.")
     names = {owner.job_name for owner in owners} - {None}
     if not names:
         raise StoreError(f"Run {run} was trained by {owners[-1]}: {ELSEWHERE}.")
-    submitted = {sweep: jobs for sweep in sweeps_of(store) if (jobs := read_jobs(store, sweep)) is not None}
-    logs = [log for sweep, jobs in submitted.items() for log in logs_of(store, sweep, jobs) if log.job in names]
+    submitted = {sweep: _jobs_of(store, sweep) for sweep in sweeps_of(store)}
+    logs = [
+        log
+        for sweep, jobs in submitted.items()
+        if jobs is not None
+        for log in logs_of(store, sweep, jobs)
+        if log.job in names
+    ]
     if not logs:
         raise StoreError(f"Run {run} was trained by {owners[-1]}, of which this store has no log.")
     return logs
+
+
+def _jobs_of(store: Store, sweep: str) -> Jobs | None:
+    """The jobs of a sweep; None, and a line on stderr, where the file of them is damaged."""
+    try:
+        return read_jobs(store, sweep)
+    except DamagedFile as error:
+        say(str(error))
+        return None
 
 
 def _states(logs: Sequence[WorkerLog]) -> Mapping[str, JobState]:
@@ -111,7 +126,7 @@ def _states(logs: Sequence[WorkerLog]) -> Mapping[str, JobState]:
 
 
 def _silent(logs: Sequence[WorkerLog], states: Mapping[str, JobState]) -> list[str]:
-    """The jobs that have no log yet, or will never have one: a line for those that stand alike."""
+    """The jobs that have no log yet, or will never have one: a line for those in the same state."""
     spoken = {log.job for log in logs if log.changed}
     alike = defaultdict(list)
     for job in dict.fromkeys(log.job for log in logs if log.job not in spoken):

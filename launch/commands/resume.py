@@ -10,7 +10,10 @@ from launch.packs.lookup import add_sweep, store_there, sweep_named
 from launch.packs.sweep import in_words
 from launch.packs.todo import outstanding
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.plan import read_plan
+from plasticity_lab.records.plan import Plan, read_plan
+from plasticity_lab.records.record import CorruptRecord, read_record
+from plasticity_lab.records.store import Store
+from plasticity_lab.records.targets import run_of
 from plasticity_lab.run import Run
 
 
@@ -28,13 +31,26 @@ def run(options: argparse.Namespace) -> int:
     runs = [plan.runs.get(run, Run(run, {}, {})) for run in plan.asked]
     settings = jobs.settings.model_copy(update={"store": store.root})
     todo = outstanding(store, runs, settings.rerun, settings.launch.retries)
-    lost = [run.id for run in todo.left if run.id not in plan.runs]
-    if lost:
-        raise StoreError(
-            f"The record of run {lost[0]} was there when the sweep was planned and is not now; only the command itself "
-            f"can train it again: {in_words(plan.command)}"
-        )
+    again = {run.id: _recorded(store, plan, run.id) for run in todo.left if run.id not in plan.runs}
     from launch.launchers.slurm.launcher import submit_runs  # torch: who names an unknown sweep need not wait for it
 
-    submit_runs(runs, settings, jobs.launcher, plan.command)
+    submit_runs([again.get(run.id, run) for run in runs], settings, jobs.launcher, plan.command)
     return 0
+
+
+def _recorded(store: Store, plan: Plan, run: str) -> Run:
+    """A run of which the plan has only the id, out of its record; its metrics or weights are damaged.
+
+    Raises StoreError where the record does not tell.
+    """
+    why = f"The record of run {run} was there when the sweep was planned and is not now."
+    try:
+        record = read_record(store, run)
+        if record is not None:
+            found, assumed = run_of(record)
+            if not assumed:
+                return found
+            why = f"Files of run {run} are damaged, and its record is of a version that did not keep all about a run."
+    except CorruptRecord as error:
+        why = str(error)
+    raise StoreError(f"{why} Only the command itself can train it again: {in_words(plan.command)}")

@@ -15,12 +15,11 @@ from typing import Any
 import pyarrow as pa
 import yaml
 
-from launch.packs.leases import Leases
-from launch.packs.lookup import add_store, runs_of, store_there, the_one
-from launch.packs.owner import this_owner
+from launch.packs.lease_files import LeaseFiles
+from launch.packs.lookup import add_store, plans_to_read, runs_of, store_there, the_one
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.plan import Pack, Plan, all_plans
-from plasticity_lab.records.record import read_metrics, read_record
+from plasticity_lab.records.plan import Pack, Plan
+from plasticity_lab.records.record import CorruptRecord, check_files, read_metrics, read_record
 from plasticity_lab.records.store import Store
 
 TOLD = ("science", "asked_as", "summary", "provenance")
@@ -28,13 +27,19 @@ TOLD = ("science", "asked_as", "summary", "provenance")
 
 @dataclass(frozen=True)
 class Shown:
-    """A run's state in a line, what is told of it, its metrics if there are any, and the folder of its picture."""
+    """What there is to show of a run.
+
+    state: how it stands, in a line. told: what is printed, by sections. metrics: of the curve, None where nothing was
+    measured yet. diverged_at: the step at which it diverged. folder: of the curve's picture. damaged: what is wrong
+    with its metrics.
+    """
 
     state: str
     told: Mapping[str, Any]
     metrics: pa.Table | None
     diverged_at: int | None
     folder: Path
+    damaged: CorruptRecord | None = None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,11 +53,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """The command.  Raises StoreError."""
     store = store_there(options.store)
-    plans = list(all_plans(store))
+    plans = plans_to_read(store)
     name = the_one(options.named, runs_of(store, plans), "run", store)
     shown = _recorded(store, name) or _planned(store, name, plans)
     print(f"Run {name}: {shown.state}")
     print(yaml.safe_dump(dict(shown.told), sort_keys=False, allow_unicode=True, width=120), end="")
+    if shown.damaged:
+        raise shown.damaged
     if shown.metrics is None or not len(shown.metrics):
         print("Nothing has been measured yet: no epoch has ended.")
         return 0
@@ -76,7 +83,13 @@ def _recorded(store: Store, run: str) -> Shown | None:
     if record["error"]:
         state += f":\n{record['error'].rstrip()}\n"
     told = {part: record[part] for part in TOLD if record[part]}
-    return Shown(state, told, read_metrics(store, run), diverged_at, store.run_folder(run))
+    metrics, damaged = None, None
+    try:
+        check_files(store, record)
+        metrics = read_metrics(store, run)
+    except CorruptRecord as error:
+        damaged = error
+    return Shown(state, told, metrics, diverged_at, store.run_folder(run), damaged)
 
 
 def _planned(store: Store, run: str, plans: list[Plan]) -> Shown:
@@ -86,7 +99,7 @@ def _planned(store: Store, run: str, plans: list[Plan]) -> Shown:
     if not found:
         raise StoreError(f"Run {run} has no record in {store.root} that can be read; give its command again.")
     plan, pack = found[-1]
-    held = Leases(store, plan.settings.launch.lease_seconds, this_owner()).state([pack.id])[pack.id]
+    held = LeaseFiles(store).states([pack.id], plan.settings.launch.lease_seconds)[pack.id]
     state = f"in training by {held.owner}" if held.held else "waiting"
     table, diverged_at = _so_far(store, pack, run)
     told = {"science": plan.runs[run].science, "asked_as": plan.runs[run].asked_as}

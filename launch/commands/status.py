@@ -1,15 +1,14 @@
 """Show how far the sweeps of a store are: what is done, running, waiting, and what went wrong and why.
 
     python -m launch status                 the latest sweeps, a line each
-    python -m launch status 3f2a            one, with the packs in hand and the runs that went wrong
+    python -m launch status 3f2a            one, with the packs that workers hold and the runs that went wrong
 
-The store alone tells how far they are, from wherever it can be seen, and nothing is written. Where runs are left that
-were given to Slurm, Slurm is asked why they wait.
+How far they are is read from the store, wherever that can be seen, and nothing is written. Where runs are left that
+were given to Slurm, Slurm is asked why they wait. The exit status is 1 where something in the store is damaged.
 """
 
 import argparse
 import json
-import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -17,23 +16,26 @@ from dataclasses import asdict
 from rich.console import Console
 from rich.table import Table
 
-from launch.launchers.slurm.queue import Standing, standings
+from launch.launchers.damage import damaged_checkpoints, damaged_files, damaged_jobs
+from launch.launchers.slurm.queue import SweepJobs, sweep_jobs
+from launch.packs.lease_files import LeaseFiles, ended
 from launch.packs.lookup import add_store, in_order, store_there, the_one
 from launch.packs.sweep import STATES, SweepState, state_of
 from launch.packs.todo import how_to_try_again
+from launch.plan.calibration import damaged_calibrations
 from launch.plan.table import PRINTED_WIDTH
-from launch.wording import counted, in_time, some
+from launch.wording import counted, in_time, say, some
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.plan import read_plan, sweeps_of
 from plasticity_lab.records.store import Store
 
 FEW, MANY = 3, 20
-"""How many runs, reasons or packs are told of where there are more: in an overview, and where one sweep was asked for.
+"""How many runs, reasons or packs are named where there are more: in an overview, and where one sweep was asked for.
 
-The rest is in --json.
+All are in --json.
 """
 LATEST = 30
-"""How many sweeps an overview has, unless --all."""
+"""How many sweeps an overview has, without --all."""
 LONGEST_REASON = 300
 
 
@@ -42,25 +44,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("sweep", nargs="?", help="the sweep's id, or its beginning; the latest without it")
     add_store(parser)
-    parser.add_argument("--all", action="store_true", help=f"all sweeps, not the latest {LATEST} alone")
+    parser.add_argument("--all", action="store_true", help=f"all sweeps, not only the latest {LATEST}")
     parser.add_argument("--json", action="store_true", help="for programs: everything, with the state of each run")
 
 
 def run(options: argparse.Namespace) -> int:
-    """The command.  Raises StoreError."""
+    """The command.  Returns 1 if something in the store is damaged, which is said on stderr.  Raises StoreError."""
     store = store_there(options.store)
-    states, earlier, said = _states(store, options)
+    states, earlier, damaged = _states(store, options)
     left = [state.sweep for state in states if state.counts["waiting"] or state.counts["running"]]
-    known, untold = standings(store, left)
-    for sentence in [*said, *untold]:
-        print(sentence, file=sys.stderr)
+    known, untold = sweep_jobs(store, left)
+    damaged += _damaged_files(store, states)
+    for sentence in [*damaged, *untold]:
+        say(sentence)
+    whole = not damaged and not any(state.unreadable for state in states)
     if options.json:
         print(json.dumps([_as_json(state, known.get(state.sweep)) for state in states], indent=1))
-        return 0
+        return 0 if whole else 1
     console = Console(width=None if Console().is_terminal else PRINTED_WIDTH, highlight=False)
     if not states:
-        console.print(f"{store.root} holds no sweep.", soft_wrap=True)
-        return 0
+        console.print(f"{store.root} holds no sweep{'' if whole else ' that can be read'}.", soft_wrap=True)
+        return 0 if whole else 1
     console.print(_overview(states, known))
     if earlier:
         console.print(f"Before these, {counted(earlier, 'sweep')} more; --all shows all.")
@@ -68,10 +72,10 @@ def run(options: argparse.Namespace) -> int:
         alone = options.sweep is not None
         if alone and state.running:
             console.print()
-            console.print(_in_hand(state))
+            console.print(_held_packs(state))
         for line in [*_went_wrong(state, alone), *_why_it_waits(state, known)]:
             console.print(line, soft_wrap=True, markup=False)
-    return 0
+    return 0 if whole else 1
 
 
 def _states(store: Store, options: argparse.Namespace) -> tuple[list[SweepState], int, list[str]]:
@@ -93,11 +97,23 @@ def _states(store: Store, options: argparse.Namespace) -> tuple[list[SweepState]
     return states, len(known) - len(shown), damaged
 
 
-def _as_json(state: SweepState, standing: Standing | None) -> dict[str, object]:
-    return asdict(state) | {"counts": state.counts, "slurm": None if standing is None else asdict(standing)}
+def _damaged_files(store: Store, states: Sequence[SweepState]) -> list[str]:
+    """What is wrong with files of the sweeps besides their plans and records, and with calibrations."""
+    packs = {pack for state in states for pack in state.packs}
+    found = [*damaged_files(store, packs), *damaged_checkpoints(store, packs), *damaged_calibrations(store)]
+    leases = LeaseFiles(store)
+    epochs = leases.epochs()
+    for pack in epochs.keys() - ended(store, epochs):
+        leases.owner(pack, epochs[pack])
+    found += [*leases.damaged, *damaged_jobs(store, (state.sweep for state in states))]
+    return [str(error) for error in found]
 
 
-def _overview(states: Sequence[SweepState], known: Mapping[str, Standing | None]) -> Table:
+def _as_json(state: SweepState, jobs: SweepJobs | None) -> dict[str, object]:
+    return asdict(state) | {"counts": state.counts, "slurm": None if jobs is None else asdict(jobs)}
+
+
+def _overview(states: Sequence[SweepState], known: Mapping[str, SweepJobs | None]) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False, expand=True)
     table.add_column("sweep", no_wrap=True)
     for heading in ("runs", *STATES, "collapsed", "progress", "time left"):
@@ -116,22 +132,22 @@ def _overview(states: Sequence[SweepState], known: Mapping[str, Standing | None]
     return table
 
 
-def _time_left(state: SweepState, known: Mapping[str, Standing | None]) -> str:
+def _time_left(state: SweepState, known: Mapping[str, SweepJobs | None]) -> str:
     if state.left is not None:
         return in_time(state.left) if state.left else "-"
     if state.sweep not in known:
         return "stopped"
-    standing = known[state.sweep]
-    if standing is None:
+    jobs = known[state.sweep]
+    if jobs is None:
         return "?"
-    return "starting" if standing.running else "queued" if standing.waiting else "stopped"
+    return "starting" if jobs.running else "queued" if jobs.waiting else "stopped"
 
 
-def _in_hand(state: SweepState) -> Table:
+def _held_packs(state: SweepState) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for heading in ("pack", "runs of", "mode"):
         table.add_column(heading, no_wrap=True)
-    for heading in ("runs", "diverged", "progress", "time left", "heard of"):
+    for heading in ("runs", "diverged", "progress", "time left", "last heard of"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("worker", overflow="fold")
     for pack in state.running[:MANY]:
@@ -152,7 +168,7 @@ def _in_hand(state: SweepState) -> Table:
 
 
 def _went_wrong(state: SweepState, alone: bool) -> list[str]:
-    """What went wrong, and what to do about it: a line each; of the commonest errors the last lines if it is alone."""
+    """What went wrong, and what to do about it, in lines.  alone: whether only this sweep was asked for."""
     lines = []
     often = sorted(state.failed.items(), key=lambda entry: -len(entry[1]))
     most = MANY if alone else FEW
@@ -181,19 +197,19 @@ def _went_wrong(state: SweepState, alone: bool) -> list[str]:
     return lines
 
 
-def _why_it_waits(state: SweepState, known: Mapping[str, Standing | None]) -> list[str]:
+def _why_it_waits(state: SweepState, known: Mapping[str, SweepJobs | None]) -> list[str]:
     """What Slurm says about a sweep of its own, and what gets one going that nobody trains."""
-    standing = known.get(state.sweep)
-    lines = [] if standing is None else [f"{state.sweep} on Slurm: {standing}."]
+    jobs = known.get(state.sweep)
+    lines = [] if jobs is None else [f"{state.sweep} on Slurm: {jobs}."]
     if state.left is not None:
         return lines
     if state.sweep not in known:
         lines.append(f"{state.sweep}: nobody trains; the same command goes on.")
-    elif standing is None:
+    elif jobs is None:
         lines.append(f"{state.sweep}: nobody trains at this moment.")
-    elif standing.running:
-        lines.append(f"{state.sweep}: no pack is in hand yet; `python -m launch logs` shows what its workers say.")
-    elif not standing.waiting:
-        ended = "it was cancelled" if standing.cancelled else "nobody trains"
+    elif jobs.running:
+        lines.append(f"{state.sweep}: no worker holds a pack yet; `python -m launch logs` shows what its workers say.")
+    elif not jobs.waiting:
+        ended = "it was cancelled" if jobs.cancelled else "nobody trains"
         lines.append(f"{state.sweep}: {ended}; `python -m launch resume {state.sweep}` goes on.")
     return lines

@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     if not (options.offline or options.dry_run):
         require_key("Uploading", "--offline writes runs that can be uploaded elsewhere.")
     found = survey(store, not options.offline, options.entity, options.project, PROJECT)
-    for error in found.corrupt:
+    for error in [*found.unreadable, *found.corrupt]:
         print(error, file=sys.stderr)
     if options.dry_run:
         print(f"{counted(found.lacking, 'run')} to write, {found.there:,} there already.")

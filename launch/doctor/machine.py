@@ -14,29 +14,30 @@ from launch.plan.device import compiler_there
 from launch.wording import in_bytes
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.data.sources import verified
+from plasticity_lab.errors import StoreError
 from plasticity_lab.records.files import server_time
 from plasticity_lab.records.provenance import provenance
 from plasticity_lab.records.store import Store
 
 LEAST_FREE = 2**30
-"""Bytes below which a store is as good as full: checkpoints of a few packs."""
+"""Bytes below which a store counts as full: checkpoints of a few packs."""
 STAT_SECONDS = 15.0
 
 
 def of_store(store: Store, lease_seconds: float) -> list[Finding]:
-    """Whether it can be written, and has what leases need; its folders are made."""
+    """Whether it can be written, or made where there is none yet, and has what leases need; nothing is left."""
+    try:
+        place = store.try_out()
+    except StoreError as error:
+        return [Finding(FAILS, str(error))]
+    new = "it is not there yet, and can be made; the disk" if place != store.root else "it can be written, and"
+    words = f"Store {store.root}{_file_system(place)}: {new} has the hard links of leases."
+    return [Finding(OK, words), _clock(place, lease_seconds), _space(place)]
 
-    def written() -> str:
-        store.prepare()
-        return f"Store {store.root}{_file_system(store.root)}: it can be written, and has the hard links of leases."
 
-    first = attempt(written)
-    return [first] if first.state == FAILS else [first, _clock(store, lease_seconds), _space(store)]
-
-
-def _clock(store: Store, lease_seconds: float) -> Finding:
+def _clock(place: Path, lease_seconds: float) -> Finding:
     """Whether the clock that stamps the store's files agrees with this machine's."""
-    apart = server_time(store.leases_folder) - time.time()
+    apart = server_time(place) - time.time()
     words = f"Clocks: the store's and this machine's are {abs(apart):.1f} s apart"
     if abs(apart) <= lease_seconds / 2:
         return Finding(OK, f"{words}.")
@@ -69,15 +70,15 @@ def of_software(facts: Mapping[str, Any]) -> list[Finding]:
     return [*found, Finding(OK, f"Code in {facts['checkout']}: commit {facts['commit'][:12]}{changed}.")]
 
 
-def _space(store: Store) -> Finding:
-    free = shutil.disk_usage(store.root).free
+def _space(place: Path) -> Finding:
+    free = shutil.disk_usage(place).free
     if free < LEAST_FREE:
         return Finding(FAILS, f"Space: {in_bytes(free)} are free there, too little; free some, or name another store.")
     return Finding(OK, f"Space: {in_bytes(free)} are free there; a quota may leave less.")
 
 
 def _file_system(folder: Path) -> str:
-    """The sort of file system, where `stat` can tell."""
+    """The kind of file system, where `stat` can tell."""
     try:
         asked = subprocess.run(
             ["stat", "--file-system", "--format=%T", folder], capture_output=True, text=True, timeout=STAT_SECONDS

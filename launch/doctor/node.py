@@ -1,5 +1,6 @@
 """What a compute node is asked, and what its answer comes to where the command was given."""
 
+import contextlib
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -51,7 +52,7 @@ class Visit:
         return [asdict(finding) for finding in found]
 
     def _store(self) -> list[Finding]:
-        """Nothing is written where the store is not the one that the command was given for."""
+        """Writes nothing where this is not the store that the command was given for."""
         trial = Path(self.trial)
         if not (trial / FROM_HERE).exists():
             words = f"Store {self.store}: what {self.here['host']} has written there is not seen on this node"
@@ -89,7 +90,7 @@ class Visit:
                 built = f"torch {torch.__version__} is built for CPUs alone; install one that is built for CUDA"
             return Finding(FAILS, f"GPU: torch can use none here ({given}); {built}.")
         if not visible:
-            words = f"GPU: torch uses one, but the job has {given}; jobs of one node would share it unawares"
+            words = f"GPU: torch uses one, but the job has {given}; jobs of one node might share it without knowing"
             return Finding(UNKNOWN, f"{words}: ask who runs the cluster.")
         try:
             torch.ones(1, device="cuda").sum().item()
@@ -105,8 +106,12 @@ class Visit:
 
 
 def of_node(visit: Visit, parameters: Mapping[str, Any], patience: float) -> tuple[str, list[Finding]]:
-    """Sends a job to look at everything, and waits for it, so many seconds.  Returns where it was, and its findings."""
+    """Sends a job to look at everything, and waits for it.  Returns where it was, and its findings.
+
+    patience: seconds that it may queue and run. Nothing is left, also not the store where there was none.
+    """
     trial = Path(visit.trial)
+    made = [folder for folder in (Path(visit.store), *Path(visit.store).parents) if not folder.exists()]
     try:
         write_atomically(trial / FROM_HERE, b"")
         sent = send(Store(visit.store), visit, parameters, MINUTES)
@@ -124,6 +129,9 @@ def of_node(visit: Visit, parameters: Mapping[str, Any], patience: float) -> tup
         return "On a compute node", [Finding(FAILS, str(error))]
     finally:
         clear(trial)
+        for folder in made:
+            with contextlib.suppress(OSError):
+                folder.rmdir()  # fails where somebody has put something into it meanwhile
 
 
 def _seen_here(trial: Path) -> Finding:
@@ -136,7 +144,7 @@ def _seen_here(trial: Path) -> Finding:
 
 
 def _clocks(late: float, lease_seconds: float) -> Finding:
-    """An answer is on its way for a second or some: only more than that tells of clocks."""
+    """An answer takes a second or so to arrive: only a larger difference is one of the clocks."""
     words = f"Clocks: the node's and this machine's seem {abs(late):.1f} s apart"
     if abs(late) <= lease_seconds / 2:
         return Finding(OK, f"{words}.")

@@ -42,8 +42,8 @@ def of_plan(settings: Settings, parameters: Mapping[str, Any]) -> tuple[str | No
         resources, _ = resources_of(Store(settings.store), settings, parameters)
     except PlasticityError as error:
         return None, [arrays, Finding(FAILS, f"Plans: {error}")]
-    words = f"Plans: for {resources.kind}, with figures {resources.calibration.basis}."
-    return resources.kind, [arrays, Finding(OK, words)]
+    words = [f"Plans: for {resources.kind}, with figures {resources.calibration.basis}.", *map(str, resources.damaged)]
+    return resources.kind, [arrays, Finding(OK, " ".join(words))]
 
 
 def _commands() -> str:
@@ -52,7 +52,7 @@ def _commands() -> str:
 
 
 def _partitions(parameters: Mapping[str, Any]) -> list[Finding]:
-    """Those named, or the default one: whether they are there, take jobs, and let them last so long."""
+    """Those named, or the default one: whether they are there, take jobs, and let them last long enough."""
     known = {}
     for line in cluster.ask("sinfo", "--noheader", "--all", "--format=%P %a %l").splitlines():
         name, state, limit = line.split()
@@ -73,11 +73,11 @@ def _partitions(parameters: Mapping[str, Any]) -> list[Finding]:
 
 def _partition(name: str, state: str, limit: str, minutes: int) -> Finding:
     if state != "up":
-        return Finding(FAILS, f"Partition {name} is {state}: jobs would wait in vain; name another one.")
+        return Finding(FAILS, f"Partition {name} is {state}: jobs would never start there; name another one.")
     longest = cluster.in_seconds(limit)
     if longest is not None and longest < minutes * 60:
         return Finding(
-            FAILS, f"Partition {name} lets jobs last {limit}; hydra.launcher.timeout_min={minutes} would wait in vain."
+            FAILS, f"Partition {name} lets jobs last {limit}; hydra.launcher.timeout_min={minutes} would never start."
         )
     return Finding(OK, f"Partition {name}: it is up, and jobs may last {minutes} minutes there.")
 
@@ -96,7 +96,7 @@ def _account(account: str | None, configuration: str) -> list[Finding]:
         return [Finding(UNKNOWN, f"Account {account}: {error}")]
     if account.lower() not in own:
         are = f"there are {', '.join(own)}" if own else "there is none; ask who runs the cluster for one"
-        return [Finding(FAILS, f"Account {account} is none of {user}'s; {are}.")]
+        return [Finding(FAILS, f"Account {account} is not one of {user}'s; {are}.")]
     return [Finding(OK, f"Account {account}: it is one of {user}'s.")]
 
 

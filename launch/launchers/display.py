@@ -18,8 +18,8 @@ LONGEST_SILENCE_SECONDS = 60.0
 class Display(Protocol):
     """Shows how far a sweep has come."""
 
-    def show(self, now: Progress) -> None:
-        """Called every second or so."""
+    def show(self, now: Progress, waits_for: str = "") -> None:
+        """Called every second or so.  waits_for: what there is still to wait for, once all packs have ended."""
         ...
 
     def say(self, words: str) -> None:
@@ -44,8 +44,11 @@ class Rate:
         self.moving = False
         self.before = self.last = 0
 
-    def words(self, now: Progress, moment: float) -> str:
-        """«57 of 57 runs · 38 % · 12,300 run-steps/s · 0:01:05 left», with what went wrong at its end."""
+    def words(self, now: Progress, moment: float, waits_for: str = "") -> str:
+        """«12 of 57 runs · 38 % · 12,300 run-steps/s · 0:01:05 left», with what went wrong at its end.
+
+        Once all packs have ended: «all 57 runs are trained · writing them to W&B: 12 of 57 runs».
+        """
         # Workers take seconds to start; and a pack that goes on from its checkpoint stands behind where it was seen.
         back = now.run_steps_done < self.last
         if self.began is None or back or (not self.moving and now.run_steps_done > self.before):
@@ -53,8 +56,11 @@ class Rate:
             self.began, self.before = moment, now.run_steps_done
         self.last = now.run_steps_done
         elapsed, taken = moment - self.began, now.run_steps_done - self.before
-        parts = [f"{now.runs_done} of {now.runs} runs", f"{100 * now.run_steps_done // max(1, now.run_steps)} %"]
-        if taken > 0 and elapsed > 1:
+        if waits_for:
+            parts = ["the run is trained" if now.runs == 1 else f"all {now.runs} runs are trained", waits_for]
+        else:
+            parts = [f"{now.runs_done} of {now.runs} runs", f"{100 * now.run_steps_done // max(1, now.run_steps)} %"]
+        if taken > 0 and elapsed > 1 and not waits_for:
             rate = taken / elapsed
             left = timedelta(seconds=round((now.run_steps - now.run_steps_done) / rate))
             parts += [f"{rate:,.0f} run-steps/s", f"{left} left"]
@@ -72,9 +78,9 @@ class TerminalBar:
         self.line = self.bar.add_task("starting", total=None)
         self.bar.start()
 
-    def show(self, now: Progress) -> None:
+    def show(self, now: Progress, waits_for: str = "") -> None:
         """Moves the bar."""
-        words = self.rate.words(now, time.monotonic())
+        words = self.rate.words(now, time.monotonic(), waits_for)
         self.bar.update(self.line, total=now.run_steps, completed=now.run_steps_done, description=words)
 
     def say(self, words: str) -> None:
@@ -93,15 +99,17 @@ class LogLines:
         self.rate = Rate()
         self.silence = FIRST_LINE_SECONDS
         self.last = time.monotonic()
+        self.waits = False
 
-    def show(self, now: Progress) -> None:
+    def show(self, now: Progress, waits_for: str = "") -> None:
         """Prints a line when one is due."""
         moment = time.monotonic()
-        words = self.rate.words(now, moment)
-        if moment - self.last < self.silence:
+        words = self.rate.words(now, moment, waits_for)
+        news = bool(waits_for) and not self.waits
+        if moment - self.last < self.silence and not news:
             return
-        self.last = moment
-        self.silence = min(self.silence * 1.5, LONGEST_SILENCE_SECONDS)
+        self.last, self.waits = moment, bool(waits_for)
+        self.silence = FIRST_LINE_SECONDS if news else min(self.silence * 1.5, LONGEST_SILENCE_SECONDS)
         self.say(f"[{time.strftime('%H:%M:%S')}] {words}")
 
     def say(self, words: str) -> None:

@@ -14,22 +14,23 @@ from types import FrameType
 from typing import IO, Any
 
 from launch.launchers.display import Display, display
+from launch.launchers.uploads import Uploads
 from launch.packs.progress import Watch
 from plasticity_lab.records.plan import Pack
 from plasticity_lab.records.store import Store
 
 LOOK_SECONDS = 0.5
 PATIENCE_SECONDS = 60.0
-"""How long workers may take over their last checkpoints after Ctrl-C."""
+"""How long workers may take for their last checkpoints after Ctrl-C."""
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 
-def run_workers(store: Store, sweep: str, packs: Sequence[Pack], devices: Sequence[str]) -> list[str]:
+def run_workers(store: Store, sweep: str, packs: Sequence[Pack], devices: Sequence[str], uploads: Uploads) -> list[str]:
     """Starts a worker for each device named, and shows their progress and what they say until the last has ended.
 
-    A worker that dies is not replaced: its mates take its packs over. On Ctrl-C or SIGTERM the workers write
-    checkpoints and end, then KeyboardInterrupt goes on; workers whose starter is killed see it and do the same.
-    Returns why workers ended early, each reason once.
+    A worker that dies is not replaced: the others take its packs over. On Ctrl-C or SIGTERM the workers write
+    checkpoints and end, then KeyboardInterrupt goes on; workers see when the process that started them is killed, and
+    do the same. uploads: what workers do after the last pack. Returns why workers ended early, each reason once.
     """
     watch, shown = Watch(store, packs), display()
     with _interrupted_by_sigterm(), contextlib.ExitStack() as files:
@@ -40,7 +41,8 @@ def run_workers(store: Store, sweep: str, packs: Sequence[Pack], devices: Sequen
                 workers.append(_Worker(store, sweep, device, files))
             while any(worker.process.poll() is None for worker in workers):
                 _pass_on(workers, shown, told)
-                shown.show(watch.look())
+                now = watch.look()
+                shown.show(now, uploads.words(watch.packs) if watch.over else "")
                 time.sleep(LOOK_SECONDS)
             _pass_on(workers, shown, told)
         except BaseException:
@@ -53,7 +55,7 @@ def run_workers(store: Store, sweep: str, packs: Sequence[Pack], devices: Sequen
 
 
 class _Worker:
-    """A process, and the files it writes into: a pipe would break with the death of its reader."""
+    """A process, and the files it writes into: a pipe would break when its reader dies."""
 
     def __init__(self, store: Store, sweep: str, device: str, files: contextlib.ExitStack) -> None:
         self.said: IO[bytes] = files.enter_context(tempfile.TemporaryFile())
@@ -67,8 +69,8 @@ class _Worker:
             stdin=subprocess.DEVNULL,
             stdout=self.gave,
             stderr=self.said,
-            # A terminal's Ctrl-C shall reach this process alone, which asks the workers to stop: one that is still
-            # importing could only answer with a traceback.
+            # A terminal's Ctrl-C is to reach this process only, which then asks the workers to stop: a worker that is
+            # still importing could only answer with a traceback.
             process_group=0,
         )
 
@@ -92,7 +94,7 @@ class _Worker:
 
 
 def _pass_on(workers: Sequence[_Worker], shown: Display, told: dict[str, _Worker]) -> None:
-    """Shows what workers say; what several say, such as the traceback of a broken installation, once."""
+    """Shows what workers say. What several say, such as the traceback of a broken installation, is shown once."""
     for worker in workers:
         for line in worker.new_lines():
             if told.setdefault(line, worker) is worker:
@@ -100,13 +102,13 @@ def _pass_on(workers: Sequence[_Worker], shown: Display, told: dict[str, _Worker
 
 
 def _environment() -> dict[str, str]:
-    """One thread a worker, also in libraries that read it only at their start; options' modules stay importable."""
+    """One thread for each worker, also in libraries that read that at their start; options' modules stay importable."""
     paths = [path for path in sys.path if path]
     return os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def _stop(workers: Sequence[_Worker], shown: Display) -> None:
-    """Asks all to stop, waits for their checkpoints, and ends those that do not answer; all at once if told twice."""
+    """Asks all to stop, waits for their checkpoints, and ends those that do not answer; all, after a second Ctrl-C."""
     processes = [worker.process for worker in workers if worker.process.poll() is None]
     try:
         for process in processes:

@@ -1,26 +1,29 @@
-"""What every launcher does with a command's runs before it starts workers: the plan of what is left, and its data."""
+"""What every launcher does with a command's runs before it starts workers: which are left, and the plan of them."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from launch.packs.leases import Leases
-from launch.packs.owner import this_owner
-from launch.packs.todo import Outstanding, adopted
-from launch.plan.calibration import Calibration
+from launch.launchers.damage import damaged_files, damaged_jobs, put_aside
+from launch.packs.todo import Outstanding, adopted, outstanding, settle
+from launch.plan.calibration import Calibration, calibration_of, default_calibration
 from launch.plan.cost import sizes
 from launch.plan.device import mode_of
 from launch.plan.planner import plan
+from launch.tracking.choice import decided
+from launch.wording import say
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.data.sources import load_images, source_named
-from plasticity_lab.errors import DataError
+from plasticity_lab.errors import DataError, StoreError
+from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.identity import sweep_id
-from plasticity_lab.records.plan import Plan
+from plasticity_lab.records.plan import OtherFormat, Pack, Plan, write_plan
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
+from plasticity_lab.run import Run
 
 ImagesOf = Callable[[str], ImageSet]
 """From the name of a source to its images."""
@@ -31,7 +34,7 @@ class Resources:
     """What workers will have, as a plan sees it.
 
     kind: of their devices. compiler: whether torch.compile works there. memory: bytes a pack may use. workers: there
-    are at least so many packs, where there are as many runs.
+    are at least as many packs as workers, where there are as many runs. damaged: a calibration that cannot be read.
     """
 
     kind: str
@@ -39,42 +42,96 @@ class Resources:
     compiler: bool
     memory: int
     workers: int
+    damaged: Sequence[DamagedFile] = ()
 
 
-def planned_for(
-    store: Store,
-    todo: Outstanding,
-    settings: Settings,
-    resources: Resources,
-    images: ImagesOf,
-    command: Sequence[str] | None = None,
-) -> Plan:
-    """The plan of what is left: unfinished packs of earlier plans as they are, the rest in new packs.
+@dataclass(frozen=True)
+class Prepared:
+    """A command's runs, sorted and planned; nothing is written yet.
+
+    settings: the command's, with `tracking=auto` decided. images: as the plan saw them. unreadable: what is wrong with
+    files of the store that it was made without.
+    """
+
+    store: Store
+    settings: Settings
+    resources: Resources
+    images: ImagesOf
+    todo: Outstanding
+    plan: Plan
+    unreadable: Sequence[StoreError]
+
+
+def prepared(
+    runs: Sequence[Run], settings: Settings, resources: Resources, command: Sequence[str] | None = None
+) -> Prepared:
+    """Sorts a command's runs, and plans those that are left.  Says where they are written besides the store.
 
     command: the words by which the runs were asked for; None: this process's own.
+    Raises DataError, PlanError, ConfigError, StoreError.
     """
-    leases = Leases(store, settings.launch.lease_seconds, this_owner())
-    taken_on, known = adopted(store, todo.left, resources.kind, leases)
-    rest = [run for run in todo.left if run.id not in known]
-    packs = plan(
-        rest,
+    store = Store(settings.store)
+    tracking, where = decided(settings.tracking)
+    settings = settings.model_copy(update={"tracking": tracking})
+    todo = outstanding(store, runs, settings.rerun, settings.launch.retries)
+    images = (images_to_plan_with if settings.dry_run else images_of)(settings.data)
+    unreadable: list[StoreError] = list(resources.damaged)
+    planned = _planned(store, todo, settings, resources, images, command or sys.orig_argv, unreadable)
+    unreadable += damaged_files(store, todo.packs | {pack.id for pack in planned.packs})
+    unreadable += damaged_jobs(store, [planned.sweep])
+    if where and todo.left:
+        say(where)
+    return Prepared(store, settings, resources, images, todo, planned, unreadable)
+
+
+def put_in_order(ready: Prepared) -> list[str]:
+    """Sets aside what is damaged, tells finished runs their new names, and writes the plan if runs are left.
+
+    Returns a line for each thing that was damaged.  Raises StoreError.
+    """
+    store, todo, sweep = ready.store, ready.todo, ready.plan.sweep
+    if todo.left or todo.renamed:
+        store.prepare()
+    lines = [*settle(store, todo), *(_set_aside(ready, error) for error in ready.unreadable)]
+    if todo.left or any(isinstance(e, DamagedFile) and e.path == store.plan(sweep) for e in ready.unreadable):
+        write_plan(store, ready.plan)
+    return lines
+
+
+def calibrated(store: Store, kind: str) -> tuple[Calibration, list[DamagedFile]]:
+    """The calibration of a device kind, the default one where it is damaged, and what is wrong with it.
+
+    Raises StoreError.
+    """
+    try:
+        return calibration_of(kind, store), []
+    except DamagedFile as error:
+        return default_calibration(kind), [error]
+
+
+def packed(
+    runs: Sequence[Run],
+    widest: Mapping[str, int],
+    resources: Resources,
+    images: ImagesOf,
+    mode: Callable[[int], str],
+    taken: Callable[[str], bool] = lambda pack: False,
+) -> list[Pack]:
+    """Runs in new packs.
+
+    widest: the most runs that may share a pack with one of them. mode: of a run by its steps. taken: whether a pack's
+    id is that of an earlier attempt.  Raises PlanError, DataError.
+    """
+    return plan(
+        runs,
         size_of=sizes(images),
-        mode_of=lambda steps: mode_of(steps, settings.mode, resources.compiler),
+        mode_of=mode,
         kind=resources.kind,
         calibration=resources.calibration,
         memory=resources.memory,
         workers=resources.workers,
-        taken=lambda pack: store.done(pack).exists(),
-        widest=todo.widest,
-    )
-    asked = sorted([*todo.finished, *todo.given_up, *(run.id for run in todo.left)])
-    return Plan(
-        sweep=sweep_id(asked),
-        command=command or sys.orig_argv,
-        asked=asked,
-        runs=known | {run.id: run for run in rest},
-        packs=[*taken_on, *packs],
-        settings=settings,
+        taken=taken,
+        widest=widest,
     )
 
 
@@ -93,7 +150,53 @@ def images_to_plan_with(data: Path | None) -> ImagesOf:
             outline = source_named(source).outline
             if outline is None:
                 raise
-            print(f"{error} The plan below is for the set as published.", file=sys.stderr, flush=True)
+            say(f"{error} The plan below is for the set as published.")
             return outline()
 
     return cache(images)
+
+
+def _planned(
+    store: Store,
+    todo: Outstanding,
+    settings: Settings,
+    resources: Resources,
+    images: ImagesOf,
+    command: Sequence[str],
+    unreadable: list[StoreError],
+) -> Plan:
+    """The plan of what is left: unfinished packs of earlier plans as they are, the rest in new packs."""
+    taken_on, known = adopted(store, todo.left, resources.kind, settings.launch.lease_seconds, unreadable)
+    rest = [run for run in todo.left if run.id not in known]
+    packs = packed(
+        rest,
+        todo.widest,
+        resources,
+        images,
+        mode=lambda steps: mode_of(steps, settings.mode, resources.compiler),
+        taken=lambda pack: store.done(pack).exists(),
+    )
+    asked = sorted([*todo.finished, *todo.given_up, *(run.id for run in todo.left)])
+    return Plan(
+        sweep=sweep_id(asked),
+        command=command,
+        asked=asked,
+        runs=known | {run.id: run for run in rest},
+        packs=[*taken_on, *packs],
+        settings=settings,
+    )
+
+
+def _set_aside(ready: Prepared, error: StoreError) -> str:
+    """A line about a file that cannot be read, which is renamed where it can be.
+
+    Raises the error where it is another version's plan of this very sweep, which would be overwritten.
+    """
+    if isinstance(error, OtherFormat) and error.sweep == ready.plan.sweep and ready.todo.left:
+        raise error
+    if not isinstance(error, DamagedFile):
+        return str(error)
+    try:
+        return put_aside(ready.store, error)
+    except StoreError:
+        return str(error)  # it can be left where it is: what follows does without it

@@ -1,46 +1,98 @@
 """What is said of a sweep before its workers start and when they have ended."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from launch.launchers.prepare import Resources
+from launch.launchers.prepare import ImagesOf, Prepared, Resources, put_in_order
 from launch.packs.endings import ending_of
-from launch.packs.todo import Outstanding, how_to_try_again, settle
+from launch.packs.lookup import store_option
+from launch.packs.todo import Outstanding, how_to_try_again
+from launch.plan.cost import store_bytes
 from launch.plan.table import print_plan
 from launch.wording import counted, say
 from plasticity_lab.errors import PlasticityError
-from plasticity_lab.records.plan import Plan, read_plan
+from plasticity_lab.records.plan import Pack, read_plan
 from plasticity_lab.records.record import STATUSES, add_asked_as, failures, read_record
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
+
+TOLD = {"taoa": "TAOA", "final_accuracy": "final accuracy"}
+"""What is said of one run's summary, all of it fractions."""
 
 
 class SweepFailed(PlasticityError):
     """Some runs of a sweep failed, or its workers ended before it did."""
 
 
-def announce(planned: Plan, todo: Outstanding, resources: Resources, store: Store, workers: str) -> None:
+def show_plan(ready: Prepared, workers: int) -> None:
+    """What `dry_run=true` prints.  workers: how many train at once."""
+    for error in [*ready.todo.corrupt, *ready.unreadable]:
+        say(str(error))
+    _say_of_finished(ready)
+    save_weights, finished = ready.settings.save_weights, len(ready.todo.finished)
+    print_packs(ready.plan.packs, ready.plan.runs, finished, ready.resources, workers, save_weights, ready.images)
+
+
+def print_packs(
+    packs: Sequence[Pack],
+    runs: Mapping[str, Run],
+    finished: int,
+    resources: Resources,
+    workers: int,
+    save_weights: str,
+    images: ImagesOf,
+) -> None:
+    """Prints packs of runs and what they would cost.  finished: how many runs beside them are finished already."""
+    print_plan(packs, finished, workers, resources.calibration, store_bytes(packs, runs, save_weights, images))
+
+
+def settled(ready: Prepared) -> bool:
+    """Puts the store in order and the plan into it, and says what that took; False if all runs are finished already.
+
+    Raises StoreError; SweepFailed if nothing is left but runs that failed too often to be tried again.
+    """
+    for words in put_in_order(ready):
+        say(words)
+    todo = ready.todo
+    if todo.left:
+        return True
+    if todo.given_up:
+        runs = len(todo.finished) + len(todo.given_up)
+        words = f"Of {counted(runs, 'run')} {len(todo.finished):,} finished already, {len(todo.given_up):,} failed."
+        raise SweepFailed(f"{words} {how_to_try_again(todo.given_up)}")
+    _say_of_finished(ready)
+    if len(todo.finished) == 1:
+        say(f"The run is finished already; rerun=true trains it again. {_result(ready.store, todo.finished[0])}")
+    else:
+        _say_finished(ready.store, len(todo.finished), " already; rerun=true trains them again")
+    _say_next(ready.store, todo.finished)
+    return False
+
+
+def announce(ready: Prepared, workers: str) -> None:
     """What is to be trained.  workers: who does it, as "3 workers on cpu"."""
-    mates = len(planned.runs.keys() - set(planned.asked))
-    along = f" (with {mates:,} of other sweeps that share their packs)" if mates else ""
+    planned, todo = ready.plan, ready.todo
+    others = len(planned.runs.keys() - set(planned.asked))
+    along = f" (with {others:,} of other sweeps that share their packs)" if others else ""
     done = f", {len(todo.finished):,} finished already" if todo.finished else ""
     say(
         f"Sweep {planned.sweep}: {counted(len(todo.left), 'run')}{along} to train in "
-        f"{counted(len(planned.packs), 'pack')}{done}; {workers}; store {store.root}"
+        f"{counted(len(planned.packs), 'pack')}{done}; {workers}; store {ready.store.root}"
     )
-    if todo.given_up:
-        say(how_to_try_again(todo.given_up))
+    _say_of_finished(ready)
     for label, width in sorted({(pack.label, pack.width) for pack in planned.packs if pack.narrowed}):
         say(f"Packs of {label} are {counted(width, 'run')} wide: more do not fit into memory.")
-    if not resources.compiler:
+    if not ready.resources.compiler:
         say("No C++ compiler is there: every run is computed eager, which is slower for long ones; g++ would do.")
 
 
-def report(store: Store, runs: Sequence[Run], sweep: str, kind: str, reasons: Sequence[str]) -> None:
+def report(ready: Prepared, runs: Sequence[Run], reasons: Sequence[str]) -> None:
     """What became of the runs, once the workers have ended; reasons: why some ended early.
 
     Raises SweepFailed if any run is not finished, with the reason that weighs most.
     """
-    planned = read_plan(store, sweep)  # with the packs that were divided meanwhile
+    store = ready.store
+    planned = read_plan(store, ready.plan.sweep)  # with the packs that were divided meanwhile
     asked = {run.id: run for run in runs}
     failed: set[str] = set()
     waiting: set[str] = set()
@@ -49,7 +101,7 @@ def report(store: Store, runs: Sequence[Run], sweep: str, kind: str, reasons: Se
         ending = ending_of(store, pack.id)
         if ending is None:
             waiting |= asked.keys() & pack.runs
-            elsewhere += [pack.kind] if pack.kind != kind else []
+            elsewhere += [pack.kind] if pack.kind != ready.resources.kind else []
         elif ending.failed:
             failed |= asked.keys() & pack.runs
             errors.append(ending.error)
@@ -65,7 +117,11 @@ def report(store: Store, runs: Sequence[Run], sweep: str, kind: str, reasons: Se
     counts["failed"] = len(failed)
     words = ", ".join(f"{count:,} {status}" for status, count in counts.items() if count)
     if not failed and not waiting:
-        say(f"{all_runs(len(runs))} finished: {words}. Records: {store.root}")
+        if len(asked) == 1:
+            say(_result(store, *asked))
+        else:
+            _say_finished(store, len(asked), f": {words}")
+        _say_next(store, list(asked))
         return
     if waiting:
         words += f"{', ' if words else ''}{len(waiting):,} not finished"
@@ -79,38 +135,43 @@ def report(store: Store, runs: Sequence[Run], sweep: str, kind: str, reasons: Se
     raise SweepFailed(f"Of {counted(len(runs), 'run')} {words}: {reason}")
 
 
-def show_plan(planned: Plan, todo: Outstanding, workers: int, resources: Resources, stored: int) -> None:
-    """What `dry_run=true` prints.  stored: bytes that the store will grow by."""
-    for error in todo.corrupt:
-        say(str(error))
-    if todo.given_up:
+def _say_of_finished(ready: Prepared) -> None:
+    """Says which runs are not trained though somebody may expect it."""
+    todo: Outstanding = ready.todo
+    if todo.given_up and todo.left:
         say(how_to_try_again(todo.given_up))
-    print_plan(planned.packs, len(todo.finished), workers, resources.calibration, stored)
+    if ready.settings.save_weights == "final" and todo.without_weights:
+        count = len(todo.without_weights)
+        were, them = ("was", "it") if count == 1 else ("were", "them")
+        say(
+            f"{counted(count, 'finished run')} {were} trained without save_weights=final, and no weights were kept; "
+            f"rerun=true trains {them} again."
+        )
 
 
-def settled(store: Store, todo: Outstanding) -> bool:
-    """Puts the store in order, and says what that took; False if all runs are finished already.
-
-    Raises StoreError; SweepFailed if nothing is left but runs that failed too often to be tried again.
-    """
-    if todo.left or todo.renamed:
-        store.prepare()
-    for words in settle(store, todo):
-        say(words)
-    if not todo.left:
-        _nothing_left(store, todo)
-    return bool(todo.left)
+def _say_finished(store: Store, runs: int, how: str) -> None:
+    say(f"All {runs:,} runs are finished{how}. Records: {store.root}")
 
 
-def _nothing_left(store: Store, todo: Outstanding) -> None:
-    """Says so, or raises SweepFailed."""
-    runs = len(todo.finished) + len(todo.given_up)
-    if todo.given_up:
-        words = f"Of {counted(runs, 'run')} {len(todo.finished):,} finished already, {len(todo.given_up):,} failed."
-        raise SweepFailed(f"{words} {how_to_try_again(todo.given_up)}")
-    say(f"{all_runs(runs)} finished already; rerun=true trains again. Records: {store.root}")
+def _say_next(store: Store, runs: Sequence[str]) -> None:
+    """Says which command tells more."""
+    if len(runs) == 1:
+        say(f"All about it: python -m launch show {runs[0]}{store_option(store)}")
+    else:
+        say(f"Their table: python -m analysis table{store_option(store)}")
 
 
-def all_runs(runs: int) -> str:
-    """How a sentence about all of them begins."""
-    return "The run is" if runs == 1 else f"All {runs:,} runs are"
+def _result(store: Store, run: str) -> str:
+    """How a finished run ended, what it came to, and where it is, in a line."""
+    record: Any = read_record(store, run)
+    if record is None:
+        return f"Run {run} has no record."
+    ended = f"diverged at step {record['diverged_at_step']:,}" if record["status"] == "diverged" else record["status"]
+    collapsed = ", collapsed to chance" if record["collapsed"] else ""
+    told = [
+        f"{title} {100 * value:.1f} %"
+        for name, title in TOLD.items()
+        if isinstance(value := record["summary"].get(name), float)
+    ]
+    numbers = ", ".join(told) or "no task has ended"
+    return f"Run {run} is {ended}{collapsed}: {numbers}. Record: {store.run_folder(run)}"

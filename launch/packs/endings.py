@@ -1,16 +1,23 @@
 """How packs ended: what their workers wrote into the store's `done` folder."""
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from plasticity_lab.records.files import read
+from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
+from plasticity_lab.records.files import write_json
 from plasticity_lab.records.store import Store
+
+UNKNOWN = "unknown"
+_FIELDS = {"status": str, "error": str | None, "diverged": int | None}
+_ADVICE = "its pack counts as ended, and the records of its runs tell how"
 
 
 @dataclass(frozen=True)
 class Ending:
-    """status: done, failed or divided; error says in a line why it is not done. diverged: how many of its runs did."""
+    """How a pack ended.
+
+    status: done, failed or divided; unknown where the file that said it was damaged. error: why it is not done, in a
+    line. diverged: how many of its runs diverged.
+    """
 
     status: str
     error: str
@@ -26,14 +33,29 @@ class Ending:
         return {"status": self.status, "error": self.error, "diverged": self.diverged}
 
 
-def ending_of(store: Store, pack: str) -> Ending | None:
-    """How a pack ended; None while it has not.  A damaged file still says that it has.  Raises StoreError."""
-    content = read(store.done(pack))
-    if content is None:
+def read_ending(store: Store, pack: str) -> Ending | None:
+    """How a pack ended; None if it has not.  Raises DamagedFile; StoreError if the disk does not answer."""
+    path = store.done(pack)
+    value = read_mapping(path, _ADVICE)
+    if value is None:
         return None
+    known = {"error": None, "diverged": None, **value}  # earlier versions left out what there was nothing to say of
+    if fault := fault_of_fields(known, _FIELDS):
+        raise DamagedFile(path, fault, _ADVICE)
+    return Ending(known["status"], known["error"] or "", known["diverged"] or 0)
+
+
+def ending_of(store: Store, pack: str) -> Ending | None:
+    """The same, where a damaged file still says that the pack has ended.  Raises StoreError."""
     try:
-        value = json.loads(content)
-    except ValueError:
-        value = None
-    known = value if isinstance(value, Mapping) else {}
-    return Ending(str(known.get("status")), str(known.get("error") or ""), int(known.get("diverged") or 0))
+        return read_ending(store, pack)
+    except DamagedFile:
+        return _UNKNOWN
+
+
+def replace_ending(store: Store, pack: str) -> None:
+    """Writes that a pack has ended, and no more, where the file that said how was set aside.  Raises StoreError."""
+    write_json(store.done(pack), _UNKNOWN.as_json())
+
+
+_UNKNOWN = Ending(UNKNOWN, error="", diverged=0)

@@ -9,11 +9,11 @@ from plasticity_lab.errors import StoreError
 
 BEATS_A_LEASE = 10
 LONGEST_STEP_SECONDS = 1800.0
-"""A worker that has not shown itself for so long hangs, whatever it is doing: its lease is left to run out."""
+"""A worker that has not shown itself for this long hangs, whatever it is doing; its lease is then left to run out."""
 
 
 class Heartbeat:
-    """Touches a lease now and then, as long as the worker shows signs of life.
+    """Touches a lease now and then, while the worker shows signs of life.
 
     seconds: how long the lease holds untouched.
     """

@@ -1,15 +1,16 @@
-"""What a command about a store is about: the store itself, and a run or sweep by the beginning of its id."""
+"""Finding what a command is about: the store, and a run or a sweep by the beginning of its id."""
 
 import argparse
 import os
+import shlex
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from launch.runs.settings import STORE
-from launch.wording import some
+from launch.wording import say, some
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.files import names
-from plasticity_lab.records.plan import Plan, sweeps_of
+from plasticity_lab.records.plan import Plan, all_plans, sweeps_of
 from plasticity_lab.records.store import Store
 
 
@@ -20,9 +21,15 @@ def add_store(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def store_option(store: Store) -> str:
+    """The option that names a store in a command to be copied; nothing for the one that is meant without it."""
+    usual = Store(os.environ.get(STORE) or "store").root
+    return "" if store.root == usual else f" --store {shlex.quote(str(store.root))}"
+
+
 def add_sweep(parser: argparse.ArgumentParser) -> None:
     """The sweep that a command is about, as `sweep_named` takes it, and its store."""
-    parser.add_argument("sweep", nargs="?", help="the sweep's id, or its beginning; not needed where there is but one")
+    parser.add_argument("sweep", nargs="?", help="the sweep's id, or its beginning; not needed where there is only one")
     add_store(parser)
 
 
@@ -40,21 +47,30 @@ def in_order(store: Store) -> list[str]:
 
 
 def sweep_named(store: Store, start: str | None) -> str:
-    """The sweep whose id begins so; without a beginning the only one there is.  Raises StoreError."""
+    """The sweep with an id that begins with `start`; if that is None, the only one there is.  Raises StoreError."""
     known = sweeps_of(store)
     if start is None and len(known) != 1:
         raise StoreError(f"{store.root} holds {len(known)} sweeps; say which, as `python -m launch status` lists them.")
     return the_one(start or "", known, "sweep", store)
 
 
+def plans_to_read(store: Store) -> list[Plan]:
+    """The plans of all sweeps, and a line on stderr for each that cannot be read.  Raises StoreError."""
+    unreadable: list[StoreError] = []
+    plans = list(all_plans(store, unreadable))
+    for error in unreadable:
+        say(str(error))
+    return plans
+
+
 def runs_of(store: Store, plans: Iterable[Plan]) -> set[str]:
-    """The ids of all runs that have a record, or stand in one of the plans.  Raises StoreError."""
+    """The ids of all runs that have a record, or are in one of the plans.  Raises StoreError."""
     recorded = {run for first in names(store.runs_folder) for run in names(store.runs_folder / first)}
     return recorded.union(*(plan.runs for plan in plans))
 
 
 def the_one(start: str, known: Collection[str], what: str, store: Store) -> str:
-    """The only id that begins so; what: «run» or «sweep».  Raises StoreError naming those that could be meant."""
+    """The only id that begins with `start`.  what: «run» or «sweep».  Raises StoreError naming the possible ones."""
     found = sorted(each for each in known if each.startswith(start))
     if start in found:
         return start

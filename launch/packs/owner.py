@@ -5,10 +5,12 @@ import functools
 import os
 import socket
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from plasticity_lab.records.damage import fault_of_fields
+
+_FURTHER = {"started": str | None, "job": str | None, "task": str | None, "restart": int}
 _ENDED = "ended"
 
 
@@ -37,7 +39,7 @@ class Owner:
 
     @property
     def job_name(self) -> str | None:
-        """Its job as Slurm's commands name it: 12, or 12_3 in an array; None of a local worker."""
+        """Its job as Slurm's commands name it: 12, or 12_3 in an array; None for a local worker."""
         return self.job if self.task is None else f"{self.job}_{self.task}"
 
     def as_json(self) -> dict[str, Any]:
@@ -45,9 +47,17 @@ class Owner:
         return dataclasses.asdict(self)
 
     @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> "Owner":
-        """The owner that a lease file tells of; what a later version may add is passed over.  Raises TypeError."""
-        return cls(**{field.name: fields[field.name] for field in dataclasses.fields(cls) if field.name in fields})
+    def from_json(cls, value: Any) -> "Owner":
+        """The owner that a lease file tells of; what a later version may add is ignored.
+
+        Raises ValueError that says what is wrong with the value, as «is not a mapping».
+        """
+        if fault := fault_of_fields(value, {"host": str, "pid": int}):
+            raise ValueError(fault)
+        known = {name: value[name] for name in ("host", "pid", *_FURTHER) if name in value}
+        if fault := fault_of_fields(known, {name: kind for name, kind in _FURTHER.items() if name in known}):
+            raise ValueError(fault)
+        return cls(**known)
 
     def __str__(self) -> str:
         job = "" if self.job is None else f", job {self.job_name}"

@@ -1,6 +1,5 @@
 """How far packs have come: a small file of each running pack, and what they add up to."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -8,9 +7,13 @@ from typing import Protocol
 import numpy as np
 
 from launch.packs.endings import Ending, ending_of
-from plasticity_lab.records.files import names, read, write_json
+from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
+from plasticity_lab.records.files import names, write_json
 from plasticity_lab.records.plan import Pack, in_parts
 from plasticity_lab.records.store import Store
+
+_FIELDS = {"steps": int, "diverged": int, "seconds": int | float}
+_ADVICE = "how far its pack is shows again when the pack trains"
 
 
 class Measured(Protocol):
@@ -22,7 +25,11 @@ class Measured(Protocol):
 
 @dataclass(frozen=True)
 class Progress:
-    """Packs taken together. runs and run_steps count whole packs that ended and running packs as far as they are."""
+    """Packs taken together.
+
+    runs, run_steps: of all of them, run-steps being steps of each run summed over runs. runs_done: of packs that ended
+    well. run_steps_done: all of packs that ended, and of the others as far as they are. diverged, failed: runs.
+    """
 
     runs: int
     runs_done: int
@@ -41,8 +48,11 @@ class Reached:
     seconds: float
 
 
+NOWHERE = Reached(0, 0, 0.0)
+
+
 class Watch:
-    """Looks again and again how far some packs, or their parts, have come; one that has ended is read once."""
+    """Tells each time how far some packs, or their parts, have come; how one has ended is read once."""
 
     def __init__(self, store: Store, packs: Sequence[Pack]) -> None:
         self.store, self.packs = store, packs
@@ -90,8 +100,21 @@ def write_progress(store: Store, pack: Pack, journal: Measured, seconds: float) 
     )
 
 
+def read_progress(store: Store, pack: str) -> Reached | None:
+    """How far a pack that has not ended has come; None where it says nothing.  Raises DamagedFile; StoreError."""
+    path = store.progress(pack)
+    value = read_mapping(path, _ADVICE)
+    if value is None:
+        return None
+    known = {"diverged": 0, "seconds": 0.0, **value}  # earlier versions did not write these
+    if fault := fault_of_fields(known, _FIELDS):
+        raise DamagedFile(path, fault, _ADVICE)
+    return Reached(known["steps"], known["diverged"], known["seconds"])
+
+
 def reached(store: Store, pack: str) -> Reached:
-    """How far a pack that has not ended has come; nowhere where it says nothing.  Raises StoreError."""
-    content = read(store.progress(pack))
-    value = {} if content is None else json.loads(content)
-    return Reached(value.get("steps", 0), value.get("diverged", 0), value.get("seconds", 0.0))
+    """The same; at its beginning where the pack says nothing, or its file is damaged.  Raises StoreError."""
+    try:
+        return read_progress(store, pack) or NOWHERE
+    except DamagedFile:
+        return NOWHERE

@@ -8,27 +8,27 @@ from dataclasses import dataclass
 from typing import Any
 
 from launch.packs.endings import ending_of
-from launch.packs.leases import Leases, PackState
-from launch.packs.owner import this_owner
+from launch.packs.lease_files import LeaseFiles, PackState
 from launch.packs.progress import Reached, reached
 from plasticity_lab.records.files import names
 from plasticity_lab.records.plan import Pack, Plan
-from plasticity_lab.records.record import FINISHED, CorruptRecord, failures, read_record
+from plasticity_lab.records.record import FINISHED, CorruptRecord, check_files, failures, pack_of, read_record
 from plasticity_lab.records.store import Store
 
 STATES = ("done", "running", "waiting", "diverged", "failed")
 SETTLED_SECONDS = 10.0
-"""A pack's own pace counts once it has trained for so long."""
+"""A pack's own pace counts once it has trained this long."""
 LAST_LINES = 3
 """How much of a failed run's error is told; its record has all."""
 Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class PackInHand:
-    """A pack that a worker holds. steps: how far each run is to go, steps_done: how far it is.
+class HeldPack:
+    """A pack that a worker holds.
 
-    worker: who; silent: seconds since it was last heard of; left: seconds it still needs.
+    steps: of each run, steps_done: how many of them are done. worker: who holds it. silent: seconds since the worker
+    was last heard of. left: seconds that the pack still needs.
     """
 
     pack: str
@@ -50,9 +50,10 @@ class SweepState:
     states: run → one of STATES. collapsed: those of the finished runs that stood at chance. diverged: run → the step at
     which it did. failed: reason → runs. errors: reason → the last lines of the error of the first of them. given_up:
     run → how often it has failed, of those that failed too often to be planned again. unreadable: what is wrong with
-    records that cannot be read (their runs wait). running: the packs in hand. progress: how far a run is on average,
-    from 0 to 1. left: seconds until the last pack ends, by how fast this sweep's packs have been so far; None where
-    runs wait and nobody trains.
+    records, metrics and weights that are damaged (their runs wait). running: the packs that workers hold. packs: the
+    ids of all packs that its runs are or were in, as far as is known. progress: how far a run is on average, from 0 to
+    1. left: seconds until the last pack ends, by how fast this sweep's packs have been so far; None where runs wait and
+    nobody trains.
     """
 
     sweep: str
@@ -64,7 +65,8 @@ class SweepState:
     errors: Mapping[str, Sequence[str]]
     given_up: Mapping[str, int]
     unreadable: Sequence[str]
-    running: Sequence[PackInHand]
+    running: Sequence[HeldPack]
+    packs: Sequence[str]
     progress: float
     left: float | None
 
@@ -84,7 +86,7 @@ def state_of(store: Store, plan: Plan) -> SweepState:
     # A pack that never ended has nothing to do where its runs were planned anew, and finished, elsewhere.
     left = set(plan.asked) - finished
     open_packs = [pack for pack in plan.packs if pack.id not in ended and not left.isdisjoint(pack.runs)]
-    leases = Leases(store, plan.settings.launch.lease_seconds, this_owner()).state([pack.id for pack in open_packs])
+    leases = LeaseFiles(store).states([pack.id for pack in open_packs], plan.settings.launch.lease_seconds)
     packs_of = {run: pack.id for pack in open_packs for run in pack.runs}
     states = {run: _state(records.get(run), leases.get(packs_of.get(run, "")), rerun) for run in plan.asked}
     failed = defaultdict(list)
@@ -111,7 +113,8 @@ def state_of(store: Store, plan: Plan) -> SweepState:
             if state == "failed" and (often := failures(records[run])) > plan.settings.launch.retries
         },
         unreadable=unreadable,
-        running=[_in_hand(pack, far.get(pack.id), leases[pack.id], needed[pack.id]) for pack in held],
+        running=[_held(pack, far.get(pack.id), leases[pack.id], needed[pack.id]) for pack in held],
+        packs=sorted({pack.id for pack in plan.packs} | {pack for r in records.values() if (pack := pack_of(r))}),
         progress=sum(share.values()) / max(1, len(share)),
         left=_until_the_last(
             [needed[pack.id] for pack in held],
@@ -126,10 +129,11 @@ def _records(store: Store, runs: Sequence[str]) -> tuple[dict[str, Record], list
     for run in runs:
         try:
             record = read_record(store, run)
+            if record is not None:
+                check_files(store, record)
+                found[run] = record
         except CorruptRecord as error:
             unreadable.append(str(error))
-        else:
-            found |= {run: record} if record is not None else {}
     return found, unreadable
 
 
@@ -142,13 +146,14 @@ def _state(record: Record | None, pack: PackState | None, rerun: bool) -> str:
 
 def _reason(store: Store, record: Record) -> str:
     """Why a run failed, in a line."""
-    ending = ending_of(store, str(record["provenance"].get("pack")))
+    pack = pack_of(record)
+    ending = None if pack is None else ending_of(store, pack)
     lines = [line.strip() for line in str(record["error"]).splitlines() if line.strip()]
     return (ending.error if ending is not None else "") or (lines[-1] if lines else "no reason was left")
 
 
 def _last_lines(error: str) -> list[str]:
-    """The end of a traceback, without the marks under its lines; nothing of what is but a line."""
+    """The end of a traceback, without the marks under its lines; nothing of an error of one line."""
     lines = [line for line in error.splitlines() if line.strip(" ^~")]
     return lines[-LAST_LINES:] if len(lines) > 1 else []
 
@@ -176,20 +181,23 @@ def _seconds_needed(
     return {pack.id: needed(pack) for pack in open_packs}
 
 
-def _until_the_last(in_hand: Sequence[float], waiting: Sequence[float], any_waits: bool) -> float | None:
-    """Seconds until all have ended, if each worker takes the next waiting pack when it is free."""
-    if not in_hand:
+def _until_the_last(held: Sequence[float], waiting: Sequence[float], any_waits: bool) -> float | None:
+    """Seconds until all packs have ended, if each worker takes the next waiting one when it is free.
+
+    held, waiting: the seconds that the packs need. any_waits: whether a run waits. None if nobody trains it.
+    """
+    if not held:
         return None if any_waits else 0.0
-    ends = list(in_hand)
+    ends = list(held)
     heapq.heapify(ends)
     for seconds in waiting:
         heapq.heapreplace(ends, ends[0] + seconds)
     return max(ends)
 
 
-def _in_hand(pack: Pack, now: Reached | None, state: PackState, left: float) -> PackInHand:
+def _held(pack: Pack, now: Reached | None, state: PackState, left: float) -> HeldPack:
     done, diverged = (0, 0) if now is None else (now.steps, now.diverged)
-    return PackInHand(
+    return HeldPack(
         pack.id, pack.label, pack.width, pack.mode, pack.steps, done, diverged, str(state.owner), state.age or 0.0, left
     )
 

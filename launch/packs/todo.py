@@ -2,13 +2,25 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from launch.packs.endings import ending_of
-from launch.packs.leases import Leases
+from launch.packs.lease_files import LeaseFiles
 from launch.wording import counted
+from plasticity_lab.errors import StoreError
+from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.files import names
-from plasticity_lab.records.plan import Pack, all_plans, read_plan, sweep_of
-from plasticity_lab.records.record import CorruptRecord, add_asked_as, failures, read_record, set_aside
+from plasticity_lab.records.plan import Pack, Plan, all_plans, read_plan, sweep_of
+from plasticity_lab.records.record import (
+    CorruptRecord,
+    add_asked_as,
+    check_files,
+    failures,
+    keeps_weights,
+    pack_of,
+    read_record,
+    set_aside,
+)
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.targets import check_targets
 from plasticity_lab.run import Run
@@ -18,37 +30,35 @@ from plasticity_lab.run import Run
 class Outstanding:
     """A sweep's runs, sorted.
 
-    finished: ids with a record that counts. renamed: those of them that are asked for under a further name. left: the
-    runs to train. given_up: run → how often it has failed, of those that failed too often. corrupt: what is wrong with
-    records that cannot be read. widest: the most runs that may share a pack with one that failed.
+    finished: ids with a record that counts. renamed: those of them that are asked for under a further name.
+    without_weights: those of them that kept none. left: the runs to train. given_up: run → how often it has failed, of
+    those that failed too often. widest: the most runs that may share a pack with one that failed. packs: those that
+    recorded the runs. corrupt: what is wrong with records, metrics or weights of runs that are left for that reason.
     """
 
     finished: list[str] = field(default_factory=list)
     renamed: list[Run] = field(default_factory=list)
+    without_weights: list[str] = field(default_factory=list)
     left: list[Run] = field(default_factory=list)
     given_up: dict[str, int] = field(default_factory=dict)
-    corrupt: list[CorruptRecord] = field(default_factory=list)
     widest: dict[str, int] = field(default_factory=dict)
+    packs: set[str] = field(default_factory=set)
+    corrupt: list[CorruptRecord] = field(default_factory=list)
 
 
 def outstanding(store: Store, runs: Sequence[Run], rerun: bool, retries: float) -> Outstanding:
     """Sorts a sweep's runs, and changes nothing.
 
-    A run whose record cannot be read is trained again, and so is one that failed, at most `retries` times; with `rerun`
-    any, unless it was finished in an earlier rerun of the sweep that was interrupted.
-
+    A run whose record, metrics or weights cannot be read is trained again, and so is one that failed, at most `retries`
+    times; with `rerun` any, unless it was finished in an earlier rerun of the sweep that was interrupted.
     Raises ConfigError where a record is of another class under the same name.
     """
     found = Outstanding()
     again = _to_rerun(store, runs) if rerun else set()
     for run in runs:
-        try:
-            record = read_record(store, run.id)
-        except CorruptRecord as error:
-            found.corrupt.append(error)
-            record = None
-        if record is not None:
-            check_targets(run, record)
+        record = _whole_record(store, run, found)
+        if record is not None and (pack := pack_of(record)):
+            found.packs.add(pack)
         failed = failures(record)
         if failed > retries and run.id not in again:
             found.given_up[run.id] = failed
@@ -56,12 +66,27 @@ def outstanding(store: Store, runs: Sequence[Run], rerun: bool, retries: float) 
             found.left.append(run)
             if failed:
                 # One that failed alone stays alone: among others it would hold them up again.
-                found.widest[run.id] = record["provenance"]["width"]
+                found.widest[run.id] = record["provenance"].get("width", 1)
         else:
             found.finished.append(run.id)
             if any(name not in record["asked_as"] for name in run.asked_as):
                 found.renamed.append(run)
+            if not keeps_weights(store, record):
+                found.without_weights.append(run.id)
     return found
+
+
+def _whole_record(store: Store, run: Run, found: Outstanding) -> dict[str, Any] | None:
+    """The record of a run if it has one that counts; why it does not is added to what is found."""
+    try:
+        record = read_record(store, run.id)
+        if record is not None:
+            check_targets(run, record)
+            check_files(store, record)
+    except CorruptRecord as error:
+        found.corrupt.append(error)
+        return None
+    return record
 
 
 def how_to_try_again(given_up: Mapping[str, int]) -> str:
@@ -74,31 +99,33 @@ def how_to_try_again(given_up: Mapping[str, int]) -> str:
 
 
 def settle(store: Store, found: Outstanding) -> list[str]:
-    """Sets corrupt records aside, and tells finished runs their new names.  Returns a line for each record set aside.
+    """Sets aside what corrupt runs have left, and tells finished runs their new names.
 
-    Raises StoreError.
+    Returns a line for each run set aside.  Raises StoreError.
     """
     for run in found.renamed:
         add_asked_as(store, run.id, run.asked_as)
-    return [f"{error} It is {set_aside(store, error.run)} now." for error in found.corrupt]
+    return [f"{error} The record is {set_aside(store, error.run)} now." for error in found.corrupt]
 
 
-def adopted(store: Store, left: Sequence[Run], kind: str, leases: Leases) -> tuple[list[Pack], dict[str, Run]]:
+def adopted(
+    store: Store, left: Sequence[Run], kind: str, lease_seconds: float, unreadable: list[StoreError]
+) -> tuple[list[Pack], dict[str, Run]]:
     """The unfinished packs of earlier plans in which the runs stand, and all runs of those packs.
 
     A run belongs to the pack that first planned it until that pack ends. A pack that has been begun (it has a
     checkpoint or a live lease) is always adopted; one that has not, if it is of this device kind and shares no run with
-    those: otherwise its runs are planned anew.
+    those: otherwise its runs are planned anew. Why a plan cannot be read is added to unreadable.
     """
     wanted = {run.id: run for run in left}
     packs: dict[str, Pack] = {}
     known: dict[str, Run] = {}
-    for plan in all_plans(store):
+    for plan in all_plans(store, unreadable):
         for pack in plan.packs:
             if pack.id not in packs and not wanted.keys().isdisjoint(pack.runs) and not store.done(pack.id).exists():
                 packs[pack.id] = pack
                 known |= {run.id: run for run in plan.runs_of(pack)}
-    begun = _begun(store, packs, leases)
+    begun = _begun(store, packs, lease_seconds)
     taken = {run for pack in packs.values() if pack.id in begun for run in pack.runs}
     kept = []
     for pack in packs.values():
@@ -112,9 +139,8 @@ def adopted(store: Store, left: Sequence[Run], kind: str, leases: Leases) -> tup
 
 def _to_rerun(store: Store, runs: Sequence[Run]) -> set[str]:
     """The finished runs that a rerun trains: all, or where the last rerun was interrupted, those it had not trained."""
-    sweep = sweep_of(runs)
-    last = read_plan(store, sweep) if store.plan(sweep).exists() else None
     left: set[str] = set()
+    last = _last_plan(store, sweep_of(runs))
     if last is not None and last.settings.rerun:
         for pack in last.packs:
             ending = ending_of(store, pack.id)
@@ -123,12 +149,23 @@ def _to_rerun(store: Store, runs: Sequence[Run]) -> set[str]:
     return left or {run.id for run in runs}
 
 
-def _begun(store: Store, packs: Iterable[str], leases: Leases) -> set[str]:
+def _last_plan(store: Store, sweep: str) -> Plan | None:
+    """The plan that the store has of a sweep; None if there is none that can be read."""
+    if not store.plan(sweep).exists():
+        return None
+    try:
+        return read_plan(store, sweep)
+    except DamagedFile:
+        return None  # `adopted` names it
+
+
+def _begun(store: Store, packs: Iterable[str], lease_seconds: float) -> set[str]:
     """Those of the packs that have a checkpoint or a live lease."""
     begun = {pack for pack in packs if any(store.pack_folder(pack).glob("checkpoint.*"))}
     # Asking how leases stand takes a look at the server's clock, which no dry run should need.
     leased = {lease.rpartition(".")[0] for lease in names(store.leases_folder)}.intersection(packs) - begun
-    return begun | {pack for pack, state in (leases.state(leased) if leased else {}).items() if state.held}
+    states = LeaseFiles(store).states(leased, lease_seconds) if leased else {}
+    return begun | {pack for pack, state in states.items() if state.held}
 
 
 def _named(known: Run, asked: Run | None) -> Run:

@@ -1,13 +1,18 @@
 """How fast a kind of device is, and how wide its packs should be: from which a plan chooses and estimates."""
 
-import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
-from plasticity_lab.errors import StoreError
-from plasticity_lab.records.files import read, write_json
+from plasticity_lab.records.damage import DamagedFile, fault_of_fields, is_aside, read_mapping
+from plasticity_lab.records.files import names, write_json
 from plasticity_lab.records.store import Store
+
+_FIELDS = {"kind": str, "basis": str, "dense": dict, "convolving": dict}
+_SPEED_FIELDS = {"width": dict, "step_seconds": dict, "flops": dict, "memory": int | float}
+_ADVICE = "plans take the default figures until `python -m launch calibrate` measures anew"
 
 
 @dataclass(frozen=True)
@@ -76,33 +81,66 @@ GPU = Calibration(
 )
 
 
+def default_calibration(kind: str) -> Calibration:
+    """What is taken for a device kind that was not measured."""
+    return CPU if kind.startswith("cpu") else GPU
+
+
 def calibration_of(kind: str, store: Store) -> Calibration:
-    """The calibration of a device kind: as measured into the store, else the default.  Raises StoreError."""
-    default = CPU if kind.startswith("cpu") else GPU
+    """The calibration of a device kind: as measured into the store, else the default.
+
+    Raises DamagedFile; StoreError if the disk does not answer.
+    """
     path = store.calibration(kind)
-    content = read(path)
-    if content is None:
-        return default
-    try:
-        value = json.loads(content)
-        dense, convolving = (_speed(value[sort], getattr(default, sort)) for sort in ("dense", "convolving"))
-        return Calibration(dense, convolving, str(value["basis"]))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StoreError(
-            f"{path} is damaged ({error!r}); delete it, or measure anew with `python -m launch calibrate`."
-        ) from error
+    value = read_calibration(path)
+    return default_calibration(kind) if value is None else _calibration(path, value, default_calibration(kind))
 
 
-def _speed(value: Mapping[str, Any], default: Speed) -> Speed:
-    """What was measured; a mode that was not is as the default has it."""
-    measured = {
-        name: {mode: kind(number) for mode, number in value[name].items()}
-        for name, kind in (("width", int), ("step_seconds", float), ("flops", float))
-    }
+def damaged_calibrations(store: Store) -> list[DamagedFile]:
+    """What is wrong with calibrations of a store.  Raises StoreError."""
+    folder, found = store.root / "calibration", []
+    for path in [folder / name for name in names(folder) if not is_aside(name)]:
+        try:
+            if (value := read_calibration(path)) is not None:
+                _calibration(path, value, default_calibration(value["kind"]))
+        except DamagedFile as error:
+            found.append(error)
+    return found
+
+
+def read_calibration(path: Path) -> dict[str, Any] | None:
+    """What a file of the store's folder of calibrations holds, not looked into deeply; None where there is no file.
+
+    Raises DamagedFile; StoreError.
+    """
+    value = read_mapping(path, _ADVICE)
+    if value is not None and (fault := fault_of_fields(value, _FIELDS)):
+        raise DamagedFile(path, fault, _ADVICE)
+    return value
+
+
+def _calibration(path: Path, value: Mapping[str, Any], default: Calibration) -> Calibration:
+    """The calibration that a file holds.  Raises DamagedFile."""
+    dense, convolving = (_speed(path, sort, value[sort], getattr(default, sort)) for sort in ("dense", "convolving"))
+    return Calibration(dense, convolving, value["basis"])
+
+
+def _speed(path: Path, sort: str, value: Any, default: Speed) -> Speed:
+    """What was measured of one sort of networks; a mode that was not is as the default has it.  Raises DamagedFile."""
+    fault = fault_of_fields(value, _SPEED_FIELDS)
+    if fault is None:
+        numbers = [*value["width"].values(), *value["flops"].values(), value["memory"]]
+        seconds = list(value["step_seconds"].values())
+        if not all(isinstance(number, int | float) for number in [*numbers, *seconds]):
+            fault = "holds something else than numbers"
+        elif not (all(0 < number < math.inf for number in numbers) and all(0 <= each < math.inf for each in seconds)):
+            fault = "holds numbers that cannot have been measured"
+    if fault is not None:
+        raise DamagedFile(path, f"{fault} (under {sort})", _ADVICE)
     return Speed(
-        width=default.width | measured["width"],
-        step_seconds=default.step_seconds | measured["step_seconds"],
-        flops=default.flops | measured["flops"],
+        width=default.width | {mode: max(1, int(width)) for mode, width in value["width"].items()},
+        step_seconds=default.step_seconds | {mode: float(each) for mode, each in value["step_seconds"].items()},
+        flops=default.flops | {mode: float(each) for mode, each in value["flops"].items()},
         memory=float(value["memory"]),
     )
 

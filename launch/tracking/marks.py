@@ -3,13 +3,15 @@
 A record names the pack attempt that made it, so what was written of an earlier attempt does not count for a later one.
 """
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from plasticity_lab.records.files import read, write_json
+from plasticity_lab.records.damage import DamagedFile, read_mapping, rename_aside
+from plasticity_lab.records.files import write_json
 from plasticity_lab.records.settings import TrackingSettings
 from plasticity_lab.records.store import Store
+
+_ADVICE = "its pack's runs count as not written to W&B, and `python -m launch sync` writes them once more"
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,14 @@ def destination_of(settings: TrackingSettings) -> Destination | None:
 
 
 def written(store: Store, pack: str, destination: Destination) -> set[str]:
-    """The runs of a pack attempt that have been written to a destination.  Raises StoreError."""
-    return set(_marks(store, pack).get(destination.key, ()))
+    """The runs of a pack attempt that have been written to a destination; none if that is damaged.
+
+    Raises StoreError.
+    """
+    try:
+        return set(read_marks(store, pack).get(destination.key, ()))
+    except DamagedFile:
+        return set()  # writing a run again does no harm
 
 
 def count_written(store: Store, packs: Iterable[str], destination: Destination) -> int:
@@ -51,19 +59,22 @@ def mark_written(store: Store, pack: str, destination: Destination, runs: Iterab
 
     If two processes note at the same moment, one note may be lost: its runs are written again, under the same ids.
     """
-    marks, new = _marks(store, pack), set(runs)
+    new = set(runs)
+    try:
+        marks = read_marks(store, pack)
+    except DamagedFile as error:
+        rename_aside(error.path)
+        marks = {}
     if not destination.online:
         # A run has one offline folder: what was written for another project has been replaced.
         marks = {key: sorted({*old} - new) if key.startswith("offline:") else old for key, old in marks.items()}
     write_json(store.tracked(pack), marks | {destination.key: sorted({*marks.get(destination.key, ()), *new})})
 
 
-def _marks(store: Store, pack: str) -> dict[str, list[str]]:
-    """Key of a destination → the runs written there."""
-    content = read(store.tracked(pack))
-    try:
-        value = {} if content is None else json.loads(content)
-    except ValueError:
-        value = {}
-    # A damaged file counts as empty: writing a run again does no harm.
-    return value if isinstance(value, dict) else {}
+def read_marks(store: Store, pack: str) -> dict[str, list[str]]:
+    """`Destination.key` → the runs of a pack attempt that were written there.  Raises DamagedFile; StoreError."""
+    path = store.tracked(pack)
+    value = read_mapping(path, _ADVICE) or {}
+    if not all(isinstance(runs, list) and all(isinstance(run, str) for run in runs) for runs in value.values()):
+        raise DamagedFile(path, "does not list runs", _ADVICE)
+    return value

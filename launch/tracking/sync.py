@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from launch.tracking.marks import Destination, mark_written, written
 from launch.tracking.offline import UNFINISHED, clear_offline, offline_folders, uploaded_by_hand
+from plasticity_lab.errors import StoreError
 from plasticity_lab.records.plan import all_plans
 from plasticity_lab.records.record import CorruptRecord, read_record, records_of
 from plasticity_lab.records.settings import TrackingSettings
@@ -21,7 +22,8 @@ class Survey:
     """What W&B lacks of a store.
 
     missing: destination → its runs that are not there. there: how many are. uploaded: destination → the runs that are
-    there and have offline folders still. groups: run → sweep. corrupt: what is wrong with records that cannot be read.
+    there and have offline folders still. groups: run → sweep. corrupt, unreadable: what is wrong with records, and with
+    plans, that cannot be read.
     """
 
     missing: dict[Destination, list[str]] = field(default_factory=dict)
@@ -29,6 +31,7 @@ class Survey:
     uploaded: dict[Destination, list[str]] = field(default_factory=dict)
     groups: dict[str, str] = field(default_factory=dict)
     corrupt: list[CorruptRecord] = field(default_factory=list)
+    unreadable: list[StoreError] = field(default_factory=list)
 
     @property
     def lacking(self) -> int:
@@ -44,7 +47,7 @@ def survey(store: Store, online: bool, entity: str | None, project: str | None, 
     """
     found = Survey()
     tracked: dict[str, TrackingSettings] = {}
-    for plan in all_plans(store):
+    for plan in all_plans(store, found.unreadable):
         tracked[plan.sweep] = plan.settings.tracking
         for run in plan.asked:
             found.groups.setdefault(run, plan.sweep)

@@ -1,8 +1,8 @@
 """What a worker does with a pack that cannot be trained, so that no run suffers from what is another one's fault.
 
-An exception in a stacked step does not say which run it is of, so the pack is divided, and its halves are trained like
+An exception in a stacked step does not say which run caused it, so the pack is divided, and its halves are trained like
 any other packs: a run at fault is soon alone, and fails, and the others finish. A pack that lacks memory is divided
-too. What fails every run alike is noticed after a few have failed alone, and looked into no further.
+too. An error that every run has is noticed after a few have failed alone, and then the rest fails without division.
 """
 
 import logging
@@ -21,10 +21,12 @@ from plasticity_lab.records.store import Store
 
 log = logging.getLogger("launch.work.worker")
 ALIKE = 4
-"""So many runs that fail alone in the same words, while none like them gets further, stand for all like them."""
+"""When this many runs have failed alone with the same error, and none like them got further, all like them fail."""
 DIVIDED_AFTER, FAILED_AFTER = 2, 3
-"""So many workers in turn that vanish from a pack without a checkpoint are no accident: machines are lost more rarely,
-and a worker that is killed for memory cannot say so. To divide a pack that never got to a checkpoint costs nothing."""
+"""How many workers in turn must vanish from a pack, without a checkpoint in between, before it is divided, or fails.
+
+That many are no accident: machines are lost more rarely, and a worker that is killed for memory cannot say so. Dividing
+a pack that never got to a checkpoint costs nothing, so that fewer are needed for it."""
 _ALL = (
     "The {} runs of this pack failed together, and it was not looked into which of them are at fault: {} runs of "
     "{} or more had failed alone with the same error, and none had got further."
@@ -33,7 +35,7 @@ _ALL = (
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a pack cannot be trained.  words: in a line; alone: the same of a run alone; whole: all that is known."""
+    """Why a pack cannot be trained.  words: in a line. alone: in a line, of a run alone. whole: all that is known."""
 
     words: str
     alone: str
@@ -51,23 +53,25 @@ def failure_of(error: Exception) -> Failure:
     return Failure(words, words, "".join(traceback.format_exception(error)))
 
 
-class Forsaken(PlasticityError):
-    """A pack that its workers do not survive."""
+class WorkersVanished(PlasticityError):
+    """One worker after another has vanished from a pack."""
 
 
 class Failures:
-    """Meets the failures of one worker's packs; its log gets a line for each kind of them."""
+    """What one worker does about packs that fail; its log gets a line for each kind of failure."""
 
     def __init__(self, store: Store, leases: Leases) -> None:
         self.store, self.leases = store, leases
         self._told: set[str] = set()
 
     def look_back(self, pack: Pack, lease: Lease) -> None:
-        """Raises Forsaken if one worker after the other has vanished from the pack; StoreError."""
+        """Raises WorkersVanished if too many workers in turn have vanished from the pack; StoreError."""
         last = latest_epoch(self.store, pack.id)
         gone = self.leases.vanished(lease, since=last)
         if gone >= (DIVIDED_AFTER if pack.width > 1 and last < 0 else FAILED_AFTER):
-            raise Forsaken(f"{gone} workers in turn have vanished without a word, as happens where memory runs out.")
+            raise WorkersVanished(
+                f"{gone} workers in turn have vanished without a word, as happens where memory runs out."
+            )
 
     def meet(self, plan: Plan, pack: Pack, lease: Lease, failure: Failure) -> bool:
         """Divides the pack, or records its runs as failed where no more can be found out.  Returns whether it did.

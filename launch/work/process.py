@@ -27,7 +27,7 @@ def prepare_process() -> None:
 def prepare_compiling() -> None:
     """Says where compiled code is kept, for the next worker to find: in the user's cache, or where torch was told.
 
-    A folder for each sort of processor: nodes that share a home must not share machine code.
+    A folder for each kind of processor: nodes that share a home must not share machine code.
     """
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     processor = re.sub(r"\W+", "-", cpu_model()).strip("-").lower()
@@ -35,7 +35,7 @@ def prepare_compiling() -> None:
 
 
 def free_memory(device: str) -> None:
-    """Gives back what a pack that failed has left behind.  Raises DeviceLost if its error has taken the GPU along."""
+    """Frees what a failed pack has left in memory.  Raises DeviceLost if its error has made the GPU unusable here."""
     gc.collect()
     if device != "cpu":
         try:
@@ -43,7 +43,7 @@ def free_memory(device: str) -> None:
             torch.cuda.empty_cache()
         except RuntimeError as error:
             reason = str(error).partition("\n")[0]
-            raise DeviceLost(f"After a failed pack {device} answers this process no more: {reason}") from error
+            raise DeviceLost(f"After a failed pack {device} no longer answers this process: {reason}") from error
 
 
 def ran_out_of_memory(error: BaseException) -> bool:

@@ -42,9 +42,10 @@ def leave_records(
     seconds = source["pack_seconds"] / len(runs)
     for k, run in enumerate(runs):
         table = journal.table(k)
-        write_metrics(store, run.id, table)
+        files = {store.metrics(run.id).name: write_metrics(store, run.id, table)}
         if weights is not None:
-            write_weights(store, run.id, {name: value[k] for name, value in weights.items()})
+            own = {name: value[k] for name, value in weights.items()}
+            files[store.weights(run.id).name] = write_weights(store, run.id, own)
         diverged_at = int(journal.diverged[k])
         record = new_record(
             _named(run, _record(store, run.id)),
@@ -53,12 +54,13 @@ def leave_records(
             summary=summarise(table, agent.model.size, seconds),
             collapsed=collapsed(table, classes),
             diverged_at_step=diverged_at or None,
+            files=files,
         )
         write_record(store, record)
 
 
 def leave_failures(store: Store, pack: Pack, runs: Sequence[Run], lease: Lease, error: str, whole: str) -> None:
-    """Records a pack that cannot be trained: each of its runs as failed, save those that an earlier attempt finished.
+    """Records a pack that cannot be trained: each of its runs as failed, except those that an earlier attempt finished.
 
     error: the reason in a line; whole: all that is known of it.  Raises LostLease, StoreError.
     """
@@ -67,8 +69,8 @@ def leave_failures(store: Store, pack: Pack, runs: Sequence[Run], lease: Lease, 
     for run in runs:
         earlier = _record(store, run.id)
         if earlier is None or earlier["status"] not in FINISHED:
-            so_often = {"failures": 1 + failures(earlier)}
-            write_record(store, new_record(_named(run, earlier), "failed", facts | so_often, error=whole))
+            count = {"failures": 1 + failures(earlier)}
+            write_record(store, new_record(_named(run, earlier), "failed", facts | count, error=whole))
     end_pack(store, pack, lease, Ending("failed", error, diverged=0))
 
 

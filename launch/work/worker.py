@@ -47,7 +47,7 @@ class OutOfTime(Exception):
 
 
 class Superseded(Exception):
-    """The worker is a ghost: its node was taken for lost, and its job has started anew elsewhere."""
+    """Slurm took the worker's node for lost, and has started its job again elsewhere: this process of it must end."""
 
 
 class StopSignal:
@@ -82,8 +82,8 @@ def work(
 ) -> bool:
     """Trains packs until all of the plan are done.  Returns whether every one it trained ended well.
 
-    While the last packs are in other hands it waits, since a worker can die; for `patience` seconds at most. time_for:
-    whether a pack that still needs so many seconds may be begun; the first always may: a later start continues it.
+    While other workers hold the last packs it waits, since a worker can die, for `patience` seconds at most. time_for:
+    whether a pack that still needs this many seconds may be begun; the first always may: a later start continues it.
     Raises OutOfTime, Superseded, StoreError, DataError, DeviceLost.
     """
     plan = read_plan(store, sweep)
@@ -117,7 +117,7 @@ def work(
 
 
 def _to_do(store: Store, plan: Plan, device: str, leases: Leases) -> tuple[dict[str, Pack], list[str]]:
-    """The plan's packs for this kind of device, in place of divided ones their halves; and which have not ended."""
+    """The plan's packs for this kind of device, divided ones replaced by their halves; and those left."""
     mine = {pack.id: pack for pack in in_parts(store, plan.packs) if pack.kind == kind_of(device)}
     done = leases.done(mine)
     return mine, [pack for pack in mine if pack not in done]
@@ -139,7 +139,7 @@ def _train_claimed(
     tracking: Tracking,
     failures: Failures,
 ) -> bool:
-    """One pack, and what is to be said of it afterwards.  Returns whether it did not leave failed runs."""
+    """Trains one pack and deals with its failure, if it fails.  Returns False if failed runs were recorded."""
     runs = plan.runs_of(pack)
     recorded, failure = False, None
     try:
@@ -165,7 +165,7 @@ def _train_claimed(
             free_memory(device)
     except LostLease:
         log.warning("Pack %s was taken over by another worker.", pack.id)
-        # It and its heir would take packs from each other in turn.
+        # It and the worker of the later start would take packs from each other in turn.
         if leases.inherited(pack.id):
             raise Superseded from None
     finally:

@@ -4,6 +4,7 @@ A record is <coarse label><fine label><3,072 pixels> in CIFAR-100 and <label><3,
 the red, green and blue 32×32 planes in turn. Source: Krizhevsky 2009, https://www.cs.toronto.edu/~kriz/cifar.html.
 """
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plasticity_lab.data.download import Archive, download
-from plasticity_lab.data.folder import fetch_command
 from plasticity_lab.data.image_set import ImageSet
+from plasticity_lab.data.place import Place
 from plasticity_lab.data.unpack import unpack
 from plasticity_lab.errors import DataError
 
@@ -27,8 +28,8 @@ class Published:
     """A set as it is published.
 
     name, title: what commands and sentences call it. subfolder: the archive's folder, which holds the files `train` (a
-    set with fewer of these is a part) and `test`, with so many images in all. labels: the number of classes of each
-    label byte of a record; the last one is what is learned.
+    set with fewer of these is a part) and `test`. train_images, test_images: how many images these hold. labels: the
+    number of classes of each label byte of a record; the last one is what is learned.
     """
 
     name: str
@@ -73,9 +74,10 @@ def load(published: Published, folder: Path) -> ImageSet:
 
     Raises DataError if the test file or every training file is missing, or a file is not made of right records.
     """
-    train = [name for name in published.train if (folder / published.subfolder / name).exists()]
-    train_images, train_labels = _read(published, folder, train or published.train[:1])
-    test_images, test_labels = _read(published, folder, [published.test])
+    place = Place(published.name, published.title, folder, published.subfolder)
+    train = [name for name in published.train if place.holds(name)]
+    train_images, train_labels = _read(published, place, train or published.train[:1])
+    test_images, test_labels = _read(published, place, [published.test])
     counts = len(train_labels), len(test_labels)
     return ImageSet.measured(
         published.name,
@@ -115,14 +117,14 @@ def _is_whole(published: Published, folder: Path) -> bool:
         return False
 
 
-def _read(published: Published, folder: Path, names: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def _read(published: Published, place: Place, names: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Images (N, 3, 32, 32) and labels (N,) of some files, one after another.
 
     The files are read into one array, of which the images are a view, label bytes in between and all: 154 MB are
     nowhere copied to leave out 0.1 MB.
     """
-    reader = _Reader(published, folder)
-    paths = [folder / published.subfolder / name for name in names]
+    reader = _Reader(published, place)
+    paths = [place.folder / published.subfolder / name for name in names]
     ends = np.cumsum([0, *map(reader.count, paths)])
     records = np.empty((ends[-1], reader.length), np.uint8)
     for path, start, end in zip(paths, ends[:-1], ends[1:], strict=True):
@@ -134,28 +136,23 @@ def _read(published: Published, folder: Path, names: Sequence[str]) -> tuple[NDA
 class _Reader:
     """Reads files of records and checks their length and their labels; raises DataError with the way out."""
 
-    def __init__(self, published: Published, folder: Path) -> None:
-        self.published = published
+    def __init__(self, published: Published, place: Place) -> None:
+        self.published, self.place = published, place
         self.length = len(published.labels) + PIXELS
-        self.fetch = fetch_command(published.name, folder)
-        self.remedy = f"delete it and run {self.fetch}"
 
     def count(self, path: Path) -> int:
         """How many records a file holds."""
-        published = self.published
+        if not self.place.holds(path.name):
+            raise self.place.missing(path.name)
         try:
-            size = path.stat().st_size
-        except FileNotFoundError as error:
-            raise DataError(
-                f"{published.title} is not in {path.parent} ({path.name} is missing): run {self.fetch}, "
-                f"or name the folder that holds {published.subfolder} with data=… or PLASTICITY_DATA."
-            ) from error
+            with path.open("rb") as file:
+                size = os.fstat(file.fileno()).st_size
         except OSError as error:
-            raise self._unreadable(path, error) from error
+            raise self.place.unreadable(path, error) from error
         if not size or size % self.length:
             raise DataError(
-                f"{path} is truncated or damaged: {published.title} has records of {self.length:,} bytes, "
-                f"and its {size:,} bytes are not a whole number of them: {self.remedy}."
+                f"{path} is truncated or damaged: {self.published.title} has records of {self.length:,} bytes, "
+                f"and its {size:,} bytes are not a whole number of them: {self.place.remedy}."
             )
         return size // self.length
 
@@ -165,14 +162,11 @@ class _Reader:
             with path.open("rb") as file:
                 file.readinto(records)
         except OSError as error:
-            raise self._unreadable(path, error) from error
+            raise self.place.unreadable(path, error) from error
         labels = self.published.labels
         for largest, classes in zip(records[:, : len(labels)].max(axis=0), labels, strict=True):
             if largest >= classes:
                 raise DataError(
                     f"{path} is damaged or of another set: it has the label {largest} where {self.published.title} "
-                    f"has 0..{classes - 1}: {self.remedy}."
+                    f"has 0..{classes - 1}: {self.place.remedy}."
                 )
-
-    def _unreadable(self, path: Path, error: OSError) -> DataError:
-        return DataError(f"{path} cannot be read ({error.strerror}): {self.remedy}.")

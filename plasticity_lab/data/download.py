@@ -46,7 +46,7 @@ def _from_first_mirror(archive: Archive, mirrors: Sequence[str], folder: Path, p
         fetcher = pooch.HTTPDownloader(bar, chunk_size=CHUNK, timeout=SECONDS_TO_CONNECT_AND_TO_READ)
         try:
             path = pooch.retrieve(url, f"md5:{archive.md5}", archive.name, folder, downloader=fetcher)
-            # pooch's file is readable by its owner alone, but a group shares one folder of data.
+            # pooch's file is readable only by its owner, but a group shares one folder of data.
             Path(path).chmod(0o644)
             return
         except (OSError, ValueError) as error:

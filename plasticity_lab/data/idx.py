@@ -21,15 +21,13 @@ UNSIGNED_BYTE = 0x08
 def unpacked_bytes(path: Path, remedy: str) -> bytes:
     """The content of a file, unzipped where it is gzipped (whatever its name says: some browsers unzip silently).
 
-    Raises DataError, ending in the remedy, if the file cannot be read or its compressed data is damaged.
+    Raises DataError, ending in the remedy, if its compressed data is damaged; OSError if the file cannot be read.
     """
+    content = path.read_bytes()
     try:
-        content = path.read_bytes()
         return gzip.decompress(content) if content.startswith(GZIP_START) else content
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"{path} is truncated or damaged: {remedy}.") from error
-    except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror}): {remedy}.") from error
 
 
 def parse_idx(content: bytes, path: Path, remedy: str) -> np.ndarray:

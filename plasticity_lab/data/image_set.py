@@ -56,9 +56,9 @@ class ImageSet:
     def blank(
         cls, name: str, train: int, test: int, *, image: tuple[int, int, int], classes: int, white: int = 255
     ) -> Self:
-        """So many black images (C, H, W) with the classes in turn: what a plan needs of a set that is not there.
+        """Black images (C, H, W) with the classes in turn: what a plan needs of a set that is not there.
 
-        The images take no memory, and cannot be written to.
+        train, test: how many. The images take no memory, and cannot be written to.
         """
         images = [np.broadcast_to(np.uint8(0), (count, *image)) for count in (train, test)]
         labels = [np.arange(count, dtype=np.int64) % classes for count in (train, test)]

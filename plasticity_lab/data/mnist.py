@@ -1,7 +1,6 @@
 """MNIST, read from the published files in the layout that torchvision understands too: <folder>/MNIST/raw/."""
 
 import hashlib
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from plasticity_lab.data.download import Archive, download
-from plasticity_lab.data.folder import fetch_command
 from plasticity_lab.data.idx import parse_idx, unpacked_bytes
 from plasticity_lab.data.image_set import ImageSet
+from plasticity_lab.data.place import Place
 from plasticity_lab.errors import DataError
 
 SUBFOLDER = "MNIST/raw"
@@ -95,26 +94,25 @@ def _is_right(folder: Path, file: IdxFile) -> bool:
 
 
 def _read(folder: Path, file: IdxFile) -> np.ndarray:
-    """The array of the first right one among the unpacked file and the .gz: a fresh .gz thus heals a damaged file."""
-    raw = folder / SUBFOLDER
-    there = [path for path in (raw / file.name, raw / file.archive.name) if os.path.exists(path)]
+    """The array of the first right one of the unpacked file and the .gz, so that a fresh .gz makes up for the other."""
+    place = Place("mnist", "MNIST", folder, SUBFOLDER)
+    there = [folder / SUBFOLDER / name for name in (file.name, file.archive.name) if place.holds(name)]
     if not there:
-        raise DataError(
-            f"MNIST is not in {raw} ({file.name}[.gz] is missing): run {fetch_command('mnist', folder)}, "
-            f"or name the folder that holds MNIST/raw with data=… or PLASTICITY_DATA."
-        )
-    remedy = f"delete it and run {fetch_command('mnist', folder)}"
+        raise place.missing(f"{file.name}[.gz]")
     for path in there:
         try:
-            return _verified(path, file.md5, remedy)
+            return _verified(path, file.md5, place)
         except DataError as error:
             failure = error
     raise failure
 
 
-def _verified(path: Path, md5: str, remedy: str) -> np.ndarray:
-    content = unpacked_bytes(path, remedy)
-    array = parse_idx(content, path, remedy)
+def _verified(path: Path, md5: str, place: Place) -> np.ndarray:
+    try:
+        content = unpacked_bytes(path, place.remedy)
+    except OSError as error:
+        raise place.unreadable(path, error) from error
+    array = parse_idx(content, path, place.remedy)
     if hashlib.md5(content, usedforsecurity=False).hexdigest() != md5:
-        raise DataError(f"{path} is not the published file (its md5 differs): {remedy}.")
+        raise DataError(f"{path} is not the published file (its md5 differs): {place.remedy}.")
     return array

@@ -10,6 +10,8 @@ from pathlib import Path, PurePosixPath
 from plasticity_lab.data.download import unwritable
 from plasticity_lab.errors import DataError
 
+_AGAIN = "move it aside and fetch it again"
+
 
 def unpack(archive: Path, wanted: Collection[str], folder: Path) -> None:
     """Bring the wanted files of a tar archive into the folder, each under its name only when it is whole.
@@ -26,7 +28,7 @@ def unpack(archive: Path, wanted: Collection[str], folder: Path) -> None:
                 with tar.extractfile(members[name]) as content:
                     _place(content, folder / name)
     except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise DataError(f"{archive} is truncated or damaged: delete it and fetch it again.") from error
+        raise DataError(f"{archive} is truncated or damaged: {_AGAIN}.") from error
     except OSError as error:
         raise unwritable(folder, error) from error
 
@@ -34,10 +36,10 @@ def unpack(archive: Path, wanted: Collection[str], folder: Path) -> None:
 def _refuse_what_is_unsafe(archive: Path, wanted: Collection[str], members: dict[str, tarfile.TarInfo]) -> None:
     for path in map(PurePosixPath, members):
         if path.is_absolute() or ".." in path.parts:
-            raise DataError(f"{archive} names the file {path}, outside its own folder: it is not safe; delete it.")
+            raise DataError(f"{archive} names the file {path}, outside its own folder: it is not safe; {_AGAIN}.")
     for name in wanted:
         if name not in members or not members[name].isfile():
-            raise DataError(f"{archive} does not hold the file {name}: it is not the published archive; delete it.")
+            raise DataError(f"{archive} does not hold the file {name}: it is not the published archive; {_AGAIN}.")
 
 
 def _place(content, path: Path) -> None:

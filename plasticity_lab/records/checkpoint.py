@@ -4,18 +4,17 @@ A worker writes under its own epoch only, so one that lost its lease without kno
 """
 
 import contextlib
-import io
 import logging
 import shutil
-import zipfile
 from typing import Any
 
-import torch
-
-from plasticity_lab.records.files import names, read, write_atomically
+from plasticity_lab.records.damage import DamagedFile, read_file
+from plasticity_lab.records.files import names, write_atomically
 from plasticity_lab.records.store import Store
+from plasticity_lab.records.tensors import save_tensors, tensors_of
 
 log = logging.getLogger(__name__)
+GOES_BACK = "its pack goes back to an earlier checkpoint, or to its beginning"
 
 
 def save_checkpoint(store: Store, pack: str, epoch: int, payload: dict[str, Any]) -> None:
@@ -23,7 +22,7 @@ def save_checkpoint(store: Store, pack: str, epoch: int, payload: dict[str, Any]
 
     It replaces the one of the same epoch; of the earlier ones the latest stays to fall back on.  Raises StoreError.
     """
-    write_atomically(store.checkpoint(pack, epoch), lambda file: torch.save(payload, file))
+    write_atomically(store.checkpoint(pack, epoch), lambda file: save_tensors(payload, file))
     for older in [earlier for earlier in _epochs(store, pack) if earlier < epoch][1:]:
         with contextlib.suppress(OSError):
             store.checkpoint(pack, older).unlink()
@@ -35,16 +34,15 @@ def load_checkpoint(store: Store, pack: str) -> dict[str, Any] | None:
     A damaged file is named in a warning, and the next lower epoch counts.  Raises StoreError if it cannot be read.
     """
     for epoch in _epochs(store, pack):
-        content = read(store.checkpoint(pack, epoch))
-        if content is None:  # its holder has just ended or dropped it
-            continue
+        path = store.checkpoint(pack, epoch)
         try:
-            return _loaded(content)
-        except MemoryError:
-            raise
-        except Exception as error:  # damaged bytes raise nearly anything
-            reason = str(error).partition("\n")[0] or type(error).__name__
-            log.warning("%s is damaged (%s); going back to an earlier one.", store.checkpoint(pack, epoch), reason)
+            content = read_file(path, GOES_BACK)
+            if content is not None:  # else its holder has just ended or dropped it
+                return tensors_of(content)
+        except DamagedFile as error:
+            log.warning("%s", error)
+        except ValueError as error:
+            log.warning("%s", DamagedFile(path, f"does not hold a checkpoint that can be read: {error}", GOES_BACK))
     return None
 
 
@@ -63,11 +61,3 @@ def _epochs(store: Store, pack: str) -> list[int]:
     stem = store.checkpoint(pack, 0).stem
     found = [name.rpartition(".") for name in names(store.pack_folder(pack))]
     return sorted((int(epoch) for name, _, epoch in found if name == stem and epoch.isdecimal()), reverse=True)
-
-
-def _loaded(content: bytes) -> dict[str, Any]:
-    # torch.load does not compare the checksums that torch.save wrote: flipped bits would become numbers.
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        if damaged := archive.testzip():
-            raise ValueError(f"wrong checksum of {damaged}")
-    return torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)

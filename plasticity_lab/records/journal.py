@@ -30,7 +30,7 @@ METRICS = pa.schema(
         ("hard", pa.bool_()),
     ]
 )
-"""metrics.parquet: a row an event; `step` is the number of steps of the run when the event ended."""
+"""metrics.parquet: one row for each event; `step` is the number of steps of the run when the event ended."""
 
 _KINDS = ("epoch", "task")
 _MARKS = 5  # kind, task, epoch, step, hard

@@ -3,18 +3,43 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 from plasticity_lab.errors import ConfigError, StoreError
-from plasticity_lab.records.files import names, read, write_atomically
+from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
+from plasticity_lab.records.files import names, write_atomically
 from plasticity_lab.records.identity import pack_id, sweep_id
 from plasticity_lab.records.settings import Settings, checked, of_first_plans
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
 FORMAT = 2
-"""Plans of format 1 held some of the settings alone; they are read as well."""
+"""Plans of format 1 held only some of the settings; they are read as well."""
+_FIELDS = {"format": int, "sweep": str, "command": list, "settings": dict, "packs": list, "asked": list, "runs": dict}
+_PACK_FIELDS = {
+    "id": str,
+    "attempt": int,
+    "runs": list,
+    "label": str,
+    "kind": str,
+    "mode": str,
+    "steps": int,
+    "bytes": int,
+    "seconds": int | float,
+    "narrowed": bool,
+}
+_RUN_FIELDS = {"id": str, "science": dict, "targets": dict, "asked_as": list}
+_ADVICE = "its sweep's command plans it anew, and finished runs are kept"
 Item = TypeVar("Item")
+
+
+class OtherFormat(StoreError):
+    """A plan that another version of plasticity_lab has written; `sweep` is the sweep's id."""
+
+    def __init__(self, path: Path, sweep: str, format: int) -> None:
+        super().__init__(f"{path} has format {format}; this version reads formats 1 to {FORMAT}.")
+        self.sweep = sweep
 
 
 @dataclass(frozen=True)
@@ -65,8 +90,8 @@ class Pack:
 
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> "Pack":
-        """A pack out of plan.json."""
-        fields = {name: value[name] for name in Pack.__dataclass_fields__}
+        """A pack out of plan.json, whose fields are known to be right."""
+        fields = {name: value[name] for name in _PACK_FIELDS}
         return Pack(**fields | {"runs": tuple(value["runs"])})
 
 
@@ -92,7 +117,7 @@ class Plan:
 
 
 def write_plan(store: Store, plan: Plan) -> None:
-    """Puts the plan in the store, replacing the sweep's earlier one: a line a pack and a line a run.
+    """Puts the plan in the store, replacing the sweep's earlier one; it has a line for each pack and each run.
 
     Raises StoreError.
     """
@@ -109,31 +134,27 @@ def write_plan(store: Store, plan: Plan) -> None:
 
 
 def read_plan(store: Store, sweep: str) -> Plan:
-    """The plan of a sweep, in place of packs that were divided since their parts.
+    """The plan of a sweep; packs that were divided since are replaced by their halves.
 
-    Raises StoreError if there is none that can be read.
+    Raises DamagedFile; OtherFormat; StoreError if there is no plan, or the disk does not answer.
     """
     path = store.plan(sweep)
-    content = read(path)
-    if content is None:
+    value = read_mapping(path, _ADVICE)
+    if value is None:
         raise StoreError(f"There is no sweep {sweep} in {store.root}: {path} does not exist.")
-    try:
-        value = json.loads(content)
-        if value["format"] not in (1, FORMAT):
-            raise StoreError(f"{path} has format {value['format']}; this version reads formats 1 to {FORMAT}.")
-        packs = [Pack.from_json(pack) for pack in value["packs"]]
-        runs = {name: Run.from_json(run) for name, run in value["runs"].items()}
-        settings = value["settings"] if value["format"] == FORMAT else of_first_plans(value["settings"], store.root)
-        plan = Plan(value["sweep"], value["command"], value["asked"], runs, packs, checked(Settings, settings))
-    except (ValueError, KeyError, TypeError, AttributeError, ConfigError) as error:
-        raise StoreError(
-            f"{path} is damaged ({error}); delete it and give the sweep's command again, finished runs are kept."
-        ) from error
+    if isinstance(value.get("format"), int) and value["format"] not in (1, FORMAT):
+        raise OtherFormat(path, sweep, value["format"])
+    fault = _fault(value) or (None if value["sweep"] == sweep else "is the plan of another sweep")
+    if fault:
+        raise DamagedFile(path, fault, _ADVICE)
+    packs = [Pack.from_json(pack) for pack in value["packs"]]
+    runs = {name: Run.from_json(run) for name, run in value["runs"].items()}
+    plan = Plan(value["sweep"], value["command"], value["asked"], runs, packs, _settings_in(value, path, store))
     return replace(plan, packs=in_parts(store, plan.packs))
 
 
 def in_parts(store: Store, packs: Iterable[Pack]) -> list[Pack]:
-    """The packs, in place of the divided ones their halves.  Raises StoreError."""
+    """The packs, divided ones replaced by their halves.  Raises StoreError."""
     divided = set(names(store.divided_folder))
 
     def parts(pack: Pack) -> list[Pack]:
@@ -147,10 +168,16 @@ def sweeps_of(store: Store) -> list[str]:
     return [sweep for sweep in names(store.root / "sweeps") if store.plan(sweep).exists()]
 
 
-def all_plans(store: Store) -> Iterator[Plan]:
-    """The plans of every sweep in the store."""
+def all_plans(store: Store, unreadable: list[StoreError]) -> Iterator[Plan]:
+    """The plans of every sweep in the store; why one cannot be read is added to unreadable.
+
+    Raises StoreError if the disk does not answer.
+    """
     for sweep in sweeps_of(store):
-        yield read_plan(store, sweep)
+        try:
+            yield read_plan(store, sweep)
+        except (DamagedFile, OtherFormat) as error:
+            unreadable.append(error)
 
 
 def evenly(runs: Sequence[Item], parts: int) -> list[list[Item]]:
@@ -163,6 +190,35 @@ def evenly(runs: Sequence[Item], parts: int) -> list[list[Item]]:
 def sweep_of(runs: Iterable[Run]) -> str:
     """The sweep id of runs, whatever their order."""
     return sweep_id(run.id for run in runs)
+
+
+def _settings_in(value: Mapping[str, Any], path: Path, store: Store) -> Settings:
+    """The settings of the command that a plan was made for.  Raises DamagedFile."""
+    settings = value["settings"]
+    try:
+        return checked(Settings, settings if value["format"] == FORMAT else of_first_plans(settings, store.root))
+    except KeyError as error:
+        raise DamagedFile(path, f"lacks the setting {error.args[0]}", _ADVICE) from error
+    except (ConfigError, TypeError, ValueError) as error:
+        raise DamagedFile(path, f"holds settings that cannot be: {str(error).rstrip('.')}", _ADVICE) from error
+
+
+def _fault(value: Mapping[str, Any]) -> str | None:
+    """What is wrong with what a plan.json holds, but for its settings; None if nothing is."""
+    if fault := fault_of_fields(value, _FIELDS):
+        return fault
+    packs = value["packs"]
+    for pack in packs:
+        if fault := fault_of_fields(pack, _PACK_FIELDS):
+            return f"holds a pack that {fault}"
+    for run in value["runs"].values():
+        if fault := fault_of_fields(run, _RUN_FIELDS):
+            return f"holds a run that {fault}"
+    there = value["runs"].keys()
+    named = [run for runs in (value["asked"], *(pack["runs"] for pack in packs)) for run in runs]
+    if not all(isinstance(run, str) for run in named) or any(set(pack["runs"]) - there for pack in packs):
+        return "lacks runs of its packs"
+    return None
 
 
 def _in_lines(content: Mapping[str, Any]) -> str:

@@ -1,6 +1,5 @@
 """record.json and metrics.parquet: what a finished run leaves behind. Metrics first, so that a record implies them."""
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -9,8 +8,18 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from plasticity_lab.errors import StoreError
-from plasticity_lab.records.files import disk_errors, names, read, write_atomically, write_json
+from plasticity_lab.records.damage import (
+    DamagedFile,
+    fault_of_fields,
+    fault_of_parquet,
+    fault_of_tensors,
+    is_aside,
+    next_suffix,
+    read_file,
+    read_mapping,
+    seal,
+)
+from plasticity_lab.records.files import disk_errors, names, write_atomically, write_json
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
@@ -19,16 +28,25 @@ FORMAT = 2
 STATUSES = ("done", "diverged", "failed")
 FINISHED = ("done", "diverged")
 """The statuses of runs that are not trained again unless asked."""
-_FIELDS = {"run", "status", "collapsed", "science", "asked_as", "provenance", "diagnostics", "summary", "error"}
-_ASIDE = ".corrupt-"
+_FIELDS = {
+    "run": str,
+    "status": str,
+    "collapsed": bool,
+    "science": dict,
+    "asked_as": list,
+    "provenance": dict,
+    "diagnostics": list,
+    "summary": dict,
+    "error": str | None,
+}
+_ADVICE = "the command of its run sets the record aside, and trains the run again"
 
 
-class CorruptRecord(StoreError):
-    """A file of a finished run that cannot be read; `path` names it and `run` the run."""
+class CorruptRecord(DamagedFile):
+    """A file of a finished run that is missing or cannot be read; `path` names it and `run` the run."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path} {reason}; it has to be set aside and its run trained again.")
-        self.path = path
+        super().__init__(path, reason, _ADVICE)
         self.run = path.parent.name
 
 
@@ -42,10 +60,12 @@ def new_record(
     diagnostics: Sequence[str] = (),
     error: str | None = None,
     diverged_at_step: int | None = None,
+    files: Mapping[str, Mapping[str, int]] | None = None,
 ) -> dict[str, Any]:
     """The record of a run that ended done, diverged or failed.
 
-    diverged_at_step: the step, counted from 1, whose loss was the first that is not finite.  Raises ValueError for
+    diverged_at_step: the step, counted from 1, whose loss was the first that is not finite. files: name → size and
+    checksum of what lies beside the record, as `write_metrics` and `write_weights` return them.  Raises ValueError for
     another status, and where error (of a failed run) or diverged_at_step (of a diverged one) contradicts it.
     """
     if status not in STATUSES:
@@ -64,6 +84,7 @@ def new_record(
         "diagnostics": list(diagnostics),
         "summary": dict(summary or {}),
         "error": error,
+        "files": {name: dict(kept) for name, kept in (files or {}).items()},
     }
     return record if diverged_at_step is None else record | {"diverged_at_step": diverged_at_step}
 
@@ -76,28 +97,75 @@ def write_record(store: Store, record: Mapping[str, Any]) -> None:
 def read_record(store: Store, run: str) -> dict[str, Any] | None:
     """The record of a run, or None if it has none.  Raises CorruptRecord; StoreError if the disk does not answer."""
     path = store.record(run)
-    content = read(path)
-    if content is None:
-        return None
     try:
-        record = json.loads(content)
-    except ValueError as error:
-        raise CorruptRecord(path, f"is not JSON ({error})") from error
-    if not isinstance(record, dict) or record.get("format") not in (1, FORMAT):
+        record = read_mapping(path, _ADVICE)
+    except DamagedFile as error:
+        raise CorruptRecord(path, error.reason) from error
+    if record is None:
+        return None
+    if record.get("format") not in (1, FORMAT):
         raise CorruptRecord(path, f"is of no format that this version of plasticity_lab reads, 1 to {FORMAT}")
-    if missing := (_FIELDS if record["format"] == 1 else _FIELDS | {"targets"}) - record.keys():
-        raise CorruptRecord(path, f"lacks {', '.join(sorted(missing))}")
+    if fault := fault_of_fields(record, _FIELDS if record["format"] == 1 else _FIELDS | {"targets": dict}):
+        raise CorruptRecord(path, fault)
     if record["run"] != run:
         raise CorruptRecord(path, f"is the record of another run, {record['run']}")
     if record["status"] not in STATUSES:
         raise CorruptRecord(path, f"has the status {record['status']!r}, which does not exist")
+    if record["status"] == "diverged" and not isinstance(record.get("diverged_at_step"), int):
+        raise CorruptRecord(path, "does not say at which step its run diverged")
     return record
+
+
+def check_files(store: Store, record: Mapping[str, Any]) -> None:
+    """Raises CorruptRecord if the metrics of a finished run, or the weights it kept, are missing or not whole.
+
+    Looks at sizes and at first and last bytes only, so that a store can be looked through each time; flipped bits
+    inside are found when the file is read. Raises StoreError if the disk does not answer.
+    """
+    if record["status"] not in FINISHED:
+        return
+    metrics, weights = store.metrics(record["run"]), store.weights(record["run"])
+    seals = _seals(record)
+    if fault := fault_of_parquet(metrics, seals.get(metrics.name)):
+        raise CorruptRecord(metrics, fault)
+    # Records of earlier versions do not list their files, and so not say whether weights were kept.
+    if weights.name in seals or (not seals and os.path.lexists(weights)):
+        if fault := fault_of_tensors(weights, seals.get(weights.name)):
+            raise CorruptRecord(weights, fault)
+
+
+def keeps_weights(store: Store, record: Mapping[str, Any]) -> bool:
+    """Whether the final parameters of a finished run lie beside its record."""
+    weights, seals = store.weights(record["run"]), _seals(record)
+    return weights.name in seals if seals else os.path.lexists(weights)
+
+
+def checked_content(store: Store, run: str, path: Path) -> bytes | None:
+    """What a file of a run holds; None where there is none.
+
+    Raises CorruptRecord where it is not what the run's record says was written; StoreError if the disk does not answer.
+    """
+    try:
+        content = read_file(path, _ADVICE)
+    except DamagedFile as error:
+        raise CorruptRecord(path, error.reason) from error
+    if content is not None and (record := read_record(store, run)) is not None:
+        written = _seals(record).get(path.name)
+        if written is not None and written != seal(content):
+            raise CorruptRecord(path, "is not what was written: its checksum is another")
+    return content
 
 
 def failures(record: Mapping[str, Any] | None) -> int:
     """How often in turn the run of a record, if it has one, has failed."""
     failed = record is not None and record["status"] == "failed"
     return record["provenance"].get("failures", 1) if failed else 0
+
+
+def pack_of(record: Mapping[str, Any]) -> str | None:
+    """The pack that recorded a run; None of records that do not say."""
+    pack = record["provenance"].get("pack")
+    return pack if isinstance(pack, str) else None
 
 
 def all_records(store: Store) -> tuple[list[dict[str, Any]], list[CorruptRecord]]:
@@ -141,29 +209,39 @@ def set_aside(store: Store, run: str) -> Path:
     The run has no record then and will be trained again; nothing is deleted.  Raises StoreError.
     """
     folder = store.run_folder(run)
-    present = names(folder)
-    used = [int(number) for name in present if (number := name.rpartition(_ASIDE)[2]).isdigit() and _ASIDE in name]
-    suffix = f"{_ASIDE}{max(used, default=0) + 1}"
+    suffix = next_suffix(folder)
     record = store.record(run)
     # The record first: once it is gone, the rest means nothing and will be written anew.
-    for name in sorted((name for name in present if _ASIDE not in name), key=lambda name: name != record.name):
+    present = [name for name in names(folder) if not is_aside(name)]
+    for name in sorted(present, key=lambda name: name != record.name):
         with disk_errors("write", folder / name):
             os.replace(folder / name, folder / f"{name}{suffix}")
     return record.with_name(record.name + suffix)
 
 
-def write_metrics(store: Store, run: str, table: pa.Table) -> None:
-    """Writes the metrics of a run, before its record.  Raises StoreError."""
-    write_atomically(store.metrics(run), lambda file: pq.write_table(table, file, compression="zstd"))
+def write_metrics(store: Store, run: str, table: pa.Table) -> dict[str, int]:
+    """Writes the metrics of a run, before its record.  Returns what its record keeps of them.  Raises StoreError."""
+    written = pa.BufferOutputStream()
+    pq.write_table(table, written, compression="zstd")
+    content = written.getvalue().to_pybytes()
+    write_atomically(store.metrics(run), content)
+    return seal(content)
 
 
 def read_metrics(store: Store, run: str) -> pa.Table | None:
     """The metrics of a run, or None if it has none.  Raises CorruptRecord; StoreError if the disk does not answer."""
     path = store.metrics(run)
-    content = read(path)
+    content = checked_content(store, run, path)
     if content is None:
         return None
     try:
         return pq.read_table(pa.BufferReader(content), use_threads=False)
-    except (pa.ArrowException, OSError) as error:
-        raise CorruptRecord(path, f"is not a complete Parquet file ({str(error).splitlines()[0]})") from error
+    except (pa.ArrowException, OSError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise CorruptRecord(path, f"is not a complete Parquet file ({reason})") from error
+
+
+def _seals(record: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+    """Name → size and checksum of the files that a record lists; nothing in records of before they listed any."""
+    listed = record.get("files")
+    return listed if isinstance(listed, dict) else {}

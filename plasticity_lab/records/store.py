@@ -9,7 +9,7 @@ from plasticity_lab.records.files import beside, disk_errors, link_once
 
 @dataclass(frozen=True)
 class Store:
-    """The folder of records. It answers with paths; `prepare` alone touches the disk."""
+    """The folder of records. It answers with paths; only `prepare` and `try_out` touch the disk."""
 
     root: Path
 
@@ -31,7 +31,7 @@ class Store:
         return self.run_folder(run) / "record.json"
 
     def metrics(self, run: str) -> Path:
-        """The metrics of a run, a row an event."""
+        """The metrics of a run, one row for each event."""
         return self.run_folder(run) / "metrics.parquet"
 
     def weights(self, run: str) -> Path:
@@ -102,27 +102,57 @@ class Store:
         """What was measured on a device kind; its name may hold any sign, as device names do."""
         return self.root / "calibration" / f"{_file_name(device)}.json"
 
-    def errand_folder(self, errand: str) -> Path:
+    def short_job_folder(self, name: str) -> Path:
         """Script, log and answer of a short job that does something else than training."""
-        return self.root / "errands" / errand
+        return self.root / "errands" / name
 
     def prepare(self) -> None:
         """Makes the folders and tries them with a small file and a link.
 
         Raises StoreError in one sentence: a read-only or full disk, a file in the way, no permission, no hard links.
         """
-        if self.root.exists() and not self.root.is_dir():
-            raise StoreError(f"The store {self.root} is a file; name a folder with store=FOLDER.")
-        for name in ("runs", "packs", "sweeps", "leases", "done", "calibration"):
-            folder = self.root / name
+        self._check_folder()
+        for folder in self._folders:
             with disk_errors("write", folder):
                 folder.mkdir(parents=True, exist_ok=True)
-        with beside(self.leases_folder / "trial", bytes(4096)) as trial:
-            link = trial.with_suffix(".link")
-            try:
-                link_once(trial, link)
-            finally:
-                link.unlink(missing_ok=True)
+        _try(self.leases_folder / "trial")
+
+    def try_out(self) -> Path:
+        """Tries whether `prepare` would succeed, and leaves nothing.  Returns the folder that it would write into.
+
+        That is the store, or where there is none yet the lowest folder above it that is there.  Raises StoreError.
+        """
+        self._check_folder()
+        there = [folder for folder in (self.root, *self._folders) if folder.is_dir()]
+        for folder in there:
+            _try(folder / "trial")
+        if there:
+            return self.root
+        new = next(path for path in (self.root, *self.root.parents) if path.parent.is_dir())
+        if new.exists():
+            raise StoreError(f"The store {self.root} cannot be made: {new} is a file; name a folder with store=FOLDER.")
+        _try(new)
+        return new.parent
+
+    @property
+    def _folders(self) -> list[Path]:
+        return [self.root / name for name in ("runs", "packs", "sweeps", "leases", "done", "calibration")]
+
+    def _check_folder(self) -> None:
+        with disk_errors("read", self.root):
+            is_file = self.root.exists() and not self.root.is_dir()
+        if is_file:
+            raise StoreError(f"The store {self.root} is a file; name a folder with store=FOLDER.")
+
+
+def _try(path: Path) -> None:
+    """Writes a small file beside a path and links it; both are gone afterwards.  Raises StoreError."""
+    with beside(path, bytes(4096)) as trial:
+        link = trial.with_suffix(".link")
+        try:
+            link_once(trial, link)
+        finally:
+            link.unlink(missing_ok=True)
 
 
 def _file_name(words: str) -> str:

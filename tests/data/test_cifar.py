@@ -93,7 +93,7 @@ def test_a_damaged_file_is_refused_in_a_sentence(published, damage, tmp_path):
     length = len(published.labels) + cifar.PIXELS
     assert sentence.format(length=length, short=len(good) - 1, title=published.title, last=last) in str(refusal.value)
     assert f"{folder / published.subfolder / published.train[-1]} is" in str(refusal.value)
-    assert f"delete it and run `python -m plasticity_lab.data fetch {published.name} --folder" in str(refusal.value)
+    assert f"move it aside and run `python -m plasticity_lab.data fetch {published.name} --folder" in str(refusal.value)
     assert "\n" not in str(refusal.value)
 
 

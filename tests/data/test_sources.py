@@ -94,7 +94,7 @@ def test_a_file_that_is_not_the_published_one_is_refused(publisher, tmp_path):
     raw = tmp_path / mnist.SUBFOLDER
     other = (publisher.root / "altered" / "train-labels-idx1-ubyte.gz").read_bytes()
     (raw / "train-labels-idx1-ubyte.gz").write_bytes(other)
-    with pytest.raises(DataError, match=r"train-labels-idx1-ubyte\.gz is not the published file .* delete it and run"):
+    with pytest.raises(DataError, match=r"train-labels-idx1-ubyte\.gz is not the published file .* move it aside"):
         mnist.load(tmp_path, publisher.files)
 
 

@@ -71,7 +71,7 @@ def test_an_unsafe_or_foreign_archive_is_refused_before_anything_is_written(tmp_
 def test_a_damaged_archive_is_refused(tmp_path, folder, spoil):
     archive = written(tmp_path / "a.tar.gz", *WANTED)
     archive.write_bytes(spoil(archive.read_bytes()))
-    with pytest.raises(DataError, match="is truncated or damaged: delete it"):
+    with pytest.raises(DataError, match="is truncated or damaged: move it aside"):
         unpack(archive, WANTED, folder)
     assert list(folder.iterdir()) == []
 

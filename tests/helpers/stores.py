@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from launch.command import resolve
+from plasticity_lab.records.journal import METRICS
 from plasticity_lab.records.plan import Plan, write_plan
-from plasticity_lab.records.record import new_record, write_record
+from plasticity_lab.records.record import new_record, write_metrics, write_record
 from plasticity_lab.records.settings import LaunchSettings, Settings, TrackingSettings
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
@@ -32,12 +33,17 @@ def planned_records(store: Store, asked: Iterable[Mapping], waiting: Iterable[Ma
 
 
 def left_behind(folder: Path, words: Sequence[str], taoa_of: Callable[[dict], float | None]) -> list[str]:
-    """Writes a record for each run that a command names → their ids.  taoa_of: None for a run that diverged."""
+    """Writes a record, with empty metrics, for each run that a command names → their ids.
+
+    taoa_of: None for a run that diverged.
+    """
     store, runs = Store(folder), resolve([*words, f"store='{folder}'"]).runs
     for run in runs:
+        files = {store.metrics(run.id).name: write_metrics(store, run.id, METRICS.empty_table())}
         taoa = taoa_of(run.science)
         if taoa is None:
-            write_record(store, new_record(run, "diverged", {}, summary={"taoa": 0.99}, diverged_at_step=7))
+            summary, ended = {"taoa": 0.99}, {"status": "diverged", "diverged_at_step": 7}
         else:
-            write_record(store, new_record(run, "done", {}, summary={"taoa": taoa, "final_accuracy": 1 - taoa}))
+            summary, ended = {"taoa": taoa, "final_accuracy": 1 - taoa}, {"status": "done"}
+        write_record(store, new_record(run, provenance={}, summary=summary, files=files, **ended))
     return [run.id for run in runs]

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from launch.command import resolve
 from launch.launchers.local import Machine
-from launch.launchers.prepare import images_of, planned_for
-from launch.packs.todo import outstanding, settle
+from launch.launchers.prepare import prepared, put_in_order
 from launch.runs.resolve import Resolved
 from launch.work.worker import work
 from plasticity_lab.records.plan import Plan, write_plan
@@ -24,7 +23,7 @@ from plasticity_lab.records.store import Store
 from plasticity_lab.records.weights import read_weights
 
 PATIENCE = 600.0
-"""Seconds after which a test that waits is sure to wait in vain, on a busy machine too."""
+"""Seconds after which a test that waits surely waits for nothing, on a busy machine too."""
 SMOKE = ("schedule=smoke", "device=cpu", "mode=eager", "tracking=store")
 OFTEN = ("checkpoint_minutes=0.002", "launch.lease_seconds=2")
 
@@ -49,11 +48,10 @@ def planned(store: Store, *words: str) -> Plan:
     """The plan of what a command has left to do, written as the launcher writes it."""
     settings = resolved(*words).settings.model_copy(update={"store": store.root})
     store.prepare()
-    todo = outstanding(store, runs_of(*words), settings.rerun, settings.launch.retries)
-    settle(store, todo)
-    plan = planned_for(store, todo, settings, Machine.of(settings).resources, images_of(settings.data))
-    write_plan(store, plan)
-    return plan
+    ready = prepared(runs_of(*words), settings, Machine.of(settings).resources)
+    put_in_order(ready)
+    write_plan(store, ready.plan)
+    return ready.plan
 
 
 def never() -> bool:
@@ -158,6 +156,6 @@ def wait_until(happened: Callable[[], bool], process: subprocess.Popen | None = 
     while not happened():
         if process is not None and process.poll() is not None:
             return happened()
-        assert time.monotonic() < deadline, "waited in vain"
+        assert time.monotonic() < deadline, "it did not happen"
         time.sleep(0.02)
     return True

@@ -1,4 +1,5 @@
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -15,7 +16,7 @@ def plan(store):
 
 def test_what_is_written_is_read(store, plan):
     assert read_plan(store, plan.sweep) == plan
-    assert list(all_plans(store)) == [plan]
+    assert list(all_plans(store, [])) == [plan]
     assert [run.id for run in plan.runs_of(plan.packs[0])] == list(plan.packs[0].runs)
 
 
@@ -46,14 +47,24 @@ def test_a_sweep_that_is_not_there_is_a_sentence(store):
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (lambda text: text[:-20], "is damaged"),
-        (lambda text: text.replace('"packs"', '"sacks"'), "is damaged"),
-        (lambda text: "[]", "is damaged"),
+        (lambda text: "", "is empty"),
+        (lambda text: text[:-20], "is not JSON"),
+        (lambda text: text.replace('"packs"', '"sacks"'), "lacks packs"),
+        (lambda text: "[]", "is not a mapping"),
+        (lambda text: text.replace('"steps"', '"stops"'), "holds a pack that lacks steps"),
+        (lambda text: text.replace('"science"', '"silence"'), "holds a run that lacks science"),
+        (lambda text: text.replace('"asked": [', '"asked": [[], '), "lacks runs"),
+        (lambda text: text.replace('"sweep": "', '"sweep": "0'), "is the plan of another sweep"),
         (lambda text: json.dumps({"format": 7}), "has format 7"),
     ],
 )
-def test_a_damaged_plan_is_a_sentence(store, plan, damage, said):
+def test_a_damaged_plan_is_named_and_hides_no_other(store, plan, damage, said):
+    other = planned(store, "seed=7")
     path = store.plan(plan.sweep)
     path.write_text(damage(path.read_text()))
-    with pytest.raises(StoreError, match=f"plan.json {said}"):
-        list(all_plans(store))
+    unreadable = []
+    assert list(all_plans(store, unreadable)) == [other]
+    (error,) = unreadable
+    assert re.match(rf"{re.escape(str(path))} {said}.*\.$", str(error))
+    with pytest.raises(type(error)):
+        read_plan(store, plan.sweep)

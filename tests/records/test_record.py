@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,8 @@ from plasticity_lab.records.record import (
     CorruptRecord,
     add_asked_as,
     all_records,
+    check_files,
+    keeps_weights,
     new_record,
     read_metrics,
     read_record,
@@ -22,7 +25,7 @@ from plasticity_lab.records.record import (
 from plasticity_lab.records.weights import read_weights, write_weights
 from plasticity_lab.run import Run
 
-FIELDS = "format run status collapsed science targets asked_as provenance diagnostics summary error"
+FIELDS = "format run status collapsed science targets asked_as provenance diagnostics summary error files"
 
 
 def run(number):
@@ -54,10 +57,13 @@ GOOD = new_record(run(1), "done", {})
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("", "not JSON"),
+        ("", "is empty"),
         (json.dumps(GOOD)[:-20], "not JSON"),
         ("\udcff", "not JSON"),
-        ("[]", "of no format"),
+        ("[]", "is not a mapping"),
+        ("[" * 100_000, "not JSON"),
+        (json.dumps(GOOD | {"provenance": []}), "something else than it should under provenance"),
+        (json.dumps(GOOD | {"status": "diverged"}), "does not say at which step"),
         (json.dumps(GOOD | {"format": 99}), "of no format"),
         (json.dumps({name: value for name, value in GOOD.items() if name != "science"}), "lacks science"),
         (json.dumps(GOOD | {"run": "another"}), "another run"),
@@ -116,6 +122,76 @@ def test_metrics_come_back_bit_for_bit_and_damage_is_named(store):
         store.metrics("abc").write_bytes(damaged)
         with pytest.raises(CorruptRecord, match=r"metrics\.parquet is not a complete Parquet file"):
             read_metrics(store, "abc")
+
+
+def left(store, name="abc"):
+    """A finished run with metrics and weights → its record."""
+    files = {
+        "metrics.parquet": write_metrics(store, name, metrics(0.5)),
+        "weights.pt": write_weights(store, name, {"w": torch.arange(3000.0)}),
+    }
+    record = new_record(replace(run(1), id=name), "done", {}, files=files)
+    write_record(store, record)
+    return record
+
+
+FILES = pytest.mark.parametrize("file", ["metrics.parquet", "weights.pt"])
+LISTED = pytest.mark.parametrize("listed", [True, False], ids=["files listed", "a record of before"])
+
+
+@FILES
+@LISTED
+@pytest.mark.parametrize("damage", ["missing", "a folder", "empty", "cut off", "of zeros", "of something else"])
+def test_a_finished_run_without_its_files_is_noticed(store, file, listed, damage):
+    record = left(store)
+    record = record if listed else {name: value for name, value in record.items() if name != "files"}
+    check_files(store, record)
+    path = store.run_folder("abc") / file
+    content = path.read_bytes()
+    path.unlink()
+    if damage == "a folder":
+        path.mkdir()
+    elif damage != "missing":
+        cut, zeros = content[:-20], bytes(len(content))
+        path.write_bytes({"empty": b"", "cut off": cut, "of zeros": zeros, "of something else": b"x" * 9}[damage])
+    if damage == "missing" and file == "weights.pt" and not listed:
+        check_files(store, record)  # such a record does not say that there were any
+        assert not keeps_weights(store, record)
+        return
+    with pytest.raises(CorruptRecord, match=file) as caught:
+        check_files(store, record)
+    assert (caught.value.path, caught.value.run) == (path, "abc")
+    assert set_aside(store, "abc").name == "record.json.corrupt-1"
+
+
+def test_runs_that_kept_no_weights_or_failed_lack_nothing(store):
+    done = new_record(run(1), "done", {}, files={"metrics.parquet": write_metrics(store, run(1).id, metrics(0.5))})
+    check_files(store, done)
+    assert not keeps_weights(store, done)
+    check_files(store, new_record(run(2), "failed", {}, error="out of memory"))
+
+
+@FILES
+def test_flipped_bits_never_become_numbers(store, file):
+    left(store)
+    path, read = store.run_folder("abc") / file, {"metrics.parquet": read_metrics, "weights.pt": read_weights}[file]
+    content = path.read_bytes()
+    for at in range(0, len(content), 101):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 1 << at % 8]) + content[at + 1 :])
+        with pytest.raises(CorruptRecord, match=f"{file} is not what was written"):
+            read(store, "abc")
+
+
+@pytest.mark.parametrize("damage", [lambda content: b"", lambda content: content[:-30], lambda content: b"nonsense"])
+def test_weights_that_no_record_knows_of_are_read_whole_or_refused(store, damage):
+    path = store.weights("abc")
+    write_weights(store, "abc", {"w": torch.arange(3000.0)})
+    content = path.read_bytes()
+    flipped = content[:4000] + bytes([content[4000] ^ 1]) + content[4001:]
+    for damaged in (damage(content), flipped):
+        path.write_bytes(damaged)
+        with pytest.raises(CorruptRecord, match=r"weights\.pt does not hold weights that can be read"):
+            read_weights(store, "abc")
 
 
 def test_weights_of_one_run_do_not_drag_the_pack_along(store):

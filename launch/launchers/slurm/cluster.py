@@ -1,4 +1,4 @@
-"""Questions to Slurm, and the few orders it gets beside sbatch; each is one of its own commands."""
+"""Questions to Slurm, and the orders it is given besides sbatch, each by one of its own commands."""
 
 import re
 import shutil
@@ -9,7 +9,7 @@ from collections.abc import Collection
 from plasticity_lab.errors import ConfigError, PlasticityError
 
 COMMANDS = ("sbatch", "srun", "squeue", "sinfo", "scontrol", "scancel")
-"""Those without which no sweep is submitted, watched and cancelled; sacct is not among them."""
+"""Those that are needed to submit, watch and cancel a sweep; sacct is not."""
 PATIENCE_SECONDS = 60.0
 """Controllers of large clusters are slow at times."""
 _LIMIT = re.compile(r"(?:(?:(?P<days>\d+)-)?(?P<hours>\d+):)?(?P<minutes>\d+):(?P<seconds>\d+)")
@@ -44,13 +44,13 @@ def largest_array() -> int:
 
 
 def living(jobs: Collection[str]) -> Counter[str]:
-    """Of each job, how many of its array are queued or running; none of those that are over.  Raises SlurmError."""
+    """Job → how many of its array are queued or running; jobs that are over are left out.  Raises SlurmError."""
     rows = in_queue(jobs, "%F|%T")
     return Counter(job for job, state in rows if state not in ("COMPLETING", "COMPLETED"))
 
 
 def in_queue(jobs: Collection[str], columns: str, *options: str, patience: float = PATIENCE_SECONDS) -> list[list[str]]:
-    """What squeue tells of jobs, a row for each of an array; columns: as in "%F|%T".  Raises SlurmError."""
+    """What squeue tells of jobs, a row for each job of an array.  columns: as in "%F|%T".  Raises SlurmError."""
     try:
         return _rows(jobs, "squeue", "--noheader", "--array", *options, f"--format={columns}", patience=patience)
     except SlurmError as error:
@@ -60,7 +60,7 @@ def in_queue(jobs: Collection[str], columns: str, *options: str, patience: float
 
 
 def in_accounting(jobs: Collection[str], columns: str, patience: float = PATIENCE_SECONDS) -> list[list[str]]:
-    """What sacct tells of jobs, each followed by its steps; columns: as in "JobID,State".  Raises SlurmError."""
+    """What sacct tells of jobs, each followed by its steps.  columns: as in "JobID,State".  Raises SlurmError."""
     command = ("sacct", "--noheader", "--parsable2", "--allusers", f"--format={columns}")
     return _rows(jobs, *command, patience=patience)
 
@@ -88,7 +88,7 @@ def requeue(job: str) -> None:
 
 
 def cancel(jobs: Collection[str]) -> None:
-    """Cancels jobs, with all of their arrays; those that are over already do no harm.  Raises SlurmError."""
+    """Cancels jobs, with all of their arrays; jobs that are over are no error.  Raises SlurmError."""
     if jobs:
         ask("scancel", "--quiet", *sorted(jobs))
 
@@ -102,7 +102,7 @@ def _rows(jobs: Collection[str], *command: str, patience: float) -> list[list[st
 
 
 def ask(*command: str, patience: float = PATIENCE_SECONDS) -> str:
-    """What a command of Slurm's answers within so many seconds."""
+    """What one of Slurm's commands answers.  patience: seconds it may take.  Raises SlurmError."""
     try:
         answer = subprocess.run(command, capture_output=True, text=True, timeout=patience)
     except FileNotFoundError as error:

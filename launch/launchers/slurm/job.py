@@ -7,8 +7,8 @@ Slurm can take a job's machine away for four reasons, and a worker must leave ea
 - it is preempted, or cancelled (SIGTERM, and nobody says which): write a checkpoint and wait to be killed. Slurm puts
   what it preempted back into the queue by itself; a job that ended within its grace time would count as finished, and
   one that put itself back could not be cancelled;
-- its node is lost: nobody says anything. Slurm starts the job again elsewhere, which goes on from the last checkpoint,
-  and whatever is left of the worker finds its lease taken and ends.
+- its node is lost: nobody says anything. Slurm starts the job again elsewhere, which goes on from the last checkpoint.
+  If the worker is still alive on the lost node, it finds its lease taken and ends.
 
 submitit answers the same signals, but only logs SIGTERM and counts preemptions of short jobs as time limits reached.
 """
@@ -26,13 +26,14 @@ from types import FrameType
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.jobs_file import read_jobs
 from plasticity_lab.errors import ConfigError, PlasticityError, StoreError
+from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.store import Store
 
 log = logging.getLogger("launch.launchers.slurm.job")
 LONGEST_GRACE_SECONDS = 3600.0
-"""A worker told to end that has not been killed for so long was not told by Slurm; it leaves the node to others."""
+"""A worker that was told to end, and not killed within this time, was not told by Slurm: it ends by itself."""
 PATIENCE_IN_LEASES = 2
-"""When all packs left have been in other hands for so many leases, their workers live: this one gives its node back."""
+"""When others have held all packs that are left for this many leases, they are alive: this worker ends."""
 
 
 class JobSignals:
@@ -80,7 +81,7 @@ class JobWorker:
         except PlasticityError as error:
             log.error("%s", error)
             status = 1
-        # Without a result for submitit: nobody reads it, and it would be one file more.
+        # Without a result for submitit: nobody reads it, and it would be one more file.
         sys.stdout.flush()
         sys.exit(status)
 
@@ -133,7 +134,11 @@ class JobWorker:
         return _wait_to_be_killed()
 
     def _cancelled(self, store: Store) -> bool:
-        jobs = read_jobs(store, self.sweep)
+        try:
+            jobs = read_jobs(store, self.sweep)
+        except DamagedFile as error:
+            log.warning("%s", error)
+            return False
         return jobs is not None and jobs.cancelled
 
     def _device(self) -> str:
@@ -153,7 +158,7 @@ def this_job() -> str:
 
 
 def _time_until(job: str, warning_seconds: float) -> Callable[[float], bool]:
-    """Whether so many seconds pass before the job may be told that its time is up."""
+    """A function that says whether some seconds will have passed before the job may be told that its time is up."""
     left = cluster.seconds_left(job)
     end = math.inf if left is None else time.monotonic() + left - warning_seconds
     return lambda seconds: time.monotonic() + seconds < end

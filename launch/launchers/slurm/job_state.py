@@ -1,4 +1,4 @@
-"""How jobs stand, and in words that need no manual: why Slurm lets one wait, and how one ended."""
+"""How jobs stand, in words that need no manual: why Slurm lets one wait, and how one ended."""
 
 import re
 import signal
@@ -20,7 +20,7 @@ ENDED = {
     "PREEMPTED": "preempted",
     "TIMEOUT": "time limit",
 }
-"""The states of jobs that are over. What Slurm puts back into the queue is not: it waits, or runs again."""
+"""The states of jobs that are over. A job that Slurm puts back into the queue is not: it waits, or runs again."""
 _WAITING = {
     "CONFIGURING": "until its node has started",
     "REQUEUED": "to be queued again",
@@ -35,17 +35,17 @@ NO_LOG = 53
 _ACCOUNT = "until the account's limit leaves room"
 _QOS = "until the limit of its quality of service leaves room"
 _NODES = "until nodes come back that are down, drained or reserved"
-_VAIN = "in vain: what it asks for"
+_NEVER = "and will never start"
 _REASONS = {
-    "AccountNotAllowed": "in vain: its account may not use the partition",
+    "AccountNotAllowed": f"{_NEVER}: its account may not use the partition",
     "Assoc": _ACCOUNT,
-    "BadConstraints": f"{_VAIN}, no node has",
+    "BadConstraints": f"{_NEVER}: no node has what it asks for",
     "BeginTime": "until its time comes, some minutes at most after it was queued again",
     "Cleaning": "until its earlier start is cleared away",
     "Dependency": "for another job",
-    "DependencyNeverSatisfied": "in vain: for a job that failed",
-    "InvalidAccount": "in vain: its account is not valid",
-    "InvalidQOS": "in vain: its quality of service is not valid",
+    "DependencyNeverSatisfied": f"{_NEVER}: a job that it depends on failed",
+    "InvalidAccount": f"{_NEVER}: its account is not valid",
+    "InvalidQOS": f"{_NEVER}: its quality of service is not valid",
     "JobArrayTaskLimit": "until others of its array end, as array_parallelism says",
     "JobHeldAdmin": "until an administrator releases it",
     "JobHeldUser": "until it is released (`scontrol release`)",
@@ -56,8 +56,8 @@ _REASONS = {
     "None": "to be looked at by the scheduler",
     "PartitionDown": "until its partition is up again",
     "PartitionInactive": "until its partition is up again",
-    "PartitionNodeLimit": f"{_VAIN} is more nodes than its partition allows or has",
-    "PartitionTimeLimit": f"{_VAIN} is more time than its partition allows",
+    "PartitionNodeLimit": f"{_NEVER}: it asks for more nodes than its partition allows or has",
+    "PartitionTimeLimit": f"{_NEVER}: it asks for more time than its partition allows",
     "Priority": "behind jobs of higher priority",
     "QOS": _QOS,
     "ReqNodeNotAvail": _NODES,
@@ -96,12 +96,12 @@ class JobState:
 
     @property
     def ended_early(self) -> bool:
-        """Whether it is over, other than by its worker's own leave."""
+        """Whether it is over, and its worker did not end by itself."""
         return self.state in ENDED and self.state != WELL
 
     @property
     def why(self) -> str:
-        """Why it waits, or how it ended; nothing of others."""
+        """Why it waits, or how it ended; empty for other jobs."""
         if self.state in _WAITING:
             return _WAITING[self.state]
         if self.waits:
@@ -124,10 +124,10 @@ class JobState:
 
 
 def states_of(jobs: Collection[str], patience: float) -> tuple[dict[str, JobState], str]:
-    """How each of an array stands, of arrays and single jobs alike, by their names; one question to each command.
+    """Name → state of jobs, and of each job of an array; squeue and sacct are asked once.
 
-    Those that neither squeue nor sacct remembers are left out. patience: seconds for each. Returns also why what is
-    over cannot be told, where sacct does not answer; Raises SlurmError where squeue does not.
+    Jobs that neither remembers are left out. patience: seconds that each of the two may take. Returns also why it
+    cannot be told how jobs ended, where sacct does not answer.  Raises SlurmError where squeue does not.
     """
     found, gap = {}, ""
     for job, state, reason, nodes in cluster.in_queue(jobs, "%i|%T|%r|%N", "--states=all", patience=patience):
@@ -141,7 +141,7 @@ def states_of(jobs: Collection[str], patience: float) -> tuple[dict[str, JobStat
         state = words.split()[0]  # CANCELLED by 1000
         status, number = map(int, (code or "0:0").split(":"))  # nothing is known of the steps of a lost node
         if dot:
-            # A job's steps come after it. What ended its worker shows in them alone: the job's own status is srun's.
+            # A job's steps come after it. What ended its worker shows only in them: the job's own status is srun's.
             if step not in ("batch", "extern") and name in found and found[name].state == "FAILED":
                 state = state if state == "OUT_OF_MEMORY" else "FAILED"
                 found[name] = replace(found[name], state=state, number=number or found[name].number)
@@ -154,7 +154,7 @@ def states_of(jobs: Collection[str], patience: float) -> tuple[dict[str, JobStat
 
 
 def _each(job: str) -> Iterator[str]:
-    """The jobs of which sacct tells in one row, those of an array that never began: 12_[0-2,5%2]."""
+    """The jobs that sacct tells of in one row: several of an array that never began are 12_[0-2,5%2]."""
     array, bracket, tasks = job.rstrip("]").partition("[")
     if not bracket:
         yield job

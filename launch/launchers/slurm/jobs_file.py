@@ -1,25 +1,27 @@
 """The jobs of a sweep in the store: which were submitted, as what, and whether the sweep was cancelled."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from plasticity_lab.errors import ConfigError, StoreError
-from plasticity_lab.records.files import read, write_json
+from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
+from plasticity_lab.records.files import write_json
 from plasticity_lab.records.settings import Settings, checked
 from plasticity_lab.records.store import Store
 
 FORMAT = 1
+_FIELDS = {"format": int, "launcher": dict, "settings": dict, "jobs": dict, "cancelled": bool}
+_ADVICE = "the sweep's command starts jobs anew, and `squeue` lists those that it was given before"
 
 
 @dataclass(frozen=True)
 class Jobs:
-    """jobs: how many workers each job, an array mostly, was submitted with; the latest last.
+    """jobs: job → how many workers it was submitted with, mostly as an array; the latest last.
 
-    launcher: its parameters, and settings: those of the command, with which the same workers can be started again.
-    cancelled: whether the sweep is to stay as it is.
+    launcher, settings: the launcher's parameters and those of the command, to start the same workers again with.
+    cancelled: whether the sweep was cancelled, so that no worker is to go on with it.
     """
 
     launcher: Mapping[str, Any]
@@ -28,29 +30,33 @@ class Jobs:
     cancelled: bool = False
 
     def with_job(self, job: str, workers: int) -> "Jobs":
-        """The same and one more."""
+        """The same with one more job."""
         return replace(self, jobs={**self.jobs, job: workers})
 
 
 def write_jobs(store: Store, sweep: str, jobs: Jobs) -> None:
-    """Puts them beside the sweep's plan.  Raises StoreError."""
+    """Writes them beside the sweep's plan.  Raises StoreError."""
     write_json(store.jobs(sweep), {"format": FORMAT, **asdict(jobs), "settings": jobs.settings.model_dump(mode="json")})
 
 
 def read_jobs(store: Store, sweep: str) -> Jobs | None:
-    """The jobs of a sweep; None if it never was on Slurm.  Raises StoreError."""
-    content = read(store.jobs(sweep))
-    if content is None:
+    """The jobs of a sweep; None if it never was on Slurm.  Raises DamagedFile; StoreError."""
+    path = store.jobs(sweep)
+    value = read_mapping(path, _ADVICE)
+    if value is None:
         return None
+    if isinstance(value.get("format"), int) and value["format"] != FORMAT:
+        raise StoreError(f"{path} has another format than this version reads, which is {FORMAT}.")
+    fault = fault_of_fields(value, _FIELDS)
+    if fault is None and not all(isinstance(workers, int) for workers in value["jobs"].values()):
+        fault = "does not say how many workers a job has"
+    if fault is not None:
+        raise DamagedFile(path, fault, _ADVICE)
     try:
-        value = json.loads(content)
-        if value.pop("format") != FORMAT:
-            raise StoreError(f"{store.jobs(sweep)} has another format than this version reads, which is {FORMAT}.")
-        return Jobs(**{**value, "settings": checked(Settings, value["settings"])})
-    except (ValueError, KeyError, TypeError, AttributeError, ConfigError) as error:
-        raise StoreError(
-            f"{store.jobs(sweep)} is damaged ({error}); delete it and give the sweep's command again."
-        ) from error
+        settings = checked(Settings, value["settings"])
+    except ConfigError as error:
+        raise DamagedFile(path, f"holds settings that cannot be: {str(error).rstrip('.')}", _ADVICE) from error
+    return Jobs(value["launcher"], settings, value["jobs"], value["cancelled"])
 
 
 def logs_folder(store: Store, sweep: str, launcher: Mapping[str, Any]) -> Path:

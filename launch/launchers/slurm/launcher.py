@@ -1,6 +1,5 @@
 """The launcher of a Slurm cluster: plans a sweep, submits workers for it, and leaves, or waits for their end."""
 
-import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -8,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from launch.launchers.display import display
-from launch.launchers.prepare import Resources, images_of, images_to_plan_with, planned_for
+from launch.launchers.prepare import Resources, calibrated, prepared
 from launch.launchers.report import announce, report, settled, show_plan
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.job import JobWorker
@@ -16,16 +15,15 @@ from launch.launchers.slurm.job_state import states_of
 from launch.launchers.slurm.jobs_file import Jobs, logs_folder, read_jobs, write_jobs
 from launch.launchers.slurm.parameters import EARLY_SECONDS, check_times, wants_gpu, workers_a_job
 from launch.launchers.slurm.submission import jobs_needed, submit
+from launch.packs.lookup import store_option
 from launch.packs.progress import Watch
-from launch.packs.todo import outstanding
-from launch.plan.calibration import GPU, calibration_of
-from launch.plan.cost import store_bytes
+from launch.plan.calibration import GPU, read_calibration
 from launch.plan.device import compiler_there, cores, kind_of, memory_of
-from launch.tracking.choice import decided
 from launch.wording import counted, say
 from plasticity_lab.errors import ConfigError, PlanError
+from plasticity_lab.records.damage import DamagedFile, is_aside
 from plasticity_lab.records.files import names
-from plasticity_lab.records.plan import Plan, write_plan
+from plasticity_lab.records.plan import Plan
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
@@ -47,56 +45,46 @@ def submit_runs(
     store = Store(settings.store)
     check_times(parameters)
     resources, gpu = resources_of(store, settings, parameters)
-    tracking, where = decided(settings.tracking)
-    settings = settings.model_copy(update={"tracking": tracking})
-    todo = outstanding(store, runs, settings.rerun, settings.launch.retries)
-    images = (images_to_plan_with if settings.dry_run else images_of)(settings.data)
-    planned = planned_for(store, todo, settings, resources, images, command)
-    if where and todo.left:
-        say(where)
+    ready = prepared(runs, settings, resources, command)
+    planned, wanted = ready.plan, settings.launch.workers
     if settings.dry_run:
-        stored = store_bytes(planned.packs, planned.runs, settings.save_weights, images)
-        workers = workers_a_job(parameters) * jobs_needed(
-            planned.packs, settings.launch.workers, parameters, sys.maxsize
-        )
-        show_plan(planned, todo, workers, resources, stored)
+        show_plan(ready, workers_a_job(parameters) * jobs_needed(planned.packs, wanted, parameters, sys.maxsize))
         return
     cluster.check_there()
     cluster.check_partition(parameters["partition"])
-    if not settled(store, todo):
+    if not settled(ready):
         return
-    write_plan(store, planned)
-    before = read_jobs(store, planned.sweep)
     folder = parameters["submitit_folder"]  # `resume` and `logs` may be given in another one
     parameters = {**parameters, "submitit_folder": folder and str(Path(folder).absolute())}
-    jobs = Jobs(parameters, settings, {} if before is None else before.jobs)
+    before = read_jobs(store, planned.sweep)
+    jobs = Jobs(parameters, ready.settings, {} if before is None else before.jobs)
     write_jobs(store, planned.sweep, jobs)
     packs = [pack for pack in planned.packs if pack.kind == resources.kind]
     if not packs:
         kinds = ", ".join(sorted({pack.kind for pack in planned.packs}))
-        raise PlanError(f"All that is left was begun on {kinds}, and goes on there alone, not on {resources.kind}.")
+        raise PlanError(f"All that is left was begun on {kinds}, and goes on only there, not on {resources.kind}.")
     # Workers that are there already look at the new plan when they have done the old one.
     there = cluster.living(jobs.jobs)
     largest = cluster.largest_array()
-    needed = jobs_needed(packs, settings.launch.workers, parameters, largest)
-    if settings.launch.workers and needed < jobs_needed(packs, settings.launch.workers, parameters, sys.maxsize):
-        say(f"This cluster lets an array have {largest:,} jobs: launch.workers={settings.launch.workers:,} is more.")
+    needed = jobs_needed(packs, wanted, parameters, largest)
+    if wanted and needed < jobs_needed(packs, wanted, parameters, sys.maxsize):
+        say(f"This cluster lets an array have {largest:,} jobs: launch.workers={wanted:,} is more.")
     if there.total() < needed:
         job = _submit(store, planned, jobs, needed - there.total(), resources.kind, gpu)
         there[job] = needed - there.total()
     workers = counted(there.total() * workers_a_job(parameters), "worker")
     place = f"partition {parameters['partition']}" if parameters["partition"] else "the default partition"
-    announce(planned, todo, resources, store, f"{workers} in {place}, job {', '.join(there)}, on {resources.kind}")
+    announce(ready, f"{workers} in {place}, job {', '.join(there)}, on {resources.kind}")
     if resources.calibration is GPU:
         say(
             f"Widths and times of packs are {GPU.basis}; `python -m launch calibrate` with the same hydra/launcher "
             f"measures {resources.kind} in a short job."
         )
     if settings.launch.wait:
-        report(store, runs, planned.sweep, resources.kind, _wait(store, planned, list(there)))
+        report(ready, runs, _wait(store, planned, list(there)))
         return
-    say(f"How far it is: python -m launch status {planned.sweep} --store {store.root}")
-    say(f"To stop it:    python -m launch cancel {planned.sweep} --store {store.root}")
+    say(f"How far it is: python -m launch status {planned.sweep}{store_option(store)}")
+    say(f"To stop it:    python -m launch cancel {planned.sweep}{store_option(store)}")
 
 
 def resources_of(store: Store, settings: Settings, parameters: Mapping[str, Any]) -> tuple[Resources, bool]:
@@ -112,19 +100,26 @@ def resources_of(store: Store, settings: Settings, parameters: Mapping[str, Any]
     else:
         memory = memory_of("cpu") // cores()
     workers = settings.launch.workers or 1
-    return Resources(kind, calibration_of(kind, store), compiler_there(), memory, workers), gpu
+    calibration, damaged = calibrated(store, kind)
+    return Resources(kind, calibration, compiler_there(), memory, workers, damaged), gpu
 
 
 def _gpu_kind(store: Store, only_shown: bool) -> str:
     """The kind of GPU that the store has a calibration of; for a plan that is only shown, any will do."""
-    files = [store.root / "calibration" / name for name in names(store.root / "calibration")]
-    kinds = [kind for file in files if not (kind := json.loads(file.read_text())["kind"]).startswith("cpu")]
+    kinds, damaged = [], ""
+    for name in names(store.root / "calibration"):
+        try:
+            value = None if is_aside(name) else read_calibration(store.root / "calibration" / name)
+        except DamagedFile as error:
+            damaged = f"{error} "
+        else:
+            kinds += [] if value is None or value["kind"].startswith("cpu") else [value["kind"]]
     if len(kinds) == 1:
         return kinds[0]
     which = f"has calibrations of {', '.join(sorted(kinds))}" if kinds else "has no calibration of one"
     words = (
-        f"Packs are planned for one kind of GPU, and the store {which}: say hydra.launcher.device_kind='...', as "
-        "`nvidia-smi --query-gpu=name --format=csv` names it, or run `python -m launch calibrate` with the same "
+        f"{damaged}Packs are planned for one kind of GPU, and the store {which}: say hydra.launcher.device_kind='...', "
+        "as `nvidia-smi --query-gpu=name --format=csv` names it, or run `python -m launch calibrate` with the same "
         "hydra/launcher, which measures it in a short job."
     )
     if only_shown and not kinds:
@@ -134,7 +129,7 @@ def _gpu_kind(store: Store, only_shown: bool) -> str:
 
 
 def _submit(store: Store, planned: Plan, jobs: Jobs, count: int, kind: str, gpu: bool) -> str:
-    """Submits so many jobs more, and keeps that in the store.  Returns the id of their array."""
+    """Submits `count` jobs more, and keeps that in the store.  Returns the id of their array."""
     parameters = jobs.launcher
     warning = parameters["signal_delay_s"] + EARLY_SECONDS
     worker = JobWorker(str(store.root), planned.sweep, gpu, kind, warning, parameters["max_num_timeout"])

@@ -1,4 +1,4 @@
-"""What can be said of `hydra/launcher=packed_slurm`: the words of submitit_slurm, and two more.
+"""The parameters of `hydra/launcher=packed_slurm`: those of submitit_slurm, and a few of our own.
 
 This is imported at every start of Hydra: nothing of it may need torch or submitit.
 """
@@ -13,7 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from plasticity_lab.errors import ConfigError
 
 EARLY_SECONDS = 60
-"""Slurm may send the signal that announces the time limit so much earlier than `signal_delay_s` says."""
+"""Slurm may send the signal that announces the time limit this many seconds earlier than `signal_delay_s` says."""
 
 
 @dataclass
@@ -21,9 +21,9 @@ class PackedSlurmConf(SlurmQueueConf):
     """As submitit_slurm has them; a job is a worker, or `tasks_per_node` of them that share its GPUs.
 
     submitit_folder: null puts scripts and logs beside the sweep's plan, in the store. max_num_timeout: how often a job
-    may start anew, preemptions counted. device_kind: which GPU, as `launch calibrate` names it; null: the one that the
-    store has a calibration of. memory_gb: what a pack may use; null: nine tenths of its share of `mem_gb`, on a GPU
-    as much as it likes.
+    may start anew, preemptions included. device_kind: which GPU, as `launch calibrate` names it; null: the one that the
+    store has a calibration of. memory_gb: what a pack may use; null: nine tenths of its share of `mem_gb`, and on a GPU
+    no limit.
     """
 
     submitit_folder: str | None = None  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""What Slurm knows of sweeps that the store does not: how many jobs run, why others wait, how some ended."""
+"""What Slurm knows about sweeps and the store does not: how many jobs run, why others wait, how some ended."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,19 +9,21 @@ from launch.launchers.slurm.job_state import JobState, states_of
 from launch.launchers.slurm.jobs_file import Jobs, read_jobs
 from launch.wording import counted, some
 from plasticity_lab.errors import StoreError
+from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.store import Store
 
 PATIENCE_SECONDS = 5.0
-"""Who asks how a sweep stands does not wait for a cluster that does not answer."""
+"""How long `status` waits for a cluster that does not answer."""
 FEW = 3
-"""How many jobs of a kind are named."""
+"""How many jobs that ended alike are named."""
 
 
 @dataclass(frozen=True)
-class Standing:
-    """The jobs of one sweep. running: those at work. waiting: why → those queued. ended: how → those that ended early.
+class SweepJobs:
+    """The jobs of one sweep, by name.
 
-    cancelled: whether the sweep is to stay as it is.
+    running: those at work. waiting: why → those queued. ended: how → those that ended early. cancelled: whether the
+    sweep was cancelled.
     """
 
     running: Sequence[str]
@@ -38,16 +40,19 @@ class Standing:
         return "; ".join(parts)
 
 
-def standings(store: Store, sweeps: Iterable[str]) -> tuple[dict[str, Standing | None], list[str]]:
-    """How the jobs stand of those of the sweeps that were given to Slurm; None where that cannot be told.
+def sweep_jobs(store: Store, sweeps: Iterable[str]) -> tuple[dict[str, SweepJobs | None], list[str]]:
+    """Sweep → its jobs, of the sweeps that were given to Slurm; None where Slurm cannot tell.
 
-    Returns also a sentence for each thing that keeps it from being told. One question for all, and none without jobs.
+    Returns also a sentence for each thing that Slurm cannot tell. It is asked once for all sweeps, and only if there
+    are jobs.
     """
     submitted: dict[str, Jobs] = {}
     said = []
     for sweep in sweeps:
         try:
             jobs = read_jobs(store, sweep)
+        except DamagedFile:
+            continue  # `status` names it
         except StoreError as error:
             said.append(str(error))
         else:
@@ -58,10 +63,10 @@ def standings(store: Store, sweeps: Iterable[str]) -> tuple[dict[str, Standing |
         return dict.fromkeys(submitted), [*said, f"Which jobs run and which are queued cannot be told: {error}"]
     if gap:
         said.append(f"How jobs ended cannot be told: {gap}")
-    return {sweep: _standing(jobs, states) for sweep, jobs in submitted.items()}, said
+    return {sweep: _jobs_as(jobs, states) for sweep, jobs in submitted.items()}, said
 
 
-def _standing(jobs: Jobs, states: Mapping[str, JobState]) -> Standing:
+def _jobs_as(jobs: Jobs, states: Mapping[str, JobState]) -> SweepJobs:
     waiting, ended = defaultdict(list), defaultdict(list)
     ours = [state for name, state in sorted(states.items()) if name.partition("_")[0] in jobs.jobs]
     for state in ours:
@@ -70,7 +75,7 @@ def _standing(jobs: Jobs, states: Mapping[str, JobState]) -> Standing:
         elif state.ended_early:
             ended[state.why].append(state.job)
     running = [state.job for state in ours if state.runs]
-    return Standing(running, _largest_first(waiting), _largest_first(ended), jobs.cancelled)
+    return SweepJobs(running, _largest_first(waiting), _largest_first(ended), jobs.cancelled)
 
 
 def _largest_first(jobs: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:

@@ -1,7 +1,6 @@
-"""Errands: a short job, with the parameters of a sweep's workers, that does something else and brings an answer."""
+"""Short jobs: with the parameters of a sweep's workers, they do one other thing and bring an answer."""
 
 import contextlib
-import json
 import os
 import secrets
 import shutil
@@ -17,16 +16,19 @@ from launch.launchers.slurm.job_state import JobState, states_of
 from launch.launchers.slurm.submission import submit
 from launch.wording import say
 from plasticity_lab.errors import PlasticityError
+from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
 from plasticity_lab.records.files import names, read, write_json
 from plasticity_lab.records.store import Store
 
 LOOK_SECONDS = 1.0
 LATE_SECONDS = 15.0
-"""An answer may show so much later than the end of its job: file servers and their clients keep caches."""
+"""An answer may show up this much later than the end of its job: file servers and their clients keep caches."""
+
+_ADVICE = "give the command again"
 
 
 class NoAnswer(cluster.SlurmError):
-    """A job that did not do its errand.  ended: whether it ran and ended; else it waited too long."""
+    """A job that brought no answer.  ended: whether it ran and ended; else it waited too long."""
 
     def __init__(self, words: str, ended: bool) -> None:
         super().__init__(words)
@@ -34,14 +36,14 @@ class NoAnswer(cluster.SlurmError):
 
 
 @dataclass(frozen=True)
-class Errand:
+class ShortJob:
     """What the job calls: does its task, whose result must be JSON, and writes it to the file `answer`."""
 
     task: Callable[[], Any]
     answer: str
 
     def __call__(self) -> None:
-        """Does it once, also where several workers would share the job."""
+        """Does it once, even where several workers would share the job."""
         if int(os.environ.get("SLURM_PROCID") or 0):
             return
         try:
@@ -65,7 +67,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Sent:
-    """An errand on its way.  folder: holds script, log and answer, all in sight of the nodes."""
+    """A short job that was submitted.  folder: of its script, log and answer, where the nodes see them."""
 
     job: str
     folder: Path
@@ -82,16 +84,16 @@ class Sent:
 
 
 def send(store: Store, task: Callable[[], Any], parameters: Mapping[str, Any], minutes: int) -> Sent:
-    """Submits the errand, for so many minutes at most.  Raises ConfigError, SlurmError, StoreError."""
+    """Submits a short job.  minutes: its time limit, at most.  Raises ConfigError, SlurmError, StoreError."""
     cluster.check_there()
     cluster.check_partition(parameters["partition"])
     name = secrets.token_hex(6)
     above = parameters["submitit_folder"]
-    folder = Path(above).absolute() / name if above else store.errand_folder(name)
+    folder = Path(above).absolute() / name if above else store.short_job_folder(name)
     limit = min(minutes, parameters["timeout_min"])
     own = {**parameters, "submitit_folder": None, "timeout_min": limit, "stderr_to_stdout": True}
     try:
-        job = submit(folder, Errand(task, str(folder / "answer.json")), 1, own)
+        job = submit(folder, ShortJob(task, str(folder / "answer.json")), 1, own)
     except PlasticityError:
         clear(folder)
         raise
@@ -101,7 +103,7 @@ def send(store: Store, task: Callable[[], Any], parameters: Mapping[str, Any], m
 def answer_to(sent: Sent, patience_seconds: float) -> Answer:
     """Waits for the answer; the job is cancelled when patience, or Ctrl-C, ends the waiting.
 
-    What the job has left is cleared away, save where only its log can tell what was wrong.
+    What the job has left is removed, except where only its log can tell what was wrong.
 
     Raises NoAnswer; PlasticityError with the sentence of a task that could not be done.
     """
@@ -119,7 +121,7 @@ def answer_to(sent: Sent, patience_seconds: float) -> Answer:
 
 
 def clear(folder: Path) -> None:
-    """Takes an errand's folder away, and the folder of errands with the last of them."""
+    """Removes a short job's folder, and the folder above it if that was the last one in it."""
     shutil.rmtree(folder, ignore_errors=True)
     with contextlib.suppress(OSError):
         folder.parent.rmdir()
@@ -158,13 +160,14 @@ def _last_look(sent: Sent) -> Answer:
 
 def _answer(sent: Sent) -> Answer | None:
     names(sent.folder)  # listing the folder makes a client of NFS look for new files
-    content = read(sent.answer)
-    if content is None:
+    value = read_mapping(sent.answer, _ADVICE)
+    if value is None:
         return None
-    value = json.loads(content)
+    if fault := fault_of_fields(value, {"node": str, "time": int | float}):
+        raise DamagedFile(sent.answer, fault, _ADVICE)
     if "error" in value:
         raise PlasticityError(value["error"])
-    return Answer(value["result"], value["node"], time.time() - value["time"])
+    return Answer(value.get("result"), value["node"], time.time() - value["time"])
 
 
 def _why(sent: Sent) -> str:

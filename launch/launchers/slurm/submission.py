@@ -20,7 +20,7 @@ SECONDS_A_WORKER = 60.0
 
 
 def jobs_needed(packs: Sequence[Pack], workers: int | None, parameters: Mapping[str, Any], largest_array: int) -> int:
-    """How many jobs the array is to have; since they pull, fewer than there are packs will do.
+    """How many jobs the array is to have. They take packs one after another, so that fewer jobs than packs will do.
 
     workers: as asked for; None: what the packs are worth. No more than there are packs, than array_parallelism, and
     than the cluster allows.
@@ -31,7 +31,7 @@ def jobs_needed(packs: Sequence[Pack], workers: int | None, parameters: Mapping[
 
 
 def submit(folder: Path, work: Callable[[], None], jobs: int, parameters: Mapping[str, Any]) -> str:
-    """Submits an array of so many jobs, each of which does the work; scripts and logs go to the folder.
+    """Submits an array of jobs, each of which does the work; scripts and logs go to the folder.
 
     Returns its id.  Raises SlurmError with what sbatch said; StoreError.
     """
@@ -66,6 +66,6 @@ def _sbatch_said(whole: str) -> str:
 
 
 def _clear(folder: Path, before: set[str]) -> None:
-    """Takes away what submitit had written when sbatch refused."""
+    """Removes what submitit had written when sbatch refused."""
     for name in set(os.listdir(folder)) - before:
         (folder / name).unlink(missing_ok=True)

@@ -116,11 +116,11 @@ def test_what_has_no_logs_is_a_sentence(store, logs):
     code, lines, err = logs()
     assert (code, lines) == (1, [])
     assert err.startswith(
-        f"Sweep {plan.sweep} was not given to Slurm: a local worker speaks where its command was given"
+        f"Sweep {plan.sweep} was not given to Slurm: what a local worker says is shown where its command was given"
     )
     err = logs(plan.asked[0])[2]
     assert err.startswith(f"Run {plan.asked[0]} was trained by process {os.getpid()} on ")
-    assert "a local worker speaks where its command was given" in err
+    assert "what a local worker says is shown where its command was given" in err
     waiting = planned(store, "seed=1")
     assert logs(waiting.asked[0])[2] == f"Run {waiting.asked[0]} waits: no worker has begun it.\n"
     write_jobs(store, waiting.sweep, Jobs(PARAMETERS, SETTINGS))

@@ -13,8 +13,9 @@ from launch.packs.progress import write_progress
 from launch.packs.sweep import state_of
 from launch.work import training
 from launch.work.worker import work
+from plasticity_lab.records.journal import METRICS
 from plasticity_lab.records.plan import write_plan
-from plasticity_lab.records.record import new_record, read_record, write_record
+from plasticity_lab.records.record import new_record, read_record, write_metrics, write_record
 from tests.helpers.sweeps import after_looks, never, planned, runs_of, trained
 from tests.launch.packs.test_progress import journal
 
@@ -168,10 +169,10 @@ def test_sweeps_come_in_the_order_of_their_plans_and_a_damaged_plan_hides_no_oth
     for at, plan in enumerate(plans):
         os.utime(store.plan(plan.sweep), (at, at))
     code, out, err = status(store, capsys)
-    assert code == 0
+    assert code == 1
     assert [line.split()[0] for line in out.splitlines()[1:3]] == [plans[0].sweep, plans[2].sweep]
     assert err.count("\n") == 1
-    assert "plan.json is damaged" in err
+    assert "plan.json is not JSON" in err
 
 
 def test_however_much_went_wrong_the_output_ends(store, capsys, monkeypatch):
@@ -180,9 +181,10 @@ def test_however_much_went_wrong_the_output_ends(store, capsys, monkeypatch):
     for at, run in enumerate(plan.asked):
         about = plan.runs[run], "failed" if at % 2 else "diverged", {}
         error = f"Error {at}: {'word ' * 1000}" if at % 2 else None
+        write_metrics(store, run, METRICS.empty_table())
         write_record(store, new_record(*about, error=error, diverged_at_step=None if at % 2 else 7, collapsed=True))
     for pack in plan.packs:
-        store.done(pack.id).write_text("{}")
+        store.done(pack.id).write_text('{"status": "done"}')
     for words, reasons in (((), 3), ((plan.sweep,), 20)):
         lines = status(store, capsys, *words)[1].splitlines()
         assert sum(": 1 run failed: Error" in line for line in lines) == reasons

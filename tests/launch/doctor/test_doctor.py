@@ -1,5 +1,6 @@
 """The doctor, with stand-ins for Slurm's commands: what would fail is said before it does."""
 
+import subprocess
 from dataclasses import replace
 
 import pytest
@@ -17,7 +18,8 @@ def doctor(store, capsys):
     """Gives the command → its status, and the lines that are not ok."""
 
     def run(*words):
-        status = main(["doctor", f"store={store.root}", *words])
+        words = words if any(word.startswith("store=") for word in words) else (f"store={store.root}", *words)
+        status = main(["doctor", *words])
         return status, [line.strip() for line in capsys.readouterr().out.splitlines() if not line.startswith("  ok")]
 
     return run
@@ -27,7 +29,7 @@ def doctor(store, capsys):
 def visit(store):
     """A visit to this machine as a node."""
     store.prepare()
-    trial = store.errand_folder("trial")
+    trial = store.short_job_folder("trial")
     trial.mkdir(parents=True)
     (trial / FROM_HERE).touch()
     return Visit(str(store.root), str(trial), software(), ["digits"], None, 120, False, "cpu", False, True)
@@ -64,6 +66,33 @@ def test_what_would_fail_on_this_machine(stand_in, doctor, words, sentence):
     assert last == "1 thing would fail."
 
 
+def test_a_store_that_is_not_there_could_be_made_and_is_not(stand_in, doctor, store, capsys):
+    above = sorted(store.root.parent.iterdir())
+    assert doctor("hydra/launcher=packed")[0] == 0
+    assert sorted(store.root.parent.iterdir()) == above
+    assert main(["doctor", "hydra/launcher=packed", f"store={store.root / 'new' / 'one'}"]) == 0
+    assert "it is not there yet, and can be made" in capsys.readouterr().out
+    assert sorted(store.root.parent.iterdir()) == above
+
+
+def test_a_store_that_is_there_is_left_as_it_is(stand_in, doctor, store):
+    store.prepare()
+    before = {path: path.stat().st_mtime_ns for path in store.root.rglob("*") if path.is_file()}
+    folders = sorted(path for path in store.root.rglob("*"))
+    assert doctor("hydra/launcher=packed")[0] == 0
+    assert {path: path.stat().st_mtime_ns for path in store.root.rglob("*") if path.is_file()} == before
+    assert sorted(path for path in store.root.rglob("*")) == folders
+
+
+def test_a_store_that_could_not_be_made(doctor, small_disk, tmp_path):
+    (tmp_path / "file").touch()
+    assert "cannot be made" in doctor("hydra/launcher=packed", f"store={tmp_path / 'file' / 'store'}")[1][1]
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    status, lines = doctor("hydra/launcher=packed", f"store={small_disk / 'new' / 'store'}")
+    assert status == 1
+    assert f"Cannot write {small_disk / 'new'}: the disk is mounted read-only" in lines[1]
+
+
 def test_a_store_that_is_a_file(stand_in, doctor, store):
     store.root.touch()
     status, lines = doctor("hydra/launcher=packed")
@@ -84,9 +113,9 @@ def test_wandb_is_asked_whether_it_answers(stand_in, doctor, server, monkeypatch
     ("words", "sentence"),
     [
         (["partition=gpuu"], "There is no partition gpuu in this cluster; there are cpu, gpu, old."),
-        (["partition=old"], "Partition old is down: jobs would wait in vain; name another one."),
+        (["partition=old"], "Partition old is down: jobs would never start there; name another one."),
         (["partition=gpu", "timeout_min=240"], "Partition gpu lets jobs last 2:00:00; hydra.launcher.timeout_min=240 "),
-        (["account=mine"], "Account mine is none of "),
+        (["account=mine"], "Account mine is not one of "),
         (["timeout_min=3"], "hydra.launcher.timeout_min=3 is too short"),
     ],
 )
@@ -121,7 +150,7 @@ def test_a_job_looks_at_everything_from_its_node_and_leaves_nothing(stand_in, st
     for words in ("Store ", "Code, Python and packages: those of ", "Data: digits", "Device: cpu", "Shared: each sees"):
         assert f"  ok           {words}" in there
     assert "Nothing that was looked at would fail." in there
-    assert not (store.root / "errands").exists()
+    assert not store.root.exists()
 
 
 def test_a_store_that_a_node_does_not_see_is_not_made_there(visit, tmp_path):

@@ -10,6 +10,7 @@ import pytest
 
 from launch.command import run_command
 from launch.launchers import local, local_workers
+from launch.work.worker import work
 from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import (
@@ -19,6 +20,7 @@ from tests.helpers.sweeps import (
     all_kept,
     command,
     ended_packs,
+    never,
     runs_of,
     said,
     said_last,
@@ -45,15 +47,62 @@ def test_a_sweep_is_trained_and_then_skipped_and_the_number_of_workers_changes_n
     words = ("activation=relu,leaky_relu", "seed=0,1", "save_weights=final")
     status, err = said(store, *words, "launch.workers=2")
     assert status == 0, err
-    first, *_, last = err.splitlines()
+    first, *_, last, further = err.splitlines()
     assert first.endswith(f": 4 runs to train in 2 packs; 2 workers on cpu; store {store.root}")
     assert last == f"All 4 runs are finished: 4 done. Records: {store.root}"
+    assert further.endswith(f"python -m analysis table --store {store.root}")
     alone = Store(tmp_path / "alone")
     trained(alone, *words, "launch.workers=1")
     assert all_kept(store, runs_of(*words)) == all_kept(alone, runs_of(*words))
     before = {path: path.stat().st_mtime_ns for path in store.root.rglob("*") if path.is_file()}
-    assert run(*words) == (0, f"All 4 runs are finished already; rerun=true trains again. Records: {store.root}\n", "")
+    status, err, out = run(*words)
+    assert (status, out) == (0, "")
+    assert err.splitlines() == [
+        f"All 4 runs are finished already; rerun=true trains them again. Records: {store.root}",
+        further,
+    ]
     assert {path: path.stat().st_mtime_ns for path in store.root.rglob("*") if path.is_file()} == before
+
+
+@pytest.fixture
+def run_here(run, monkeypatch):
+    """The same with a worker in this process."""
+
+    def run_workers(store, sweep, *_):
+        work(store, sweep, "cpu", never)
+        return []
+
+    monkeypatch.setattr(local, "run_workers", run_workers)
+    return run
+
+
+@pytest.mark.parametrize(("words", "ended"), [("seed=3", "done"), ("optimizer.lr=1e30", "diverged at step ")])
+def test_one_run_is_told_with_its_result_and_what_tells_more(run_here, store, monkeypatch, words, ended):
+    (one,) = runs_of(words)
+    for again in (False, True):
+        *_, last, further = run_here(words)[1].splitlines()
+        assert ("rerun=true" in last) == again
+        assert f"Run {one.id} is {ended}" in last
+        taoa = read_record(store, one.id)["summary"]["taoa"]
+        assert ("no task has ended" if taoa is None else f"TAOA {100 * taoa:.1f} %") in last
+        assert last.endswith(str(store.run_folder(one.id)))
+        assert further.endswith(f"python -m launch show {one.id} --store {store.root}")
+    monkeypatch.setenv("PLASTICITY_STORE", str(store.root))
+    assert run_here(words)[1].splitlines()[-1].endswith(f"python -m launch show {one.id}")
+
+
+def test_finished_runs_without_the_parameters_asked_for_are_named(run_here, store):
+    run_here("seed=0")
+    assert "weights" not in run_here("seed=0")[1]
+    first = run_here("seed=0,1", "save_weights=final", "dry_run=true")[1]
+    trained_now = run_here("seed=0,1", "save_weights=final")[1]
+    for err in (first, trained_now, run_here("seed=0,1", "save_weights=final")[1]):
+        (line,) = [line for line in err.splitlines() if "weights" in line]
+        assert line.startswith("1 finished run was trained without save_weights=final")
+        assert "rerun=true" in line
+    assert "trained without" not in run_here("seed=0,1", "save_weights=final", "rerun=true")[1]
+    assert "trained without" not in run_here("seed=0,1", "save_weights=final")[1]
+    assert all(kept.weights for kept in all_kept(store, runs_of("seed=0,1")).values())
 
 
 @pytest.mark.parametrize("activation", ["relu", "rand_smooth_leaky"])
@@ -96,7 +145,7 @@ def test_missing_data_is_a_sentence_and_nothing_is_written(run, store, tmp_path)
 
 def test_no_more_workers_than_packs_are_started(run, monkeypatch):
     started = []
-    monkeypatch.setattr(local, "run_workers", lambda store, sweep, packs, devices: started.extend(devices) or [])
+    monkeypatch.setattr(local, "run_workers", lambda store, sweep, packs, devices, _: started.extend(devices) or [])
     run("seed=0,1", "launch.workers=8")
     assert started == ["cpu", "cpu"]
 

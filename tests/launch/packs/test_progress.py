@@ -5,7 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 
 from launch.launchers.display import LogLines, Rate
+from launch.launchers.uploads import Uploads
 from launch.packs.progress import Progress, Reached, Watch, reached, write_progress
+from launch.tracking.marks import Destination, mark_written
+from plasticity_lab.records.settings import TrackingSettings
 from tests.helpers.sweeps import planned, trained
 
 NOTHING = Progress(runs=4, runs_done=0, run_steps=1000, run_steps_done=0, diverged=0, failed=0)
@@ -44,6 +47,42 @@ def test_the_rate_begins_anew_where_a_pack_goes_on_from_behind_where_it_was_seen
 
 def test_what_went_wrong_is_said_and_nothing_is_rounded_up_to_the_end():
     assert Rate().words(at(999, diverged=2, failed=1), 0.0) == "0 of 4 runs · 99 % · 2 diverged · 1 failed"
+
+
+def test_once_all_is_trained_it_says_what_there_is_to_wait_for():
+    rate = Rate()
+    rate.words(at(0), 0.0)
+    rate.words(at(10), 1.0)
+    now = at(1000, runs_done=4, diverged=1)
+    assert rate.words(now, 11.0, "writing them to W&B: 1 of 4 runs") == (
+        "all 4 runs are trained · writing them to W&B: 1 of 4 runs · 1 diverged"
+    )
+    assert rate.words(replace(now, runs=1), 11.0, "the workers are ending").startswith("the run is trained · the work")
+
+
+def test_a_log_says_at_once_that_all_is_trained(capsys, monkeypatch):
+    moments = iter(range(0, 10_000))
+    monkeypatch.setattr("launch.launchers.display.time.monotonic", lambda: float(next(moments)))
+    lines = LogLines()
+    for _ in range(100):
+        lines.show(NOTHING)
+    before = len(capsys.readouterr().err.splitlines())
+    lines.show(NOTHING, "writing them to W&B: 1 of 4 runs")
+    assert "W&B: 1 of 4" in capsys.readouterr().err
+    for _ in range(100):
+        lines.show(NOTHING, "writing them to W&B: 2 of 4 runs")
+    assert 1 < len(capsys.readouterr().err.splitlines()) <= before
+
+
+def test_runs_are_counted_as_the_workers_write_them_to_wandb(store):
+    plan = planned(store, "activation=relu,tanh", "seed=0,1", "launch.workers=1")
+    tracking = {"project": "lab", "entity": None, "live_runs": 0}
+    online = Uploads(store, TrackingSettings(backend="wandb_online", **tracking))
+    assert online.words(plan.packs) == "writing them to W&B: 0 of 4 runs"
+    mark_written(store, plan.packs[0].id, Destination(True, "", "lab"), plan.packs[0].runs)
+    mark_written(store, plan.packs[1].id, Destination(False, "", "lab"), plan.packs[1].runs)
+    assert online.words(plan.packs) == online.words(plan.packs) == "writing them to W&B: 2 of 4 runs"
+    assert Uploads(store, TrackingSettings(backend="store", **tracking)).words(plan.packs) == "the workers are ending"
 
 
 def test_a_log_gets_a_line_now_and_then(capsys, monkeypatch):

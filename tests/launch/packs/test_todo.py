@@ -66,7 +66,7 @@ def test_a_run_is_never_in_two_packs_that_are_left(store):
     (ours,) = planned(store, "seed=0,1", "launch.workers=1").packs
     assert set(ours.runs) & set(theirs.runs)
     save_checkpoint(store, ours.id, 0, {})
-    packs, runs = adopted(store, runs_of("seed=0,1,2"), "Some GPU", Leases(store, 100, this_owner()))
+    packs, runs = adopted(store, runs_of("seed=0,1,2"), "Some GPU", 100, [])
     assert packs == [ours]
     assert sorted(runs) == sorted(ours.runs)
 

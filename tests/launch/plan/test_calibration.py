@@ -1,14 +1,15 @@
+import json
 from dataclasses import asdict
 
 import pytest
 
 from launch.__main__ import main
 from launch.bench.limits import work_of
-from launch.plan.calibration import CPU, GPU, Calibration, calibration_of, write_calibration
+from launch.plan.calibration import CPU, GPU, Calibration, calibration_of, damaged_calibrations, write_calibration
 from launch.plan.cost import sizes
 from launch.plan.measuring import fitted, narrowest, speed_of
 from launch.plan.yardstick.workload import Workload
-from plasticity_lab.errors import StoreError
+from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.store import Store
 
 FLOPS = 6_000_000
@@ -60,13 +61,29 @@ def test_what_was_measured_is_used_and_the_rest_is_as_the_default_has_it(tmp_pat
     assert calibration_of("NVIDIA H200", Store(tmp_path)) == GPU
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"dense": {}}', '{"dense": 3, "convolving": 3, "basis": ""}'])
+GOOD = {"kind": "cpu", **asdict(CPU)}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        '{"dense": {}}',
+        json.dumps(GOOD | {"dense": 3}),
+        json.dumps(GOOD | {"dense": GOOD["dense"] | {"width": {"eager": "wide"}}}),
+        json.dumps(GOOD | {"dense": GOOD["dense"] | {"flops": {"eager": 0}}}),
+    ],
+)
 def test_a_damaged_calibration_is_named_with_the_way_out(tmp_path, content):
     path = Store(tmp_path).calibration("cpu")
     path.parent.mkdir()
     path.write_text(content)
-    with pytest.raises(StoreError, match=r"cpu\.json is damaged .* measure anew with `python -m launch calibrate`"):
+    with pytest.raises(DamagedFile, match=r"cpu\.json .*`python -m launch calibrate` measures anew") as caught:
         calibration_of("cpu", Store(tmp_path))
+    assert [str(error) for error in damaged_calibrations(Store(tmp_path))] == [str(caught.value)]
+    path.write_text(json.dumps(GOOD))
+    assert damaged_calibrations(Store(tmp_path)) == []
 
 
 def test_calibrate_leaves_what_plans_read(tmp_path, capsys):

@@ -230,7 +230,7 @@ def test_a_device_that_is_not_there_is_a_sentence():
         devices("cuda:1")
 
 
-def test_a_gpu_that_a_failed_pack_has_taken_along_ends_the_worker(monkeypatch):
+def test_a_gpu_that_a_failed_pack_has_made_unusable_ends_the_worker(monkeypatch):
     """After a fault inside a kernel every later call of this process fails, and no other pack is to blame for it."""
 
     def synchronize(device):
@@ -238,7 +238,7 @@ def test_a_gpu_that_a_failed_pack_has_taken_along_ends_the_worker(monkeypatch):
 
     free_memory("cpu")
     monkeypatch.setattr(torch.cuda, "synchronize", synchronize)
-    with pytest.raises(DeviceLost, match="cuda:0 answers this process no more: CUDA error: device-side assert trigg"):
+    with pytest.raises(DeviceLost, match="cuda:0 no longer answers this process: CUDA error: device-side assert trigg"):
         free_memory("cuda:0")
 
 

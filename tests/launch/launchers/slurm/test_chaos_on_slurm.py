@@ -34,7 +34,7 @@ def test_what_chaos_has_done_to_a_run_is_named(store, tmp_path):
     write_record(store, {**read_record(store, failed), "status": "failed", "error": "away"})
     store.done("again").write_text(json.dumps({"status": "done", "runs": [repeated]}))
     record = read_record(store, different)
-    write_record(store, {**record, "summary": {**record["summary"], "taoa": 2.0}})
+    write_record(store, {**record, "summary": {**record["summary"], "taoa": 2.0}, "files": {}})
     shutil.copy(store.metrics(repeated), store.metrics(different))
     found = faults(store, twin, runs)
     assert found["lost"].keys() == {lost, failed}

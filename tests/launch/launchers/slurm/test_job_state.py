@@ -75,7 +75,10 @@ def test_what_is_over_is_told_with_its_reason(told):
             "ReqNodeNotAvail, UnavailableNodes:n2",
             "until nodes come back that are down, drained or reserved (ReqNodeNotAvail, UnavailableNodes:n2)",
         ),
-        ("DependencyNeverSatisfied", "in vain: for a job that failed (DependencyNeverSatisfied)"),
+        (
+            "DependencyNeverSatisfied",
+            "and will never start: a job that it depends on failed (DependencyNeverSatisfied)",
+        ),
         ("None", "to be looked at by the scheduler"),
         ("SomethingNew", "for the reason SomethingNew"),
     ],

@@ -86,7 +86,7 @@ def test_jobs_are_kept_beside_the_plan(store):
     write_jobs(store, "sweep", jobs)
     assert read_jobs(store, "sweep") == jobs
     store.jobs("sweep").write_text("{")
-    with pytest.raises(StoreError, match=r"jobs.json is damaged"):
+    with pytest.raises(StoreError, match=r"jobs.json is not JSON"):
         read_jobs(store, "sweep")
     with pytest.raises(StoreError, match="Sweep other was not given to Slurm"):
         jobs_there(store, "other")

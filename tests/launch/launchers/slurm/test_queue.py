@@ -66,7 +66,7 @@ def test_a_job_that_runs_and_has_no_pack_yet_is_starting(sweep, said):
     row, lines, _ = said(prints("60_0|RUNNING|None|n1"), prints())
     assert "starting" in row
     assert lines[0] == f"{sweep.sweep} on Slurm: 1 job runs."
-    assert "no pack is in hand yet" in lines[1]
+    assert "no worker holds a pack yet" in lines[1]
 
 
 def test_the_store_is_believed_whatever_slurm_says(sweep, said, store):

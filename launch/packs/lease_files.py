@@ -1,0 +1,157 @@
+"""Reading leases: who holds a pack, and since when, for whoever only wants to know. `leases` makes them."""
+
+import os
+import time
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from launch.packs.owner import Owner, is_dead_here
+from plasticity_lab.errors import StoreError
+from plasticity_lab.records.damage import DamagedFile, read_mapping
+from plasticity_lab.records.files import disk_errors, names, server_time
+from plasticity_lab.records.store import Store
+
+RELEASED = 0.0
+"""The time of last touch, long ago, that a holder sets when it gives a lease back: then it has run out."""
+_ADVICE = "it holds until it has gone untouched too long, and then another worker takes its pack over"
+
+
+@dataclass(frozen=True)
+class PackState:
+    """How a pack stands: waiting for a worker, leased or done.
+
+    owner and age (seconds since it was last touched) are those of its latest lease, None where it has none; a waiting
+    pack may have one that ran out.
+    """
+
+    state: str
+    owner: Owner | None = None
+    age: float | None = None
+
+    @property
+    def held(self) -> bool:
+        """Whether a worker holds it now."""
+        return self.state == "leased"
+
+
+class LeaseFiles:
+    """The leases of a store, read and never written; the owner of one is read once, since leases do not change.
+
+    damaged: what is wrong with leases that do not name their owner.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.damaged: list[DamagedFile] = []
+        self._owners: dict[tuple[str, int], Owner | None] = {}
+
+    def states(self, packs: Collection[str], seconds: float, reader: Owner | None = None) -> dict[str, PackState]:
+        """How each of the packs stands.  Writes nothing that stays, and works where nothing can be written.
+
+        seconds: how long a lease holds untouched. reader: who asks, if it is a worker: the leases of earlier starts of
+        its own Slurm job do not hold against it.  Raises StoreError.
+        """
+        epochs, done = self.epochs(), ended(self.store, packs)
+        now = self._now() if epochs else 0.0
+
+        def state(pack: str) -> PackState:
+            epoch = epochs.get(pack)
+            touched = None if epoch is None else self.touched(pack, epoch)
+            if epoch is None or touched is None:
+                return PackState("waiting")
+            held = self.is_held(pack, epoch, now, seconds, reader)
+            age = None if touched == RELEASED else max(0.0, now - touched)
+            return PackState("leased" if held else "waiting", self.owner(pack, epoch), age)
+
+        return {pack: PackState("done") if pack in done else state(pack) for pack in packs}
+
+    def owners(self, pack: str) -> list[Owner]:
+        """Who has had a pack, as far as it can be told, the latest last; of an ended one, who ended it.
+
+        Raises StoreError.
+        """
+        path = self.store.done(pack)
+        try:
+            value = read_mapping(path, "")
+            if value is not None:
+                return [Owner.from_json(value.get("owner"))]
+        except (DamagedFile, ValueError):
+            return []
+        epochs = sorted(epoch for name, epoch in self._all() if name == pack)
+        had = [self.owner(pack, epoch) for epoch in epochs]
+        return [owner for owner in had if owner is not None]
+
+    def epochs(self) -> dict[str, int]:
+        """The highest epoch of each pack that has a lease.  Raises StoreError."""
+        highest: dict[str, int] = {}
+        for pack, epoch in self._all():
+            highest[pack] = max(epoch, highest.get(pack, 0))
+        return highest
+
+    def is_held(self, pack: str, epoch: int, now: float, seconds: float, reader: Owner | None) -> bool:
+        """Whether a lease must be respected: touched in time, by an owner that may still be alive.
+
+        The rest is as for `states`.  now: by the clock of the file server.  Raises StoreError.
+        """
+        touched = self.touched(pack, epoch)
+        if touched is None:
+            return True  # it has just ended or been taken over; the next look will tell
+        if now - touched > seconds:
+            return False
+        owner = self.owner(pack, epoch)
+        return owner is None or not ((reader is not None and owner.precedes(reader)) or is_dead_here(owner))
+
+    def touched(self, pack: str, epoch: int) -> float | None:
+        """When a lease was last touched, in seconds; RELEASED if it was given back; None if it is gone.
+
+        Raises StoreError.
+        """
+        path = self.store.lease(pack, epoch)
+        with disk_errors("read", path):
+            try:
+                # Over NFS a plain stat may answer from a cache a minute old; opening asks the server.
+                descriptor = os.open(path, os.O_RDONLY)
+            except FileNotFoundError:
+                return None
+            try:
+                return os.fstat(descriptor).st_mtime
+            finally:
+                os.close(descriptor)
+
+    def owner(self, pack: str, epoch: int) -> Owner | None:
+        """Who made a lease; None if it is gone or does not say.  Raises StoreError."""
+        if (pack, epoch) not in self._owners:
+            path = self.store.lease(pack, epoch)
+            try:
+                value = read_mapping(path, _ADVICE)
+                if value is None:
+                    return None
+                self._owners[pack, epoch] = Owner.from_json(value)
+            except DamagedFile as error:
+                self._cannot_tell(pack, epoch, error)
+            except ValueError as error:
+                self._cannot_tell(pack, epoch, DamagedFile(path, str(error), _ADVICE))
+        return self._owners[pack, epoch]
+
+    def _cannot_tell(self, pack: str, epoch: int, error: DamagedFile) -> None:
+        self.damaged.append(error)
+        self._owners[pack, epoch] = None
+
+    def _now(self) -> float:
+        """The file server's clock; where nothing can be written, this host's has to do."""
+        try:
+            return server_time(self.store.leases_folder)
+        except StoreError:
+            return time.time()
+
+    def _all(self) -> Iterable[tuple[str, int]]:
+        """Pack and epoch of every lease."""
+        for name in names(self.store.leases_folder):
+            pack, _, epoch = name.rpartition(".")
+            if pack and epoch.isdecimal():
+                yield pack, int(epoch)
+
+
+def ended(store: Store, packs: Collection[str]) -> set[str]:
+    """Those of the packs that have ended.  Raises StoreError."""
+    return set(packs) & set(names(store.done_folder))
