@@ -51,6 +51,7 @@ def test_settings_take_their_annotated_type_and_defaults_are_filled_in():
         ({"stiffness": True}, "spring.stiffness is true; it must be a finite number"),
         ({"stiffness": math.inf}, "spring.stiffness is inf; it must be a finite number"),
         ({"stiffness": math.nan}, "spring.stiffness is nan; it must be a finite number"),
+        ({"stiffness": 10**400}, "spring.stiffness is 1000"),
         ({"stiffness": None}, "spring.stiffness is null; it must be a finite number"),
         ({"stiffness": 1, "coils": 2.5}, "spring.coils is 2.5; it must be a whole number"),
         ({"stiffness": 1, "damped": 1}, "spring.damped is 1; it must be true or false"),

@@ -9,6 +9,7 @@ from hydra.core.override_parser.types import Glob, Override
 
 from launch.runs.counts import values_of
 from launch.runs.words import plain, read, shown, spelled
+from launch.wording import some
 from plasticity_lab.errors import ConfigError
 
 
@@ -16,7 +17,7 @@ from plasticity_lab.errors import ConfigError
 class Vocabulary:
     """What can be said: the options of each group, the groups whose options have settings, and the other keys.
 
-    texts: those of the keys whose value is a text, so that what looks like a number is one too.
+    texts: those of the keys whose value is a text even where it looks like a number.
     """
 
     options: Mapping[str, Sequence[str]]
@@ -85,7 +86,7 @@ def distinct(said: Axes) -> tuple[Axes, list[str]]:
         for value in values:
             (again if repr(value) in different else different)[repr(value)] = value  # repr tells 1, 1.0 and true apart
         if again:
-            names = ", ".join(shown(str(value)) for value in again.values())
+            names = some([shown(str(value)) for value in again.values()])
             verb = "is" if len(again) == 1 else "are"
             lines.append(f"{key}: {names} {verb} given more than once; each value counts once.")
         return list(different.values())

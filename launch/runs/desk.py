@@ -31,9 +31,8 @@ class Desk:
 
     def part(self, group: str, name: str, target: str, settings: Mapping[str, Any]) -> Part:
         """The component's settings as science.  Raises ConfigError for a setting it does not have or cannot take."""
-        key = json.dumps(
-            [group, name, target, settings], default=repr
-        )  # unlike a dictionary's, tells 1, 1.0 and true apart
+        # Unlike the keys of a dictionary, JSON tells 1, 1.0 and true apart.
+        key = json.dumps([group, name, target, settings], default=repr)
         if key not in self._checked:
             component.build(group, name, target, settings)
             typed = component.typed(component.load(target), group, name, settings)

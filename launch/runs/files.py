@@ -1,4 +1,4 @@
-"""One YAML file of conf/, or of a folder beside it: what it may look like, whatever it says."""
+"""Reading one YAML file of conf/, or of a folder of hydra.searchpath, and refusing what Hydra would stumble over."""
 
 import io
 import re

@@ -32,7 +32,7 @@ ONCE = ("tracking",)
 
 
 class Extras(Strict):
-    """What an option's file may hold beside the settings of its class: nothing, unless its group has a model here."""
+    """What an option's file may hold besides the settings of its class: nothing, unless its group has a model here."""
 
 
 class Activation(Extras):
@@ -42,10 +42,10 @@ class Activation(Extras):
 
 
 class Benchmark(Extras):
-    """What the other groups' choices come to on a benchmark where they leave it to it.
+    """What other groups take from the benchmark's file.
 
-    stand_in: the benchmark whose published values serve where it has none. default_network, default_agent: what `auto`
-    means. default_grid: the grid of `hyperparams=grid`.
+    stand_in: the benchmark whose published values are used where this one has none. default_network, default_agent:
+    what `auto` means. default_grid: the grid of `hyperparams=grid`.
     """
 
     stand_in: str | None = None
@@ -55,7 +55,7 @@ class Benchmark(Extras):
 
 
 class Grid(Extras):
-    """What is tried beside the shapes that activations list: learning rates, and the shapes of a published table."""
+    """What is tried besides the shapes that activations list: learning rates, and the shapes of a published table."""
 
     learning_rates: list[Annotated[float, Field(gt=0)]] = Field(min_length=1)
     unite: str | None = None
@@ -103,8 +103,8 @@ class Schedule(Extras):
 RULES: dict[str, type[Extras]] = {"hyperparams": Hyperparams, "protocol": Protocol, "schedule": Schedule}
 """The groups whose options say where settings come from: what their files may hold."""
 
-BESIDE: dict[str, type[Extras]] = {"activation": Activation, "benchmark": Benchmark}
-"""What the files of components may hold beside their settings; it stays out of the science."""
+EXTRAS: dict[str, type[Extras]] = {"activation": Activation, "benchmark": Benchmark}
+"""What the files of components may hold besides their settings; it is no part of the science."""
 
 ADJUSTABLE = {"hyperparams.grid": "grids", "hyperparams.metric": "metric"}
 """Keys of rules that a command can set, and the key that an option's file must have for them to mean anything."""
@@ -227,7 +227,7 @@ def option_of(group: str, name: str, content: Mapping[str, Any]) -> Option:
     where = f"{group}={name}: "
     if group in RULES:
         return Option(group, name, None, {}, checked(RULES[group], content, where))
-    model, target = BESIDE.get(group, Extras), content.get("_target_")
+    model, target = EXTRAS.get(group, Extras), content.get("_target_")
     if target is not None and not (isinstance(target, str) and "." in target.strip(".")):
         raise ConfigError(f"{where}_target_ must name a class, as in plasticity_lab.activations.relu.ReLU.")
     beside = {key: value for key, value in content.items() if key in model.model_fields}

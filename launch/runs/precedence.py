@@ -1,6 +1,7 @@
-"""Which value a setting has when several sources name one: option < schedule < protocol < found < experiment < typed.
+"""Which value a setting has when several sources name one.
 
-What `hyperparams` finds (best, grid, selected) is put in by `resolve`, except where the last two say something.
+option < schedule < protocol < hyperparams < experiment < typed. What `hyperparams` finds (best, grid, selected) is put in
+by `resolve`, except where the last two say something.
 Everything here is a pure function of plain dictionaries: group → setting → value.
 """
 
@@ -25,7 +26,7 @@ def capped(settings: Mapping[str, Any], at_most: Mapping[str, Any]) -> dict[str,
 
 
 def overlaid(nodes: Nodes, values: Mapping[str, Mapping[str, Any]]) -> Nodes:
-    """The nodes with the values put in where a group has the setting; what it has not is passed over."""
+    """The nodes with the values put in where a group has the setting; settings that it does not have are skipped."""
     return {
         group: {key: values.get(group, {}).get(key, value) for key, value in settings.items()}
         for group, settings in nodes.items()
@@ -40,8 +41,8 @@ def completed(option: Option) -> dict[str, Any]:
     )
 
 
-def below_the_found(options: Mapping[str, Option], schedule: Schedule, protocol: Protocol) -> Nodes:
-    """The settings of each component before `hyperparams`, the experiment and the command line have their say."""
+def before_hyperparams(options: Mapping[str, Option], schedule: Schedule, protocol: Protocol) -> Nodes:
+    """The settings of each component before values of `hyperparams`, of the experiment and of the command line."""
     nodes = {group: completed(option) for group, option in options.items()}
     nodes["benchmark"] = capped(nodes["benchmark"], schedule.at_most)
     return overlaid(nodes, protocol.set)

@@ -10,7 +10,7 @@ from launch.runs.arguments import Axes, distinct, parse, together
 from launch.runs.counts import check_count
 from launch.runs.desk import Desk, merged, run_of
 from launch.runs.options import ADJUSTABLE, COMPONENTS, RULES, Hyperparams, Option, Options
-from launch.runs.precedence import Nodes, below_the_found
+from launch.runs.precedence import Nodes, before_hyperparams
 from launch.runs.settings import Numbers, keys, nested, numbers, settings
 from launch.runs.values.choice import Sources
 from launch.runs.values.place import Place, put
@@ -131,11 +131,11 @@ def _only(key: str, values: Sequence[Any]) -> Any:
 def _combination(
     options: Options, asked: Mapping[str, Any], adjusted: Mapping[str, Any]
 ) -> tuple[dict[str, Option], Nodes, Hyperparams]:
-    """The component options of one combination of choices, their settings below what is found, and `hyperparams`."""
+    """The component options of one combination of choices, their settings before `hyperparams`, and what that says."""
     benchmark = options.option("benchmark", asked["benchmark"])
     parts = {group: _component(options, group, asked[group], benchmark) for group in COMPONENTS}
     rules = {group: _rule(options, options.option(group, asked[group]), adjusted) for group in RULES}
-    return parts, below_the_found(parts, rules["schedule"], rules["protocol"]), rules["hyperparams"]
+    return parts, before_hyperparams(parts, rules["schedule"], rules["protocol"]), rules["hyperparams"]
 
 
 def _rule(options: Options, rule: Option, values: Mapping[str, Any]) -> Any:

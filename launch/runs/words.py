@@ -138,12 +138,11 @@ def _parsed(word: str) -> Override:
 def _in_quotes(word: str) -> str | None:
     """The word with its value in quotes; None where something else keeps it from being read."""
     key, _, value = word.strip().partition("=")
-    plain = value.strip()
-    if not NAME.fullmatch(key) or not plain or MEANINGS & set(value) or TYPOGRAPHIC & set(value):
+    if not NAME.fullmatch(key) or not value or value.startswith("=") or ANOTHER_KEY.search(word.strip()):
         return None
-    if ANOTHER_KEY.search(word.strip()) or not value.isprintable() or plain.startswith("="):
+    if (MEANINGS | TYPOGRAPHIC) & set(value) or not value.isprintable() or TOO_LONG.search(value):
         return None
-    return f"{key}={QuotedString(plain, Quote.single).with_quotes()}"
+    return f"{key}={spelled(value.strip())}"
 
 
 def _in_plain_letters(word: str) -> str:

@@ -1,3 +1,4 @@
+import logging
 import os
 import subprocess
 from functools import cache
@@ -41,6 +42,16 @@ def _patient(nothing_of_wandb_left, monkeypatch):
     """A worker waits for its tracker, which is the last to get a busy machine's time, as long as a test does."""
     monkeypatch.setattr(client, "SILENCE_SECONDS", PATIENCE)
     monkeypatch.setattr(client, "STOPPED_SECONDS", PATIENCE)
+
+
+@pytest.fixture(autouse=True)
+def _no_logger_left():
+    """Hydra sets the root logger up for its own flags, with a stderr that is closed after the test."""
+    before = list(logging.root.handlers)
+    yield
+    for handler in [each for each in logging.root.handlers if type(each) is logging.StreamHandler]:
+        if handler not in before:
+            logging.root.removeHandler(handler)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from launch.command import run_command
+from launch.launchers import local
 
 NAMES = [
     ("activation=reluu", "There is no activation=reluu (did you mean relu?); there are bo_prelu, … tanh."),
@@ -127,7 +128,7 @@ IMPOSSIBLE = [
     ),
     (
         "hyperparams=grid activation=rrelu activation.upper=0.001",
-        "The grid benchmarks of activation=rrelu holds nothing beside what is typed.",
+        "The grid benchmarks of activation=rrelu holds nothing besides what is typed.",
     ),
     ("store=a,b", "store changes no run's numbers, so it cannot be swept; give it one value."),
     ("experiment=demo,table2_mnist", "'experiment=demo,table2_mnist': an experiment is itself a sweep; give one at …"),
@@ -251,6 +252,17 @@ def test_bad_input_is_answered_in_a_sentence(words, said, tmp_path, monkeypatch,
     assert err.count("\n") == 1, err
     assert re.fullmatch(".*".join(map(re.escape, said.split("…"))), err[:-1]), err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["README.md", "a-file"]
+
+
+def test_workers_that_share_too_little_memory_are_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(local, "memory_of", lambda device: 2**30)
+    words = ["network.width=3000", f"store={tmp_path}", "dry_run=true", "device=cpu"]
+    assert run_command([*words, "launch.workers=1"]) == 0
+    capsys.readouterr()
+    assert run_command([*words, "launch.workers=8"]) == 1
+    assert re.search(
+        r"needs 1\d\d MiB alone, .* may use 128 MiB.*8 workers share.*fewer launch.workers", capsys.readouterr().err
+    )
 
 
 def test_the_table_is_long_enough_and_says_nothing_twice():

@@ -17,10 +17,10 @@ from plasticity_lab.records.store import Store
 
 SELECTED = "selected"
 CHOSEN = {"optimizer": ("lr",), "intervention": ("strength",)}
-"""What is selected beside every setting of the activation."""
+"""What is selected besides every setting of the activation."""
 
 Seeds = tuple[int, int, int]
-"""seed, stream_seed and init_seed, the last two as they come out."""
+"""seed, stream_seed and init_seed; the last two equal the first unless they are set."""
 Study = dict[str, Any]
 """All that runs must share to be compared, as dotted keys."""
 
@@ -45,7 +45,7 @@ class Candidate:
 class Candidates:
     """What a store holds, read once.
 
-    options: today's, in which a run must still come to the id it has. corrupt: what is wrong with unreadable records.
+    options: today's; a run counts if they still give it the id it has. corrupt: what is wrong with unreadable records.
     """
 
     def __init__(self, options: Options, store: Store) -> None:
@@ -56,9 +56,9 @@ class Candidates:
 
     def of(self, activation: str, benchmark: str) -> Sequence[Candidate]:
         """The candidates with an activation and a benchmark.  Raises StoreError."""
-        key = (activation, benchmark)
         from plasticity_lab.records.record import FINISHED, all_records  # pyarrow: most commands need not wait for it
 
+        key = (activation, benchmark)
         if self._held is None:
             records, self.corrupt = all_records(self._store)
             self._held = _held(records, all_plans(self._store, unreadable=[]))  # who plans the runs names those
@@ -68,7 +68,7 @@ class Candidates:
         return self._read[key]
 
     def study_of(self, place: Place, precision: str) -> Study:
-        """What a candidate must share with a place: everything, save what is selected and is not typed.
+        """What a candidate must share with a place: everything except what is selected and is not typed.
 
         Raises ConfigError for what is typed wrongly.
         """
@@ -117,7 +117,7 @@ class Candidates:
 
 
 def effective(seeds: Numbers) -> Seeds:
-    """The seeds as they come out: those that are not set apart follow the first."""
+    """The seeds in effect: stream_seed and init_seed follow seed unless they are set."""
     followed = (seeds.seed if each is None else each for each in (seeds.stream_seed, seeds.init_seed))
     return (seeds.seed, *followed)
 

@@ -34,12 +34,12 @@ class Grids:
         self._rates = Rates()
 
     def found(self, place: Place) -> Iterator[Found]:
-        """Every setting of the place's grid, less what is pinned.  Raises ConfigError for a grid that is none."""
+        """Every setting of the place's grid, less what is pinned.  Raises ConfigError where there is no such grid."""
         name, grid = self._grid(place)
         shapes = self._shapes(place, name, grid.unite)
         if not shapes:
             raise ConfigError(
-                f"The grid {name} of activation={place.activation.name} holds nothing beside what is typed."
+                f"The grid {name} of activation={place.activation.name} holds nothing besides what is typed."
             )
         rates = [{"lr": rate} for rate in grid.learning_rates] if self._rates.are_for(place) else [{}]
         for shape in shapes:
@@ -97,7 +97,7 @@ class Grids:
 
 
 def blocks(activation: str, name: str, grid: Any) -> list[Block]:
-    """A named grid as an activation's file has it, in blocks.  Raises ConfigError for what is none."""
+    """A named grid as an activation's file has it, in blocks.  Raises ConfigError for what is no grid."""
     where = f"activation={activation}: grids.{name}"
     if not isinstance(grid, Mapping) or not grid or set(grid) - set(SOURCES):
         raise ConfigError(f"{where} must say whose its values are, under {' or '.join(SOURCES)}.")

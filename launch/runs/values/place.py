@@ -1,4 +1,4 @@
-"""What the choices of `hyperparams` are asked, and what they answer: where shape parameters and rates come from."""
+"""What a choice of `hyperparams` is asked, and what it answers: the shape parameters and learning rates of a run."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,8 +15,9 @@ Values = Mapping[str, Mapping[str, Any]]
 class Place:
     """One combination of choices for which values are wanted.
 
-    rule: what the option of `hyperparams` says. parts: group → the option chosen. nodes: the settings of each, what
-    experiment and command line say put in. pinned: the dotted names of what they say, which nothing replaces.
+    rule: what the option of `hyperparams` says. parts: group → the option chosen. nodes: the settings of each, with the
+    values that experiment and command line give. pinned: the dotted names of the settings that have such a value, which
+    nothing replaces.
     """
 
     rule: Hyperparams
@@ -50,7 +51,7 @@ class Source(Protocol):
         """The values for a place, one or more, what is pinned left out.  Raises ConfigError."""
 
     def notes(self) -> list[str]:
-        """What is to be said once about all places.  Raises ConfigError for what only the last place showed."""
+        """What is to be said once about all places.  Raises ConfigError for what is known only after the last one."""
 
 
 def unpinned(values: Values, place: Place) -> dict[str, dict[str, Any]]:

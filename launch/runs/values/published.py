@@ -20,7 +20,7 @@ class Published:
     rows: Mapping[tuple[str, str], Values]
 
     def benchmark_for(self, name: str, stand_in: str | None) -> str | None:
-        """The benchmark whose values serve: the named one, else its stand-in, else None."""
+        """The benchmark whose values are used: the named one, else its stand-in, else None."""
         known = {benchmark for benchmark, _ in self.rows}
         return next((each for each in (name, stand_in) if each in known), None)
 

@@ -1,8 +1,8 @@
-"""hyperparams=selected: the best settings that a store holds, to be reported on seeds that had no say in it.
+"""hyperparams=selected: the best settings that a store holds, to be reported on seeds that took no part in the selection.
 
-The candidates of a place are the finished runs of the store that are what the command asks for, save for seeds and for
-what is selected: the activation's shape, the learning rate, the intervention's strength, each unless it is typed. Runs
-that were only ever asked for as `selected` are reports, and no candidates.
+The candidates of a place are the finished runs of the store that differ from what the command asks for in nothing but
+their seeds and what is selected: the activation's shape, the learning rate, the intervention's strength, each unless it
+is typed. Runs that were only ever asked for as `selected` report a selection, and are no candidates.
 """
 
 from collections import defaultdict

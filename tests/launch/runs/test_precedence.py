@@ -1,5 +1,5 @@
 from launch.runs.options import Option, Protocol, Schedule
-from launch.runs.precedence import below_the_found, capped, overlaid
+from launch.runs.precedence import before_hyperparams, capped, overlaid
 from launch.runs.values.place import put
 
 
@@ -34,6 +34,6 @@ def test_what_is_found_over_protocol_over_schedule_over_option():
     }
     schedule = Schedule(at_most={"tasks": 3, "epochs": 3, "steps": 3})
     protocol = Protocol(set={"benchmark": {"epochs": 2, "steps": 2, "order": "shuffle"}})
-    found = put({"benchmark": {"steps": 1}}, below_the_found(options, schedule, protocol))["benchmark"]
+    found = put({"benchmark": {"steps": 1}}, before_hyperparams(options, schedule, protocol))["benchmark"]
     assert (found["images"], found["tasks"], found["epochs"], found["steps"]) == (10, 3, 2, 1)
     assert found["order"] == "shuffle", "a setting that the file leaves to the constructor is set too"

@@ -85,7 +85,7 @@ def test_pairs_the_wrong_way_round_are_left_out_by_name_and_typed_ones_refused()
     assert "[0.3, 0.2], [0.4, 0.2]" in note
     with pytest.raises(ConfigError, match=r"activation.lower is 0.6 and activation.upper is 0.2"):
         resolve([*words, "activation.lower=0.6"])
-    with pytest.raises(ConfigError, match=r"grid benchmarks of activation=rrelu holds nothing beside what is typed"):
+    with pytest.raises(ConfigError, match=r"grid benchmarks of activation=rrelu holds nothing besides what is typed"):
         resolve([*GRID, "activation=rrelu", "activation.upper=0.001"])
 
 
