@@ -1,7 +1,7 @@
 """Which value a setting has when several sources name one.
 
-option < schedule < protocol < hyperparams < experiment < typed. What `hyperparams` finds (best, grid, selected) is put in
-by `resolve`, except where the last two say something.
+option < schedule < protocol < hyperparams < experiment < typed. `resolve` puts in what `hyperparams` finds (best, grid,
+selected), except where the last two say something.
 Everything here is a pure function of plain dictionaries: group → setting → value.
 """
 

@@ -1,4 +1,4 @@
-"""hyperparams=selected: the best settings that a store holds, to be reported on seeds that took no part in the selection.
+"""hyperparams=selected: a store's best settings, reported on seeds that took no part in the selection.
 
 The candidates of a place are the finished runs of the store that differ from what the command asks for in nothing but
 their seeds and what is selected: the activation's shape, the learning rate, the intervention's strength, each unless it
