@@ -1,0 +1,173 @@
+"""What README.md and docs/ show can be done: their commands resolve, their links and paths lead somewhere."""
+
+import argparse
+import importlib.util
+import itertools
+import re
+import runpy
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+from analysis.figures import FIGURES
+from analysis.tables import TABLES
+from launch.command import resolve
+from launch.command_line import taken_apart
+from plasticity_lab.records.store import Store
+from tests.docs.pages import IDEAS, LINK, PAGES, ROOT, commands_of, fences, files_of, named, spans
+from tests.helpers.stores import left_behind
+from tests.helpers.sweeps import trained
+
+COMMANDS = list(dict.fromkeys(command for page in PAGES for command in commands_of(page)))
+TRAINING = [command for command in COMMANDS if command.module == "plasticity_lab.main"]
+TARGETS = [command for command in COMMANDS if command.module is None]
+AROUND = [command for command in COMMANDS if command not in TRAINING + TARGETS]
+FOLDERS = ("plasticity_lab", "launch", "analysis", "conf", "tests", "docs")
+PATH = re.compile(rf"(?:{'|'.join(FOLDERS)})/[\w./-]*")
+
+
+class Parsed(BaseException):
+    """A module has read its command line, and shall do nothing more."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        super().__init__(options)
+        self.options = options
+
+
+@pytest.fixture(scope="module", autouse=True)
+def surroundings(tmp_path_factory):
+    """What the commands need to be read: a store to select from, and the recipes' files."""
+    folder = tmp_path_factory.mktemp("pages")
+    for page in PAGES:
+        for name, content in files_of(page).items():
+            path = folder / "ideas" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PLASTICITY_STORE", str(folder / "store"))
+        patch.setenv("WANDB_API_KEY", "0" * 40)
+        patch.syspath_prepend(folder / "ideas")
+        left_behind(folder / "store", ["activation=relu"], lambda run: 0.5)
+        yield folder
+
+
+def resolves(words: list[str]) -> None:
+    """Raises if the laboratory's command would refuse the words.  Long sweeps are tried with two seeds."""
+    line = taken_apart(words)
+    if line.shown in (None, "cfg"):
+        assert resolve([re.sub(r"=range\(0,\d+\)$", "=range(0,2)", word) for word in line.words]).runs
+
+
+def parsed(module: str, words: list[str], monkeypatch) -> argparse.Namespace | None:
+    """What a module's own parser makes of the words; None of a module that has none, which is not run then."""
+    found = importlib.util.find_spec(module)
+    if found is not None and found.submodule_search_locations is not None:
+        found = importlib.util.find_spec(f"{module}.__main__")
+    assert found is not None, f"there is no module {module}"
+    if "ArgumentParser" not in Path(found.origin).read_text():
+        return None
+    real = argparse.ArgumentParser.parse_args
+
+    def parse_args(*arguments, **options):
+        raise Parsed(real(*arguments, **options))
+
+    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", parse_args)
+    monkeypatch.setattr(sys, "argv", [module, *words])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # runpy, of a module that another test has imported
+        try:
+            runpy.run_module(module, run_name="__main__")
+        except Parsed as read:
+            return read.options
+    raise AssertionError(f"{module} did not read its command line")
+
+
+def test_there_are_commands():
+    """Or a change of the pages' form would hide them from these tests."""
+    assert {command.module for command in COMMANDS} >= {None, "plasticity_lab.main", "launch", "analysis"}
+    assert len(COMMANDS) > 60
+
+
+@pytest.mark.parametrize("command", TRAINING, ids=str)
+def test_a_command_that_trains_names_runs(command, surroundings):
+    resolves([word.replace(IDEAS, str(surroundings / "ideas")) for word in command.words])
+
+
+@pytest.mark.parametrize("command", AROUND, ids=str)
+def test_a_command_around_sweeps_is_read_by_its_own_parser(command, monkeypatch):
+    options = parsed(command.module, list(command.words), monkeypatch)
+    if command.module == "launch" and command.words[0] in ("doctor", "calibrate"):
+        resolves(options.words)
+    if command.module == "analysis":
+        assert options.name in (TABLES if options.command == "table" else FIGURES)
+        assert all(path.exists() for path in options.store or [] if path.suffix == ".json")
+
+
+@pytest.mark.parametrize("command", TARGETS, ids=str)
+def test_a_target_of_make_exists(command):
+    makefile = (ROOT / "Makefile").read_text()
+    settings = makefile + (ROOT / "launch/cluster/settings.sh").read_text()
+    for word in command.words:
+        name, assigned, _ = word.partition("=")
+        if assigned:
+            assert re.search(rf"\$[({{]{name}\b", settings), f"nobody reads {name}"
+        else:
+            assert re.search(rf"^{name}:", makefile, re.MULTILINE), f"make has no target {name}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_what_a_page_links_or_names_is_there(page):
+    text = page.read_text()
+    for link in LINK.findall(text):
+        if not link.startswith(("http://", "https://")):
+            path, _, heading = link.partition("#")
+            target = (page.parent / path) if path else page
+            assert target.exists(), f"{link} leads nowhere"
+            assert not heading or heading in anchors(target), f"{link}: no such heading"
+    for span in spans(text):
+        if PATH.fullmatch(span):
+            assert (ROOT / span).exists(), f"{span} is not there"
+
+
+def anchors(page: Path) -> list[str]:
+    """The headings of a page as links name them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
+
+
+def test_the_readme_is_short_enough_to_be_read():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 150
+
+
+def test_every_page_can_be_reached_from_the_readme():
+    found, left = set(), [ROOT / "README.md"]
+    while left:
+        page = left.pop()
+        found.add(page)
+        links = [(page.parent / link.partition("#")[0]).resolve() for link in LINK.findall(page.read_text())]
+        left += [link for link in links if link.suffix == ".md" and link.exists() and link not in found]
+    assert set(PAGES) <= found
+
+
+def test_the_python_of_the_store_page_runs(tmp_path, monkeypatch):
+    trained(Store(tmp_path / "store"), "save_weights=final")
+    monkeypatch.chdir(tmp_path)
+    blocks = [content for language, content in fences((ROOT / "docs/store.md").read_text()) if language == "python"]
+    assert len(blocks) == 2
+    for block in blocks:
+        names: dict = {}
+        exec(compile(block, "docs/store.md", "exec"), names)
+    assert (names["logits"].shape, names["units"]["hidden1"].shape) == ((5, 10), (5, 100))
+    assert names["weights"].shape == (1, 64, 100)
+
+
+def test_what_was_tried_on_random_labels_can_be_tried_again():
+    """The words in the first column of that page's table, each added to the command above it."""
+    page = ROOT / "docs/reproduction/random_label_mnist.md"
+    rows = re.findall(r"^\| `(activation=[^`]*)` \|", page.read_text(), re.MULTILINE)
+    base = ["benchmark=random_label_mnist", "hyperparams=best", "seed=0"]
+    assert len(rows) == 9
+    ids = [resolve([*base, *row.split()]).runs[0].id for row in rows]
+    assert all(one != other for one, other in itertools.combinations(ids, 2))
