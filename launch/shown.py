@@ -11,7 +11,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from launch.command_line import CommandLine
-from launch.runs.arguments import read
+from launch.runs.words import read
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.version import version_line
 
