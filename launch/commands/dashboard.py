@@ -4,7 +4,7 @@ import argparse
 import json
 
 from launch.commands.sync import PROJECT
-from launch.tracking.key import require_key
+from launch.tracking.wandb.key import require_key
 from plasticity_lab.errors import StoreError
 
 
@@ -27,8 +27,8 @@ def run(options: argparse.Namespace) -> int:
         return 0
     import wandb
 
-    from launch.tracking.open_run import own_service
-    from launch.tracking.writer import in_a_line
+    from launch.tracking.wandb.open_run import own_service
+    from launch.tracking.wandb.writer import in_a_line
 
     with own_service():
         try:

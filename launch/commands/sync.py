@@ -8,8 +8,8 @@ import sys
 import time
 
 from launch.packs.lookup import add_store, store_there
-from launch.tracking.key import require_key
 from launch.tracking.sync import catch_up, survey, tidy
+from launch.tracking.wandb.key import require_key
 from launch.wording import counted
 
 PROJECT = "plasticity_lab"

@@ -6,7 +6,7 @@ import urllib.request
 
 from launch.doctor.finding import FAILS, OK, Finding
 from launch.tracking.choice import check_tracking, decided
-from launch.tracking.key import HOW_TO_CONFIGURE, key_configured, server
+from launch.tracking.wandb.key import HOW_TO_CONFIGURE, key_configured, server
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.settings import TrackingSettings
 

@@ -6,7 +6,7 @@ from typing import Any
 from launch.launchers.slurm.jobs_file import read_jobs
 from launch.packs.endings import read_ending, replace_ending
 from launch.packs.progress import read_progress
-from launch.tracking.marks import read_marks
+from launch.tracking.wandb.marks import read_marks
 from plasticity_lab.records.checkpoint import GOES_BACK, latest_epoch
 from plasticity_lab.records.damage import DamagedFile, fault_of_tensors, rename_aside
 from plasticity_lab.records.store import Store

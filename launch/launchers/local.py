@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from launch.launchers.local_workers import run_workers
+from launch.launchers.local_workers import Uploads, run_workers
 from launch.launchers.prepare import Resources, calibrated, prepared
 from launch.launchers.report import announce, report, settled, show_plan
-from launch.launchers.uploads import Uploads
 from launch.plan.device import compiler_there, cores, devices, kind_of, memory_of
 from launch.plan.planner import TooLarge
 from launch.wording import counted

@@ -14,15 +14,35 @@ from types import FrameType
 from typing import IO, Any
 
 from launch.launchers.display import Display, display
-from launch.launchers.uploads import Uploads
 from launch.packs.progress import Watch
 from plasticity_lab.records.plan import Pack
+from plasticity_lab.records.settings import TrackingSettings
 from plasticity_lab.records.store import Store
 
 LOOK_SECONDS = 0.5
 PATIENCE_SECONDS = 60.0
 """How long workers may take for their last checkpoints after Ctrl-C."""
 CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+class Uploads:
+    """How many runs the workers have written to W&B, as the store notes it pack by pack."""
+
+    def __init__(self, store: Store, tracking: TrackingSettings) -> None:
+        self._store, self._tracking = store, tracking
+        self._complete = 0
+
+    def words(self, packs: Sequence[Pack]) -> str:
+        """«writing them to W&B: 12 of 57 runs».  packs: all have ended.  Raises StoreError."""
+        if self._tracking.backend == "store":
+            return "the workers are ending"
+        from launch.tracking.wandb.marks import count_written, destination_of
+
+        destination = destination_of(self._tracking)
+        runs = sum(pack.width for pack in packs)
+        if self._complete < runs:
+            self._complete = count_written(self._store, [pack.id for pack in packs], destination)
+        return f"writing them to W&B: {self._complete:,} of {runs:,} runs"
 
 
 def run_workers(store: Store, sweep: str, packs: Sequence[Pack], devices: Sequence[str], uploads: Uploads) -> list[str]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from launch.launchers.damage import damaged_files, damaged_jobs, put_aside
 from launch.packs.todo import Outstanding, adopted, outstanding, settle
 from launch.plan.calibration import Calibration, calibration_of, default_calibration
 from launch.plan.cost import sizes
@@ -77,8 +76,11 @@ def prepared(
     images = (images_to_plan_with if settings.dry_run else images_of)(settings.data)
     unreadable: list[StoreError] = list(resources.damaged)
     planned = _planned(store, todo, settings, resources, images, command or sys.orig_argv, unreadable)
-    unreadable += damaged_files(store, todo.packs | {pack.id for pack in planned.packs})
-    unreadable += damaged_jobs(store, [planned.sweep])
+    if store.root.exists():
+        from launch.launchers.damage import damaged_files, damaged_jobs  # in a new store there is nothing to look at
+
+        unreadable += damaged_files(store, todo.packs | {pack.id for pack in planned.packs})
+        unreadable += damaged_jobs(store, [planned.sweep])
     if where and todo.left:
         say(where)
     return Prepared(store, settings, resources, images, todo, planned, unreadable)
@@ -197,6 +199,8 @@ def _set_aside(ready: Prepared, error: StoreError) -> str:
     if not isinstance(error, DamagedFile):
         return str(error)
     try:
+        from launch.launchers.damage import put_aside
+
         return put_aside(ready.store, error)
     except StoreError:
         return str(error)  # it can be left where it is: what follows does without it

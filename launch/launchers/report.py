@@ -5,10 +5,10 @@ from typing import Any
 
 from launch.launchers.prepare import ImagesOf, Prepared, Resources, put_in_order
 from launch.packs.endings import ending_of
-from launch.packs.lookup import store_option
 from launch.packs.todo import Outstanding, how_to_try_again
 from launch.plan.cost import store_bytes
 from launch.plan.table import print_plan
+from launch.runs.settings import store_option
 from launch.wording import counted, say
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.records.plan import Pack, read_plan

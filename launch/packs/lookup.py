@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import shlex
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
@@ -19,12 +18,6 @@ def add_store(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--store", type=Path, default=Path(os.environ.get(STORE) or "store"), help="the folder of records"
     )
-
-
-def store_option(store: Store) -> str:
-    """The option that names a store in a command to be copied; nothing for the one that is meant without it."""
-    usual = Store(os.environ.get(STORE) or "store").root
-    return "" if store.root == usual else f" --store {shlex.quote(str(store.root))}"
 
 
 def add_sweep(parser: argparse.ArgumentParser) -> None:

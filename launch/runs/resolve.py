@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from launch.runs.arguments import Axes, distinct, parse, together
-from launch.runs.counts import check_count
+from launch.runs.arguments import Axes, check_count, distinct, parse, together
 from launch.runs.desk import Desk, merged, run_of
 from launch.runs.options import ADJUSTABLE, COMPONENTS, RULES, Hyperparams, Option, Options
 from launch.runs.precedence import Nodes, before_hyperparams

@@ -1,6 +1,7 @@
 """The keys that belong to no component: a run's numbers, and where and how runs are computed."""
 
 import os
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -9,6 +10,7 @@ from pydantic import Field
 
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.settings import Settings, Strict, checked
+from plasticity_lab.records.store import Store
 
 STORE = "PLASTICITY_STORE"
 TEXTS = ("store", "data", "tracking.project", "tracking.entity")
@@ -64,3 +66,9 @@ def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
 
 def _absolute(folder: Path) -> Path:
     return folder.expanduser().absolute()
+
+
+def store_option(store: Store) -> str:
+    """The option that names a store in a command to be copied; nothing for the one that is meant without it."""
+    usual = Store(os.environ.get(STORE) or "store").root
+    return "" if store.root == usual else f" --store {shlex.quote(str(store.root))}"

@@ -1,8 +1,16 @@
-"""What `tracking=` means on this machine, at this moment."""
+"""What `tracking=` means: where runs are written on this machine, and what a worker does about it."""
 
-from launch.tracking.key import key_configured, require_key
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from launch.tracking.wandb.key import key_configured, require_key
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.settings import TrackingSettings
+from plasticity_lab.records.store import Store
+from plasticity_lab.run import Run
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _FORBIDDEN = "/\\#?%:"
 """Signs that W&B allows in no project's name."""
@@ -34,3 +42,63 @@ def decided(tracking: TrackingSettings) -> tuple[TrackingSettings, str]:
     }
     line = "" if tracking.backend == "store" else lines[backend]
     return tracking.model_copy(update={"backend": backend}), line
+
+
+class Measured(Protocol):
+    """The part of a journal that is tracked."""
+
+    events: int
+
+    def table(self, k: int, after: int = 0) -> "pa.Table":
+        """The events of run k, without the first `after`."""
+        ...
+
+
+class Tracking(Protocol):
+    """Follows one pack after another."""
+
+    def begin(self, runs: Sequence[Run]) -> None:
+        """Called when a pack begins, or goes on."""
+        ...
+
+    def follow(self, journal: Measured) -> None:
+        """Called now and then while it trains."""
+        ...
+
+    def end(self, runs: Sequence[Run], recorded: bool) -> None:
+        """Called when its training ends; recorded: whether its runs have records now."""
+        ...
+
+    def close(self, stopped: bool) -> None:
+        """Called when the worker ends; stopped: whether it was told to."""
+        ...
+
+
+class Untracked:
+    """Tracking that does nothing: tracking=store."""
+
+    def begin(self, runs: Sequence[Run]) -> None:
+        """Nothing."""
+
+    def follow(self, journal: Measured) -> None:
+        """Nothing."""
+
+    def end(self, runs: Sequence[Run], recorded: bool) -> None:
+        """Nothing."""
+
+    def close(self, stopped: bool) -> None:
+        """Nothing."""
+
+
+UNTRACKED = Untracked()
+
+
+def tracking_of(store: Store, sweep: str, settings: TrackingSettings) -> Tracking:
+    """The tracking that a plan asks for."""
+    if settings.backend == "store":
+        return UNTRACKED
+    from launch.tracking.client import Tracked  # those who do not track need not import it
+    from launch.tracking.wandb.marks import destination_of
+
+    destination = destination_of(settings)
+    return UNTRACKED if destination is None else Tracked(store, sweep, destination, settings.live_runs)

@@ -8,15 +8,12 @@ import logging
 import queue
 import sys
 from collections.abc import Sequence
-from typing import Protocol
 
-import pyarrow as pa
-
+from launch.tracking.choice import Measured
 from launch.tracking.connection import Connection
-from launch.tracking.content import rows
-from launch.tracking.marks import Destination, destination_of
 from launch.tracking.messages import BEGIN, FINISH, LEAVE, ROWS, Answer, described
-from plasticity_lab.records.settings import TrackingSettings
+from launch.tracking.wandb.content import rows
+from launch.tracking.wandb.marks import Destination
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
@@ -25,55 +22,6 @@ SILENCE_SECONDS = 120.0
 """How long a worker that has trained everything waits for a sign that one more run has been written."""
 STOPPED_SECONDS = 20.0
 """How long a worker that was stopped waits for its open runs to be closed."""
-
-
-class Measured(Protocol):
-    """The part of a journal that is tracked."""
-
-    events: int
-
-    def table(self, k: int, after: int = 0) -> pa.Table:
-        """The events of run k, without the first `after`."""
-        ...
-
-
-class Tracking(Protocol):
-    """Follows one pack after another."""
-
-    def begin(self, runs: Sequence[Run]) -> None:
-        """Called when a pack begins, or goes on."""
-        ...
-
-    def follow(self, journal: Measured) -> None:
-        """Called now and then while it trains."""
-        ...
-
-    def end(self, runs: Sequence[Run], recorded: bool) -> None:
-        """Called when its training ends; recorded: whether its runs have records now."""
-        ...
-
-    def close(self, stopped: bool) -> None:
-        """Called when the worker ends; stopped: whether it was told to."""
-        ...
-
-
-class Untracked:
-    """Tracking that does nothing: tracking=store."""
-
-    def begin(self, runs: Sequence[Run]) -> None:
-        """Nothing."""
-
-    def follow(self, journal: Measured) -> None:
-        """Nothing."""
-
-    def end(self, runs: Sequence[Run], recorded: bool) -> None:
-        """Nothing."""
-
-    def close(self, stopped: bool) -> None:
-        """Nothing."""
-
-
-UNTRACKED = Untracked()
 
 
 class Tracked:
@@ -169,9 +117,3 @@ class Tracked:
             self._warned = True
             words = reason.rstrip(".")
             log.warning("W&B: %s. Training goes on; `python -m launch sync` writes what is missing.", words)
-
-
-def tracking_of(store: Store, sweep: str, settings: TrackingSettings) -> Tracking:
-    """The tracking that a plan asks for."""
-    destination = destination_of(settings)
-    return UNTRACKED if destination is None else Tracked(store, sweep, destination, settings.live_runs)

@@ -18,11 +18,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from launch.tracking.content import Row
-from launch.tracking.marks import Destination, written
 from launch.tracking.messages import BEGIN, FINISH, LEAVE, ROWS, Answer, answer_line, read_order
-from launch.tracking.open_run import OpenRun, end_service, own_service
-from launch.tracking.writer import in_a_line, write_runs
+from launch.tracking.wandb.content import Row
+from launch.tracking.wandb.marks import Destination, written
+from launch.tracking.wandb.open_run import OpenRun, end_service, own_service
+from launch.tracking.wandb.writer import in_a_line, write_runs
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.records.record import CorruptRecord, read_record
 from plasticity_lab.records.store import Store

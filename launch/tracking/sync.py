@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from launch.tracking.marks import Destination, mark_written, written
-from launch.tracking.offline import UNFINISHED, clear_offline, offline_folders, uploaded_by_hand
+from launch.tracking.wandb.marks import Destination, mark_written, written
+from launch.tracking.wandb.offline import UNFINISHED, clear_offline, offline_folders, uploaded_by_hand
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.plan import all_plans
 from plasticity_lab.records.record import CorruptRecord, read_record, records_of
@@ -97,8 +97,8 @@ def catch_up(store: Store, found: Survey, tell: Callable[[int], None]) -> dict[s
     if not found.missing:
         return {}
     # Importing wandb takes a second, which a command with nothing to write need not wait for.
-    from launch.tracking.open_run import own_service
-    from launch.tracking.writer import write_runs
+    from launch.tracking.wandb.open_run import own_service
+    from launch.tracking.wandb.writer import write_runs
 
     failed: dict[str, str] = {}
     done, down = 0, ""

@@ -11,7 +11,7 @@ from launch.packs.endings import Ending
 from launch.packs.heartbeat import Heartbeat
 from launch.packs.leases import Lease
 from launch.packs.progress import write_progress
-from launch.tracking.client import UNTRACKED, Tracking
+from launch.tracking.choice import UNTRACKED, Tracking
 from launch.work.process import prepare_compiling
 from launch.work.recording import end_pack, leave_records, pack_facts
 from plasticity_lab.agents.agent import Agent

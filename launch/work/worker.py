@@ -23,7 +23,7 @@ from launch.packs.leases import Lease, Leases, LostLease
 from launch.packs.owner import this_owner
 from launch.packs.progress import reached
 from launch.plan.device import kind_of
-from launch.tracking.client import Tracking, tracking_of
+from launch.tracking.choice import Tracking, tracking_of
 from launch.work.failures import Failures, failure_of
 from launch.work.process import free_memory, prepare_process
 from launch.work.training import Stopped, train_pack

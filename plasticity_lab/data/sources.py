@@ -1,11 +1,12 @@
-"""The image sets there are. A new one is a module with `load` (and `fetch`, if it is downloaded) and an entry here."""
+"""The image sets there are. A new one is a module with `load` (and `fetch`, if it is downloaded) and a
+function with an entry here.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from plasticity_lab.data import cifar, digits, mnist
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.errors import ConfigError
 
@@ -29,7 +30,10 @@ class Source:
     outline: Callable[[], ImageSet] | None = None
 
 
-def _cifar(published: cifar.Published) -> Source:
+def _cifar(name: str) -> Source:
+    from plasticity_lab.data import cifar
+
+    published = {"cifar10": cifar.CIFAR10, "cifar100": cifar.CIFAR100}[name]
     return Source(
         partial(cifar.load, published),
         checked="the length of all records and the range of their labels",
@@ -39,18 +43,31 @@ def _cifar(published: cifar.Published) -> Source:
     )
 
 
-SOURCES = {
-    "cifar10": _cifar(cifar.CIFAR10),
-    "cifar100": _cifar(cifar.CIFAR100),
-    "digits": Source(digits.load, checked="shipped with scikit-learn"),
-    "mnist": Source(
+def _digits() -> Source:
+    from plasticity_lab.data import digits
+
+    return Source(digits.load, checked="shipped with scikit-learn")
+
+
+def _mnist() -> Source:
+    from plasticity_lab.data import mnist
+
+    return Source(
         mnist.load,
         checked="md5 of all four files as published",
         fetch=mnist.fetch,
         subfolder=mnist.SUBFOLDER,
         outline=mnist.outline,
-    ),
+    )
+
+
+SOURCES: dict[str, Callable[[], Source]] = {
+    "cifar10": partial(_cifar, "cifar10"),
+    "cifar100": partial(_cifar, "cifar100"),
+    "digits": _digits,
+    "mnist": _mnist,
 }
+"""A run needs one of them: the module of each is imported when its set is asked for."""
 
 
 def sources() -> list[str]:
@@ -62,7 +79,7 @@ def source_named(name: str) -> Source:
     """The source of that name.  Raises ConfigError, naming the right ones, if there is none."""
     if name not in SOURCES:
         raise ConfigError(f"There is no image set '{name}'; there are {', '.join(sources())}.")
-    return SOURCES[name]
+    return SOURCES[name]()
 
 
 def load_images(source: str, folder: Path) -> ImageSet:

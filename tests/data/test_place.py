@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from plasticity_lab.data import digits
-from plasticity_lab.data.sources import SOURCES, load_images
+from plasticity_lab.data.sources import load_images, source_named
 from plasticity_lab.errors import DataError
 
 FIRST = {
@@ -78,10 +78,10 @@ def test_a_damaged_file_is_to_be_moved_aside(name, folder, tmp_path):
 @SETS
 def test_a_folder_named_too_deep_is_answered_with_the_right_one(name, tmp_path):
     placed(name, tmp_path / "sets")
-    inside = Path(SOURCES[name].subfolder)
+    inside = Path(source_named(name).subfolder)
     for folder in (inside, *inside.parents):
         words = refused(name, tmp_path / "sets" / folder)
-        right = f"say data={tmp_path / 'sets'}, the folder that holds {SOURCES[name].subfolder}."
+        right = f"say data={tmp_path / 'sets'}, the folder that holds {source_named(name).subfolder}."
         assert words.endswith(right) == (folder != Path("."))
 
 

@@ -15,10 +15,10 @@ from launch.launchers.slurm.job_state import states_of
 from launch.launchers.slurm.jobs_file import Jobs, logs_folder, read_jobs, write_jobs
 from launch.launchers.slurm.parameters import EARLY_SECONDS, check_times, wants_gpu, workers_a_job
 from launch.launchers.slurm.submission import jobs_needed, submit
-from launch.packs.lookup import store_option
 from launch.packs.progress import Watch
 from launch.plan.calibration import GPU, read_calibration
 from launch.plan.device import compiler_there, cores, kind_of, memory_of
+from launch.runs.settings import store_option
 from launch.wording import counted, say
 from plasticity_lab.errors import ConfigError, PlanError
 from plasticity_lab.records.damage import DamagedFile, is_aside

@@ -1,36 +1,58 @@
 """Where the values of a choice of `hyperparams` come from, by what its file says."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from launch.runs.options import CONF, Options
+from launch.runs.options import CONF, Hyperparams, Options
 from launch.runs.settings import Numbers
-from launch.runs.values.grids import Grids
 from launch.runs.values.place import Found, Place, Source
-from launch.runs.values.published import LookUp, Tables
-from launch.runs.values.selected import Selection
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 
+PUBLISHED = CONF / "published"
+
 
 class Sources:
-    """All choices of `hyperparams` that one command names, each for all its places; they read files when asked."""
+    """All choices of `hyperparams` that one command names, each for all its places.
+
+    A source is made, and its module imported, when the first place asks for it: most commands ask for none.
+    """
 
     def __init__(self, options: Options, command: Settings, numbers: Sequence[Numbers]) -> None:
-        tables = Tables(CONF / "published")
-        self._published: Source = LookUp(tables)
-        self._grids: Source = Grids(tables)
-        self._selection: Source = Selection(options, Store(command.store), numbers)
+        self._options, self._command, self._numbers = options, command, numbers
+        self._made: dict[Callable[[], Source], Source] = {}
 
     def found(self, place: Place) -> Iterable[Found]:
         """The values for a place; where its file says nothing, the one answer that names none.  Raises ConfigError."""
-        if place.rule.look_up is not None:
-            return self._published.found(place)
-        if place.rule.grids is not None:
-            return self._grids.found(place)
-        if place.rule.metric is not None:
-            return self._selection.found(place)
-        return [Found({})]
+        make = self._maker(place.rule)
+        if make is None:
+            return [Found({})]
+        if make not in self._made:
+            self._made[make] = make()
+        return self._made[make].found(place)
 
     def notes(self) -> list[str]:
         """What is to be said once about all places.  Raises ConfigError."""
-        return [*self._published.notes(), *self._grids.notes(), *self._selection.notes()]
+        return [line for source in self._made.values() for line in source.notes()]
+
+    def _maker(self, rule: Hyperparams) -> Callable[[], Source] | None:
+        if rule.look_up is not None:
+            return self._published
+        if rule.grids is not None:
+            return self._grids
+        return None if rule.metric is None else self._selection
+
+    def _published(self) -> Source:
+        from launch.runs.values.published import LookUp, Tables
+
+        return LookUp(Tables(PUBLISHED))
+
+    def _grids(self) -> Source:
+        from launch.runs.values.grids import Grids
+        from launch.runs.values.published import Tables
+
+        return Grids(Tables(PUBLISHED))
+
+    def _selection(self) -> Source:
+        from launch.runs.values.selected import Selection
+
+        return Selection(self._options, Store(self._command.store), self._numbers)

@@ -13,7 +13,7 @@ from launch.launchers import local
 from launch.launchers.slurm.jobs_file import Jobs, write_jobs
 from launch.launchers.slurm.parameters import PackedSlurmConf
 from launch.plan.calibration import CPU, write_calibration
-from launch.tracking.marks import Destination, mark_written
+from launch.tracking.wandb.marks import Destination, mark_written
 from launch.work.worker import work
 from plasticity_lab.records.store import Store
 from tests.helpers.stores import SETTINGS

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 
 from launch.launchers.display import LogLines, Rate
-from launch.launchers.uploads import Uploads
+from launch.launchers.local_workers import Uploads
 from launch.packs.progress import Progress, Reached, Watch, reached, write_progress
-from launch.tracking.marks import Destination, mark_written
+from launch.tracking.wandb.marks import Destination, mark_written
 from plasticity_lab.records.settings import TrackingSettings
 from tests.helpers.sweeps import planned, trained
 

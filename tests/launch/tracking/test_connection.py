@@ -6,8 +6,8 @@ import pytest
 
 from launch.tracking import companion
 from launch.tracking.client import Tracked
-from launch.tracking.marks import Destination
 from launch.tracking.messages import BEGIN, FINISH, LEAVE, ROWS, Answer, answer_line, described, order_line, read_answer
+from launch.tracking.wandb.marks import Destination
 from plasticity_lab.run import Run
 
 OFFLINE = Destination(False, "", "lab")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from launch.tracking import content
+from launch.tracking.wandb import content
 from plasticity_lab.records.journal import Journal
 
 SCIENCE = {

@@ -6,8 +6,8 @@ import socket
 import pytest
 
 from launch.__main__ import main
-from launch.tracking import content
 from launch.tracking.dashboard import as_json, dashboard
+from launch.tracking.wandb import content
 from plasticity_lab.records.journal import METRICS
 from plasticity_lab.records.summary import summarise
 from tests.helpers.sweeps import runs_of

@@ -3,8 +3,8 @@
 import pytest
 from wandb.sdk.lib import urls
 
-from launch.tracking.key import CLOUD, EARLIER, key_configured
-from launch.tracking.marks import Destination, count_written, destination_of, mark_written, written
+from launch.tracking.wandb.key import CLOUD, EARLIER, key_configured
+from launch.tracking.wandb.marks import Destination, count_written, destination_of, mark_written, written
 from plasticity_lab.records.settings import TrackingSettings
 
 OFFLINE, ONLINE = Destination(False, "", "lab"), Destination(True, "team", "lab")

@@ -6,7 +6,7 @@ import pytest
 
 from launch.command import resolve
 from launch.tracking.messages import described
-from launch.tracking.naming import LONGEST, run_name
+from launch.tracking.wandb.naming import LONGEST, run_name
 from plasticity_lab.records.record import new_record
 
 

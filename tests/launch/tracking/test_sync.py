@@ -7,8 +7,8 @@ import wandb
 from wandb.sdk.lib.service.service_process import ServiceProcess
 
 from launch.__main__ import main
-from launch.tracking import content
-from launch.tracking.offline import offline_folders
+from launch.tracking.wandb import content
+from launch.tracking.wandb.offline import offline_folders
 from plasticity_lab.records.record import read_metrics, read_record, write_record
 from tests.helpers.sweeps import trained
 from tests.helpers.wandb_files import read_offline

@@ -7,12 +7,12 @@ import sys
 import pytest
 
 from launch.command import resolve, run_command
-from launch.tracking import content
-from launch.tracking.choice import decided
-from launch.tracking.client import UNTRACKED, Tracked, tracking_of
-from launch.tracking.marks import Destination, written
-from launch.tracking.naming import run_name
+from launch.tracking.choice import UNTRACKED, decided, tracking_of
+from launch.tracking.client import Tracked
 from launch.tracking.sync import catch_up, survey
+from launch.tracking.wandb import content
+from launch.tracking.wandb.marks import Destination, written
+from launch.tracking.wandb.naming import run_name
 from launch.work import training
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.record import read_metrics, read_record
@@ -200,7 +200,7 @@ KILLS_THE_SERVICE = """
 import contextlib, os, signal, sys
 if "launch.tracking.companion" in " ".join(sys.orig_argv):
     from pathlib import Path
-    from launch.tracking import open_run
+    from launch.tracking.wandb import open_run
     runs = []
     class Killing(open_run.OpenRun):
         def complete(self, record, rows):

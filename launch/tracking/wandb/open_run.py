@@ -11,9 +11,9 @@ os.environ.setdefault("WANDB_SILENT", "true")
 
 import wandb
 
-from launch.tracking import content
-from launch.tracking.marks import Destination
-from launch.tracking.naming import run_name
+from launch.tracking.wandb import content
+from launch.tracking.wandb.marks import Destination
+from launch.tracking.wandb.naming import run_name
 
 
 class OpenRun:

@@ -11,10 +11,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from launch.tracking import content
-from launch.tracking.marks import Destination, mark_written
-from launch.tracking.offline import UNFINISHED, clear_offline
-from launch.tracking.open_run import OpenRun, begin_service, end_service
+from launch.tracking.wandb import content
+from launch.tracking.wandb.marks import Destination, mark_written
+from launch.tracking.wandb.offline import UNFINISHED, clear_offline
+from launch.tracking.wandb.open_run import OpenRun, begin_service, end_service
 from plasticity_lab.records.files import beside, disk_errors, names
 from plasticity_lab.records.record import CorruptRecord, read_metrics
 from plasticity_lab.records.store import Store

@@ -12,7 +12,7 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-CONF = Path(__file__).resolve().parents[2] / "conf"
+CONF = Path(__file__).resolve().parents[3] / "conf"
 LONGEST = 128
 """W&B refuses longer names."""
 
