@@ -29,14 +29,14 @@ class Component:
         """The settings as the run id sees them: settings that are the same function become equal here."""
         return {key: value for key, value in settings.items() if key not in cls.neutral or value != cls.neutral[key]}
 
+    floats_on_run_axis: ClassVar[bool] = False
+    """Whether its settings annotated `float` are numbers on the run axis. What is built once for all runs of a pack (a
+    benchmark, a network) cannot say so."""
+
     @classmethod
     def run_axis_settings(cls) -> list[str]:
-        """The settings in which the runs of a pack may differ: none, unless the class says so.
-
-        All others are structure, equal within a pack. A class that names settings here must give each run of a pack
-        numbers of its own: what is built once for all runs of a pack (a benchmark, a network) can name none.
-        """
-        return []
+        """The settings in which the runs of a pack may differ; all others are structure, equal within a pack."""
+        return real_settings(cls) if cls.floats_on_run_axis else []
 
     def on_run_axis(self) -> dict[str, float]:
         """The numbers that a pack keeps for each of its runs, by name: by default those of `run_axis_settings`."""

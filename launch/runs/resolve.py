@@ -11,8 +11,7 @@ from launch.runs.desk import Desk, merged, run_of
 from launch.runs.options import ADJUSTABLE, COMPONENTS, RULES, Hyperparams, Option, Options
 from launch.runs.precedence import Nodes, before_hyperparams
 from launch.runs.settings import Numbers, keys, nested, numbers, settings
-from launch.runs.values.choice import Sources
-from launch.runs.values.place import Place, put
+from launch.runs.values.place import Place, Sources, put
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.settings import Settings, checked
 from plasticity_lab.run import Run

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from plasticity_lab.component import Component, check, real_settings
+from plasticity_lab.component import Component, check
 from plasticity_lab.errors import ConfigError
 
 
@@ -56,10 +56,7 @@ class Activation(Component):
     expansion: ClassVar[Fraction] = Fraction(1)
     """Units or channels passed on for each one that the layer before produces."""
 
-    @classmethod
-    def run_axis_settings(cls) -> list[str]:
-        """Every setting annotated `float`."""
-        return real_settings(cls)
+    floats_on_run_axis = True
 
     def __call__(self, x: Tensor, site: Site) -> Tensor:
         """x (K, *) → (K, *), axis 2 grown by `expansion`."""

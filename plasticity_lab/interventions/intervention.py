@@ -9,7 +9,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from plasticity_lab.component import Component, real_settings
+from plasticity_lab.component import Component
 from plasticity_lab.networks.model import Model
 
 Parameters = Mapping[str, Tensor]
@@ -30,10 +30,7 @@ class Intervention(Component):
 
     watches_units: ClassVar[bool] = False
 
-    @classmethod
-    def run_axis_settings(cls) -> list[str]:
-        """Every setting annotated `float`."""
-        return real_settings(cls)
+    floats_on_run_axis = True
 
     def start(self, model: Model, parameters: Parameters) -> State:
         """The state before the first step."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
-from plasticity_lab.component import Component, real_settings
+from plasticity_lab.component import Component
 
 
 class Optimizer(Component):
@@ -16,10 +16,7 @@ class Optimizer(Component):
     lr: float
     reset: str
 
-    @classmethod
-    def run_axis_settings(cls) -> list[str]:
-        """Every setting annotated `float`."""
-        return real_settings(cls)
+    floats_on_run_axis = True
 
     def start(self, parameters: Mapping[str, Tensor]) -> dict[str, dict[str, Tensor]]:
         """The moments before the first step: moment → name → like the parameter."""

@@ -1,11 +1,16 @@
-"""What a choice of `hyperparams` is asked, and what it answers: the shape parameters and learning rates of a run."""
+"""What a choice of `hyperparams` is asked, what it answers, and who answers: shape parameters and learning rates."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from launch.runs.options import Hyperparams, Option
+from launch.runs.options import CONF, Hyperparams, Option, Options
 from launch.runs.precedence import Nodes
+from launch.runs.settings import Numbers
+from plasticity_lab.records.settings import Settings
+from plasticity_lab.records.store import Store
+
+PUBLISHED = CONF / "published"
 
 Values = Mapping[str, Mapping[str, Any]]
 """Group → setting → value."""
@@ -93,3 +98,50 @@ class Rates:
             "optimizer.lr says."
             for optimizer, meant in self._others.items()
         ]
+
+
+class Sources:
+    """All choices of `hyperparams` that one command names, each for all its places.
+
+    A source is made, and its module imported, when the first place asks for it: most commands ask for none.
+    """
+
+    def __init__(self, options: Options, command: Settings, numbers: Sequence[Numbers]) -> None:
+        self._options, self._command, self._numbers = options, command, numbers
+        self._made: dict[Callable[[], Source], Source] = {}
+
+    def found(self, place: Place) -> Iterable[Found]:
+        """The values for a place; where its file says nothing, the one answer that names none.  Raises ConfigError."""
+        make = self._maker(place.rule)
+        if make is None:
+            return [Found({})]
+        if make not in self._made:
+            self._made[make] = make()
+        return self._made[make].found(place)
+
+    def notes(self) -> list[str]:
+        """What is to be said once about all places.  Raises ConfigError."""
+        return [line for source in self._made.values() for line in source.notes()]
+
+    def _maker(self, rule: Hyperparams) -> Callable[[], Source] | None:
+        if rule.look_up is not None:
+            return self._published
+        if rule.grids is not None:
+            return self._grids
+        return None if rule.metric is None else self._selection
+
+    def _published(self) -> Source:
+        from launch.runs.values.published import LookUp, Tables
+
+        return LookUp(Tables(PUBLISHED))
+
+    def _grids(self) -> Source:
+        from launch.runs.values.grids import Grids
+        from launch.runs.values.published import Tables
+
+        return Grids(Tables(PUBLISHED))
+
+    def _selection(self) -> Source:
+        from launch.runs.values.selected import Selection
+
+        return Selection(self._options, Store(self._command.store), self._numbers)
