@@ -21,7 +21,9 @@ def in_bytes(count: int) -> str:
 
 
 def in_time(seconds: float) -> str:
-    """«1:05:00», «2 days, 0:00:00»; at least a second."""
+    """«1:05:00», «2 days, 0:00:00»; at least a second, and no more than can be counted."""
+    if seconds > timedelta.max.total_seconds() / 2:
+        return "over a million years"
     return str(timedelta(seconds=max(1, round(seconds))))
 
 

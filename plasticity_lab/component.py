@@ -11,6 +11,9 @@ from typing import Any, ClassVar
 
 from plasticity_lab.errors import ConfigError
 
+TOO_LARGE = 2**63
+"""No tensor holds a whole number as large as this one."""
+
 
 class Component:
     """A choice of a config group: an activation, a benchmark, a network, an optimizer, an intervention, an agent.
@@ -139,17 +142,18 @@ def _coerced(name: str, value: Any, annotation: Any) -> Any:
     if annotation is Any or (value is None and type(None) in allowed):
         return value
     plain = [typing.get_origin(kind) or kind for kind in allowed]
+    if isinstance(value, float) and int in plain and value.is_integer():
+        value = int(value)
     if isinstance(value, bool) or isinstance(value, str):
         if type(value) in plain:
             return value
     elif isinstance(value, int) and int in plain:
-        return value
-    elif isinstance(value, int | float):
-        if abs(value) <= sys.float_info.max:  # neither infinite nor a whole number too large for a float; not NaN
-            if int in plain and float(value).is_integer():
-                return int(value)
-            if float in plain:
-                return float(value)
+        if abs(value) < TOO_LARGE:
+            return value
+        raise ConfigError(f"{name} is {as_typed(value)}; it must be below 2^63, as whole numbers are kept in 64 bits.")
+    elif isinstance(value, int | float) and float in plain:
+        if abs(value) <= sys.float_info.max:  # neither infinite, nor NaN, nor a whole number too large for a float
+            return float(value)
     elif isinstance(value, list | tuple) and (list in plain or tuple in plain):
         return list(value)
     words = {int: "a whole number", float: "a finite number", str: "a word", bool: "true or false", type(None): "null",

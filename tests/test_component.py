@@ -54,6 +54,8 @@ def test_settings_take_their_annotated_type_and_defaults_are_filled_in():
         ({"stiffness": 10**400}, "spring.stiffness is 1000"),
         ({"stiffness": None}, "spring.stiffness is null; it must be a finite number"),
         ({"stiffness": 1, "coils": 2.5}, "spring.coils is 2.5; it must be a whole number"),
+        ({"stiffness": 1, "coils": 2**63}, "spring.coils is 9223372036854775808; it must be below 2^63"),
+        ({"stiffness": 1, "coils": 1e30}, "spring.coils is 1000000000000000019884624838656; it must be below 2^63"),
         ({"stiffness": 1, "damped": 1}, "spring.damped is 1; it must be true or false"),
         ({"stiffness": 1, "kind": 1}, "spring.kind is 1; it must be a word"),
         ({"stiffness": 1, "limit": "none"}, "spring.limit is 'none'; it must be a whole number or null"),

@@ -27,6 +27,15 @@ if PLUGINS not in sys.path:
 COMPONENTS = ("activation", "benchmark", "network", "optimizer", "intervention", "agent")
 """The groups whose options name a class and its settings: what a run is made of."""
 
+BASES = {
+    "activation": "plasticity_lab.activations.activation.Activation",
+    "benchmark": "plasticity_lab.benchmarks.benchmark.Benchmark",
+    "network": "plasticity_lab.networks.network.Network",
+    "optimizer": "plasticity_lab.stacking.optimizer.Optimizer",
+    "intervention": "plasticity_lab.interventions.intervention.Intervention",
+}
+"""What the classes of a group are derived from, where they have a base of their own."""
+
 ONCE = ("tracking",)
 """The groups of which a command makes one choice for all its runs: no part of what a run is, nor of its names."""
 

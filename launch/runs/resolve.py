@@ -8,10 +8,11 @@ from typing import Any
 
 from launch.runs.arguments import Axes, check_count, distinct, parse, together
 from launch.runs.desk import Desk, merged, run_of
-from launch.runs.options import ADJUSTABLE, COMPONENTS, RULES, Hyperparams, Option, Options
+from launch.runs.options import ADJUSTABLE, BASES, COMPONENTS, RULES, Hyperparams, Option, Options
 from launch.runs.precedence import Nodes, before_hyperparams
 from launch.runs.settings import Numbers, keys, nested, numbers, settings
 from launch.runs.values.place import Place, Sources, put
+from plasticity_lab import component
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.settings import Settings, checked
 from plasticity_lab.run import Run
@@ -156,6 +157,9 @@ def _component(options: Options, group: str, name: str, benchmark: Option) -> Op
     option = options.option(group, name)
     if option.target is None:
         raise ConfigError(f"{group}={name} has no _target_; its file must name the class it stands for.")
+    base = BASES.get(group)
+    if base is not None and not issubclass(component.load(option.target), component.load(base)):
+        raise ConfigError(f"{group}={name}: '{option.target}' is no {group}; its class must be derived from {base}.")
     return option
 
 

@@ -75,6 +75,7 @@ RANGES = [
     ("launch.workers=0", "launch.workers is 0; it must be at least 1."),
     ("checkpoint_minutes=0", "checkpoint_minutes is 0; it must be above 0."),
     ("benchmark.tasks=0", "benchmark.tasks is 0; it must be at least 1."),
+    ("benchmark.tasks=" + "9" * 30, "benchmark.tasks is 999999999999999999999999999999; it must be below 2^63…"),
     ("benchmark.images=5000", "benchmark.images is 5000; digits has 1437 training images."),
     ("benchmark.order=sorted", "benchmark.order is 'sorted'; it must be one of fixed, shuffle, class_blocks."),
     ("activation=leaky_relu activation.negative_slope=-1", "activation.negative_slope is -1.0; it must be at least 0."),

@@ -80,6 +80,10 @@ def test_a_file_with_a_defaults_list_is_composed(outside):
         ("scale: 1\n", "activation=odd has no _target_"),
         ("- scale\n", "must hold keys and values"),
         ("12\n", "must hold keys and values"),
+        (
+            "_target_: plasticity_lab.networks.mlp.MLP\n",
+            "MLP' is no activation; its class must be derived from",
+        ),
         ("_target_: 12\n", "_target_ must name a class"),
         ("_target_: broken.X\n", r"names no class that can be imported \(.*broken.py"),
         ("a: [\n", r"odd.yaml is not YAML: .*line"),
