@@ -1,5 +1,6 @@
 """record.json and metrics.parquet: what a finished run leaves behind. Metrics first, so that a record implies them."""
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -40,13 +41,15 @@ _FIELDS = {
     "error": str | None,
 }
 _ADVICE = "the command of its run sets the record aside, and trains the run again"
+RERUN = "the command of its run trains it again with rerun=true"
+"""For damage that shows only when the whole file is read, which a command does not do with every finished run."""
 
 
 class CorruptRecord(DamagedFile):
     """A file of a finished run that is missing or cannot be read; `path` names it and `run` the run."""
 
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(path, reason, _ADVICE)
+    def __init__(self, path: Path, reason: str, advice: str = _ADVICE) -> None:
+        super().__init__(path, reason, advice)
         self.run = path.parent.name
 
 
@@ -152,7 +155,7 @@ def checked_content(store: Store, run: str, path: Path) -> bytes | None:
     if content is not None and (record := read_record(store, run)) is not None:
         written = _seals(record).get(path.name)
         if written is not None and written != seal(content):
-            raise CorruptRecord(path, "is not what was written: its checksum is another")
+            raise CorruptRecord(path, "is not what was written: its checksum is another", RERUN)
     return content
 
 
@@ -214,7 +217,8 @@ def set_aside(store: Store, run: str) -> Path:
     # The record first: once it is gone, the rest means nothing and will be written anew.
     present = [name for name in names(folder) if not is_aside(name)]
     for name in sorted(present, key=lambda name: name != record.name):
-        with disk_errors("write", folder / name):
+        # Two commands may find the same damage at the same moment.
+        with disk_errors("write", folder / name), contextlib.suppress(FileNotFoundError):
             os.replace(folder / name, folder / f"{name}{suffix}")
     return record.with_name(record.name + suffix)
 
@@ -238,7 +242,7 @@ def read_metrics(store: Store, run: str) -> pa.Table | None:
         return pq.read_table(pa.BufferReader(content), use_threads=False)
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).partition("\n")[0]
-        raise CorruptRecord(path, f"is not a complete Parquet file ({reason})") from error
+        raise CorruptRecord(path, f"is not a complete Parquet file ({reason})", RERUN) from error
 
 
 def _seals(record: Mapping[str, Any]) -> dict[str, dict[str, int]]:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from plasticity_lab.records.damage import seal
 from plasticity_lab.records.files import write_atomically
-from plasticity_lab.records.record import CorruptRecord, checked_content
+from plasticity_lab.records.record import RERUN, CorruptRecord, checked_content
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.tensors import save_tensors, tensors_of
 
@@ -37,4 +37,4 @@ def read_weights(store: Store, run: str) -> dict[str, Tensor] | None:
     try:
         return tensors_of(content)
     except ValueError as error:
-        raise CorruptRecord(path, f"does not hold weights that can be read: {error}") from error
+        raise CorruptRecord(path, f"does not hold weights that can be read: {error}", RERUN) from error

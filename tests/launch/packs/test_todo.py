@@ -11,7 +11,7 @@ from launch.packs.todo import adopted, outstanding, settle
 from launch.work import worker
 from plasticity_lab.records.checkpoint import save_checkpoint
 from plasticity_lab.records.plan import write_plan
-from plasticity_lab.records.record import read_record
+from plasticity_lab.records.record import CorruptRecord, read_record
 from tests.helpers.sweeps import after_looks, all_kept, ended_packs, planned, runs_of, trained
 
 TWO = ("activation=relu,leaky_relu", "seed=0")
@@ -170,6 +170,19 @@ def test_a_corrupt_record_is_set_aside_and_trained_again(store):
     assert not store.record(run.id).exists()
     trained(store, "seed=0")
     assert all_kept(store, [run]) == before
+
+
+def test_a_rerun_makes_up_for_flipped_bits(store):
+    runs = runs_of("seed=0")
+    trained(store, "seed=0")
+    before = all_kept(store, runs)
+    path = store.metrics(runs[0].id)
+    content = path.read_bytes()
+    path.write_bytes(content[:100] + bytes([content[100] ^ 1]) + content[101:])
+    with pytest.raises(CorruptRecord, match="rerun=true"):
+        all_kept(store, runs)
+    trained(store, "seed=0", "rerun=true")
+    assert all_kept(store, runs) == before
 
 
 def test_a_done_file_says_which_runs(store):
