@@ -1,12 +1,13 @@
 """What every launcher does with a command's runs before it starts workers: which are left, and the plan of them."""
 
+import contextlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from launch.packs.todo import Outstanding, adopted, outstanding, settle
+from launch.packs.todo import Outstanding, adopted, mark_ended, outstanding, settle
 from launch.plan.calibration import Calibration, calibration_of, default_calibration
 from launch.plan.cost import sizes
 from launch.plan.device import mode_of
@@ -79,7 +80,7 @@ def prepared(
     if store.root.exists():
         from launch.launchers.damage import damaged_files, damaged_jobs  # in a new store there is nothing to look at
 
-        unreadable += damaged_files(store, todo.packs | {pack.id for pack in planned.packs})
+        unreadable += damaged_files(store, todo.packs.keys() | {pack.id for pack in planned.packs})
         unreadable += damaged_jobs(store, [planned.sweep])
     if where and todo.left:
         say(where)
@@ -94,6 +95,8 @@ def put_in_order(ready: Prepared) -> list[str]:
     store, todo, sweep = ready.store, ready.todo, ready.plan.sweep
     if todo.left or todo.renamed:
         store.prepare()
+    with contextlib.suppress(StoreError):  # tidying up: a store that cannot be written may be read all the same
+        mark_ended(store, todo, ready.settings.launch.lease_seconds)
     lines = [*settle(store, todo), *(_set_aside(ready, error) for error in ready.unreadable)]
     if todo.left or any(isinstance(e, DamagedFile) and e.path == store.plan(sweep) for e in ready.unreadable):
         write_plan(store, ready.plan)

@@ -1,5 +1,6 @@
 """How packs ended: what their workers wrote into the store's `done` folder."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
@@ -53,9 +54,14 @@ def ending_of(store: Store, pack: str) -> Ending | None:
         return _UNKNOWN
 
 
+def write_ending(store: Store, pack: str, ending: Ending, runs: Sequence[str]) -> None:
+    """Marks a pack as ended that no worker holds.  runs: those that ended in it.  Raises StoreError."""
+    write_json(store.done(pack), {**ending.as_json(), "runs": list(runs)})
+
+
 def replace_ending(store: Store, pack: str) -> None:
     """Writes that a pack has ended, and no more, where the file that said how was set aside.  Raises StoreError."""
-    write_json(store.done(pack), _UNKNOWN.as_json())
+    write_ending(store, pack, _UNKNOWN, [])
 
 
 _UNKNOWN = Ending(UNKNOWN, error="", diverged=0)

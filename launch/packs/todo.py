@@ -1,17 +1,20 @@
 """What of a sweep is left to do: finished runs are skipped, unfinished packs of earlier plans adopted whole."""
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from launch.packs.endings import ending_of
-from launch.packs.lease_files import LeaseFiles
+from launch.packs.endings import Ending, ending_of, write_ending
+from launch.packs.lease_files import LeaseFiles, ended
 from launch.wording import counted
 from plasticity_lab.errors import StoreError
+from plasticity_lab.records.checkpoint import clear_pack
 from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.files import names
 from plasticity_lab.records.plan import Pack, Plan, all_plans, read_plan, sweep_of
 from plasticity_lab.records.record import (
+    FINISHED,
     CorruptRecord,
     add_asked_as,
     check_files,
@@ -32,8 +35,9 @@ class Outstanding:
 
     finished: ids with a record that counts. renamed: those of them that are asked for under a further name.
     without_weights: those of them that kept none. left: the runs to train. given_up: run → how often it has failed, of
-    those that failed too often. widest: the most runs that may share a pack with one that failed. packs: those that
-    recorded the runs. corrupt: what is wrong with records, metrics or weights of runs that are left for that reason.
+    those that failed too often. widest: the most runs that may share a pack with one that failed. packs: pack → the
+    finished runs that it recorded. recorded: the packs that have recorded all of their runs. corrupt: what is wrong
+    with records, metrics or weights of runs that are left for that reason.
     """
 
     finished: list[str] = field(default_factory=list)
@@ -42,7 +46,8 @@ class Outstanding:
     left: list[Run] = field(default_factory=list)
     given_up: dict[str, int] = field(default_factory=dict)
     widest: dict[str, int] = field(default_factory=dict)
-    packs: set[str] = field(default_factory=set)
+    packs: dict[str, list[str]] = field(default_factory=dict)
+    recorded: set[str] = field(default_factory=set)
     corrupt: list[CorruptRecord] = field(default_factory=list)
 
 
@@ -58,7 +63,9 @@ def outstanding(store: Store, runs: Sequence[Run], rerun: bool, retries: float) 
     for run in runs:
         record = _whole_record(store, run, found)
         if record is not None and (pack := pack_of(record)):
-            found.packs.add(pack)
+            its_runs = found.packs.setdefault(pack, [])
+            its_runs += [run.id] if record["status"] in FINISHED else []
+            found.recorded |= {pack} if len(its_runs) == record["provenance"].get("width") else set()
         failed = failures(record)
         if failed > retries and run.id not in again:
             found.given_up[run.id] = failed
@@ -106,6 +113,24 @@ def settle(store: Store, found: Outstanding) -> list[str]:
     for run in found.renamed:
         add_asked_as(store, run.id, run.asked_as)
     return [f"{error} The record is {set_aside(store, error.run)} now." for error in found.corrupt]
+
+
+def mark_ended(store: Store, found: Outstanding, lease_seconds: float) -> None:
+    """Marks packs as ended that have recorded all their runs, and whose workers were killed before they could do it.
+
+    Without the mark their checkpoints would stay for ever.  Raises StoreError.
+    """
+    open_packs = found.recorded & set(names(store.root / "packs"))
+    open_packs -= ended(store, open_packs)
+    leases = LeaseFiles(store)
+    states = leases.states(open_packs, lease_seconds) if open_packs else {}
+    for pack in [pack for pack, state in states.items() if not state.held]:
+        last = leases.epochs().get(pack, -1)
+        write_ending(store, pack, Ending("done", error="", diverged=0), found.packs[pack])
+        for epoch in range(last + 1):
+            with contextlib.suppress(OSError):
+                store.lease(pack, epoch).unlink()
+        clear_pack(store, pack)
 
 
 def adopted(

@@ -1,6 +1,7 @@
 """What a command has left to do, over and over in one store: skipped, adopted, trained again."""
 
 import json
+import os
 from dataclasses import replace
 
 import pytest
@@ -183,6 +184,26 @@ def test_a_rerun_makes_up_for_flipped_bits(store):
         all_kept(store, runs)
     trained(store, "seed=0", "rerun=true")
     assert all_kept(store, runs) == before
+
+
+def test_a_pack_killed_after_its_last_record_is_marked_as_ended_by_the_next_command(store, monkeypatch):
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    words = ("seed=0,1", "launch.workers=1", "checkpoint_minutes=0.0001")
+    with monkeypatch.context() as patch:
+        patch.setattr("launch.work.training.end_pack", killed)
+        with pytest.raises(KeyboardInterrupt):
+            trained(store, *words)
+    (pack,) = store.root.glob("packs/*")
+    planned(store, *words)
+    assert ended_packs(store) == [], "its worker may be alive"
+    os.utime(store.lease(pack.name, 0), (1, 1))
+    assert planned(store, *words).packs == []
+    (ended,) = ended_packs(store)
+    assert sorted(ended["runs"]) == sorted(run.id for run in runs_of(*words))
+    assert not pack.exists()
+    assert list(store.leases_folder.iterdir()) == []
 
 
 def test_a_done_file_says_which_runs(store):
