@@ -9,18 +9,38 @@ own launcher, and hydra-submitit-launcher's submitit_slurm, which starts a proce
 import argparse
 import json
 import os
+import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from launch.bench.commands import seconds_of
 from plasticity_lab.records.provenance import provenance
 from plasticity_lab.records.store import Store
 
 TINY = ("schedule=smoke", "benchmark.tasks=1", "benchmark.steps=10", "device=cpu", "mode=eager", "tracking=store")
 PACKED = ("hydra/launcher=packed_slurm", "launch.wait=true")
 ALONE = ("hydra/launcher=submitit_slurm", "hydra.launcher.cpus_per_task=1")
+
+
+def seconds_of(words: Sequence[str], runs: int, store: Store) -> float:
+    """Seconds of a command that must leave `runs` new records.  Raises RuntimeError with what went wrong."""
+    began = time.monotonic()
+    command = [sys.executable, "-m", "plasticity_lab.main", *words, f"store={store.root}"]
+    found = subprocess.run(command, capture_output=True, text=True)
+    seconds = time.monotonic() - began
+    records = len(list(store.runs_folder.glob("*/*/record.json")))
+    if found.returncode or records != runs:
+        raise RuntimeError(f"{records} of {runs} runs were recorded: {found.stderr}")
+    return seconds
+
+
+def training_seconds(store: Store) -> float:
+    """Seconds in which packs trained, as the records have it, those of workers beside each other added up."""
+    records, _ = all_records(store)
+    return sum({each["provenance"]["pack"]: each["provenance"]["pack_seconds"] for each in records}.values())
 
 
 def main() -> int:

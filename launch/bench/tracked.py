@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from launch.bench.commands import seconds_of, training_seconds
+from launch.bench.jobs import seconds_of, training_seconds
 from plasticity_lab.records.provenance import provenance
 from plasticity_lab.records.store import Store
 
