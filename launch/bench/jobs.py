@@ -37,12 +37,6 @@ def seconds_of(words: Sequence[str], runs: int, store: Store) -> float:
     return seconds
 
 
-def training_seconds(store: Store) -> float:
-    """Seconds in which packs trained, as the records have it, those of workers beside each other added up."""
-    records, _ = all_records(store)
-    return sum({each["provenance"]["pack"]: each["provenance"]["pack_seconds"] for each in records}.values())
-
-
 def main() -> int:
     """The command.  Returns its exit status."""
     parser = argparse.ArgumentParser(prog="python -m launch.bench.jobs", description=__doc__.split("\n")[0])
