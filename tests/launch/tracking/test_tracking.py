@@ -265,7 +265,7 @@ def test_auto_is_online_with_a_key_and_the_store_alone_without(monkeypatch):
         (["tracking=wandb"], "tracking=wandb"),
         (["tracking=store,wandb_offline"], "tracking changes no run's numbers, so it cannot be swept"),
         (["tracking.project=a/b"], "tracking.project is 'a/b'"),
-        (["tracking.live_runs=65"], "tracking.live_runs is 65; it must be less than or equal to 64"),
+        (["tracking.live_runs=65"], "tracking.live_runs is 65; it must be at most 64"),
         (["tracking.live=3"], "tracking.live"),
     ],
 )
