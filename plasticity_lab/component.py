@@ -27,14 +27,14 @@ class Component:
     science_version: ClassVar[int] = 1
     """Raised only when the same settings begin to give other numbers."""
 
+    floats_on_run_axis: ClassVar[bool] = False
+    """Whether its settings annotated `float` are numbers on the run axis. What is built once for all runs of a pack (a
+    benchmark, a network) cannot say so."""
+
     @classmethod
     def canonical(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
         """The settings as the run id sees them: settings that are the same function become equal here."""
         return {key: value for key, value in settings.items() if key not in cls.neutral or value != cls.neutral[key]}
-
-    floats_on_run_axis: ClassVar[bool] = False
-    """Whether its settings annotated `float` are numbers on the run axis. What is built once for all runs of a pack (a
-    benchmark, a network) cannot say so."""
 
     @classmethod
     def run_axis_settings(cls) -> list[str]:

@@ -201,9 +201,9 @@ def _set_aside(ready: Prepared, error: StoreError) -> str:
         raise error
     if not isinstance(error, DamagedFile):
         return str(error)
-    try:
-        from launch.launchers.damage import put_aside
+    from launch.launchers.damage import put_aside  # most stores have nothing to set aside
 
+    try:
         return put_aside(ready.store, error)
     except StoreError:
         return str(error)  # it can be left where it is: what follows does without it
