@@ -46,9 +46,7 @@ class Lease:
         self.beat()
         told = {**content, "epoch": self.epoch, "owner": self._owner.as_json()}
         first = create_once(self._store.done(self.pack), json.dumps(told).encode())
-        for epoch in range(self.epoch + 1):
-            with contextlib.suppress(OSError):
-                self._store.lease(self.pack, epoch).unlink()
+        clear_leases(self._store, self.pack, self.epoch)
         return first
 
     def release(self) -> None:
@@ -156,3 +154,10 @@ class Leases:
         with contextlib.suppress(OSError):
             self.store.lease(pack, epoch).unlink()
         return None
+
+
+def clear_leases(store: Store, pack: str, last: int) -> None:
+    """Removes the leases of a pack that has ended, up to that of epoch `last`; one that resists is left."""
+    for epoch in range(last + 1):
+        with contextlib.suppress(OSError):
+            store.lease(pack, epoch).unlink()

@@ -1,12 +1,12 @@
 """What of a sweep is left to do: finished runs are skipped, unfinished packs of earlier plans adopted whole."""
 
-import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from launch.packs.endings import Ending, ending_of, write_ending
 from launch.packs.lease_files import LeaseFiles, ended
+from launch.packs.leases import clear_leases
 from launch.wording import counted
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.checkpoint import clear_pack
@@ -125,11 +125,8 @@ def mark_ended(store: Store, found: Outstanding, lease_seconds: float) -> None:
     leases = LeaseFiles(store)
     states = leases.states(open_packs, lease_seconds) if open_packs else {}
     for pack in [pack for pack, state in states.items() if not state.held]:
-        last = leases.epochs().get(pack, -1)
         write_ending(store, pack, Ending("done", error="", diverged=0), found.packs[pack])
-        for epoch in range(last + 1):
-            with contextlib.suppress(OSError):
-                store.lease(pack, epoch).unlink()
+        clear_leases(store, pack, last=leases.epochs().get(pack, -1))
         clear_pack(store, pack)
 
 

@@ -58,7 +58,7 @@ class JobSignals:
 
 @dataclass(frozen=True)
 class JobWorker:
-    """A worker as submitit carries it into a job.  Calling it ends the process, with status 1 if something failed.
+    """A worker of a sweep in a job of Slurm's.  Calling it ends the process, with status 1 if something failed.
 
     gpu: whether it trains on the GPU that Slurm gives it. kind: of device that the plan is for. warning_seconds: how
     long before its time limit a job may be told. starts: how often it may start anew.

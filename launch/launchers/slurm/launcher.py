@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from launch.launchers.slurm.job import JobWorker
 from launch.launchers.slurm.job_state import states_of
 from launch.launchers.slurm.jobs_file import Jobs, logs_folder, read_jobs, write_jobs
 from launch.launchers.slurm.parameters import EARLY_SECONDS, check_times, wants_gpu, workers_a_job
+from launch.launchers.slurm.pickled import PickledWorker
 from launch.launchers.slurm.submission import jobs_needed, submit
 from launch.packs.progress import Watch
 from launch.plan.calibration import GPU, read_calibration
@@ -133,7 +135,7 @@ def _submit(store: Store, planned: Plan, jobs: Jobs, count: int, kind: str, gpu:
     parameters = jobs.launcher
     warning = parameters["signal_delay_s"] + EARLY_SECONDS
     worker = JobWorker(str(store.root), planned.sweep, gpu, kind, warning, parameters["max_num_timeout"])
-    job = submit(logs_folder(store, planned.sweep, parameters), worker, count, parameters)
+    job = submit(logs_folder(store, planned.sweep, parameters), PickledWorker(asdict(worker)), count, parameters)
     write_jobs(store, planned.sweep, jobs.with_job(job, count))
     return job
 

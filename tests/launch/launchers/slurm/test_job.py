@@ -2,14 +2,18 @@
 
 import dataclasses
 import os
+import pickle
+import pickletools
 import signal
 import subprocess
+from dataclasses import asdict
 
 import pytest
 
 from launch.launchers.slurm import cluster, job
 from launch.launchers.slurm.job import JobWorker
 from launch.launchers.slurm.jobs_file import Jobs, write_jobs
+from launch.launchers.slurm.pickled import PickledWorker
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
 from launch.work import worker
@@ -188,3 +192,17 @@ def test_a_ghost_stops_when_its_heir_has_taken_its_pack(store, monkeypatch, when
     assert taken[0].finish({"status": "done"})
     assert Leases(store, 100, FIRST).inherited(plan.packs[0].id)
     assert not heir.inherited(plan.packs[0].id)
+
+
+def test_what_is_pickled_into_a_job_names_one_module_alone(monkeypatch):
+    """The job may start after the code was updated: what else it needs is looked up then."""
+    began = []
+    monkeypatch.setattr(JobWorker, "__call__", lambda worker: began.append(worker))
+    worker = JobWorker("store", "sweep", False, "cpu", 180.0, 3)
+    content = pickle.dumps(PickledWorker(asdict(worker)))
+    modules = {
+        word for _, word, _ in pickletools.genops(content) if isinstance(word, str) and word.startswith("launch")
+    }
+    assert modules == {"launch.launchers.slurm.pickled"}
+    pickle.loads(content)()
+    assert began == [worker]
