@@ -6,8 +6,8 @@ import torch
 
 from plasticity_lab.activations.activation import Activation
 from plasticity_lab.agents.agent import Agent
-from plasticity_lab.agents.supervised import SupervisedAgent
-from plasticity_lab.benchmarks.stream import Stream
+from plasticity_lab.agents.supervised.learner import SupervisedLearner
+from plasticity_lab.benchmarks.labelled.stream import Stream
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.networks.model import Model
 from plasticity_lab.run import Run
@@ -24,7 +24,7 @@ def assembled(runs: Sequence[Run], image_set: ImageSet, device: torch.device, co
     """The stream and the agent of a pack. The runs must agree in everything but seeds and `run_axis_settings`."""
     benchmark = runs[0].component("benchmark")
     stream = Stream(benchmark, image_set, [run.seed_of("stream_seed") for run in runs])
-    agent = SupervisedAgent(
+    agent = SupervisedLearner(
         model_of(runs, image_set),
         [run.component("optimizer") for run in runs],
         [run.component("intervention") for run in runs],

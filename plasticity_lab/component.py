@@ -11,6 +11,18 @@ from typing import Any, ClassVar
 
 from plasticity_lab.errors import ConfigError
 
+MOVED = {
+    "plasticity_lab.agents.supervised.Supervised": "plasticity_lab.agents.supervised.agent.Supervised",
+    **{
+        f"plasticity_lab.benchmarks.{name}": f"plasticity_lab.benchmarks.labelled.{name}"
+        for name in (
+            "alternating_classes.AlternatingClasses",
+            "permuted_pixels.PermutedPixels",
+            "random_labels.RandomLabels",
+        )
+    },
+}
+"""Where classes lie that lay elsewhere: records and plans of before name them by their old places."""
 TOO_LARGE = 2**63
 """No tensor holds a whole number as large as this one."""
 
@@ -49,6 +61,7 @@ class Component:
 @functools.cache
 def load(target: str) -> type[Component]:
     """The class that a `_target_` names.  Raises ConfigError if there is none."""
+    target = MOVED.get(target, target)
     module, _, name = target.rpartition(".")
     try:
         found = getattr(importlib.import_module(module), name)

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from plasticity_lab.agents.agent import Agent, Rows
-from plasticity_lab.benchmarks.stream import Chunk, Stream, Task
+from plasticity_lab.benchmarks.labelled.stream import Chunk, Stream, Task
 from plasticity_lab.records.position import Position
 
 

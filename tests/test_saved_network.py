@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 
-from plasticity_lab.agents.images import Pixels, laid_out
+from plasticity_lab.agents.supervised.images import Pixels, laid_out
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.data.sources import load_images
 from plasticity_lab.errors import StoreError

@@ -17,7 +17,7 @@ from launch.plan.yardstick.workload import Workload
 from launch.work.training import train_pack
 from plasticity_lab.agents.agent import Agent, Rows
 from plasticity_lab.assembly import assembled
-from plasticity_lab.benchmarks.stream import Chunk, Task
+from plasticity_lab.benchmarks.labelled.stream import Chunk, Task
 from plasticity_lab.records.identity import pack_id, run_id
 from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.position import Position

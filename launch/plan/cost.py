@@ -6,7 +6,7 @@ from functools import cache
 from math import prod
 
 from launch.plan.planner import BYTES_A_PARAMETER, Size
-from plasticity_lab.agents.score import AT_ONCE
+from plasticity_lab.agents.supervised.score import AT_ONCE
 from plasticity_lab.assembly import model_of
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.networks.model import Model

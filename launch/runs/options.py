@@ -29,7 +29,7 @@ COMPONENTS = ("activation", "benchmark", "network", "optimizer", "intervention",
 
 BASES = {
     "activation": "plasticity_lab.activations.activation.Activation",
-    "benchmark": "plasticity_lab.benchmarks.benchmark.Benchmark",
+    "benchmark": "plasticity_lab.benchmarks.labelled.benchmark.Benchmark",
     "network": "plasticity_lab.networks.network.Network",
     "optimizer": "plasticity_lab.stacking.optimizer.Optimizer",
     "intervention": "plasticity_lab.interventions.intervention.Intervention",

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.benchmarks.stream import Chunk, Task
+from plasticity_lab.benchmarks.labelled.stream import Chunk, Task
 
 Rows = dict[str, NDArray[np.float64]]
 State = dict[str, Any]

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from plasticity_lab.agents.images import Pixels, laid_out
-from plasticity_lab.benchmarks.benchmark import Lesson
+from plasticity_lab.agents.supervised.images import Pixels, laid_out
+from plasticity_lab.benchmarks.labelled.benchmark import Lesson
 from plasticity_lab.data.image_set import ImageSet
 from tests.helpers.packs import CPU, images
 

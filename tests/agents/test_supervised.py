@@ -6,7 +6,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from plasticity_lab.assembly import assembled
-from plasticity_lab.benchmarks.stream import Position
+from plasticity_lab.benchmarks.labelled.stream import Position
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.randomness.device import run_keys, uniforms
 from tests.helpers.packs import CPU, choices, differing, images, restored, run, saved, trained

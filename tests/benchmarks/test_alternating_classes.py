@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from plasticity_lab.assembly import assembled
-from plasticity_lab.benchmarks.alternating_classes import AlternatingClasses
-from plasticity_lab.benchmarks.stream import Stream
+from plasticity_lab.benchmarks.labelled.alternating_classes import AlternatingClasses
+from plasticity_lab.benchmarks.labelled.stream import Stream
 from plasticity_lab.component import build, typed
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.data.sources import source_named
@@ -18,7 +18,7 @@ from plasticity_lab.records.position import Position
 from plasticity_lab.records.summary import summarise
 from tests.helpers.packs import CPU, choice, differing, images, run, trained
 
-TARGET = "plasticity_lab.benchmarks.alternating_classes.AlternatingClasses"
+TARGET = "plasticity_lab.benchmarks.labelled.alternating_classes.AlternatingClasses"
 SMALL = {"source": "made_up", "tasks": 3, "epochs": None, "steps": 10, "batch_size": 16,
          "classes_hard": 4, "classes_easy": 2, "images_per_class": 10}  # fmt: skip
 IMAGES = images(8, 300, 120)

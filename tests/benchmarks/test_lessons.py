@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from plasticity_lab.benchmarks.benchmark import Benchmark
+from plasticity_lab.benchmarks.labelled.benchmark import Benchmark
 from plasticity_lab.component import build
 from plasticity_lab.errors import ConfigError
 from tests.helpers.packs import BENCHMARKS, choice, images

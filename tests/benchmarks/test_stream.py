@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from plasticity_lab.benchmarks import stream as module
-from plasticity_lab.benchmarks.stream import Position, Stream
+from plasticity_lab.benchmarks.labelled import stream as module
+from plasticity_lab.benchmarks.labelled.stream import Position, Stream
 from plasticity_lab.component import build
 from tests.helpers.packs import BENCHMARKS, images
 

@@ -3,8 +3,8 @@
 import pytest
 
 from plasticity_lab.assembly import assembled
-from plasticity_lab.benchmarks.benchmark import Benchmark
-from plasticity_lab.benchmarks.stream import Stream, Task
+from plasticity_lab.benchmarks.labelled.benchmark import Benchmark
+from plasticity_lab.benchmarks.labelled.stream import Stream, Task
 from plasticity_lab.component import build
 from plasticity_lab.records.position import Position
 from tests.helpers.packs import BENCHMARKS, CPU, images, run
@@ -15,9 +15,9 @@ TWO_SIZES = {"source": "made_up", "classes_hard": 4, "classes_easy": 2, "images_
 KINDS = {
     "pixels": (BENCHMARKS["pixels"], PLAIN),
     "labels": (BENCHMARKS["labels"], PLAIN),
-    "5+1": ("plasticity_lab.benchmarks.alternating_classes.AlternatingClasses", TWO_SIZES),
+    "5+1": ("plasticity_lab.benchmarks.labelled.alternating_classes.AlternatingClasses", TWO_SIZES),
     "1+5": (
-        "plasticity_lab.benchmarks.alternating_classes.AlternatingClasses",
+        "plasticity_lab.benchmarks.labelled.alternating_classes.AlternatingClasses",
         TWO_SIZES | {"classes_hard": 2, "classes_easy": 4},
     ),
 }

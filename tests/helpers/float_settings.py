@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from plasticity_lab.benchmarks.permuted_pixels import PermutedPixels
+from plasticity_lab.benchmarks.labelled.permuted_pixels import PermutedPixels
 from plasticity_lab.networks.mlp import MLP
 
 

@@ -14,9 +14,9 @@ import torch
 from omegaconf import OmegaConf
 
 import plasticity_lab
-from plasticity_lab.agents.supervised import SupervisedAgent
+from plasticity_lab.agents.supervised.learner import SupervisedLearner
 from plasticity_lab.assembly import assembled
-from plasticity_lab.benchmarks.stream import Position
+from plasticity_lab.benchmarks.labelled.stream import Position
 from plasticity_lab.component import load, typed
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.run import Run
@@ -26,8 +26,8 @@ CONF = Path(plasticity_lab.__file__).parents[1] / "conf"
 CPU = torch.device("cpu")
 NOT_SETTINGS = ("_target_", "grids", "stand_in", "default_network", "default_agent", "default_grid")
 BENCHMARKS = {
-    "pixels": "plasticity_lab.benchmarks.permuted_pixels.PermutedPixels",
-    "labels": "plasticity_lab.benchmarks.random_labels.RandomLabels",
+    "pixels": "plasticity_lab.benchmarks.labelled.permuted_pixels.PermutedPixels",
+    "labels": "plasticity_lab.benchmarks.labelled.random_labels.RandomLabels",
 }
 COMPILER = any(shutil.which(name) for name in (os.environ.get("CXX", "g++"), "g++", "clang++"))
 needs_compiler = pytest.mark.skipif(not COMPILER, reason="torch.compile needs a C++ compiler")
@@ -151,7 +151,7 @@ class Keeper:
 @dataclass
 class Trained:
     measured: Measured
-    agent: SupervisedAgent
+    agent: SupervisedLearner
 
     def of(self, k: int) -> dict[str, np.ndarray]:
         """All numbers of run k: what was measured, and its parameters."""

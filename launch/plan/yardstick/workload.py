@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 
 from launch.plan.yardstick.settings import ACTIVATIONS, SETTINGS, Setting
-from plasticity_lab.agents.images import laid_out
+from plasticity_lab.agents.supervised.images import laid_out
 from plasticity_lab.assembly import model_of
-from plasticity_lab.benchmarks.permuted_pixels import PermutedPixels
-from plasticity_lab.benchmarks.stream import Chunk, Stream, Task
+from plasticity_lab.benchmarks.labelled.permuted_pixels import PermutedPixels
+from plasticity_lab.benchmarks.labelled.stream import Chunk, Stream, Task
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
@@ -91,7 +91,7 @@ class Workload:
         intervention = "l2_init.L2Init" if self.l2_init else "none.NoIntervention"
         targets = {
             "activation": f"plasticity_lab.activations.{ACTIVATIONS[self.activation]}",
-            "benchmark": "plasticity_lab.benchmarks.permuted_pixels.PermutedPixels",
+            "benchmark": "plasticity_lab.benchmarks.labelled.permuted_pixels.PermutedPixels",
             "network": self.setting.target,
             "optimizer": "plasticity_lab.stacking.adam.Adam",
             "intervention": f"plasticity_lab.interventions.{intervention}",

@@ -11,7 +11,7 @@ from launch.plan.calibration import CPU, GPU, write_calibration
 from launch.plan.cost import store_bytes
 from launch.wording import in_bytes
 from launch.work.worker import work
-from plasticity_lab.benchmarks.benchmark import Benchmark
+from plasticity_lab.benchmarks.labelled.benchmark import Benchmark
 from tests.helpers.sweeps import SMOKE, after_looks, never, planned
 
 ONE = ("launch.workers=1",)

@@ -28,7 +28,7 @@ def test_what_is_found_over_protocol_over_schedule_over_option():
         "benchmark": Option(
             "benchmark",
             "b",
-            "plasticity_lab.benchmarks.permuted_pixels.PermutedPixels",
+            "plasticity_lab.benchmarks.labelled.permuted_pixels.PermutedPixels",
             {"source": "digits", "images": 10, "tasks": 9, "epochs": 9, "steps": 9, "batch_size": 1},
         )
     }

@@ -135,7 +135,7 @@ def test_mistakes_about_grids_are_answered(words, said):
 def test_a_benchmark_from_outside_need_not_name_a_grid(tmp_path):
     (tmp_path / "benchmark").mkdir()
     (tmp_path / "benchmark" / "mine.yaml").write_text(
-        "_target_: plasticity_lab.benchmarks.permuted_pixels.PermutedPixels\n"
+        "_target_: plasticity_lab.benchmarks.labelled.permuted_pixels.PermutedPixels\n"
         "source: digits\nimages: 100\ntasks: 2\nepochs: 1\nsteps: null\nbatch_size: 16\n"
         "default_network: mlp\ndefault_agent: supervised\n"
     )

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from plasticity_lab.benchmarks.benchmark import Lesson
+from plasticity_lab.benchmarks.labelled.benchmark import Lesson
 from plasticity_lab.data.image_set import ImageSet
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from plasticity_lab.benchmarks.benchmark import Benchmark, Lesson
+from plasticity_lab.benchmarks.labelled.benchmark import Benchmark, Lesson
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream

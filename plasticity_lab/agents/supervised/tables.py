@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from plasticity_lab.agents.agent import Rows
-from plasticity_lab.benchmarks.stream import Chunk
+from plasticity_lab.benchmarks.labelled.stream import Chunk
 from plasticity_lab.stacking.run_axis import aligned
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
-from plasticity_lab.agents.images import Pixels
+from plasticity_lab.agents.supervised.images import Pixels
 from plasticity_lab.interventions.intervention import Intervention, State
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.device import uniforms

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.benchmarks.benchmark import Benchmark, Lesson
+from plasticity_lab.benchmarks.labelled.benchmark import Benchmark, Lesson
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.records.position import Position
 

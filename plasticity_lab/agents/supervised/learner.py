@@ -12,13 +12,12 @@ from torch import Tensor
 
 from plasticity_lab.agents.agent import Rows, State
 from plasticity_lab.agents.compiled import Compiled
-from plasticity_lab.agents.images import Pixels, laid_out
-from plasticity_lab.agents.score import indices, score_of
-from plasticity_lab.agents.step import step_of
-from plasticity_lab.agents.tables import Tables
-from plasticity_lab.benchmarks.benchmark import Benchmark
-from plasticity_lab.benchmarks.stream import CHUNK_STEPS, Chunk, Task
-from plasticity_lab.component import Component
+from plasticity_lab.agents.supervised.images import Pixels, laid_out
+from plasticity_lab.agents.supervised.score import indices, score_of
+from plasticity_lab.agents.supervised.step import step_of
+from plasticity_lab.agents.supervised.tables import Tables
+from plasticity_lab.benchmarks.labelled.benchmark import Benchmark
+from plasticity_lab.benchmarks.labelled.stream import CHUNK_STEPS, Chunk, Task
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.networks.model import Model
@@ -27,11 +26,7 @@ from plasticity_lab.stacking.optimizer import Optimizer
 from plasticity_lab.stacking.run_axis import on_run_axis
 
 
-class Supervised(Component):
-    """The choice of conf/agent: it has no settings. `SupervisedAgent` is what does the work."""
-
-
-class SupervisedAgent:
+class SupervisedLearner:
     """K runs of one model, optimizer and intervention, learning from labelled images on one device.
 
     compiled: whether the step is one compiled graph; the numbers differ from the eager step's in their last bits.

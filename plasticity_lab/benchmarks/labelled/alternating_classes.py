@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.benchmarks.benchmark import Benchmark, Lesson
+from plasticity_lab.benchmarks.labelled.benchmark import Benchmark, Lesson
 from plasticity_lab.component import check
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.errors import ConfigError

@@ -1,0 +1,44 @@
+"""What a run costs before it starts: all that planning knows of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Share:
+    """A part of a run's memory.  what: in words ("its network"). smaller: the setting that would make it smaller."""
+
+    bytes: int
+    what: str
+    smaller: str
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one run costs.
+
+    length: in the benchmark's `unit`, as journal and progress count it. updates: of its network; the mode follows from
+    them. flops: operations of one update in matrix products and convolutions. memory: bytes on the device, by what they
+    are for. speed: the yardstick of its agent's that it is priced by. rows: of its metrics. parameters: of its network.
+    host_bytes: memory beside the device's. forwards, forward_flops: passes through the network without an update, and
+    operations of one. host_steps: environment → its steps. graphs: how many are compiled for it.
+    """
+
+    length: int
+    unit: str
+    updates: int
+    flops: int
+    memory: Sequence[Share]
+    speed: str
+    rows: int
+    parameters: int
+    host_bytes: int = 0
+    forwards: int = 0
+    forward_flops: int = 0
+    host_steps: Mapping[str, int] = field(default_factory=dict)
+    graphs: int = 1
+
+    @property
+    def device_bytes(self) -> int:
+        """Bytes on the device, all parts together."""
+        return sum(share.bytes for share in self.memory)

@@ -1,0 +1,39 @@
+"""What a learner has measured in a chunk, before the journal adds it up.
+
+Shapes: K runs, S updates of a chunk, E episodes that ended in it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """The episodes that ended in a chunk, in the order in which they ended.
+
+    run (E,): whose they were, 0 … K − 1. step (E,): steps of the run when each ended. values: measure → (E,).
+    """
+
+    run: NDArray[np.int64]
+    step: NDArray[np.int64]
+    values: Mapping[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What a chunk has measured.
+
+    updates: measure → (S, K), a mean over the examples of each update; S may be 0, and need not be the chunk's steps.
+    episodes: None for an agent that has none.
+    """
+
+    updates: Mapping[str, NDArray[np.float64]]
+    episodes: Episodes | None = None
+
+
+Evaluation = Mapping[str, NDArray[Any]]
+"""Measure → (K,), of a whole task."""
