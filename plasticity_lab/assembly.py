@@ -1,37 +1,74 @@
-"""From resolved runs to a stream of tasks and an agent that learns them: where the rooms meet."""
+"""From resolved runs to a stream of tasks and a learner of them: where the rooms meet."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import torch
 
-from plasticity_lab.activations.activation import Activation
-from plasticity_lab.agents.agent import Agent
-from plasticity_lab.agents.supervised.learner import SupervisedLearner
-from plasticity_lab.benchmarks.labelled.stream import Stream
-from plasticity_lab.data.image_set import ImageSet
+from plasticity_lab.agents.agent import Agent, Learner, Stream
+from plasticity_lab.agents.cost import Cost
+from plasticity_lab.agents.parts import parts_of
+from plasticity_lab.benchmarks.benchmark import Benchmark, Resource
+from plasticity_lab.errors import DataError
 from plasticity_lab.networks.model import Model
 from plasticity_lab.run import Run
 
-
-def model_of(runs: Sequence[Run], image_set: ImageSet) -> Model:
-    """The stacked model of runs that agree in structure."""
-    activations: list[Activation] = [run.component("activation") for run in runs]
-    image = tuple(image_set.train_images.shape[1:])
-    return Model(runs[0].component("network"), activations, image, image_set.classes)
+ResourceOf = Callable[[Run], Resource]
+"""From a run to what its benchmark's tasks are made of."""
 
 
-def assembled(runs: Sequence[Run], image_set: ImageSet, device: torch.device, compiled: bool) -> tuple[Stream, Agent]:
-    """The stream and the agent of a pack. The runs must agree in everything but seeds and `run_axis_settings`."""
-    benchmark = runs[0].component("benchmark")
-    stream = Stream(benchmark, image_set, [run.seed_of("stream_seed") for run in runs])
-    agent = SupervisedLearner(
-        model_of(runs, image_set),
-        [run.component("optimizer") for run in runs],
-        [run.component("intervention") for run in runs],
-        benchmark,
-        image_set,
-        [run.seed_of("init_seed") for run in runs],
-        device,
-        compiled,
-    )
-    return stream, agent
+def agent_of(run: Run) -> Agent:
+    """How the run learns."""
+    return run.component("agent")
+
+
+def assembled(runs: Sequence[Run], resource: Resource, device: torch.device, compiled: bool) -> tuple[Stream, Learner]:
+    """The stream and the learner of a pack. The runs must agree in everything but seeds and `run_axis_settings`."""
+    return agent_of(runs[0]).learner(parts_of(runs), resource, device, compiled)
+
+
+def cost_of(run: Run, resource: Resource) -> Cost:
+    """What a run costs."""
+    return agent_of(run).cost(parts_of([run]), resource)
+
+
+def model_of(runs: Sequence[Run], resource: Resource) -> Model:
+    """The stacked network of runs that agree in structure."""
+    return agent_of(runs[0]).model(parts_of(runs), resource)
+
+
+def resources(folder: Path) -> ResourceOf:
+    """A function that looks for what runs need in the folder of data sets, and reads each only once.
+
+    It raises DataError for files that are missing or damaged, ConfigError for a source that does not exist.
+    """
+    return _once(lambda benchmark: benchmark.resource(folder))
+
+
+def resources_or_outlines(folder: Path, say: Callable[[str], None]) -> ResourceOf:
+    """The same for plans that are only shown: where files are missing it says so once, and takes an outline."""
+
+    def found(benchmark: Benchmark) -> Resource:
+        try:
+            return benchmark.resource(folder)
+        except DataError as error:
+            outline = benchmark.outline()
+            if outline is None:
+                raise
+            say(f"{error} The plan below is for the set as published.")
+            return outline
+
+    return _once(found)
+
+
+def _once(find: Callable[[Benchmark], Resource]) -> ResourceOf:
+    found: dict[tuple[str, str], Resource] = {}
+
+    def resource(run: Run) -> Resource:
+        benchmark: Benchmark = run.component("benchmark")
+        key = benchmark.tasks_are, benchmark.source
+        if key not in found:
+            found[key] = find(benchmark)
+        return found[key]
+
+    return resource

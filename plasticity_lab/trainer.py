@@ -2,9 +2,9 @@
 
 from typing import Protocol
 
-from plasticity_lab.agents.agent import Agent, Rows
-from plasticity_lab.benchmarks.labelled.stream import Chunk, Stream, Task
+from plasticity_lab.agents.agent import Chunk, Learner, Stream, Task
 from plasticity_lab.records.position import Position
+from plasticity_lab.records.rows import Evaluation, Rows
 
 
 class Journal(Protocol):
@@ -16,7 +16,7 @@ class Journal(Protocol):
         """Takes a chunk's measurements and moves the position to its end."""
         ...
 
-    def add_task(self, task: Task, rows: Rows) -> None:
+    def add_task(self, task: Task, evaluation: Evaluation) -> None:
         """Takes a task's evaluation and moves the position to the next task."""
         ...
 
@@ -24,17 +24,19 @@ class Journal(Protocol):
 class Keeper(Protocol):
     """Looks after a pack while it trains: checkpoints, its lease, progress, stop signals."""
 
-    def look(self, agent: Agent, journal: Journal) -> None:
-        """Called after each chunk and each task, when agent and journal agree. Raises to stop the pack."""
+    def look(self, learner: Learner, journal: Journal) -> None:
+        """Called after each chunk and each task, when learner and journal agree. Raises to stop the pack."""
         ...
 
 
-def train(stream: Stream, agent: Agent, journal: Journal, keeper: Keeper) -> None:
+def train(stream: Stream, learner: Learner, journal: Journal, keeper: Keeper) -> None:
     """Trains a pack from where its journal stands to the end of its stream."""
     for task in stream.tasks(after=journal.position):
-        agent.begin(task)
+        learner.begin(task, fresh=journal.position.step == 0)
         for chunk in task.chunks(after=journal.position):
-            journal.add_chunk(chunk, agent.advance(chunk))
-            keeper.look(agent, journal)
-        journal.add_task(task, agent.evaluate(task))
-        keeper.look(agent, journal)
+            journal.add_chunk(chunk, learner.advance(chunk))
+            keeper.look(learner, journal)
+        evaluation = learner.evaluate(task)
+        learner.end(task)
+        journal.add_task(task, evaluation)
+        keeper.look(learner, journal)

@@ -29,10 +29,11 @@ COMPONENTS = ("activation", "benchmark", "network", "optimizer", "intervention",
 
 BASES = {
     "activation": "plasticity_lab.activations.activation.Activation",
-    "benchmark": "plasticity_lab.benchmarks.labelled.benchmark.Benchmark",
+    "benchmark": "plasticity_lab.benchmarks.benchmark.Benchmark",
     "network": "plasticity_lab.networks.network.Network",
     "optimizer": "plasticity_lab.stacking.optimizer.Optimizer",
     "intervention": "plasticity_lab.interventions.intervention.Intervention",
+    "agent": "plasticity_lab.agents.agent.Agent",
 }
 """What the classes of a group are derived from, where they have a base of their own."""
 

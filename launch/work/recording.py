@@ -6,7 +6,7 @@ from typing import Any
 
 from launch.packs.endings import Ending
 from launch.packs.leases import Lease
-from plasticity_lab.agents.agent import Agent
+from plasticity_lab.agents.agent import Learner
 from plasticity_lab.records.checkpoint import clear_pack
 from plasticity_lab.records.files import create_once
 from plasticity_lab.records.journal import Journal
@@ -32,13 +32,12 @@ def leave_records(
     store: Store,
     runs: Sequence[Run],
     journal: Journal,
-    agent: Agent,
-    classes: int,
+    learner: Learner,
     source: Mapping[str, Any],
     save_weights: str,
 ) -> None:
     """The records of runs that were trained to their end, with their metrics.  Raises StoreError."""
-    weights = agent.weights() if save_weights == "final" else None
+    weights = learner.weights() if save_weights == "final" else None
     seconds = source["pack_seconds"] / len(runs)
     for k, run in enumerate(runs):
         table = journal.table(k)
@@ -51,8 +50,8 @@ def leave_records(
             _named(run, _record(store, run.id)),
             "diverged" if diverged_at else "done",
             source,
-            summary=summarise(table, agent.model.size, seconds),
-            collapsed=collapsed(table, classes),
+            summary=summarise(table, learner.size, seconds),
+            collapsed=collapsed(table, learner.facts["classes"]),
             diverged_at_step=diverged_at or None,
             files=files,
         )

@@ -14,9 +14,9 @@ from launch.packs.progress import write_progress
 from launch.tracking.choice import UNTRACKED, Tracking
 from launch.work.process import prepare_compiling
 from launch.work.recording import end_pack, leave_records, pack_facts
-from plasticity_lab.agents.agent import Agent
+from plasticity_lab.agents.agent import Learner
 from plasticity_lab.assembly import assembled
-from plasticity_lab.data.image_set import ImageSet
+from plasticity_lab.benchmarks.benchmark import Resource
 from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
 from plasticity_lab.records.journal import Journal
 from plasticity_lab.records.plan import Pack, Plan
@@ -69,7 +69,7 @@ class PackKeeper:
         """Seconds of training so far, those before a resume included."""
         return self.before + time.monotonic() - self.resumed
 
-    def look(self, agent: Agent, journal: Journal) -> None:
+    def look(self, learner: Learner, journal: Journal) -> None:
         """Reports and saves when each is due.
 
         Raises Stopped after a checkpoint, LostLease if another worker has taken the pack over, AllDiverged; StoreError.
@@ -84,14 +84,15 @@ class PackKeeper:
         stopping = self.stop()
         if stopping or self._due("checkpoint"):
             self.lease.beat()
-            self.save(agent, journal)
+            self.save(learner, journal)
         if stopping:
             raise Stopped
 
-    def save(self, agent: Agent, journal: Journal) -> None:
+    def save(self, learner: Learner, journal: Journal) -> None:
         """Writes the pack's checkpoint: all that another process needs to go on bit for bit."""
         payload = {
-            "agent": agent.state(),
+            "agent": learner.state(),
+            "bulk": learner.bulk(),
             "journal": journal.state(),
             "mode": self.pack.mode,
             "kind": self.pack.kind,
@@ -112,7 +113,7 @@ def train_pack(
     store: Store,
     plan: Plan,
     pack: Pack,
-    image_set: ImageSet,
+    resource: Resource,
     device: str,
     lease: Lease,
     stop: Callable[[], bool],
@@ -131,17 +132,17 @@ def train_pack(
             begun = None
         if pack.mode == "compiled":
             prepare_compiling()
-        stream, agent = assembled(runs, image_set, torch.device(device), pack.mode == "compiled")
+        stream, learner = assembled(runs, resource, torch.device(device), pack.mode == "compiled")
         journal, began, before = Journal(len(runs)), utc_now(), 0.0
         if begun is not None:
-            agent.load(begun["agent"])
+            learner.load(begun["agent"], begun.get("bulk", {}))  # checkpoints of before have no bulk
             journal.load(begun["journal"])
             began, before = begun["began"], begun["seconds"]
         keeper = PackKeeper(store, pack, lease, heartbeat, settings.checkpoint_minutes, stop, began, before, tracking)
         write_progress(store, pack, journal, before)
         tracking.begin(runs)
         try:
-            train(stream, agent, journal, keeper)
+            train(stream, learner, journal, keeper)
         except AllDiverged:
             log.info("Every run of pack %s has diverged.", pack.id)
         lease.beat()
@@ -151,9 +152,8 @@ def train_pack(
             "start": began,
             "end": utc_now(),
             "pack_seconds": round(keeper.seconds, 3),
-            "data": image_set.name,
-            "data_part": image_set.part,
+            **resource.facts,
             "sweep": plan.sweep,
         }
-        leave_records(store, runs, journal, agent, image_set.classes, source, settings.save_weights)
+        leave_records(store, runs, journal, learner, source, settings.save_weights)
     end_pack(store, pack, lease, Ending("done", error="", diverged=int((journal.diverged > 0).sum())))

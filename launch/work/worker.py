@@ -27,9 +27,8 @@ from launch.tracking.choice import Tracking, tracking_of
 from launch.work.failures import Failures, failure_of
 from launch.work.process import free_memory, prepare_process
 from launch.work.training import Stopped, train_pack
+from plasticity_lab.assembly import ResourceOf, resources
 from plasticity_lab.data.folder import data_folder
-from plasticity_lab.data.image_set import ImageSet
-from plasticity_lab.data.sources import load_images
 from plasticity_lab.errors import DataError, PlasticityError, StoreError
 from plasticity_lab.records.plan import Pack, Plan, in_parts, read_plan
 from plasticity_lab.records.store import Store
@@ -145,8 +144,8 @@ def _train_claimed(
     try:
         try:
             failures.look_back(pack, lease)
-            images = _images(runs[0].science["benchmark"]["source"], plan.settings.data)
-            train_pack(store, plan, pack, images, device, lease, stop, tracking)
+            resource = _resources(plan.settings.data)(runs[0])
+            train_pack(store, plan, pack, resource, device, lease, stop, tracking)
             recorded = True
         except Stopped:
             lease.release()
@@ -174,8 +173,8 @@ def _train_claimed(
 
 
 @cache
-def _images(source: str, data: Path | None) -> ImageSet:
-    return load_images(source, data_folder(data))
+def _resources(data: Path | None) -> ResourceOf:
+    return resources(data_folder(data))
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Share:
-    """A part of a run's memory.  what: in words ("its network"). smaller: the setting that would make it smaller."""
+    """A part of a run's memory.
+
+    what: in words, as in "most of it for images". smaller: what would make it smaller, as in "fewer benchmark.images".
+    """
 
     bytes: int
     what: str

@@ -37,6 +37,11 @@ class ImageSet:
     std: np.ndarray
     part: bool = False
 
+    @property
+    def facts(self) -> dict[str, str | bool]:
+        """What a record's provenance says of it."""
+        return {"data": self.name, "data_part": self.part}
+
     @classmethod
     def measured(
         cls,

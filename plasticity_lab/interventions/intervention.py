@@ -1,10 +1,10 @@
-"""What an intervention is: four verbs that return values.
+"""What an intervention is: verbs over a named situation, `Now`, that return values.
 
 Legend: K runs, B examples, * the shape of one example at a unit.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -12,46 +12,74 @@ from torch import Tensor
 from plasticity_lab.component import Component
 from plasticity_lab.networks.model import Model
 
-Parameters = Mapping[str, Tensor]
+Tensors = Mapping[str, Tensor]
 State = dict[str, Tensor]
-Hidden = Mapping[str, Tensor]
-Moments = Mapping[str, Mapping[str, Tensor]]
-Batches = Callable[[], Iterable[tuple[Tensor, Tensor]]]
-"""The finished task's training examples in evaluation order: pixels as floats (K, B, D), labels (K, B)."""
+Examples = Callable[[], Iterable[tuple[Tensor, Tensor]]]
+"""The finished task's examples in evaluation order: inputs as floats (K, B, D), and what was to be answered (K, B).
+An agent that keeps none, as one of environments, gives none."""
+
+
+class Now(NamedTuple):
+    """What an intervention sees. What a verb is not given stands at its default.
+
+    model: the network's functions, its layers and units. parameters, moments: those that are active, (K, ...), moments
+    by their kind; only these may be changed. settings: its own on the run axis, name → (K,). state: its own.
+    keys (K, 2), count (): for random numbers inside a compiled update, `uniforms(now.keys, now.count, n)`. updates: as
+    count, a plain number, outside of it; never begun anew, unlike the optimizer's. seeds: the runs' init_seeds, for
+    random numbers outside: `host_stream(seed, purpose, now.updates)`. gradients: of the update. hidden: its activations,
+    unit → (K, B, *), if the intervention watches units. task: its position; examples: of the task that ended.
+    """
+
+    model: Model
+    parameters: Tensors
+    settings: Tensors
+    state: State
+    moments: Mapping[str, Tensors] = {}
+    keys: Tensor | None = None
+    count: Tensor | None = None
+    updates: int = 0
+    seeds: Sequence[int] = ()
+    gradients: Tensors = {}
+    hidden: Tensors = {}
+    task: int = 0
+    examples: Examples = tuple
 
 
 class Intervention(Component):
-    """Four verbs over explicit state; the defaults do nothing. Vary by wrapping, never by overriding another's verb.
+    """Verbs over explicit state; the defaults do nothing. Vary by wrapping, never by overriding another's verb.
 
-    Settings annotated `float` may differ between the runs of a pack and reach every verb as `settings`, name → (K,);
-    state is tensors (K, ...), checkpointed as they are, and its shapes never change. `watches_units` asks the step to
-    hand over the activations.
+    Settings annotated `float` may differ between the runs of a pack and reach every verb as `now.settings`; state is
+    tensors (K, ...), checkpointed as they are, and its shapes never change. `penalty` and `after_step` are part of the
+    update that is compiled; the others are not. `watches_units` asks the update to hand over the activations.
     """
 
     watches_units: ClassVar[bool] = False
 
+    every: int | None = None
+    """After how many updates `now_and_then` is called; None: never. Structure: equal within a pack."""
+
     floats_on_run_axis = True
 
-    def start(self, model: Model, parameters: Parameters) -> State:
-        """The state before the first step."""
+    def start(self, now: Now) -> State:
+        """The state before the first update."""
         return {}
 
-    def penalty(self, parameters: Parameters, settings: Mapping[str, Tensor], state: State) -> Tensor:
+    def penalty(self, now: Now) -> Tensor:
         """(K,), added to each run's own loss."""
-        first = next(iter(parameters.values()))
+        first = next(iter(now.parameters.values()))
         return torch.zeros(first.shape[0], dtype=first.dtype, device=first.device)
 
-    def after_step(
-        self, parameters: Parameters, hidden: Hidden, moments: Moments, settings: Mapping[str, Tensor], state: State
-    ) -> State:
-        """Called after the optimizer; may change parameters and moments in place, and returns the next state.
+    def after_step(self, now: Now) -> State:
+        """Called after the optimizer; may change parameters and moments in place, and returns the next state."""
+        return now.state
 
-        hidden: the step's activations, unit → (K, B, *), if it watches units, else empty.
+    def now_and_then(self, now: Now) -> State:
+        """Called after every `every` updates, outside of what is compiled: for rare and irregular work.
+
+        May change parameters and moments in place, and returns the next state.
         """
-        return state
+        return now.state
 
-    def after_task(
-        self, model: Model, parameters: Parameters, batches: Batches, settings: Mapping[str, Tensor], state: State
-    ) -> State:
-        """Called when a task has been learned and evaluated; returns the next state."""
-        return state
+    def after_task(self, now: Now) -> State:
+        """Called when a task has been learned and evaluated; may change parameters and moments in place."""
+        return now.state

@@ -1,13 +1,10 @@
 """L2-Init: a spring that pulls every parameter towards where it started."""
 
-from collections.abc import Mapping
-
 import torch
 from torch import Tensor
 
 from plasticity_lab.component import check
-from plasticity_lab.interventions.intervention import Intervention, Parameters, State
-from plasticity_lab.networks.model import Model, is_learned_by_activation
+from plasticity_lab.interventions.intervention import Intervention, Now, State
 
 
 class L2Init(Intervention):
@@ -24,16 +21,14 @@ class L2Init(Intervention):
         self.half = half
         self.include_activation = include_activation
 
-    def start(self, model: Model, parameters: Parameters) -> State:
+    def start(self, now: Now) -> State:
         """A copy of the parameters it pulls towards, name → (K, ...)."""
-        return {
-            name: value.clone()
-            for name, value in parameters.items()
-            if self.include_activation or not is_learned_by_activation(name)
-        }
+        left_out = frozenset() if self.include_activation else now.model.learned_by_activation
+        return {name: value.clone() for name, value in now.parameters.items() if name not in left_out}
 
-    def penalty(self, parameters: Parameters, settings: Mapping[str, Tensor], state: State) -> Tensor:
-        """(K,): strength · Σ (θ − θ₀)², or half of it."""
-        total = sum((parameters[name] - start).square().flatten(1).sum(dim=1) for name, start in state.items())
-        scale = settings["strength"] * 0.5 if self.half else settings["strength"]
-        return scale * torch.as_tensor(total)
+    def penalty(self, now: Now) -> Tensor:
+        """(K,): strength · Σ (θ − θ₀)², or half of it, over the parameters that are active."""
+        drawn = [(now.parameters[name], start) for name, start in now.state.items() if name in now.parameters]
+        total = sum((value - start).square().flatten(1).sum(dim=1) for value, start in drawn)
+        strength = now.settings["strength"]
+        return (strength * 0.5 if self.half else strength) * torch.as_tensor(total)

@@ -1,6 +1,6 @@
 """The convolutional network of the continual supervised benchmarks.
 
-Legend: K runs, B examples, C channels, H, W rows and columns, O classes.
+Legend: K runs, B examples, C channels, H, W rows and columns, O numbers of an output.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from torch import Tensor
 from plasticity_lab.activations.activation import Activation
 from plasticity_lab.component import check
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.networks.network import Activate, Design, Network, Unit
+from plasticity_lab.networks.network import Activate, Design, Network, Shapes, Unit, only_body, output_layers
 from plasticity_lab.networks.width import trim, trimmed
 from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.linear import StackedLinear
@@ -21,7 +21,7 @@ ORDERS = ("activation_pool", "pool_activation")
 
 
 class CNN(Network):
-    """Two convolutions, each with 2 × 2 max pooling, two hidden layers, a linear classifier.  Source: Appendix B.
+    """Two convolutions, each with 2 × 2 max pooling, two hidden layers, a linear layer for each output.  Source: Appendix B.
 
     The paper says 5 × 5 and 16 channels, then 2 × 100. It leaves open `padding` (valid | same: zeros around, images
     keep their size) and `order` (activation_pool | pool_activation: which comes first); valid and activation_pool are
@@ -46,23 +46,33 @@ class CNN(Network):
         if padding == "same" and kernel % 2 == 0:
             raise ConfigError(f"network.kernel is {kernel}; with network.padding=same it must be odd.")
 
-    def design(self, image: tuple[int, int, int], classes: int, activation: Activation) -> Design:
-        """conv1 → conv2 → hidden1 → hidden2 → output.  Raises ConfigError if the images are too small."""
+    def design(self, bodies: Mapping[str, Shapes], activation: Activation) -> Design:
+        """conv1 → conv2 → hidden1 → hidden2 → a layer for each output.
+
+        Raises ConfigError for images that are too small, and for what is no image.
+        """
+        shapes = only_body(bodies, "cnn")
+        if len(shapes.inputs) != 3:
+            raise ConfigError(
+                f"network=cnn takes images, and what is given here has the shape {shapes.inputs}; network=mlp takes it."
+            )
 
         def adapted(percent: int = 0) -> Design:
             channels, width = (
                 activation.produced(trimmed(features, percent)) for features in (self.channels, self.width)
             )
-            return self._of_widths(image, classes, channels, width, activation.expansion)
+            return self._of_widths(shapes, channels, width, activation.expansion)
 
         if activation.matches_parameters:
-            plain = self._of_widths(image, classes, self.channels, self.width, 1)
+            plain = self._of_widths(shapes, self.channels, self.width, 1)
             return adapted(trim(plain.size, lambda percent: adapted(percent).size))
         return adapted()
 
-    def forward(self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate) -> Tensor:
-        """Pixels, channel by channel (K, B, C·H·W) → logits (K, B, O)."""
-        conv1, conv2, hidden1, hidden2, output = design.layers
+    def forward(
+        self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str
+    ) -> dict[str, Tensor]:
+        """Pixels, channel by channel (K, B, C·H·W) → the outputs, name → (K, B, O)."""
+        conv1, conv2, hidden1, hidden2, *outputs = design.layers
         x = x_KBD.unflatten(2, conv1.image)
         for site, conv in enumerate((conv1, conv2)):
             x = conv(parameters, x)
@@ -73,24 +83,24 @@ class CNN(Network):
         h = x.flatten(2)
         for site, hidden in enumerate((hidden1, hidden2), start=2):
             h = activate(site, hidden(parameters, h))
-        return output(parameters, h)
+        return {name: layer(parameters, h) for name, layer in zip(design.outputs, outputs, strict=True)}
 
-    def _of_widths(
-        self, image: tuple[int, int, int], classes: int, channels: int, width: int, expansion: float
-    ) -> Design:
+    def _of_widths(self, shapes: Shapes, channels: int, width: int, expansion: float) -> Design:
         """The design whose layers produce so many channels and units, of which expansion times as many go on."""
-        conv1 = StackedConv2d("conv1", image, channels, self.kernel, self.padding)
+        conv1 = StackedConv2d("conv1", shapes.inputs, channels, self.kernel, self.padding)
         conv2 = StackedConv2d("conv2", self._passed_on(conv1, expansion), channels, self.kernel, self.padding)
         flat, passed = prod(self._passed_on(conv2, expansion)), int(width * expansion)
         hidden1, hidden2 = StackedLinear("hidden1", flat, width), StackedLinear("hidden2", passed, width)
-        output = StackedLinear("output", passed, classes)
-        names = ["conv1", "conv2", "hidden1", "hidden2", "output"]
-        shapes = [self._activated(conv1), self._activated(conv2), (width,), (width,)]
+        outputs = output_layers(shapes.outputs, passed)
+        last = tuple(layer.name for layer in outputs.values())
         units = [
-            Unit(name, shape, incoming=name, outgoing=following)
-            for name, shape, following in zip(names[:-1], shapes, names[1:], strict=True)
+            Unit("conv1", self._activated(conv1), incoming="conv1", outgoing=("conv2",), kind="channel"),
+            Unit("conv2", self._activated(conv2), incoming="conv2", outgoing=("hidden1",), kind="channel"),
+            Unit("hidden1", (width,), incoming="hidden1", outgoing=("hidden2",)),
+            Unit("hidden2", (width,), incoming="hidden2", outgoing=last),
         ]
-        return Design([conv1, conv2, hidden1, hidden2, output], units)
+        answers = {name: layer.name for name, layer in outputs.items()}
+        return Design([conv1, conv2, hidden1, hidden2, *outputs.values()], units, answers)
 
     def _activated(self, conv: StackedConv2d) -> tuple[int, int, int]:
         """What the activation behind a convolution is given, (C, H, W)."""

@@ -1,6 +1,6 @@
 """The multi-layer perceptron of the continual supervised benchmarks.
 
-Legend: K runs, B examples, D units, O classes.
+Legend: K runs, B examples, D units, O numbers of an output.
 """
 
 from collections.abc import Mapping
@@ -10,13 +10,13 @@ from torch import Tensor
 
 from plasticity_lab.activations.activation import Activation
 from plasticity_lab.component import check
-from plasticity_lab.networks.network import Activate, Design, Network, Unit
+from plasticity_lab.networks.network import Activate, Design, Network, Shapes, Unit, only_body, output_layers
 from plasticity_lab.networks.width import trim, trimmed
 from plasticity_lab.stacking.linear import StackedLinear
 
 
 class MLP(Network):
-    """`depth` hidden layers of `width` units, and a linear classifier.  Source: Appendix B (2 × 100).
+    """`depth` hidden layers of `width` units, and a linear layer for each output.  Source: Appendix B (2 × 100).
 
     `init`: default (PyTorch's; what the benchmarks used) or kaiming (with the activation's gain).
     """
@@ -26,19 +26,22 @@ class MLP(Network):
         self.depth = check("network.depth", depth, at_least=1)
         self.init = check("network.init", init, one_of=("default", "kaiming"))
 
-    def design(self, image: tuple[int, int, int], classes: int, activation: Activation) -> Design:
-        """Flattened pixels → hidden1 … hidden<depth> → output."""
+    def design(self, bodies: Mapping[str, Shapes], activation: Activation) -> Design:
+        """What is given, flattened → hidden1 … hidden<depth> → a layer for each output."""
+        shapes = only_body(bodies, "mlp")
 
         def of_width(produced: int, expansion: float) -> Design:
             names = [f"hidden{n + 1}" for n in range(self.depth)]
-            sizes = [prod(image)] + [int(produced * expansion)] * self.depth
+            sizes = [prod(shapes.inputs)] + [int(produced * expansion)] * self.depth
             hidden = [StackedLinear(name, inputs, produced) for name, inputs in zip(names, sizes, strict=False)]
-            output = StackedLinear("output", sizes[-1], classes)
+            outputs = output_layers(shapes.outputs, sizes[-1])
+            last = tuple(layer.name for layer in outputs.values())
             units = [
                 Unit(name, (produced,), incoming=name, outgoing=following)
-                for name, following in zip(names, [*names[1:], "output"], strict=True)
+                for name, following in zip(names, [*((name,) for name in names[1:]), last], strict=True)
             ]
-            return Design([*hidden, output], units)
+            answers = {name: layer.name for name, layer in outputs.items()}
+            return Design([*hidden, *outputs.values()], units, answers)
 
         def adapted(width: int) -> Design:
             return of_width(activation.produced(width), activation.expansion)
@@ -49,9 +52,11 @@ class MLP(Network):
             return adapted(trimmed(self.width, percent))
         return adapted(self.width)
 
-    def forward(self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate) -> Tensor:
-        """Pixels (K, B, C·H·W) → logits (K, B, O)."""
-        *hidden, output = design.layers
-        for site, layer in enumerate(hidden):
+    def forward(
+        self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str
+    ) -> dict[str, Tensor]:
+        """(K, B, D) → the outputs, name → (K, B, O)."""
+        for site, layer in enumerate(design.layers[: self.depth]):
             x_KBD = activate(site, layer(parameters, x_KBD))
-        return output(parameters, x_KBD)
+        outputs = zip(design.outputs, design.layers[self.depth :], strict=True)
+        return {name: layer(parameters, x_KBD) for name, layer in outputs}

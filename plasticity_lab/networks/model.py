@@ -1,6 +1,6 @@
 """A network with its activation, for a whole pack: what it is made of, how it starts, and its forward pass.
 
-Legend: K runs, B examples, O classes, * the shape of one example at a unit.
+Legend: K runs, B examples, D numbers of an example, O numbers of an output, * the shape of one example at a unit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.activations.activation import Activation, Site
-from plasticity_lab.networks.network import Network
+from plasticity_lab.networks.network import Layer, Network, Shapes
 from plasticity_lab.randomness.host import host_stream
 
 
@@ -19,22 +19,24 @@ class Model:
     """The functions of a pack's model. The numbers (parameters, settings, draws) are handed in at each call.
 
     A pack shares the network and the activation's structure; the activation's `run_axis_settings` and the
-    parameters differ from run to run.
+    parameters differ from run to run. bodies: what the network is given and answers, by body; a classifier has one.
+    prefix: before the name of every layer, unit and parameter, for an agent that has several networks ("actor").
     """
 
     def __init__(
-        self, network: Network, activations: Sequence[Activation], image: tuple[int, int, int], classes: int
+        self, network: Network, activations: Sequence[Activation], bodies: Mapping[str, Shapes], prefix: str = ""
     ) -> None:
         self.network = network
         self.activations = activations
         self.activation = activations[0]
-        self.classes = classes
-        self.design = network.design(image, classes, self.activation)
+        design = network.design(bodies, self.activation)
+        self.design = design.named(prefix) if prefix else design
         self.units = self.design.units
+        self._only_body = next(iter(bodies))
         # Asked once: a step, compiled above all, must not ask an activation for where its values start.
         self._learned_names = {
             unit.name: {
-                name: _learned_name(unit.name, name, value.shared)
+                name: _learned_name(prefix, unit.name, name, value.shared)
                 for name, value in self.activation.learnable(unit.produced[0]).items()
             }
             for unit in self.units
@@ -45,22 +47,47 @@ class Model:
         """Parameters of one run, the activation's own included."""
         return self.design.size + sum(len(start) for start in self._learned_start(self.activation).values())
 
+    @property
+    def learned_by_activation(self) -> frozenset[str]:
+        """The names of the parameters that belong to the activation; all others are a layer's."""
+        return frozenset(parameter for names in self._learned_names.values() for parameter in names.values())
+
     def start(self, seeds: Sequence[int], device: torch.device) -> dict[str, Tensor]:
         """The pack's first parameters, name → (K, ...); run k's are a function of its seed and settings alone."""
-        runs = [self._start_alone(seed, own) for seed, own in zip(seeds, self.activations, strict=True)]
+        runs = [self._start_alone(run, seed) for run, seed in enumerate(seeds)]
         return {name: torch.from_numpy(np.stack([run[name] for run in runs])).to(device) for name in runs[0]}
+
+    def start_of(self, layer: Layer, run: int, draw: np.random.Generator) -> dict[str, np.ndarray]:
+        """A start of one layer of one run with the numbers of `draw`: that of `start`, or a fresh one."""
+        answers = layer.name in self.design.outputs.values()
+        gain = 1.0 if answers or self.network.init == "default" else self.activations[run].gain()
+        return layer.start(draw, self.network.init, gain)
+
+    def active(self, values: Mapping[str, Tensor], body: str | None = None) -> dict[str, Tensor]:
+        """Those of the parameters, or of what is kept for each, that take part while a body is trained.
+
+        The parts of other bodies must not move: they reach neither gradient, penalty nor optimizer.
+        """
+        idle = {layer for layer, own in self.design.bodies.items() if own != (body or self._only_body)}
+        idle |= {unit.name for unit in self.units if unit.body not in (None, body or self._only_body)}
+        return {name: value for name, value in values.items() if not any(name.startswith(f"{of}.") for of in idle)}
 
     def draws(self, batch: int) -> int:
         """Random numbers that one training step of one run needs: one for each element before an activation."""
         return sum(batch * prod(unit.produced) for unit in self.units) if self.activation.randomised else 0
 
     def forward(
-        self, parameters: Mapping[str, Tensor], shape: Mapping[str, Tensor], x_KBD: Tensor, uniforms: Tensor | None
-    ) -> tuple[Tensor, dict[str, Tensor]]:
-        """Logits (K, B, O), and the activations by unit name (K, B, *).
+        self,
+        parameters: Mapping[str, Tensor],
+        shape: Mapping[str, Tensor],
+        x_KBD: Tensor,
+        uniforms: Tensor | None,
+        body: str | None = None,
+    ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """The outputs, name → (K, B, O), and the activations by unit name (K, B, *).
 
         shape: the activation's settings on the run axis, name → (K,). uniforms: (K, draws(B)) in training with a
-        randomised activation, else None.
+        randomised activation, else None. body: None where there is only one.
         """
         hidden: dict[str, Tensor] = {}
         taken = 0
@@ -79,19 +106,18 @@ class Model:
             hidden[unit.name] = h
             return h
 
-        return self.network.forward(self.design, parameters, x_KBD, activate), hidden
+        outputs = self.network.forward(self.design, parameters, x_KBD, activate, body or self._only_body)
+        return outputs, hidden
 
-    def _start_alone(self, seed: int, activation: Activation) -> dict[str, np.ndarray]:
+    def _start_alone(self, run: int, seed: int) -> dict[str, np.ndarray]:
         values: dict[str, np.ndarray] = {}
-        last = self.design.layers[-1]
         for layer in self.design.layers:
-            gain = 1.0 if layer is last or self.network.init == "default" else activation.gain()
-            values |= layer.start(host_stream(seed, "weights", layer.name), self.network.init, gain)
-        return values | self._learned_start(activation)
+            values |= self.start_of(layer, run, host_stream(seed, "weights", layer.name))
+        return values | self._learned_start(self.activations[run])
 
     def _learned_start(self, activation: Activation) -> dict[str, np.ndarray]:
         return {
-            _learned_name(unit.name, name, value.shared): np.asarray(value.start, np.float32)
+            self._learned_names[unit.name][name]: np.asarray(value.start, np.float32)
             for unit in self.units
             for name, value in activation.learnable(unit.produced[0]).items()
         }
@@ -100,10 +126,7 @@ class Model:
         return {name: parameters[parameter] for name, parameter in self._learned_names[unit].items()}
 
 
-def _learned_name(unit: str, name: str, shared: bool) -> str:
-    return f"activation.{name}" if shared else f"{unit}.activation.{name}"
-
-
-def is_learned_by_activation(parameter: str) -> bool:
-    """Whether a parameter of that name belongs to the activation rather than to a layer."""
-    return "activation" in parameter.split(".")[:-1]
+def _learned_name(prefix: str, unit: str, name: str, shared: bool) -> str:
+    if not shared:
+        return f"{unit}.activation.{name}"
+    return f"{prefix}.activation.{name}" if prefix else f"activation.{name}"

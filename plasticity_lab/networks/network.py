@@ -1,17 +1,19 @@
 """What a network is: a design (layers, and where the activation stands between them), and a forward pass over it.
 
-Legend: K runs, B examples, C channels, H, W rows and columns, D units, O classes.
+Legend: K runs, B examples, C channels, H, W rows and columns, D units, O numbers of an output.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from typing import Literal, Protocol
 
 import numpy as np
 from torch import Tensor
 
 from plasticity_lab.activations.activation import Activation
 from plasticity_lab.component import Component
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.stacking.linear import StackedLinear
 
 
 class Layer(Protocol):
@@ -39,29 +41,73 @@ class Layer(Protocol):
 
 
 @dataclass(frozen=True)
-class Unit:
-    """A named place where units (or channels) stand: after which layer, before which, and the shape of one example.
+class Shapes:
+    """What a network is given for one body, and what it answers.
 
-    `produced` (D,) or (C, H, W) is what the activation is given; interventions address units by this name.
+    inputs: the shape of one example: (D,), or of an image (C, H, W). outputs: name → how many numbers.
+    """
+
+    inputs: tuple[int, ...]
+    outputs: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A named place where units (or channels) stand: behind which layer, before which, and the shape of one example.
+
+    `produced` (D,) or (C, H, W) is what the activation is given; interventions address units by this name. body: the
+    body that alone has them; None: all have.
     """
 
     name: str
     produced: tuple[int, ...]
     incoming: str
-    outgoing: str
+    outgoing: tuple[str, ...]
+    kind: Literal["unit", "channel", "expert"] = "unit"
+    body: str | None = None
 
 
 @dataclass(frozen=True)
 class Design:
-    """The layers of one network for one input and output, in the order of the forward pass, and its units."""
+    """The layers of one network in the order of the forward pass, and its units.
+
+    outputs: name → the layer that answers it. bodies: layer → the body that alone uses it, for layers that not all use.
+    """
 
     layers: Sequence[Layer]
     units: Sequence[Unit]
+    outputs: Mapping[str, str]
+    bodies: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
         """Parameters of one run, without the activation's own."""
         return sum(layer.size for layer in self.layers)
+
+    def layer(self, name: str) -> Layer:
+        """The layer of that name."""
+        return next(layer for layer in self.layers if layer.name == name)
+
+    def named(self, prefix: str) -> "Design":
+        """The same design with "<prefix>." before the name of each layer and unit, for an agent of several networks."""
+
+        def longer(name: str) -> str:
+            return f"{prefix}.{name}"
+
+        return Design(
+            [replace(layer, name=longer(layer.name)) for layer in self.layers],
+            [
+                replace(
+                    unit,
+                    name=longer(unit.name),
+                    incoming=longer(unit.incoming),
+                    outgoing=tuple(map(longer, unit.outgoing)),
+                )
+                for unit in self.units
+            ],
+            {name: longer(layer) for name, layer in self.outputs.items()},
+            {longer(layer): body for layer, body in self.bodies.items()},
+        )
 
 
 class Activate(Protocol):
@@ -77,10 +123,31 @@ class Network(Component):
 
     init: str
 
-    def design(self, image: tuple[int, int, int], classes: int, activation: Activation) -> Design:
-        """The layers for images (C, H, W) and so many classes, with room for what the activation adds or drops."""
+    def design(self, bodies: Mapping[str, Shapes], activation: Activation) -> Design:
+        """The layers for each body's inputs and outputs, with room for what the activation adds or drops.
+
+        Raises ConfigError for shapes that it cannot take.
+        """
         raise NotImplementedError
 
-    def forward(self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate) -> Tensor:
-        """Pixels as floats (K, B, C·H·W) → logits (K, B, O)."""
+    def forward(
+        self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str
+    ) -> dict[str, Tensor]:
+        """What a body is given, flattened, as floats (K, B, D) → its outputs, name → (K, B, O)."""
         raise NotImplementedError
+
+
+def only_body(bodies: Mapping[str, Shapes], network: str) -> Shapes:
+    """The shapes of the only body, for networks that serve one.  Raises ConfigError where there are several."""
+    shapes = list(bodies.values())
+    if any(other != shapes[0] for other in shapes):
+        raise ConfigError(
+            f"network={network} has one input and one set of outputs, and the bodies {', '.join(bodies)} differ in "
+            "theirs; choose a network that has some for each body."
+        )
+    return shapes[0]
+
+
+def output_layers(outputs: Mapping[str, int], inputs: int) -> dict[str, StackedLinear]:
+    """A linear layer for each output, by the output's name; that of a classifier's "logits" is called `output`."""
+    return {name: StackedLinear("output" if name == "logits" else name, inputs, size) for name, size in outputs.items()}

@@ -1,7 +1,46 @@
 """The choice agent=supervised."""
 
-from plasticity_lab.component import Component
+from collections.abc import Sequence
+
+import torch
+
+from plasticity_lab.agents.agent import Agent
+from plasticity_lab.agents.cost import Cost
+from plasticity_lab.agents.parts import Parts
+from plasticity_lab.agents.supervised.cost import cost_of
+from plasticity_lab.agents.supervised.learner import SupervisedLearner
+from plasticity_lab.agents.yardstick import Yardstick
+from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
+from plasticity_lab.benchmarks.labelled.stream import Stream
+from plasticity_lab.data.image_set import ImageSet
+from plasticity_lab.networks.model import Model
+from plasticity_lab.networks.network import Shapes
 
 
-class Supervised(Component):
+class Supervised(Agent):
     """Cross-entropy on arriving batches; it has no settings. `SupervisedLearner` is what does the work."""
+
+    learns = LabelledBenchmark
+
+    def model(self, parts: Parts, resource: ImageSet) -> Model:
+        """From an image to "logits", a number for each class."""
+        image = tuple(resource.train_images.shape[1:])
+        return Model(parts.network, parts.activations, {"image": Shapes(image, {"logits": resource.classes})})
+
+    def learner(
+        self, parts: Parts, resource: ImageSet, device: torch.device, compiled: bool
+    ) -> tuple[Stream, SupervisedLearner]:
+        """The benchmark's tasks, and a classifier."""
+        stream = Stream(parts.benchmark, resource, parts.stream_seeds)
+        return stream, SupervisedLearner(parts, self.model(parts, resource), resource, device, compiled)
+
+    def cost(self, parts: Parts, resource: ImageSet) -> Cost:
+        """What a run costs."""
+        return cost_of(parts, self.model(parts, resource), resource)
+
+    @classmethod
+    def yardsticks(cls) -> Sequence[Yardstick]:
+        """A network of matrix products, and one of convolutions."""
+        from plasticity_lab.agents.supervised.yardstick import YARDSTICKS  # it needs this class
+
+        return YARDSTICKS

@@ -34,7 +34,7 @@ def score_of(model: Model, pixels: Pixels) -> Score:
         there: Tensor,
     ) -> Tensor:
         x_KED = pixels.scaled(images_KND.index_select(1, at)).expand(labels_KN.shape[0], -1, -1)
-        logits_KEO = model.forward(parameters, shape, x_KED, None)[0]
+        logits_KEO = model.forward(parameters, shape, x_KED, None)[0]["logits"]
         right_KE = logits_KEO.argmax(dim=-1) == labels_KN.index_select(1, at)
         return (right_KE & there).sum(dim=1)
 

@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from plasticity_lab.agents.agent import Rows
 from plasticity_lab.benchmarks.labelled.stream import Chunk
+from plasticity_lab.records.rows import Rows
 from plasticity_lab.stacking.run_axis import aligned
 
 
@@ -51,10 +51,12 @@ class Tables:
         losses, rights = (self.measured[name][: chunk.steps].cpu().numpy() for name in ("loss", "right"))
         there = aligned_batches(chunk)[1][:, None, :]
         counts = chunk.counts[:, None]
-        return {
-            "accuracy": (rights & there).sum(axis=2) / counts,
-            "loss": np.where(there, losses, 0).astype(np.float64).sum(axis=2) / counts,
-        }
+        return Rows(
+            {
+                "accuracy": (rights & there).sum(axis=2) / counts,
+                "loss": np.where(there, losses, 0).astype(np.float64).sum(axis=2) / counts,
+            }
+        )
 
     def _filled(self, values: Tensor) -> Tensor:
         """(steps, ...) → (S, ...), zeros behind."""

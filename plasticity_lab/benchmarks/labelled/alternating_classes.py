@@ -5,14 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.benchmarks.labelled.benchmark import Benchmark, Lesson
+from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark, Lesson
 from plasticity_lab.component import check
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
 
 
-class AlternatingClasses(Benchmark):
+class AlternatingClasses(LabelledBenchmark):
     """Even tasks are hard (`classes_hard` classes), odd ones easy (`classes_easy`); metrics count the hard ones.
 
     The stream seed puts all classes in a random order, and each task takes the next of them: no class comes twice.

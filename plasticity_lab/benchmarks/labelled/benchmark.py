@@ -1,16 +1,19 @@
-"""What a benchmark is: for every position of a run, which images, labels, pixel order and held-out images.
+"""What a benchmark of labelled images is: for every position of a run, which images, labels, pixel order and held-out images.
 
 Legend: N training images of a task, M held-out images, D pixels of an image (C·H·W).
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.component import Component, check
+from plasticity_lab.benchmarks.benchmark import Benchmark
+from plasticity_lab.component import check
 from plasticity_lab.data.image_set import ImageSet
+from plasticity_lab.data.sources import load_images, source_named, verified
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
 
@@ -33,7 +36,7 @@ class Lesson:
     hard: bool = True
 
 
-class Benchmark(Component):
+class LabelledBenchmark(Benchmark):
     """A sequence of tasks over one image set. Final classes write `lesson`.
 
     A task ends after `epochs` passes over its images or after `steps` steps, whichever comes first (null: no such
@@ -42,6 +45,8 @@ class Benchmark(Component):
     (−1 to 1). `subset`: the first `images` training images; shared: a drawn subset, the same in every run; drawn: one
     of the stream seed's own. `eval_images`: how many held-out images are evaluated after a task (null: all).
     """
+
+    tasks_are = "labelled images"
 
     def __init__(
         self,
@@ -73,6 +78,19 @@ class Benchmark(Component):
         self.normalise = check("benchmark.normalise", normalise, one_of=("raw", "std", "half"))
         self.subset = check("benchmark.subset", subset, one_of=("first", "shared", "drawn"))
         self.eval_images = check("benchmark.eval_images", eval_images, at_least=1)
+
+    def resource(self, folder: Path) -> ImageSet:
+        """Its image set, read from the folder of data sets and verified."""
+        return load_images(self.source, folder)
+
+    def outline(self) -> ImageSet | None:
+        """Black images in the number and shape of the published ones; None for a set that ships with a package."""
+        outline = source_named(self.source).outline
+        return None if outline is None else outline()
+
+    def verified(self, folder: Path) -> str:
+        """Where the image set is, how many images it has, and what was checked."""
+        return verified(self.source, folder)
 
     def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
         """Task `position` of the run with that stream seed."""

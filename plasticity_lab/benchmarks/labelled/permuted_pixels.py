@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from plasticity_lab.benchmarks.labelled.benchmark import Benchmark, Lesson
+from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark, Lesson
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
 
 
-class PermutedPixels(Benchmark):
+class PermutedPixels(LabelledBenchmark):
     """Each task permutes the pixels of all images by a permutation of its own; the first task too.
 
     Source: Section 6, Appendix E (Permuted MNIST: a fixed subset of 10,000 images, one epoch, 500 tasks); evaluated

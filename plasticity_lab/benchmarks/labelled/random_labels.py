@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from plasticity_lab.benchmarks.labelled.benchmark import Benchmark, Lesson
+from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark, Lesson
 from plasticity_lab.component import check
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.randomness.host import host_stream
 
 
-class RandomLabels(Benchmark):
+class RandomLabels(LabelledBenchmark):
     """Each task draws a label for each image, to be memorised; evaluated on the task's own images.
 
     `labels`: iid (uniform over the classes, as published) or permute (the true labels in a random order, which keeps

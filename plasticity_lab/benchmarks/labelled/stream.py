@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.benchmarks.labelled.benchmark import Benchmark, Lesson
+from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark, Lesson
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.records.position import Position
 
@@ -44,7 +44,7 @@ class Task:
     position: int
     lessons: Sequence[Lesson]
     hard: bool
-    benchmark: Benchmark
+    benchmark: LabelledBenchmark
     seeds: Sequence[int]
 
     def chunks(self, after: Position) -> Iterator[Chunk]:
@@ -88,7 +88,7 @@ class Task:
 class Stream:
     """The tasks of K runs of one benchmark: seeds (K,) are their stream seeds."""
 
-    def __init__(self, benchmark: Benchmark, image_set: ImageSet, seeds: Sequence[int]) -> None:
+    def __init__(self, benchmark: LabelledBenchmark, image_set: ImageSet, seeds: Sequence[int]) -> None:
         self.benchmark = benchmark
         self.image_set = image_set
         self.seeds = seeds
@@ -96,5 +96,9 @@ class Stream:
     def tasks(self, after: Position) -> Iterator[Task]:
         """The tasks that are not finished yet, from the one in which `after` lies."""
         for position in range(after.task, self.benchmark.tasks):
-            lessons = [self.benchmark.lesson(self.image_set, seed, position) for seed in self.seeds]
-            yield Task(position, lessons, lessons[0].hard, self.benchmark, self.seeds)
+            yield self.task(position)
+
+    def task(self, position: int) -> Task:
+        """Any one of them."""
+        lessons = [self.benchmark.lesson(self.image_set, seed, position) for seed in self.seeds]
+        return Task(position, lessons, lessons[0].hard, self.benchmark, self.seeds)

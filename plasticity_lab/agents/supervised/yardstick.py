@@ -1,8 +1,8 @@
 """The packed engine as a contender."""
 
 import torch
-
 from launch.plan.yardstick.workload import Workload
+
 from plasticity_lab.agents.agent import Rows
 from plasticity_lab.assembly import assembled
 

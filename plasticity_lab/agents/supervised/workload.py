@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from launch.plan.yardstick.settings import ACTIVATIONS, SETTINGS, Setting
 from torch import Tensor
 
-from launch.plan.yardstick.settings import ACTIVATIONS, SETTINGS, Setting
 from plasticity_lab.agents.supervised.images import laid_out
 from plasticity_lab.assembly import model_of
 from plasticity_lab.benchmarks.labelled.permuted_pixels import PermutedPixels

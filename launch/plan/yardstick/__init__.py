@@ -1,1 +1,0 @@
-"""The workloads by which a device is measured, for calibration and bench alike."""

@@ -1,0 +1,109 @@
+"""A pack's network while it learns: its numbers, and all that optimizer and intervention do to them.
+
+Legend: K runs, S updates.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from plasticity_lab.agents.parts import Parts
+from plasticity_lab.agents.update import Given, Learned
+from plasticity_lab.interventions.intervention import Examples, Now
+from plasticity_lab.networks.model import Model
+from plasticity_lab.randomness.device import run_keys
+from plasticity_lab.stacking.run_axis import on_run_axis
+
+
+class PackedNetwork:
+    """Parameters, moments and the intervention's state of K runs, on one device; every agent has one or several.
+
+    updates: since the beginning, never begun anew. body: whose parts are active; None where there is one body alone.
+    """
+
+    def __init__(self, parts: Parts, model: Model, device: torch.device) -> None:
+        self.model, self.device, self.seeds = model, device, parts.init_seeds
+        self.optimizer, self.intervention = parts.optimizers[0], parts.interventions[0]
+        self.settings = {
+            "activation": on_run_axis(parts.activations, device),
+            "optimizer": on_run_axis(parts.optimizers, device, torch.float64),
+            "intervention": on_run_axis(parts.interventions, device),
+            "agent": on_run_axis(parts.agents, device),
+        }
+        self.keys = run_keys(parts.init_seeds, "intervention", device)
+        self.body: str | None = None
+        self.parameters = model.start(parts.init_seeds, device)
+        self.moments = self.optimizer.start(self.parameters)
+        self.updates = 0
+        self._moments_updates = 0  # since the moments began: Adam's t
+        everything = Now(model, self.parameters, self.settings["intervention"], {}, self.moments, seeds=self.seeds)
+        self.kept = self.intervention.start(everything)
+
+    @property
+    def learned(self) -> Learned:
+        """What an update changes, of the active body."""
+        return Learned(
+            self.model.active(self.parameters, self.body),
+            {kind: self.model.active(values, self.body) for kind, values in self.moments.items()},
+            self.kept,
+        )
+
+    def corrections(self, updates: int) -> dict[str, Tensor]:
+        """The optimizer's for the next updates, name → (S, ...)."""
+        return self.optimizer.corrections(self.settings["optimizer"], self._moments_updates + 1, updates)
+
+    def given(self, count: Tensor, corrections: Mapping[str, Tensor]) -> Given:
+        """What an update reads, whatever the agent.  count (): updates before it. corrections: a row of them."""
+        return Given(self.settings, self.keys, count, corrections)
+
+    def due(self, most: int) -> int:
+        """Of the next `most` updates, how many come before the intervention wants to be asked."""
+        every = self.intervention.every
+        return most if every is None else min(most, every - self.updates % every)
+
+    def took(self, updates: int) -> None:
+        """Counts updates that were taken, and lets the intervention work if it is due."""
+        self.updates += updates
+        self._moments_updates += updates
+        every = self.intervention.every
+        if every is not None and updates and self.updates % every == 0:
+            self.kept = self.intervention.now_and_then(self._now())
+
+    def end_task(self, task: int, examples: Examples = tuple) -> None:
+        """What intervention and optimizer do between tasks."""
+        self.kept = self.intervention.after_task(self._now(task=task, examples=examples))
+        if self.optimizer.reset == "task":
+            self.moments, self._moments_updates = self.optimizer.start(self.parameters), 0
+
+    def state(self) -> dict[str, Any]:
+        """Parameters, moments, the intervention's state and the counts. Its tensors are the network's own."""
+        return {
+            "parameters": dict(self.parameters),
+            "moments": {kind: dict(values) for kind, values in self.moments.items()},
+            "intervention": dict(self.kept),
+            "updates": self._moments_updates,
+            "all_updates": self.updates,
+        }
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Goes back to a state, of this process or of an earlier one, and leaves it untouched."""
+        self.parameters = self._copied(state["parameters"])
+        self.moments = {kind: self._copied(values) for kind, values in state["moments"].items()}
+        self.kept = self._copied(state["intervention"])
+        self._moments_updates = state["updates"]
+        # A checkpoint of before has only the first count; interventions that need the other are younger.
+        self.updates = state.get("all_updates", state["updates"])
+
+    def weights(self) -> dict[str, Tensor]:
+        """The parameters on the host, name → (K, ...)."""
+        return {name: value.detach().cpu() for name, value in self.parameters.items()}
+
+    def _now(self, **more: Any) -> Now:
+        parameters, moments, kept = self.learned
+        own = self.settings["intervention"]
+        return Now(self.model, parameters, own, kept, moments, updates=self.updates, seeds=self.seeds, **more)
+
+    def _copied(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        return {name: value.to(self.device, copy=True) for name, value in values.items()}

@@ -1,0 +1,48 @@
+"""What a supervised run costs, before it starts."""
+
+from math import prod
+
+from plasticity_lab.agents.cost import Cost, Share
+from plasticity_lab.agents.parts import Parts
+from plasticity_lab.agents.supervised.score import AT_ONCE
+from plasticity_lab.data.image_set import ImageSet
+from plasticity_lab.networks.model import Model
+
+BYTES_A_PARAMETER = 20
+"""A parameter, its gradient, two moments and an anchor, in float32."""
+
+
+def cost_of(parts: Parts, model: Model, images: ImageSet) -> Cost:
+    """Steps, operations and bytes of one run."""
+    benchmark = parts.benchmark
+    pixels = prod(images.train_images.shape[1:])
+    held_out = len(benchmark.lesson(images, parts.stream_seeds[0], 0).held_out)
+    # The floats of one evaluation batch with everything between the layers, counted twice, as a margin.
+    between = sum(prod(unit.produced) for unit in model.units)
+    floats = 2 * AT_ONCE * (pixels + between)
+    return Cost(
+        length=benchmark.total_steps,
+        unit="steps",
+        updates=benchmark.total_steps,
+        flops=flops_of(model, benchmark.batch_size),
+        memory=(
+            Share(
+                BYTES_A_PARAMETER * model.size,
+                f"the {model.size:,} parameters of its network",
+                "a smaller network.width",
+            ),
+            Share(4 * floats + pixels * (benchmark.max_images + held_out), "images", "fewer benchmark.images"),
+        ),
+        speed="convolving" if any(unit.kind == "channel" for unit in model.units) else "dense",
+        rows=benchmark.tasks + benchmark.total_epochs,
+        parameters=model.size,
+    )
+
+
+def flops_of(model: Model, batch_size: int) -> int:
+    """Operations of one run's step in matrix products and convolutions.
+
+    Two for each multiplication, forward, for the weights' gradients, and for the inputs' except in the first layer.
+    """
+    first, *others = (layer.work for layer in model.design.layers)
+    return 2 * batch_size * (2 * first + 3 * sum(others))

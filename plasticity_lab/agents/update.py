@@ -1,0 +1,92 @@
+"""The update that all agents share: gradient, optimizer, intervention, around a loss that the agent hands in.
+
+Legend: K runs, * any shape.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from plasticity_lab.interventions.intervention import Intervention, Now, State, Tensors
+from plasticity_lab.networks.model import Model
+from plasticity_lab.stacking.optimizer import Optimizer
+
+Settings = Mapping[str, Tensors]
+
+
+class Learned(NamedTuple):
+    """What an update changes: parameters and moments in place; state, the intervention's, is returned anew.
+
+    Only what is active: parameters of idle bodies are left out, so that no gradient, penalty or moment moves them.
+    """
+
+    parameters: Tensors
+    moments: Mapping[str, Tensors]
+    state: State
+
+
+class Given(NamedTuple):
+    """What an update reads, whatever the agent.
+
+    settings: part → name → (K,). keys: of the intervention's random numbers, (K, 2). count (): updates before this one.
+    corrections: the optimizer's for this update.
+    """
+
+    settings: Settings
+    keys: Tensor
+    count: Tensor
+    corrections: Tensors
+
+
+class Lost(NamedTuple):
+    """What a loss returns.
+
+    total: of any shape, summed up over everything, so that one backward pass leaves every run its own gradient: run k's
+    part must depend on run k alone. measured: name → (K, ...), for the agent. hidden: the activations, unit → (K, ...).
+    """
+
+    total: Tensor
+    measured: Tensors
+    hidden: Tensors
+
+
+Loss = Callable[[Tensors, Settings, Tensors], Lost]
+"""(parameters, settings, batch) → what it comes to. A free function of the model: it must not capture a learner, whose
+tensors a compiled graph would keep. Sums over examples belong on the host: inside a compiled update a sum may depend in
+its last bit on the pack's width."""
+Update = Callable[[Learned, Given, Tensors], tuple[State, Tensors]]
+Clip = Callable[[Tensors, Tensors], dict[str, Tensor]]
+"""(gradients, the agent's settings) → gradients, between gradient and optimizer; each run's by itself."""
+
+
+def update_of(
+    model: Model, loss: Loss, optimizer: Optimizer, intervention: Intervention, clip: Clip | None = None
+) -> Update:
+    """The update as a function of tensors alone: (learned, given, batch) → the intervention's next state, and what the
+    loss has measured.
+    """
+
+    def total(
+        parameters: Tensors, learned: Learned, given: Given, batch: Tensors
+    ) -> tuple[Tensor, tuple[Tensors, Tensors]]:
+        lost = loss(parameters, given.settings, batch)
+        now = Now(
+            model, parameters, given.settings["intervention"], learned.state, learned.moments, given.keys, given.count
+        )
+        hidden = lost.hidden if intervention.watches_units else {}
+        return lost.total.sum() + intervention.penalty(now).sum(), (lost.measured, hidden)
+
+    def update(learned: Learned, given: Given, batch: Tensors) -> tuple[State, Tensors]:
+        gradients, (measured, hidden) = torch.func.grad(total, has_aux=True)(learned.parameters, learned, given, batch)
+        if clip is not None:
+            gradients = clip(gradients, given.settings["agent"])
+        optimizer.update(learned.parameters, gradients, learned.moments, given.settings["optimizer"], given.corrections)
+        now = Now(
+            model, learned.parameters, given.settings["intervention"], learned.state, learned.moments, given.keys,
+            given.count, gradients=gradients, hidden=hidden,
+        )  # fmt: skip
+        return intervention.after_step(now), measured
+
+    return update

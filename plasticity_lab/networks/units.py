@@ -1,0 +1,70 @@
+"""Where the numbers of single units lie in a pack's parameters: what resets of units are written with.
+
+Legend: K runs, N units chosen in one run, I inputs and O outputs of a layer as stored.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from plasticity_lab.networks.model import Model
+from plasticity_lab.networks.network import Unit
+
+Units = NDArray[np.int64]
+"""Numbers of units or channels within a named place, 0 … produced[0] − 1."""
+
+
+def outgoing_rows(model: Model, unit: Unit, layer: str, chosen: Units) -> Units:
+    """The rows of a following layer's weight that what the chosen units pass on is multiplied with.
+
+    A channel is a block of rows: one for each of its pixels, or for each number of a patch. Where the activation
+    passes on several values for a unit, each has its rows; where two units make one value (gates), both have its rows.
+    """
+    produced = unit.produced[0]
+    passed = int(produced * model.activation.expansion)
+    inputs = layer_inputs(model, layer)
+    blocks = np.arange(inputs) // (inputs // passed)
+    # The values passed on are the units' own, then those of the next function of them: block b is of unit b mod N.
+    of_unit = blocks % produced if passed >= produced else blocks
+    wanted = chosen if passed >= produced else chosen % passed
+    return np.flatnonzero(np.isin(of_unit, wanted))
+
+
+def layer_inputs(model: Model, layer: str) -> int:
+    """The rows of a layer's weight."""
+    found = model.design.layer(layer)
+    return getattr(found, "linear", found).inputs
+
+
+def cut_off(model: Model, parameters: Mapping[str, Tensor], run: int, unit: Unit, chosen: Units) -> None:
+    """Sets to zero, in place, what following layers make of the chosen units of one run.
+
+    parameters: those that are active (`Model.active`): what idle heads of other bodies make of a unit stays.
+    """
+    for layer in unit.outgoing:
+        if f"{layer}.weight" in parameters:
+            weight = parameters[f"{layer}.weight"]
+            rows = torch.from_numpy(outgoing_rows(model, unit, layer, chosen)).to(weight.device)
+            weight[run].index_fill_(0, rows, 0.0)
+
+
+def forget(model: Model, moments: Mapping[str, Mapping[str, Tensor]], run: int, unit: Unit, chosen: Units) -> None:
+    """Sets to zero, in place, the moments of all weights into and out of the chosen units of one run, and of biases."""
+    for own in moments.values():
+        cut_off(model, own, run, unit, chosen)
+        for name in (f"{unit.incoming}.weight", f"{unit.incoming}.bias"):
+            own[name][run].index_fill_(1, torch.from_numpy(chosen).to(own[name].device), 0.0)
+
+
+def start_anew(
+    model: Model, parameters: Mapping[str, Tensor], run: int, unit: Unit, chosen: Units, draw: np.random.Generator
+) -> None:
+    """Draws, in place, fresh weights into the chosen units of one run, and their biases, as the layer started."""
+    fresh = model.start_of(model.design.layer(unit.incoming), run, draw)
+    for name, values in fresh.items():
+        own = parameters[name]
+        columns = torch.from_numpy(chosen).to(own.device)
+        own[run].index_copy_(1, columns, torch.from_numpy(values[:, chosen]).to(own.device))
