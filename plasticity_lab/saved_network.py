@@ -4,9 +4,9 @@
     from plasticity_lab.saved_network import load_network
 
     network = load_network(Store("store"), "0123456789ab")   # trained with save_weights=final
-    logits = network(pixels)                                  # (B, C·H·W) floats as the benchmark normalises them
+    logits = network(pixels)["logits"]                        # (B, C·H·W) floats as the benchmark normalises them
 
-Legend: K runs (here one), B examples, D pixels (C·H·W), O classes.
+Legend: K runs (here one), B examples, D numbers of an example (C·H·W pixels), O numbers of an output.
 """
 
 from dataclasses import dataclass
@@ -15,9 +15,8 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.assembly import model_of
+from plasticity_lab.benchmarks.benchmark import Benchmark
 from plasticity_lab.data.folder import data_folder
-from plasticity_lab.data.image_set import ImageSet
-from plasticity_lab.data.sources import load_images, source_named
 from plasticity_lab.errors import StoreError
 from plasticity_lab.networks.model import Model
 from plasticity_lab.records.record import read_record
@@ -41,15 +40,18 @@ class SavedNetwork:
     parameters: dict[str, Tensor]
     assumed: bool
 
-    def __call__(self, x_BD: Tensor) -> Tensor:
-        """Logits (B, O) in evaluation mode, of pixels (B, D) as the run's `benchmark.normalise` makes them."""
+    def __call__(self, x_BD: Tensor) -> dict[str, Tensor]:
+        """The outputs in evaluation mode, name → (B, O): a classifier's "logits".
+
+        x: (B, D), pixels as the run's `benchmark.normalise` makes them.
+        """
         return self.units(x_BD)[0]
 
-    def units(self, x_BD: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-        """Logits (B, O), and what the activations give by unit name, (B, units) or (B, C, H, W)."""
+    def units(self, x_BD: Tensor) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """The outputs, and what the activations give by unit name, (B, units) or (B, C, H, W)."""
         shape = on_run_axis(self.model.activations)
-        logits, hidden = self.model.forward(self.parameters, shape, x_BD.unsqueeze(0), None)
-        return logits[0], {name: value[0] for name, value in hidden.items()}
+        outputs, hidden = self.model.forward(self.parameters, shape, x_BD.unsqueeze(0), None)
+        return tuple({name: value[0] for name, value in each.items()} for each in (outputs, hidden))
 
 
 def load_network(store: Store, run: str) -> SavedNetwork:
@@ -67,7 +69,8 @@ def load_network(store: Store, run: str) -> SavedNetwork:
             f"Run {run} has kept no weights; train it again with save_weights=final rerun=true, which keeps them."
         )
     found, assumed = run_of(record)
-    model = model_of([found], _images_like(found.science["benchmark"]["source"]))
+    benchmark: Benchmark = found.component("benchmark")
+    model = model_of([found], benchmark.outline() or benchmark.resource(data_folder(None)))
     parameters = {name: value.unsqueeze(0) for name, value in weights.items()}
     wanted = {name: value.shape for name, value in model.start([0], torch.device("cpu")).items()}
     there = {name: value.shape for name, value in parameters.items()}
@@ -78,9 +81,3 @@ def load_network(store: Store, run: str) -> SavedNetwork:
             f"since commit {record['provenance'].get('commit')}."
         )
     return SavedNetwork(found, model, parameters, assumed)
-
-
-def _images_like(source: str) -> ImageSet:
-    """Images of the right shape and number of classes, without their files where those are not needed."""
-    outline = source_named(source).outline
-    return outline() if outline is not None else load_images(source, data_folder(None))

@@ -29,7 +29,7 @@ def last_accuracy(network, run):
     lesson = benchmark.lesson(images, run.seed_of("stream_seed"), benchmark.tasks - 1)
     shown, labels = laid_out(images, [lesson], torch.device("cpu"), held_out=True)
     x = Pixels(images, benchmark.normalise, torch.device("cpu")).scaled(shown[0])
-    return (network(x).argmax(dim=1) == labels[0]).float().mean().item()
+    return (network(x)["logits"].argmax(dim=1) == labels[0]).float().mean().item()
 
 
 def test_a_saved_network_is_as_accurate_as_its_record_says(store):

@@ -34,8 +34,8 @@ class Agent:
 
     calls: list = field(default_factory=list)
 
-    def begin(self, task):
-        self.calls.append(("begin", task.position))
+    def begin(self, task, fresh):
+        self.calls.append(("begin", task.position, fresh))
 
     def advance(self, chunk):
         self.calls.append(("advance", chunk.task, *chunk.steps))
@@ -44,6 +44,9 @@ class Agent:
     def evaluate(self, task):
         self.calls.append(("evaluate", task.position))
         return f"rows of {task.position}"
+
+    def end(self, task):
+        self.calls.append(("end", task.position))
 
 
 @dataclass
@@ -71,7 +74,7 @@ class Keeper:
         self.seen, self.looks = [], looks
 
     def look(self, agent, journal):
-        self.seen.append((len([call for call in agent.calls if call[0] != "begin"]), journal.position))
+        self.seen.append((len([call for call in agent.calls if call[0] not in ("begin", "end")]), journal.position))
         if len(self.seen) == self.looks:
             raise Stopped
 
@@ -83,11 +86,12 @@ def test_tasks_and_chunks_follow_each_other_and_every_row_is_kept():
         call
         for task in range(3)
         for call in (
-            ("begin", task),
+            ("begin", task, True),
             ("advance", task, 0, 1, 2, 3),
             ("advance", task, 4, 5, 6, 7),
             ("advance", task, 8, 9),
             ("evaluate", task),
+            ("end", task),
         )
     ]
     assert journal.rows[:4] == ["rows of 0 0", "rows of 0 4", "rows of 0 8", "rows of 0"]
@@ -107,7 +111,7 @@ def test_stopped_at_any_look_and_begun_again_the_work_is_the_same(looks):
     train(Stream(), agent, journal, Keeper())
 
     def work(calls):
-        return [call for call in calls if call[0] != "begin"]
+        return [call for call in calls if call[0] not in ("begin", "end")]
 
     assert work(agent.calls) == work(whole.calls)
     assert len(journal.rows) == 12

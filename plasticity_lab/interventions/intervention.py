@@ -26,8 +26,9 @@ class Now(NamedTuple):
     by their kind; only these may be changed. settings: its own on the run axis, name → (K,). state: its own.
     keys (K, 2), count (): for random numbers inside a compiled update, `uniforms(now.keys, now.count, n)`. updates: as
     count, a plain number, outside of it; never begun anew, unlike the optimizer's. seeds: the runs' init_seeds, for
-    random numbers outside: `host_stream(seed, purpose, now.updates)`. gradients: of the update. hidden: its activations,
-    unit → (K, B, *), if the intervention watches units. task: its position; examples: of the task that ended.
+    random numbers outside: `host_stream(seed, purpose, now.updates)`. gradients: of the update. hidden: its
+    activations, unit → (K, B, *), if the intervention watches units. task: its position; examples: of the task that
+    ended.
     """
 
     model: Model

@@ -21,7 +21,7 @@ ORDERS = ("activation_pool", "pool_activation")
 
 
 class CNN(Network):
-    """Two convolutions, each with 2 × 2 max pooling, two hidden layers, a linear layer for each output.  Source: Appendix B.
+    """Two convolutions with 2 × 2 max pooling, two hidden layers, a linear layer for each output.  Source: Appendix B.
 
     The paper says 5 × 5 and 16 channels, then 2 × 100. It leaves open `padding` (valid | same: zeros around, images
     keep their size) and `order` (activation_pool | pool_activation: which comes first); valid and activation_pool are

@@ -33,6 +33,11 @@ def plain_mlp(weights: dict[str, torch.Tensor], k: int) -> torch.nn.Sequential:
     return torch.nn.Sequential(*layers[:-1])
 
 
+def outputs(agent, shape, x, drawn) -> torch.Tensor:
+    network = agent.network
+    return network.model.forward(network.parameters, shape, x, drawn)[0]["logits"]
+
+
 def tensors(image_set: ImageSet, split: str, index, order) -> torch.Tensor:
     rows = getattr(image_set, f"{split}_images").reshape(-1, 64)[index]
     return torch.from_numpy(rows if order is None else rows[:, order]).float() / 255
@@ -87,20 +92,20 @@ def test_training_draws_numbers_by_the_step_of_the_run_and_evaluation_draws_none
     stream, agent = assembled(
         [run(s, "rrelu", wide, tasks=2, optimizer=STILL, **TASK) for s in (6, 4)], IMAGES, CPU, False
     )
-    keys, shape = run_keys([6, 4], "activation"), agent.settings["activation"]
+    keys, shape = run_keys([6, 4], "activation"), agent.network.settings["activation"]
     for task in stream.tasks(Position(0, 0)):
-        agent.begin(task)
+        agent.begin(task, fresh=True)
         x_KND = torch.stack([tensors(IMAGES, "train", own.images, own.pixels) for own in task.lessons])
         for chunk in task.chunks(Position(0, 0)):
-            losses = agent.advance(chunk)["loss"]
+            losses = agent.advance(chunk).updates["loss"]
             for s in (0, chunk.steps - 2):
-                drawn = uniforms(keys, torch.tensor(chunk.first + s), agent.model.draws(16))
-                logits = agent.model.forward(agent.parameters, shape, x_KND[:, 16 * s : 16 * s + 16], drawn)[0]
+                drawn = uniforms(keys, torch.tensor(chunk.first + s), agent.network.model.draws(16))
+                logits = outputs(agent, shape, x_KND[:, 16 * s : 16 * s + 16], drawn)
                 for k, lesson in enumerate(task.lessons):
                     expected = cross_entropy(logits[k], torch.from_numpy(lesson.labels[16 * s : 16 * s + 16]))
                     assert losses[s, k] == pytest.approx(float(expected), rel=1e-5)
         x_KMD = torch.stack([tensors(IMAGES, "test", own.held_out, own.pixels) for own in task.lessons])
-        logits = agent.model.forward(agent.parameters, shape, x_KMD, None)[0].numpy()
+        logits = outputs(agent, shape, x_KMD, None).numpy()
         expected = [(logits[k].argmax(axis=1) == own.held_out_labels).mean() for k, own in enumerate(task.lessons)]
         assert agent.evaluate(task)["final_accuracy"].tolist() == expected
 
@@ -130,22 +135,24 @@ def test_a_saved_state_continues_bit_for_bit_and_is_left_untouched():
     runs = [run(s, "rrelu", tasks=2, intervention=l2_init, images=189) for s in (0, 1)]
     stream, agent = assembled(runs, IMAGES, CPU, compiled=False)
     first, second = stream.tasks(Position(0, 0))
-    agent.begin(first)
+    agent.begin(first, fresh=True)
     for chunk in first.chunks(Position(0, 0)):
         agent.advance(chunk)
     kept = saved(agent.state())
     agent.evaluate(first)
+    agent.end(first)
 
     def went_on(other) -> list:
-        other.begin(second)
+        other.begin(second, fresh=True)
         (chunk,) = second.chunks(Position(0, 0))
-        rows = [*other.advance(chunk).values(), *other.evaluate(second).values()]
+        rows = [*other.advance(chunk).updates.values(), *other.evaluate(second).values()]
+        other.end(second)
         return [row.tobytes() for row in [*rows, *(value.numpy() for value in other.weights().values())]]
 
     expected, state = went_on(agent), restored(kept)
     for _ in range(2):
         again = assembled(runs, IMAGES, CPU, compiled=False)[1]
-        again.load(state)
+        again.load(state, {})
         assert went_on(again) == expected
     again = assembled(runs, IMAGES, CPU, compiled=False)[1]
     assert went_on(again) != expected
@@ -155,7 +162,7 @@ def test_beginning_a_task_changes_nothing_that_is_saved():
     stream, agent = assembled([run(0, images=189)], IMAGES, CPU, compiled=False)
     before = saved(agent.state())
     for task in stream.tasks(Position(0, 0)):
-        agent.begin(task)
+        agent.begin(task, fresh=True)
     assert saved(agent.state()) == before
 
 
@@ -164,28 +171,28 @@ def test_a_task_begins_with_fresh_moments_where_that_is_asked_for(name):
     optimizer = {"name": name, "reset": "task"} | ({"momentum": 0.9} if name == "sgd" else {})
     stream, agent = assembled([run(0, optimizer=optimizer, tasks=2, images=189)], IMAGES, CPU, compiled=False)
     first = next(stream.tasks(Position(0, 0)))
-    agent.begin(first)
+    agent.begin(first, fresh=True)
     (chunk,) = first.chunks(Position(0, 0))
     agent.advance(chunk)
-    learned = [value for values in agent.moments.values() for value in values.values()]
+    learned = [value for values in agent.network.moments.values() for value in values.values()]
     assert any(value.any() for value in learned)
-    agent.evaluate(first)
-    assert not any(value.any() for values in agent.moments.values() for value in values.values())
+    agent.end(first)
+    assert not any(value.any() for values in agent.network.moments.values() for value in values.values())
 
 
 @pytest.mark.parametrize("reset", ["never", "task"])
 def test_moments_outlive_a_task_unless_reset(reset):
     stream, agent = assembled([run(0, optimizer={"reset": reset}, tasks=2, images=189)], IMAGES, CPU, compiled=False)
     first, second = stream.tasks(Position(0, 0))
-    agent.begin(first)
+    agent.begin(first, fresh=True)
     (chunk,) = first.chunks(Position(0, 0))
     agent.advance(chunk)
-    agent.evaluate(first)
-    kept = any(value.any() for values in agent.moments.values() for value in values.values())
-    assert (kept, agent.updates) == ((False, 0) if reset == "task" else (True, 12))
+    agent.end(first)
+    kept = any(value.any() for values in agent.network.moments.values() for value in values.values())
+    assert (kept, agent.state()["updates"]) == ((False, 0) if reset == "task" else (True, 12))
     # Adam's first step is the learning rate times the gradient's sign.
     before = agent.weights()["output.bias"][..., :10].clone()
-    agent.begin(second)
+    agent.begin(second, fresh=True)
     (chunk,) = second.chunks(Position(1, 11))
     agent.advance(chunk)
     moved = (agent.weights()["output.bias"][..., :10] - before).abs()

@@ -28,8 +28,9 @@ class Scaled(MLP):
         super().__init__(width=8)
         self.scale = scale
 
-    def forward(self, design, parameters, x_KBD, activate):
-        return self.scale * super().forward(design, parameters, x_KBD, activate)
+    def forward(self, design, parameters, x_KBD, activate, body):
+        outputs = super().forward(design, parameters, x_KBD, activate, body)
+        return {name: self.scale * value for name, value in outputs.items()}
 
 
 def planted(folder: Path) -> str:

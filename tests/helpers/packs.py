@@ -85,6 +85,7 @@ def run(
         "network": ("network", *_network(**(network or {}))),
         "optimizer": _optimizer(**(optimizer or {})),
         "intervention": ("intervention", *intervention),
+        "agent": ("supervised", "plasticity_lab.agents.supervised.agent.Supervised", {}),
     }
     science = {
         group: {"name": name, **typed(load(target), group, name, settings)}
@@ -118,8 +119,8 @@ class Measured:
         self.chunks.append((chunk.first, chunk.steps))
         self.position = Position(chunk.task, self.position.step + chunk.steps)
         for name in ("loss", "accuracy"):
-            assert rows[name].dtype == np.float64
-            self.rows[name].append(rows[name])
+            assert rows.updates[name].dtype == np.float64
+            self.rows[name].append(rows.updates[name])
 
     def add_task(self, task, rows) -> None:
         assert task.position == self.position.task
@@ -165,7 +166,7 @@ def trained(runs: Sequence[Run], image_set: ImageSet, *, compiled: bool = False,
     for looks in [*stops, None]:
         stream, agent = assembled(runs, image_set, CPU, compiled)
         if kept is not None:
-            agent.load(restored(kept))
+            agent.load(restored(kept), {})
         try:
             train(stream, agent, measured, Keeper(looks))
         except Interrupted:

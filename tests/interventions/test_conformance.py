@@ -5,9 +5,11 @@ import pytest
 import torch
 
 from plasticity_lab.component import build
+from plasticity_lab.interventions.intervention import Now
 from plasticity_lab.networks.mlp import MLP
-from plasticity_lab.networks.model import Model
+from plasticity_lab.randomness.device import run_keys
 from plasticity_lab.stacking.run_axis import on_run_axis
+from tests.helpers.networks import classifier
 from tests.helpers.packs import CPU, choice, choices, differing, images, run, trained
 
 IMAGES = images(8, 61, 20)
@@ -44,19 +46,25 @@ def test_the_verbs_keep_the_shapes_and_the_run_axis(name):
     target, settings = choice("intervention", name)
     pack = [build("intervention", name, target, settings) for _ in range(3)]
     activation = build("activation", "prelu", *choice("activation", "prelu"))
-    model = Model(MLP(width=7), [activation] * 3, (1, 8, 8), 10)
+    model = classifier(MLP(width=7), [activation] * 3, (1, 8, 8), 10)
     parameters = model.start([0, 1, 2], CPU)
-    state, on_axis = pack[0].start(model, parameters), on_run_axis(pack)
+    now = Now(model, parameters, on_run_axis(pack), {}, seeds=[0, 1, 2])
+    state = pack[0].start(now)
+    now = now._replace(state=state)
     shapes = {key: (value.shape, value.dtype) for key, value in state.items()}
     assert all(shape[0] == 3 for shape, _ in shapes.values())
-    penalty = pack[0].penalty(parameters, on_axis, state)
+    penalty = pack[0].penalty(now)
     assert penalty.shape == (3,)
     assert penalty.dtype == torch.float32
     hidden = {unit.name: torch.ones(3, 4, 7) for unit in model.units}
     moments = {"first": {key: torch.zeros_like(value) for key, value in parameters.items()}}
-    state = pack[0].after_step(parameters, hidden, moments, on_axis, state)
+    gradients = {key: torch.ones_like(value) for key, value in parameters.items()}
+    keys = run_keys(now.seeds, "intervention")
+    now = now._replace(moments=moments, hidden=hidden, gradients=gradients, keys=keys, count=torch.tensor(0))
+    state = pack[0].after_step(now)
+    state = pack[0].now_and_then(now._replace(state=state, updates=pack[0].every or 1))
     batch = torch.ones(3, 4, 64), torch.zeros(3, 4, dtype=torch.int64)
-    state = pack[0].after_task(model, parameters, lambda: iter([batch]), on_axis, state)
+    state = pack[0].after_task(now._replace(state=state, examples=lambda: iter([batch])))
     assert {key: (value.shape, value.dtype) for key, value in state.items()} == shapes
 
 
@@ -67,7 +75,7 @@ def test_the_padding_of_weights_stays_zero(name, width, optimizer):
     how = {"network": {"width": width}, "optimizer": {"name": optimizer}, "intervention": choice("intervention", name)}
     packed = trained([run(seed, **how, **STREAM) for seed in (0, 1)], IMAGES)
     weights = packed.agent.weights()
-    for layer in packed.agent.model.design.layers:
+    for layer in packed.agent.network.model.design.layers:
         for part in ("weight", "bias"):
             assert not weights[f"{layer.name}.{part}"][..., layer.outputs :].any()
     assert weights["hidden1.weight"].shape == (2, 64, width)

@@ -4,11 +4,12 @@ import torch
 
 from plasticity_lab.component import build
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.interventions.intervention import Now
 from plasticity_lab.interventions.l2_init import L2Init
 from plasticity_lab.networks.mlp import MLP
-from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking.run_axis import on_run_axis
+from tests.helpers.networks import classifier
 from tests.helpers.packs import CPU, choice, differing, images, run, trained
 
 L2_INIT = "plasticity_lab.interventions.l2_init.L2Init"
@@ -18,16 +19,18 @@ LEARNED = "activation.slope"
 
 
 def drifted(interventions: list[L2Init]):
-    """The state, and parameters that have drifted from it by known amounts, three runs wide."""
+    """What they see when the parameters have drifted by known amounts, three runs wide; and these amounts."""
     activation = build("activation", "prelu", *choice("activation", "prelu"))
-    model = Model(MLP(width=7), [activation] * 3, (1, 8, 8), 10)
+    model = classifier(MLP(width=7), [activation] * 3, (1, 8, 8), 10)
     start = model.start([0, 1, 2], CPU)
-    state = interventions[0].start(model, start)
+    now = Now(model, start, on_run_axis(interventions), {})
+    state = interventions[0].start(now)
     drift = {
         name: torch.from_numpy(host_stream(0, "drift", name).normal(size=value.shape).astype(np.float32))
         for name, value in start.items()
     }
-    return state, {name: value + drift[name] for name, value in start.items()}, drift
+    drifted = {name: value + drift[name] for name, value in start.items()}
+    return now._replace(state=state, parameters=drifted), drift
 
 
 @pytest.mark.parametrize(("half", "factor"), [(False, 2.0), (True, 1.0)])
@@ -35,10 +38,9 @@ def test_value_and_gradient_are_the_closed_form(half, factor):
     """λ Σ (θ − θ₀)² has the gradient 2 λ (θ − θ₀), each run with its own λ; half of both if `half`."""
     strengths = [0.5, 0.0, 0.25]
     pack = [L2Init(strength, half=half) for strength in strengths]
-    state, parameters, drift = drifted(pack)
-    settings = on_run_axis(pack)
-    penalty = pack[0].penalty(parameters, settings, state)
-    gradients = torch.func.grad(lambda values: pack[0].penalty(values, settings, state).sum())(parameters)
+    now, drift = drifted(pack)
+    penalty = pack[0].penalty(now)
+    gradients = torch.func.grad(lambda values: pack[0].penalty(now._replace(parameters=values)).sum())(now.parameters)
     for k, strength in enumerate(strengths):
         squares = sum(float(value[k].double().square().sum()) for value in drift.values())
         assert float(penalty[k]) == pytest.approx(strength * squares * factor / 2, rel=1e-5)
@@ -49,21 +51,21 @@ def test_value_and_gradient_are_the_closed_form(half, factor):
 def test_what_the_activation_learned_is_drawn_back_unless_left_out():
     for included in (True, False):
         pack = [L2Init(1.0, include_activation=included)] * 3
-        state, parameters, drift = drifted(pack)
-        assert (LEARNED in state) is included
-        assert state.keys() | {LEARNED} == parameters.keys()
+        now, drift = drifted(pack)
+        assert (LEARNED in now.state) is included
+        assert now.state.keys() | {LEARNED} == now.parameters.keys()
         counted = {name: value for name, value in drift.items() if included or name != LEARNED}
         expected = sum(value.square().flatten(1).sum(dim=1) for value in counted.values())
-        torch.testing.assert_close(pack[0].penalty(parameters, on_run_axis(pack), state), expected)
+        torch.testing.assert_close(pack[0].penalty(now), expected)
 
 
 def test_the_anchor_does_not_follow_the_parameters():
     pack = [L2Init(1.0)] * 3
-    state, parameters, _ = drifted(pack)
-    before = pack[0].penalty(parameters, on_run_axis(pack), state)
-    for value in parameters.values():
+    now, _ = drifted(pack)
+    before = pack[0].penalty(now)
+    for value in now.parameters.values():
         value.mul_(0)
-    assert not torch.equal(before, pack[0].penalty(parameters, on_run_axis(pack), state))
+    assert not torch.equal(before, pack[0].penalty(now))
 
 
 def test_strength_zero_is_no_intervention_bit_for_bit():
@@ -74,7 +76,7 @@ def test_strength_zero_is_no_intervention_bit_for_bit():
 def test_strength_differs_within_a_pack_and_pulls_towards_the_start():
     strengths = [0.0, 1e-3, 1e-1]
     packed = trained([run(1, intervention=(L2_INIT, {"strength": one}), **STREAM) for one in strengths], IMAGES)
-    start = packed.agent.model.start([1] * 3, CPU)
+    start = packed.agent.network.model.start([1] * 3, CPU)
     weights = packed.agent.weights()
     drift = sum((weights[name] - start[name]).square().flatten(1).sum(dim=1) for name in start)
     assert drift[0] > 1.01 * drift[1] > 1.1 * drift[2]

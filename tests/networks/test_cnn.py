@@ -13,8 +13,8 @@ from plasticity_lab.activations.relu import ReLU
 from plasticity_lab.activations.swiglu import SwiGLU
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.cnn import CNN, ORDERS
-from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.host import host_stream
+from tests.helpers.networks import classifier, logits
 from tests.helpers.packs import CPU, choices, differing, images, needs_compiler, run, trained
 
 CIFAR, DIGITS = (3, 32, 32), (1, 8, 8)
@@ -54,8 +54,8 @@ class Numbered(Activation):
         return {"own": Learned([0.0] * produced)}
 
 
-def model(activation=None, image=CIFAR, network=None, classes=10, runs=1) -> Model:
-    return Model(network or CNN(), [activation or ReLU()] * runs, image, classes)
+def model(activation=None, image=CIFAR, network=None, classes=10, runs=1):
+    return classifier(network or CNN(), [activation or ReLU()] * runs, image, classes)
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,8 @@ def test_matching_trims_what_kumar_trims(classes, percent, size):
 
 
 def test_units_say_which_layers_stand_around_them_and_what_the_activation_is_given():
-    named = [("conv1", "conv1", "conv2"), ("conv2", "conv2", "hidden1"), ("hidden1", "hidden1", "hidden2"),
-             ("hidden2", "hidden2", "output")]  # fmt: skip
+    named = [("conv1", "conv1", ("conv2",)), ("conv2", "conv2", ("hidden1",)), ("hidden1", "hidden1", ("hidden2",)),
+             ("hidden2", "hidden2", ("output",))]  # fmt: skip
     for settings, sides in [({}, (28, 10)), ({"padding": "same"}, (32, 16)), ({"order": "pool_activation"}, (14, 5))]:
         units = model(network=CNN(**settings)).units
         assert [(unit.incoming, unit.name, unit.outgoing) for unit in units] == named
@@ -105,7 +105,7 @@ def test_the_forward_pass_is_a_plain_one_for_every_run(activation, padding, orde
     parameters = built.start([3, 1, 2], CPU)
     x_KBD = torch.from_numpy(host_stream(0, "x").normal(size=(3, 5, 2 * 19 * 18)).astype(np.float32))
     shape = {name: torch.full((3,), value) for name, value in activation.on_run_axis().items()}
-    logits_KBO, hidden = built.forward(parameters, shape, x_KBD, None)
+    logits_KBO, hidden = logits(built, parameters, shape, x_KBD, None)
     assert logits_KBO.shape == (3, 5, 10)
     for k in range(3):
         site = Site({name: value[k : k + 1] for name, value in shape.items()}, {})

@@ -12,9 +12,9 @@ from plasticity_lab.activations.relu import ReLU
 from plasticity_lab.activations.swiglu import SwiGLU
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.mlp import MLP
-from plasticity_lab.networks.model import Model, is_learned_by_activation
 from plasticity_lab.networks.width import trim, trimmed
 from plasticity_lab.randomness.host import host_stream
+from tests.helpers.networks import classifier, logits
 from tests.helpers.packs import CPU
 
 MNIST, DIGITS = (1, 28, 28), (1, 8, 8)
@@ -39,8 +39,8 @@ class Slopes(Activation):
         return 1.0
 
 
-def model(activation=None, image=MNIST, network=None, runs=1) -> Model:
-    return Model(network or MLP(), [activation or ReLU()] * runs, image, 10)
+def model(activation=None, image=MNIST, network=None, runs=1):
+    return classifier(network or MLP(), [activation or ReLU()] * runs, image, 10)
 
 
 @pytest.mark.parametrize(
@@ -79,9 +79,9 @@ def test_matching_trims_the_most_that_leaves_no_fewer_parameters():
 def test_units_say_which_layers_stand_around_them():
     units = model(network=MLP(width=20, depth=3)).units
     assert [(unit.incoming, unit.name, unit.outgoing) for unit in units] == [
-        ("hidden1", "hidden1", "hidden2"),
-        ("hidden2", "hidden2", "hidden3"),
-        ("hidden3", "hidden3", "output"),
+        ("hidden1", "hidden1", ("hidden2",)),
+        ("hidden2", "hidden2", ("hidden3",)),
+        ("hidden3", "hidden3", ("output",)),
     ]
 
 
@@ -91,7 +91,7 @@ def test_the_forward_pass_is_a_plain_one_for_every_run(activation):
     parameters = built.start([3, 1, 2], CPU)
     x_KBD = torch.from_numpy(host_stream(0, "x").normal(size=(3, 5, 64)).astype(np.float32))
     shape = {name: torch.full((3,), value) for name, value in activation.on_run_axis().items()}
-    logits_KBO, hidden = built.forward(parameters, shape, x_KBD, None)
+    logits_KBO, hidden = logits(built, parameters, shape, x_KBD, None)
     assert logits_KBO.shape == (3, 5, 10)
     for k in range(3):
         x = x_KBD[k]
@@ -131,7 +131,7 @@ def test_default_start_has_pytorchs_bounds():
 
 
 def test_kaiming_start_uses_each_runs_own_gain_and_none_before_the_logits():
-    built = Model(MLP(init="kaiming"), [LeakyReLU(0.0), LeakyReLU(1.0)], MNIST, 10)
+    built = classifier(MLP(init="kaiming"), [LeakyReLU(0.0), LeakyReLU(1.0)], MNIST, 10)
     parameters = built.start([0, 0], CPU)
     for layer, inputs, gains in (("hidden1", 784, (2, 1)), ("hidden2", 100, (2, 1)), ("output", 100, (1, 1))):
         for k, squared in enumerate(gains):
@@ -141,9 +141,9 @@ def test_kaiming_start_uses_each_runs_own_gain_and_none_before_the_logits():
 
 
 def test_learnable_values_start_where_each_run_says_and_are_known_by_name():
-    built = Model(MLP(width=7), [Slopes(0.25), Slopes(0.5)], DIGITS, 10)
+    built = classifier(MLP(width=7), [Slopes(0.25), Slopes(0.5)], DIGITS, 10)
     parameters = built.start([0, 0], CPU)
-    learned = {name: value for name, value in parameters.items() if is_learned_by_activation(name)}
+    learned = {name: value for name, value in parameters.items() if name in built.learned_by_activation}
     assert {name: tuple(value.shape) for name, value in learned.items()} == {
         "hidden1.activation.own": (2, 7),
         "hidden2.activation.own": (2, 7),

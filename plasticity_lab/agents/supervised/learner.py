@@ -72,7 +72,7 @@ class SupervisedLearner:
         return self.tables.rows_of(chunk)
 
     def evaluate(self, task: Task) -> Evaluation:
-        """ "final_accuracy" (K,): on the task's held-out images, in evaluation mode."""
+        """The "final_accuracy" (K,): on the task's held-out images, in evaluation mode."""
         images, labels = laid_out(self.image_set, task.lessons, self.device, held_out=True)
         total = labels.shape[1]
         right = sum(

@@ -1,4 +1,4 @@
-"""What a benchmark of labelled images is: for every position of a run, which images, labels, pixel order and held-out images.
+"""What a benchmark of labelled images is: for every position, which images, labels, pixel order and held-out images.
 
 Legend: N training images of a task, M held-out images, D pixels of an image (C·H·W).
 """
