@@ -1,0 +1,35 @@
+"""The bodies there are. A new one is a module with a `Simulation`, and a function and a row here."""
+
+from plasticity_lab.environments.body import Body
+from plasticity_lab.environments.simulation import Simulation
+from plasticity_lab.errors import ConfigError
+
+
+def _cartpole(copies: int) -> Simulation:
+    from plasticity_lab.environments.classic.cartpole import CartPole
+
+    return CartPole(copies)
+
+
+BODIES = {
+    body.name: body
+    for body in (
+        Body(
+            name="cartpole",
+            version="v1",
+            observation=(4,),
+            actions=2,
+            max_steps=500,
+            simulation=_cartpole,
+            source="Barto, Sutton & Anderson 1983, as Gymnasium's CartPole-v1",
+        ),
+    )
+}
+"""By name. The module of each is imported when its simulation is built, so that planning needs none of them."""
+
+
+def body_named(name: str) -> Body:
+    """The body of that name.  Raises ConfigError, naming the right ones, if there is none."""
+    if name not in BODIES:
+        raise ConfigError(f"There is no body '{name}'; there are {', '.join(sorted(BODIES))}.")
+    return BODIES[name]

@@ -1,0 +1,1 @@
+"""Bodies written out here: they need NumPy alone."""
