@@ -1,0 +1,1 @@
+"""Two tenants that no room of the laboratory knows: an agent of environments, and an intervention that draws."""
