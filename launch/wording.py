@@ -12,6 +12,12 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
+def run_steps(units: Collection[str]) -> str:
+    """What the steps of all runs together are: «run-steps»; where runs of other units are alone, their own unit."""
+    (unit,) = set(units) if len(set(units)) == 1 else ("steps",)
+    return "run-steps" if unit == "steps" else unit
+
+
 def in_bytes(count: int) -> str:
     """«3.4 MiB»."""
     size, units = float(count), ["B", "KiB", "MiB", "GiB", "TiB"]

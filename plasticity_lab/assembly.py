@@ -1,6 +1,7 @@
 """From resolved runs to a stream of tasks and a learner of them: where the rooms meet."""
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import torch
@@ -61,14 +62,26 @@ def resources_or_outlines(folder: Path, say: Callable[[str], None]) -> ResourceO
     return _once(found)
 
 
+def benchmarks_of(runs: Iterable[Run]) -> list[Benchmark]:
+    """A benchmark for each resource that the runs need."""
+    distinct = {json.dumps(run.science["benchmark"], sort_keys=True): run for run in runs}
+    found = [run.component("benchmark") for run in distinct.values()]
+    return list({_key(benchmark): benchmark for benchmark in found}.values())
+
+
 def _once(find: Callable[[Benchmark], Resource]) -> ResourceOf:
     found: dict[tuple[str, str], Resource] = {}
 
     def resource(run: Run) -> Resource:
         benchmark: Benchmark = run.component("benchmark")
-        key = benchmark.tasks_are, benchmark.source
+        key = _key(benchmark)
         if key not in found:
             found[key] = find(benchmark)
         return found[key]
 
     return resource
+
+
+def _key(benchmark: Benchmark) -> tuple[str, str]:
+    """What benchmarks with the same resource have alike."""
+    return benchmark.tasks_are, benchmark.source

@@ -16,7 +16,7 @@ from typing import Any
 
 from launch.bench.choices import PARTS, Choices
 from launch.plan.device import compiler_there, devices, kind_of
-from launch.plan.yardstick.settings import ACTIVATIONS, SETTINGS
+from plasticity_lab.agents.supervised.workload_settings import ACTIVATIONS, SETTINGS
 from plasticity_lab.exits import leave, status_of
 from plasticity_lab.records.provenance import provenance
 

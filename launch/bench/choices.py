@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from launch.plan.yardstick.settings import SETTINGS
+from plasticity_lab.agents.supervised.workload_settings import SETTINGS
 
 PARTS = ("widths", "activations", "l2_init", "records", "processes")
 

@@ -9,9 +9,9 @@ from launch.bench.limits import Limits, Work, limits_of, work_of
 from launch.bench.processes import workers
 from launch.bench.usual import Usual
 from launch.plan.device import cores
-from launch.plan.yardstick.packed import Packed
-from launch.plan.yardstick.timing import Contender, Timing, interleaved, on
-from launch.plan.yardstick.workload import Workload
+from launch.plan.timing import Contender, Timing, interleaved, on
+from plasticity_lab.agents.supervised.workload import Workload
+from plasticity_lab.agents.supervised.yardstick import Packed
 
 
 @dataclass

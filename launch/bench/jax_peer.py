@@ -17,7 +17,7 @@ os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_
 import jax
 import jax.numpy as jnp
 
-from launch.plan.yardstick.workload import L2_INIT, LEARNING_RATE, WHITE, Data, Workload
+from plasticity_lab.agents.supervised.workload import L2_INIT, LEARNING_RATE, WHITE, Data, Workload
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 LOWER, UPPER = 0.125, 0.333

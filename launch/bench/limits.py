@@ -8,7 +8,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from launch.bench.usual import Usual
-from launch.plan.yardstick.workload import Workload
+from plasticity_lab.agents.supervised.workload import Workload
 
 ADAM_BYTES = 28
 """Bytes that Adam moves for a parameter: it reads value, gradient and two moments, and writes all but the gradient."""

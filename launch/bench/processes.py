@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 
-from launch.plan.yardstick.packed import Packed
-from launch.plan.yardstick.timing import Contender
-from launch.plan.yardstick.workload import Workload
+from launch.plan.timing import Contender
 from launch.work.process import prepare_compiling, prepare_process
+from plasticity_lab.agents.supervised.workload import Workload
+from plasticity_lab.agents.supervised.yardstick import Packed
 
 
 class Workers:

@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from torch.profiler import ProfilerActivity, profile
 
 from launch.plan.device import devices, kind_of
-from launch.plan.yardstick.packed import Packed
-from launch.plan.yardstick.settings import SETTINGS
-from launch.plan.yardstick.workload import Workload
 from launch.work.process import prepare_compiling, prepare_process
+from plasticity_lab.agents.supervised.workload import Workload
+from plasticity_lab.agents.supervised.workload_settings import SETTINGS
+from plasticity_lab.agents.supervised.yardstick import Packed
 
 PRODUCTS = ("bmm", "addmm", "convolution", "gemm", "::mm")
 """What the names of library calls have that multiply matrices; the rest of a step is in the compiled graph's loops."""

@@ -6,7 +6,7 @@ from statistics import median
 from typing import Any
 
 from launch.bench.comparisons import Comparison
-from launch.plan.yardstick.timing import Timing
+from launch.plan.timing import Timing
 
 CHECKPOINT_SECONDS = 300
 """Between two checkpoints by default: conf/config.yaml, checkpoint_minutes."""

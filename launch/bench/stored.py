@@ -12,10 +12,10 @@ import torch
 
 from launch.packs.leases import Leases
 from launch.packs.owner import this_owner
-from launch.plan.yardstick.timing import Contender
-from launch.plan.yardstick.workload import Workload
+from launch.plan.timing import Contender
 from launch.work.training import train_pack
 from plasticity_lab.agents.agent import Agent, Rows
+from plasticity_lab.agents.supervised.workload import Workload
 from plasticity_lab.assembly import assembled
 from plasticity_lab.benchmarks.labelled.stream import Chunk, Task
 from plasticity_lab.records.identity import pack_id, run_id
@@ -77,7 +77,8 @@ def _bare(workload: Workload, runs: Sequence[Run], device: str) -> None:
 def _kept(workload: Workload, runs: Sequence[Run], device: str, minutes: float) -> None:
     named = [replace(run, id=run_id(run.science)) for run in runs]
     ids = tuple(run.id for run in named)
-    pack = Pack(pack_id(ids, 0), 0, ids, "bench", device, "eager", TASKS * workload.burst, 0, 0.0)
+    steps = TASKS * workload.burst
+    pack = Pack(pack_id(ids, 0), 0, ids, "bench", device, "eager", steps, "steps", steps, bytes=0, seconds=0.0)
     with tempfile.TemporaryDirectory(prefix="plasticity-bench-") as folder:
         store = Store(folder)
         store.prepare()

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from launch.plan.yardstick.workload import L2_INIT, LEARNING_RATE, WHITE, Data, Workload
+from plasticity_lab.agents.supervised.workload import L2_INIT, LEARNING_RATE, WHITE, Data, Workload
 
 MODULES = {
     "relu": nn.ReLU,

@@ -8,6 +8,7 @@ Takes a few minutes, most of which compiles. What it finds is kept in the store,
 
 import argparse
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from launch.command import asked
@@ -16,6 +17,7 @@ from launch.launchers.slurm.short_job import answer_to, send
 from launch.packs.lookup import add_store, store_there
 from launch.plan.calibration import Calibration, write_calibration
 from launch.plan.device import compiler_there, devices, kind_of
+from launch.runs.options import classes_of
 from launch.wording import say
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.store import Store
@@ -28,8 +30,8 @@ JOB_MINUTES = 60
 class Measurement:
     """What is measured, here or in a job, and into which store.
 
-    device: as in --device. mode: which one, else both. repeats: rounds. steps: of a burst; None: as many as
-    take some tenths of a second.
+    device: as in --device. mode: which one, else both. repeats: rounds. steps: updates of a burst; None: as
+    many as take some tenths of a second.
     """
 
     store: str
@@ -52,10 +54,16 @@ class Measurement:
             modes = ["eager"]
         if "compiled" in modes:
             prepare_compiling()
-        calibration, facts = measured(device, modes, self.repeats, say, self.steps)
+        agents = classes_of("agent")
+        yardsticks = [yardstick for agent in agents for yardstick in agent.yardsticks()]
+        if self.steps:
+            yardsticks = [yardstick.shortened(self.steps) for yardstick in yardsticks]
+        environments = {name: take for agent in agents for name, take in agent.environments().items()}
+        calibration, facts = measured(device, yardsticks, environments, modes, self.repeats, say)
         write_calibration(store, kind_of(device), calibration, facts)
+        told = {yardstick.name: yardstick.told for yardstick in yardsticks}
         kept = f"{calibration.basis}; kept in {store.calibration(kind_of(device))}"
-        return f"{_in_words(calibration, facts['rates'])}\n{kept}"
+        return "\n".join([*_in_words(calibration, facts["rates"], told), kept])
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default="auto", help="auto | cpu | cuda | cuda:<number>")
     parser.add_argument("--mode", choices=("eager", "compiled"), help="measure only this mode; else both")
     parser.add_argument("--repeats", type=int, default=5, help="rounds that are measured")
-    parser.add_argument("--steps", type=int, help="steps of a burst; by default some tenths of a second")
+    parser.add_argument("--steps", type=int, help="updates of a burst; by default some tenths of a second")
     parser.add_argument("--wait", action="store_true", help="wait for the job, and say what it has found")
 
 
@@ -103,17 +111,18 @@ def _in_a_job(options: argparse.Namespace, store: Store, given: tuple[str | None
     return 0
 
 
-def _in_words(calibration: Calibration, rates: dict[str, dict[str, dict[int, float]]]) -> str:
-    from launch.plan.measuring import NETWORKS  # torch, as above
-
+def _in_words(
+    calibration: Calibration, rates: Mapping[str, Mapping[str, Mapping[int, float]]], told: Mapping[str, str]
+) -> list[str]:
+    """What was measured, in lines.  rates: yardstick → mode → width → run-steps a second. told: yardstick → words."""
     lines = []
-    for sort, network in NETWORKS.items():
-        speed = calibration.of(sort == "convolving")
-        for mode, by_width in rates[sort].items():
+    for name, by_mode in rates.items():
+        speed = calibration.of(name)
+        for mode, by_width in by_mode.items():
             listed = ", ".join(f"{width}: {rate:,.0f}" for width, rate in by_width.items())
             fixed, flops = speed.step_seconds[mode] * 1e6, speed.flops[mode] / 1e9
             lines.append(
-                f"{network}, {mode}: packs of {speed.width[mode]}; a step takes {fixed:,.0f} µs and its work at "
+                f"{told[name]}, {mode}: packs of {speed.width[mode]}; a step takes {fixed:,.0f} µs and its work at "
                 f"{flops:,.0f} GFLOP/s (run-steps/s by width: {listed})"
             )
-    return "\n".join(lines)
+    return [*lines, *(f"{name}: {seconds * 1e6:,.0f} µs a step" for name, seconds in calibration.host_steps.items())]

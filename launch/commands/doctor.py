@@ -32,6 +32,7 @@ def run(options: argparse.Namespace) -> int:
     """The command.  Raises PlasticityError where its words name nothing that could be looked at."""
     from launch.doctor.node import Visit, of_node  # torch: --help need not wait for it
     from launch.doctor.slurm import of_plan, of_slurm
+    from plasticity_lab.assembly import benchmarks_of
 
     words = options.words
     if shutil.which("sbatch") and not any(word.startswith(LAUNCHER) for word in words):
@@ -40,11 +41,11 @@ def run(options: argparse.Namespace) -> int:
     settings, parameters = command.resolved.settings, command.slurm
     store, here, lease = Store(settings.store), software(), settings.launch.lease_seconds
     gpu = parameters is not None and wants_gpu(parameters, settings.device)
-    sources = sorted({run.science["benchmark"]["source"] for run in command.resolved.runs})
+    benchmarks = benchmarks_of(command.resolved.runs)
     data = None if settings.data is None else str(settings.data)
     tracked, online = of_tracking(settings.tracking, parameters is None)
     stored = of_store(store, lease)
-    found = [*of_software(here), *stored, *of_data(sources, data), *tracked]
+    found = [*of_software(here), *stored, *of_data(benchmarks, data), *tracked]
     if parameters is None:
         show(f"On this machine, {here['host']}", found)
         other = "the launcher is neither packed_slurm nor made from it"
@@ -62,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
             store=str(store.root),
             trial=str(store.short_job_folder(secrets.token_hex(6))),
             here=here,
-            sources=sources,
+            benchmarks=benchmarks,
             data=data,
             lease_seconds=lease,
             gpu=gpu,

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """The command.  Raises StoreError, PlanError, DataError, ConfigError."""
-    from launch.launchers.prepare import images_to_plan_with, packed  # torch: --help need not wait for it
+    from launch.launchers.prepare import costs_to_show, packed  # torch: --help need not wait for it
     from launch.launchers.report import print_packs
 
     store = store_there(options.store)
@@ -46,13 +46,13 @@ def run(options: argparse.Namespace) -> int:
     todo = outstanding(store, runs, rerun=False, retries=stored.settings.launch.retries)
     for error in [*todo.corrupt, *resources.damaged]:
         say(str(error))
-    images = images_to_plan_with(stored.settings.data)
-    modes = {pack.steps: pack.mode for pack in stored.packs}
-    # A mode follows from the run's steps alone: as it was planned, it would be planned again.
-    packs = packed(todo.left, todo.widest, resources, images, modes.__getitem__)
+    prices = costs_to_show(stored.settings)
+    modes = {pack.updates: pack.mode for pack in stored.packs}
+    # A mode follows from the run's updates alone: as it was planned, it would be planned again.
+    packs = packed(todo.left, todo.widest, resources, prices, modes.__getitem__)
     finished = len(stored.asked) - sum(pack.width for pack in packs)
     say(f"Sweep {stored.sweep} on {resources.kind}:")
-    print_packs(packs, stored.runs, finished, resources, resources.workers, stored.settings.save_weights, images)
+    print_packs(packs, stored.runs, finished, resources, resources.workers, stored.settings.save_weights, prices)
     return 0
 
 

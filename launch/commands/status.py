@@ -153,7 +153,7 @@ def _held_packs(state: SweepState) -> Table:
     for pack in state.running[:MANY]:
         table.add_row(
             pack.pack,
-            pack.label,
+            pack.family,
             pack.mode,
             str(pack.width),
             str(pack.diverged or "-"),

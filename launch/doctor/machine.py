@@ -12,8 +12,8 @@ from launch.doctor.finding import FAILS, OK, UNKNOWN, Finding, attempt
 from launch.launchers.local_workers import CHECKOUT
 from launch.plan.device import compiler_there
 from launch.wording import in_bytes
+from plasticity_lab.benchmarks.benchmark import Benchmark
 from plasticity_lab.data.folder import data_folder
-from plasticity_lab.data.sources import verified
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.files import server_time
 from plasticity_lab.records.provenance import provenance
@@ -47,9 +47,10 @@ def _clock(place: Path, lease_seconds: float) -> Finding:
     )
 
 
-def of_data(sources: Iterable[str], folder: str | None) -> list[Finding]:
-    """Whether each image set is there, complete as far as its source can tell."""
-    return [attempt(lambda source=source: f"Data: {verified(source, data_folder(folder))}") for source in sources]
+def of_data(benchmarks: Iterable[Benchmark], folder: str | None) -> list[Finding]:
+    """Whether what the benchmarks' tasks are made of is there, complete as far as they can tell."""
+    place = data_folder(folder)
+    return [attempt(lambda benchmark=benchmark: f"Data: {benchmark.verified(place)}") for benchmark in benchmarks]
 
 
 def software() -> dict[str, Any]:

@@ -15,6 +15,7 @@ from launch.doctor.machine import of_data, of_software, of_store, software
 from launch.doctor.wandb import of_key, of_network
 from launch.launchers.slurm.short_job import LATE_SECONDS, LOOK_SECONDS, NoAnswer, answer_to, clear, send
 from launch.plan.device import cores, devices, kind_of
+from plasticity_lab.benchmarks.benchmark import Benchmark
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.records.files import names, write_atomically
 from plasticity_lab.records.store import Store
@@ -29,6 +30,7 @@ class Visit:
     """What the job looks at.  Its answer is a list of findings, each as a dictionary.
 
     trial: a folder of the store, for files that the other side is to see. here: `software` where the command was given.
+    benchmarks: one for each resource that runs need.
     gpu: whether workers train on one. kind: of device that packs are planned for; None where that is not known. online:
     whether runs are written to W&B while they train. compiled: whether long runs are.
     """
@@ -36,7 +38,7 @@ class Visit:
     store: str
     trial: str
     here: Mapping[str, Any]
-    sources: Sequence[str]
+    benchmarks: Sequence[Benchmark]
     data: str | None
     lease_seconds: float
     gpu: bool
@@ -46,7 +48,7 @@ class Visit:
 
     def __call__(self) -> list[dict[str, str]]:
         """Looks at everything."""
-        found = [*self._store(), *self._software(), *of_data(self.sources, self.data), self._device()]
+        found = [*self._store(), *self._software(), *of_data(self.benchmarks, self.data), self._device()]
         if self.online:
             found += [of_key("on this node"), of_network("from this node")]
         return [asdict(finding) for finding in found]

@@ -63,7 +63,7 @@ class Rate:
         if taken > 0 and elapsed > 1 and not waits_for:
             rate = taken / elapsed
             left = timedelta(seconds=round((now.run_steps - now.run_steps_done) / rate))
-            parts += [f"{rate:,.0f} run-steps/s", f"{left} left"]
+            parts += [f"{rate:,.0f} {now.unit}/s", f"{left} left"]
         parts += [f"{count} {word}" for count, word in ((now.diverged, "diverged"), (now.failed, "failed")) if count]
         return " · ".join(parts)
 

@@ -4,20 +4,17 @@ import contextlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 from launch.packs.todo import Outstanding, adopted, mark_ended, outstanding, settle
 from launch.plan.calibration import Calibration, calibration_of, default_calibration
-from launch.plan.cost import sizes
 from launch.plan.device import mode_of
-from launch.plan.planner import plan
+from launch.plan.planner import plan, stacking_key
 from launch.tracking.choice import decided
 from launch.wording import say
+from plasticity_lab import assembly
+from plasticity_lab.agents.cost import Cost
 from plasticity_lab.data.folder import data_folder
-from plasticity_lab.data.image_set import ImageSet
-from plasticity_lab.data.sources import load_images, source_named
-from plasticity_lab.errors import DataError, StoreError
+from plasticity_lab.errors import StoreError
 from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.identity import sweep_id
 from plasticity_lab.records.plan import OtherFormat, Pack, Plan, write_plan
@@ -25,8 +22,8 @@ from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
-ImagesOf = Callable[[str], ImageSet]
-"""From the name of a source to its images."""
+CostOf = Callable[[Run], Cost]
+"""From a run to what it costs."""
 
 
 @dataclass(frozen=True)
@@ -49,14 +46,14 @@ class Resources:
 class Prepared:
     """A command's runs, sorted and planned; nothing is written yet.
 
-    settings: the command's, with `tracking=auto` decided. images: as the plan saw them. unreadable: what is wrong with
-    files of the store that it was made without.
+    settings: the command's, with `tracking=auto` decided. cost_of: as the plan priced the runs. unreadable: what is
+    wrong with files of the store that it was made without.
     """
 
     store: Store
     settings: Settings
     resources: Resources
-    images: ImagesOf
+    cost_of: CostOf
     todo: Outstanding
     plan: Plan
     unreadable: Sequence[StoreError]
@@ -74,9 +71,9 @@ def prepared(
     tracking, where = decided(settings.tracking)
     settings = settings.model_copy(update={"tracking": tracking})
     todo = outstanding(store, runs, settings.rerun, settings.launch.retries)
-    images = (images_to_plan_with if settings.dry_run else images_of)(settings.data)
+    prices = (costs_to_show if settings.dry_run else costs_to_train)(settings)
     unreadable: list[StoreError] = list(resources.damaged)
-    planned = _planned(store, todo, settings, resources, images, command or sys.orig_argv, unreadable)
+    planned = _planned(store, todo, settings, resources, prices, command or sys.orig_argv, unreadable)
     if store.root.exists():
         from launch.launchers.damage import damaged_files, damaged_jobs  # in a new store there is nothing to look at
 
@@ -84,7 +81,7 @@ def prepared(
         unreadable += damaged_jobs(store, [planned.sweep])
     if where and todo.left:
         say(where)
-    return Prepared(store, settings, resources, images, todo, planned, unreadable)
+    return Prepared(store, settings, resources, prices, todo, planned, unreadable)
 
 
 def put_in_order(ready: Prepared) -> list[str]:
@@ -118,18 +115,18 @@ def packed(
     runs: Sequence[Run],
     widest: Mapping[str, int],
     resources: Resources,
-    images: ImagesOf,
+    prices: CostOf,
     mode: Callable[[int], str],
     taken: Callable[[str], bool] = lambda pack: False,
 ) -> list[Pack]:
     """Runs in new packs.
 
-    widest: the most runs that may share a pack with one of them. mode: of a run by its steps. taken: whether a pack's
+    widest: the most runs that may share a pack with one of them. mode: of a run by its updates. taken: whether a pack's
     id is that of an earlier attempt.  Raises PlanError, DataError.
     """
     return plan(
         runs,
-        size_of=sizes(images),
+        cost_of=prices,
         mode_of=mode,
         kind=resources.kind,
         calibration=resources.calibration,
@@ -140,25 +137,27 @@ def packed(
     )
 
 
-def images_of(data: Path | None) -> ImagesOf:
-    """A function that loads image sets from a folder of data sets.  It raises DataError where one is missing."""
-    return lambda source: load_images(source, data_folder(data))
+def costs_to_train(settings: Settings) -> CostOf:
+    """A function that prices runs.  It raises DataError where files are missing, ConfigError."""
+    return costs(assembly.resources(data_folder(settings.data)))
 
 
-def images_to_plan_with(data: Path | None) -> ImagesOf:
-    """The same for plans that are only shown: where a set is missing, it says so once and takes an outline of it."""
+def costs_to_show(settings: Settings) -> CostOf:
+    """The same for plans that are only shown: it says once which files are missing, and does without them if it can."""
+    return costs(assembly.resources_or_outlines(data_folder(settings.data), say))
 
-    def images(source: str) -> ImageSet:
-        try:
-            return load_images(source, data_folder(data))
-        except DataError as error:
-            outline = source_named(source).outline
-            if outline is None:
-                raise
-            say(f"{error} The plan below is for the set as published.")
-            return outline()
 
-    return cache(images)
+def costs(resource_of: assembly.ResourceOf) -> CostOf:
+    """A function that prices runs, once for all that could share a pack."""
+    known: dict[str, Cost] = {}
+
+    def price(run: Run) -> Cost:
+        key = stacking_key(run)
+        if key not in known:
+            known[key] = assembly.cost_of(run, resource_of(run))
+        return known[key]
+
+    return price
 
 
 def _planned(
@@ -166,7 +165,7 @@ def _planned(
     todo: Outstanding,
     settings: Settings,
     resources: Resources,
-    images: ImagesOf,
+    prices: CostOf,
     command: Sequence[str],
     unreadable: list[StoreError],
 ) -> Plan:
@@ -177,8 +176,8 @@ def _planned(
         rest,
         todo.widest,
         resources,
-        images,
-        mode=lambda steps: mode_of(steps, settings.mode, resources.compiler),
+        prices,
+        mode=lambda updates: mode_of(updates, settings.mode, resources.compiler),
         taken=lambda pack: store.done(pack).exists(),
     )
     asked = sorted([*todo.finished, *todo.given_up, *(run.id for run in todo.left)])

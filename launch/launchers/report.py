@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from launch.launchers.prepare import ImagesOf, Prepared, Resources, put_in_order
+from launch.launchers.prepare import CostOf, Prepared, Resources, put_in_order
 from launch.packs.endings import ending_of
 from launch.packs.todo import Outstanding, how_to_try_again
-from launch.plan.cost import store_bytes
+from launch.plan.store_size import store_bytes
 from launch.plan.table import print_plan
 from launch.runs.settings import store_option
 from launch.wording import counted, say
@@ -30,7 +30,7 @@ def show_plan(ready: Prepared, workers: int) -> None:
         say(str(error))
     _say_of_finished(ready)
     save_weights, finished = ready.settings.save_weights, len(ready.todo.finished)
-    print_packs(ready.plan.packs, ready.plan.runs, finished, ready.resources, workers, save_weights, ready.images)
+    print_packs(ready.plan.packs, ready.plan.runs, finished, ready.resources, workers, save_weights, ready.cost_of)
 
 
 def print_packs(
@@ -40,10 +40,10 @@ def print_packs(
     resources: Resources,
     workers: int,
     save_weights: str,
-    images: ImagesOf,
+    cost_of: CostOf,
 ) -> None:
     """Prints packs of runs and what they would cost.  finished: how many runs beside them are finished already."""
-    print_plan(packs, finished, workers, resources.calibration, store_bytes(packs, runs, save_weights, images))
+    print_plan(packs, finished, workers, resources.calibration, store_bytes(packs, runs, save_weights, cost_of))
 
 
 def settled(ready: Prepared) -> bool:
@@ -80,8 +80,8 @@ def announce(ready: Prepared, workers: str) -> None:
         f"{counted(len(planned.packs), 'pack')}{done}; {workers}; store {ready.store.root}"
     )
     _say_of_finished(ready)
-    for label, width in sorted({(pack.label, pack.width) for pack in planned.packs if pack.narrowed}):
-        say(f"Packs of {label} are {counted(width, 'run')} wide: more do not fit into memory.")
+    for family, width in sorted({(pack.family, pack.width) for pack in planned.packs if pack.narrowed}):
+        say(f"Packs of {family} are {counted(width, 'run')} wide: more do not fit into memory.")
     if not ready.resources.compiler:
         say("No C++ compiler is there: every run is computed eager, which is slower for long ones; g++ would do.")
 

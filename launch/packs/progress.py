@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from launch.packs.endings import Ending, ending_of
+from launch.wording import run_steps
 from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
 from plasticity_lab.records.files import names, write_json
 from plasticity_lab.records.plan import Pack, in_parts
@@ -28,7 +29,8 @@ class Progress:
     """Packs taken together.
 
     runs, run_steps: of all of them, run-steps being steps of each run summed over runs. runs_done: of packs that ended
-    well. run_steps_done: all of packs that ended, and of the others as far as they are. diverged, failed: runs.
+    well. run_steps_done: all of packs that ended, and of the others as far as they are. diverged, failed: runs. unit:
+    what run-steps are called.
     """
 
     runs: int
@@ -37,6 +39,7 @@ class Progress:
     run_steps_done: int
     diverged: int
     failed: int
+    unit: str = "run-steps"
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,7 @@ class Watch:
             run_steps_done=steps,
             diverged=diverged,
             failed=failed,
+            unit=run_steps({pack.unit for pack in self.packs}),
         )
 
 

@@ -27,16 +27,17 @@ Record = Mapping[str, Any]
 class HeldPack:
     """A pack that a worker holds.
 
-    steps: of each run, steps_done: how many of them are done. worker: who holds it. silent: seconds since the worker
-    was last heard of. left: seconds that the pack still needs.
+    family: what its runs are, in words. steps: of each run, in its `unit`; steps_done: how many of them are done.
+    worker: who holds it. silent: seconds since the worker was last heard of. left: seconds that the pack still needs.
     """
 
     pack: str
-    label: str
+    family: str
     width: int
     mode: str
     steps: int
     steps_done: int
+    unit: str
     diverged: int
     worker: str
     silent: float
@@ -198,7 +199,17 @@ def _until_the_last(held: Sequence[float], waiting: Sequence[float], any_waits: 
 def _held(pack: Pack, now: Reached | None, state: PackState, left: float) -> HeldPack:
     done, diverged = (0, 0) if now is None else (now.steps, now.diverged)
     return HeldPack(
-        pack.id, pack.label, pack.width, pack.mode, pack.steps, done, diverged, str(state.owner), state.age or 0.0, left
+        pack=pack.id,
+        family=pack.family,
+        width=pack.width,
+        mode=pack.mode,
+        steps=pack.steps,
+        steps_done=done,
+        unit=pack.unit,
+        diverged=diverged,
+        worker=str(state.owner),
+        silent=state.age or 0.0,
+        left=left,
     )
 
 

@@ -2,16 +2,26 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from plasticity_lab.agents.cost import Cost
 from plasticity_lab.records.damage import DamagedFile, fault_of_fields, is_aside, read_mapping
 from plasticity_lab.records.files import names, write_json
 from plasticity_lab.records.store import Store
 
-_FIELDS = {"kind": str, "basis": str, "dense": dict, "convolving": dict}
+USUAL = "dense"
+"""The yardstick, networks of matrix products alone, whose speed is taken for one that was not measured."""
+HOST_STEP_SECONDS = 3e-4
+"""What a step of an environment takes that was not measured: about an Atari game's, four frames of it."""
+GRAPH_SECONDS = 15.0
+"""What compiling takes, for each graph of a pack after its first; that one is in `COMPILED_FROM_UPDATES`."""
+
+_FIELDS = {"kind": str, "basis": str, "speeds": dict, "host_steps": dict}
 _SPEED_FIELDS = {"width": dict, "step_seconds": dict, "flops": dict, "memory": int | float}
+_BEFORE = ("dense", "convolving")
+"""The speeds that files of before had, beside the other fields."""
 _ADVICE = "plans take the default figures until `python -m launch calibrate` measures anew"
 
 
@@ -19,7 +29,7 @@ _ADVICE = "plans take the default figures until `python -m launch calibrate` mea
 class Speed:
     """How fast a device trains networks of one sort, by mode ("eager", "compiled").
 
-    width: the most runs of a pack. step_seconds: what a step costs whatever its width. flops: operations a second of
+    width: the most runs of a pack. step_seconds: what an update costs whatever its width. flops: operations a second of
     matrix products and convolutions. memory: the bytes a run takes, by those that are estimated.
     """
 
@@ -28,9 +38,9 @@ class Speed:
     flops: dict[str, float]
     memory: float = 1.0
 
-    def seconds(self, mode: str, width: int, steps: int, flops: int) -> float:
-        """Estimated seconds of a pack.  flops: operations of one run's step."""
-        return steps * (self.step_seconds[mode] + flops * width / self.flops[mode])
+    def seconds(self, mode: str, width: int, updates: int, flops: int) -> float:
+        """Estimated seconds of a pack's updates, or of its passes without one.  flops: of one run and update."""
+        return updates * (self.step_seconds[mode] + flops * width / self.flops[mode])
 
     def bytes(self, estimated: int) -> int:
         """Bytes that a run takes."""
@@ -39,44 +49,59 @@ class Speed:
 
 @dataclass(frozen=True)
 class Calibration:
-    """One kind of device. dense: networks of matrix products alone. convolving: the others.
+    """One kind of device.
 
-    basis: what it was measured on, or that it was not.
+    speeds: by the agents' yardsticks. basis: what it was measured on, or that it was not. host_steps: seconds of a step
+    on the host, by environment.
     """
 
-    dense: Speed
-    convolving: Speed
+    speeds: Mapping[str, Speed]
     basis: str
+    host_steps: Mapping[str, float] = field(default_factory=dict)
 
-    def of(self, convolves: bool) -> Speed:
-        """The speed of networks of that sort."""
-        return self.convolving if convolves else self.dense
+    def of(self, yardstick: str) -> Speed:
+        """The speed by that yardstick; that of `USUAL` where it was not measured."""
+        return self.speeds.get(yardstick, self.speeds[USUAL])
+
+    def seconds(self, cost: Cost, mode: str, width: int) -> float:
+        """Estimated seconds of a pack of such runs, whose steps on the host follow one another."""
+        speed = self.of(cost.speed)
+        return (
+            speed.seconds(mode, width, cost.updates, cost.flops)
+            + speed.seconds(mode, width, cost.forwards, cost.forward_flops)
+            + width * sum(n * self.host_steps.get(name, HOST_STEP_SECONDS) for name, n in cost.host_steps.items())
+            + (GRAPH_SECONDS * (cost.graphs - 1) if mode == "compiled" else 0.0)
+        )
 
 
 CPU = Calibration(
-    dense=Speed(
-        width={"eager": 16, "compiled": 8},
-        step_seconds={"eager": 4e-4, "compiled": 7e-5},
-        flops={"eager": 4.7e10, "compiled": 6.4e10},
-    ),
-    convolving=Speed(
-        width={"eager": 4, "compiled": 1},
-        step_seconds={"eager": 1.5e-4, "compiled": 0.0},
-        flops={"eager": 7.5e10, "compiled": 1.1e11},
-    ),
+    speeds={
+        "dense": Speed(
+            width={"eager": 16, "compiled": 8},
+            step_seconds={"eager": 4e-4, "compiled": 7e-5},
+            flops={"eager": 4.7e10, "compiled": 6.4e10},
+        ),
+        "convolving": Speed(
+            width={"eager": 4, "compiled": 1},
+            step_seconds={"eager": 1.5e-4, "compiled": 0.0},
+            flops={"eager": 7.5e10, "compiled": 1.1e11},
+        ),
+    },
     basis="measured on one core of an AMD EPYC (Zen 5)",
 )
 GPU = Calibration(
-    dense=Speed(
-        width={"eager": 256, "compiled": 256},
-        step_seconds={"eager": 1.5e-3, "compiled": 4e-4},
-        flops={"eager": 7e12, "compiled": 7e12},
-    ),
-    convolving=Speed(
-        width={"eager": 32, "compiled": 32},
-        step_seconds={"eager": 2e-3, "compiled": 4e-4},
-        flops={"eager": 7e12, "compiled": 7e12},
-    ),
+    speeds={
+        "dense": Speed(
+            width={"eager": 256, "compiled": 256},
+            step_seconds={"eager": 1.5e-3, "compiled": 4e-4},
+            flops={"eager": 7e12, "compiled": 7e12},
+        ),
+        "convolving": Speed(
+            width={"eager": 32, "compiled": 32},
+            step_seconds={"eager": 2e-3, "compiled": 4e-4},
+            flops={"eager": 7e12, "compiled": 7e12},
+        ),
+    },
     basis="computed for a data-centre GPU, not measured",
 )
 
@@ -114,19 +139,26 @@ def read_calibration(path: Path) -> dict[str, Any] | None:
     Raises DamagedFile; StoreError.
     """
     value = read_mapping(path, _ADVICE)
-    if value is not None and (fault := fault_of_fields(value, _FIELDS)):
+    if value is None:
+        return None
+    if "speeds" not in value and all(name in value for name in _BEFORE):
+        value = {**value, "speeds": {name: value[name] for name in _BEFORE}, "host_steps": {}}
+    if fault := fault_of_fields(value, _FIELDS):
         raise DamagedFile(path, fault, _ADVICE)
     return value
 
 
 def _calibration(path: Path, value: Mapping[str, Any], default: Calibration) -> Calibration:
-    """The calibration that a file holds.  Raises DamagedFile."""
-    dense, convolving = (_speed(path, sort, value[sort], getattr(default, sort)) for sort in ("dense", "convolving"))
-    return Calibration(dense, convolving, value["basis"])
+    """The calibration that a file holds, and the default's speeds that it lacks.  Raises DamagedFile."""
+    speeds = {name: _speed(path, name, speed, default.of(name)) for name, speed in value["speeds"].items()}
+    steps = value["host_steps"]
+    if not all(isinstance(each, int | float) and 0 <= each < math.inf for each in steps.values()):
+        raise DamagedFile(path, "holds numbers that cannot have been measured (under host_steps)", _ADVICE)
+    return Calibration({**default.speeds, **speeds}, value["basis"], {**default.host_steps, **steps})
 
 
-def _speed(path: Path, sort: str, value: Any, default: Speed) -> Speed:
-    """What was measured of one sort of networks; a mode that was not is as the default has it.  Raises DamagedFile."""
+def _speed(path: Path, name: str, value: Any, default: Speed) -> Speed:
+    """What was measured by one yardstick; a mode that was not is as the default has it.  Raises DamagedFile."""
     fault = fault_of_fields(value, _SPEED_FIELDS)
     if fault is None:
         numbers = [*value["width"].values(), *value["flops"].values(), value["memory"]]
@@ -136,7 +168,7 @@ def _speed(path: Path, sort: str, value: Any, default: Speed) -> Speed:
         elif not (all(0 < number < math.inf for number in numbers) and all(0 <= each < math.inf for each in seconds)):
             fault = "holds numbers that cannot have been measured"
     if fault is not None:
-        raise DamagedFile(path, f"{fault} (under {sort})", _ADVICE)
+        raise DamagedFile(path, f"{fault} (under {name})", _ADVICE)
     return Speed(
         width=default.width | {mode: max(1, int(width)) for mode, width in value["width"].items()},
         step_seconds=default.step_seconds | {mode: float(each) for mode, each in value["step_seconds"].items()},

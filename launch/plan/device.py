@@ -11,9 +11,10 @@ from functools import cache
 
 from plasticity_lab.errors import ConfigError
 
-COMPILED_FROM_STEPS = 20_000
-"""Runs of at least this many steps are compiled. That costs some 10 seconds for an MLP and 18 for a CNN, a third of it
-where the code is still in the cache; an eager step takes 0.6 ms more for a pack of eight MLPs, 1 ms more for a CNN."""
+COMPILED_FROM_UPDATES = 20_000
+"""Runs of at least this many updates are compiled. That costs some 10 seconds for an MLP and 18 for a CNN, a third of
+it where the code is still in the cache; an eager update takes 0.6 ms more for a pack of eight MLPs, 1 ms more for a
+CNN."""
 
 
 def devices(setting: str) -> list[str]:
@@ -68,10 +69,10 @@ def compiler_there() -> bool:
     return any(shutil.which(name) for name in (os.environ.get("CXX", "g++"), "g++", "clang++"))
 
 
-def mode_of(steps: int, setting: str, compiler: bool) -> str:
-    """eager or compiled, from the run's own steps alone: never from its mates.  Raises ConfigError."""
+def mode_of(updates: int, setting: str, compiler: bool) -> str:
+    """eager or compiled, from the run's own updates alone: never from its mates.  Raises ConfigError."""
     if setting == "compiled" and not compiler:
         raise ConfigError("mode is compiled, but this machine has no C++ compiler; install g++, or say mode=eager.")
     if setting != "auto":
         return setting
-    return "compiled" if compiler and steps >= COMPILED_FROM_STEPS else "eager"
+    return "compiled" if compiler and updates >= COMPILED_FROM_UPDATES else "eager"

@@ -1,8 +1,9 @@
-"""Measuring a device for its calibration: packs of several widths in turn, eager and compiled.
+"""Measuring a device for its calibration: packs of several widths in turn, eager and compiled; then environments.
 
 Legend: K runs.
 """
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import Any
@@ -11,39 +12,42 @@ import numpy as np
 import torch
 
 from launch.plan.calibration import Calibration, Speed
-from launch.plan.cost import sizes
 from launch.plan.device import kind_of
-from launch.plan.yardstick.packed import Packed
-from launch.plan.yardstick.settings import SETTINGS
-from launch.plan.yardstick.timing import Contender, interleaved, on
-from launch.plan.yardstick.workload import Workload
+from launch.plan.timing import Contender, interleaved, on
+from plasticity_lab.agents.yardstick import Yardstick
 from plasticity_lab.records.provenance import provenance
 
 ENOUGH = 0.97
 """A pack is as wide as it must be to come so near to the fastest width: wider ones take longer to compile."""
-NETWORKS = {"dense": "mlp", "convolving": "cnn"}
+HOST_STEPS = 1_000
+"""Steps of an environment in a burst."""
 
 
 def measured(
-    device: str, modes: Sequence[str], repeats: int, say: Callable[[str], None], steps: int | None = None
+    device: str,
+    yardsticks: Sequence[Yardstick],
+    environments: Mapping[str, Callable[[int], object]],
+    modes: Sequence[str],
+    repeats: int,
+    say: Callable[[str], None],
 ) -> tuple[Calibration, dict[str, Any]]:
     """The calibration of this device, and what was measured for it: when, on what, and the rates by width.
 
-    steps: of a burst; None for each network's own.
+    environments: by name, what takes that many steps of it.
     """
     rates: dict[str, dict[str, dict[int, float]]] = {}
     speeds = {}
-    for sort, network in NETWORKS.items():
-        workload = Workload(network, steps=steps)
-        size = sizes(lambda source, workload=workload: workload.image_set)(workload.runs(1)[0])
-        rates[sort] = {}
+    for yardstick in yardsticks:
+        name, cost = yardstick.name, yardstick.cost
+        rates[name] = {}
         for mode in modes:
-            say(f"{network}, {mode} …")
-            rates[sort][mode] = _rates(workload, mode, device, repeats)
-        speeds[sort] = speed_of(rates[sort], size.flops, _memory(workload, size.bytes, device))
+            say(f"{yardstick.told}, {mode} …")
+            rates[name][mode] = _rates(yardstick, mode, device, repeats)
+        speeds[name] = speed_of(rates[name], cost.flops, _memory(yardstick, cost.device_bytes, device))
+    host_steps = {name: _step_seconds(take, repeats) for name, take in environments.items()}
     made = provenance()
     what = f"one core of {made['cpu']} ({kind_of(device)})" if device == "cpu" else kind_of(device)
-    calibration = Calibration(**speeds, basis=f"measured on {what}")
+    calibration = Calibration(speeds, f"measured on {what}", host_steps)
     return calibration, {"rates": rates, "provenance": made | {"torch": torch.__version__}}
 
 
@@ -76,27 +80,38 @@ def fitted(rates: Mapping[int, float], flops: int) -> tuple[float, float]:
     return float(fixed), float(flops / each)
 
 
-def _rates(workload: Workload, mode: str, device: str, repeats: int) -> dict[int, float]:
-    """Run-steps a second by width."""
-    widths = SETTINGS[workload.network].widths[torch.device(device).type]
+def _rates(yardstick: Yardstick, mode: str, device: str, repeats: int) -> dict[int, float]:
+    """Run-steps a second by width: updates of each run, summed over runs."""
+    widths = yardstick.widths[torch.device(device).type]
     with on(device):
-        packs = [Packed(workload, width, mode, device) for width in widths]
-        timings = interleaved([Contender(mode, {}, pack.run_steps, pack.burst) for pack in packs], repeats)
+        packs = {width: yardstick.pack(width, mode, device) for width in widths}
+        timings = interleaved(
+            [Contender(mode, {}, width * pack.updates, pack.burst) for width, pack in packs.items()], repeats
+        )
     return {
         width: timing.contender.run_steps / median(timing.busy if device == "cpu" else timing.wall)
         for width, timing in zip(widths, timings, strict=True)
     }
 
 
-def _memory(workload: Workload, estimated: int, device: str) -> float:
+def _memory(yardstick: Yardstick, estimated: int, device: str) -> float:
     """Bytes a run takes on a GPU, training and evaluation, by those estimated; 1 on a CPU, where it never binds."""
     if device == "cpu":
         return 1.0
-    width = min(SETTINGS[workload.network].widths["cuda"])
+    width = min(yardstick.widths["cuda"])
     torch.cuda.empty_cache()
     before = torch.cuda.memory_allocated(device)
     torch.cuda.reset_peak_memory_stats(device)
-    pack = Packed(workload, width, "eager", device)
-    pack.burst()
-    pack.agent.evaluate(pack.task)
+    yardstick.peak(width, device)
     return (torch.cuda.max_memory_allocated(device) - before) / (width * estimated)
+
+
+def _step_seconds(take: Callable[[int], object], repeats: int) -> float:
+    """Seconds of a step of an environment: CPU time, the median of some bursts."""
+    take(HOST_STEPS)
+    bursts = []
+    for _ in range(repeats):
+        start = time.process_time()
+        take(HOST_STEPS)
+        bursts.append(time.process_time() - start)
+    return median(bursts) / HOST_STEPS

@@ -8,14 +8,13 @@ from typing import Any
 
 from launch.plan.calibration import Calibration
 from launch.wording import in_bytes
+from plasticity_lab.agents.cost import Cost
 from plasticity_lab.component import load
 from plasticity_lab.errors import PlanError
 from plasticity_lab.records.identity import pack_id
 from plasticity_lab.records.plan import Pack, evenly
 from plasticity_lab.run import Run
 
-BYTES_A_PARAMETER = 20
-"""A parameter, its gradient, two moments and an anchor, in float32."""
 SEEDS = ("seed", "stream_seed", "init_seed")
 
 
@@ -28,31 +27,17 @@ class TooLarge(PlanError):
 
 
 @dataclass(frozen=True)
-class Size:
-    """What planning must know of a run.
-
-    flops: the operations of one step. bytes: what it takes in a pack. convolves: whether its network has convolutions.
-    parameters: those of its network.
-    """
-
-    steps: int
-    flops: int
-    bytes: int
-    convolves: bool
-    parameters: int = 0
-
-
-@dataclass(frozen=True)
 class _Cut:
-    """Runs that are to become one pack, and what they have in common."""
+    """Runs that are to become one pack, and what they have in common.  bytes: what one of them takes in it."""
 
     runs: Sequence[Run]
-    size: Size
+    cost: Cost
+    bytes: int
     mode: str
-    narrowed: bool
+    narrowed: bool = False
 
     def halves(self) -> list["_Cut"]:
-        return [_Cut(half, self.size, self.mode, self.narrowed) for half in evenly(self.runs, 2)]
+        return [replace(self, runs=half) for half in evenly(self.runs, 2)]
 
 
 def stacking_key(run: Run) -> str:
@@ -68,7 +53,7 @@ def stacking_key(run: Run) -> str:
 def plan(
     runs: Sequence[Run],
     *,
-    size_of: Callable[[Run], Size],
+    cost_of: Callable[[Run], Cost],
     mode_of: Callable[[int], str],
     kind: str,
     calibration: Calibration,
@@ -79,44 +64,50 @@ def plan(
 ) -> list[Pack]:
     """The same runs in any order give the same packs, long ones first.
 
-    size_of: asked once for all runs that could share a pack. memory: bytes a pack may use. workers: there is at
-    least one pack for each, where there are as many runs. taken: whether a pack id was used by an earlier attempt.
-    widest: the most runs in the pack of a run that failed before.  Raises TooLarge naming a run that does not fit.
+    cost_of: asked once for all runs that could share a pack. mode_of: of runs with that many updates. memory: bytes a
+    pack may use. workers: there is at least one pack for each, where there are as many runs. taken: whether a pack id
+    was used by an earlier attempt. widest: the most runs in the pack of a run that failed before.
+    Raises TooLarge naming a run that does not fit.
     """
     groups: dict[tuple[str, int | None], list[Run]] = defaultdict(list)
     for run in sorted(runs, key=lambda run: run.id):
         groups[stacking_key(run), (widest or {}).get(run.id)].append(run)
-    sized: dict[str, Size] = {}
+    costs: dict[str, Cost] = {}
     cuts: list[_Cut] = []
     for (key, most), alike in groups.items():
-        if key not in sized:
-            size = size_of(alike[0])
-            sized[key] = replace(size, bytes=calibration.of(size.convolves).bytes(size.bytes))
-        cuts += _cut(alike, sized[key], mode_of(sized[key].steps), kind, calibration, memory, most)
+        if key not in costs:
+            costs[key] = cost_of(alike[0])
+        cost = costs[key]
+        whole = _Cut(alike, cost, _bytes_in(cost, kind, calibration), mode_of(cost.updates))
+        cuts += _cut(whole, kind, calibration, memory, most)
     while len(cuts) < min(workers, len(runs)):
-        largest = max(range(len(cuts)), key=lambda at: (len(cuts[at].runs), cuts[at].size.steps))
+        largest = max(range(len(cuts)), key=lambda at: (len(cuts[at].runs), cuts[at].cost.updates))
         cuts += cuts.pop(largest).halves()
     packs = [_pack(cut, kind, calibration, taken) for cut in cuts]
     return sorted(packs, key=lambda pack: (-pack.seconds, pack.id))
 
 
-def _cut(
-    alike: Sequence[Run], size: Size, mode: str, kind: str, calibration: Calibration, memory: int, most: int | None
-) -> list[_Cut]:
-    """Runs that agree in structure, cut so that each part fits."""
-    if size.bytes > memory:
-        most_for, smaller = "images", "fewer benchmark.images"
-        if 2 * BYTES_A_PARAMETER * size.parameters > size.bytes:
-            most_for, smaller = f"the {size.parameters:,} parameters of its network", "a smaller network.width"
+def _bytes_in(cost: Cost, kind: str, calibration: Calibration) -> int:
+    """What a run takes of the memory that packs on a device kind share; a GPU's is not the host's."""
+    host = cost.host_bytes if kind.startswith("cpu") else 0
+    return calibration.of(cost.speed).bytes(cost.device_bytes) + host
+
+
+def _cut(whole: _Cut, kind: str, calibration: Calibration, memory: int, most: int | None) -> list[_Cut]:
+    """Runs that agree in structure, cut so that each part fits.  most: as many as a part may have; None for any."""
+    runs, cost = whole.runs, whole.cost
+    if whole.bytes > memory:
+        shares = [*cost.memory, *(cost.host_memory if kind.startswith("cpu") else ())]
+        largest = max(shares, key=lambda share: share.bytes)
         raise TooLarge(
-            size.bytes,
-            f"Run {alike[0].id} needs {in_bytes(size.bytes)} alone, most of it for {most_for}, and a pack may use "
-            f"{in_bytes(memory)} on {kind}; choose {smaller} or another device.",
+            whole.bytes,
+            f"Run {runs[0].id} needs {in_bytes(whole.bytes)} alone, most of it for {largest.what}, and a pack may use "
+            f"{in_bytes(memory)} on {kind}; choose {largest.smaller} or another device.",
         )
-    wanted = min(calibration.of(size.convolves).width[mode], most or len(alike))
-    width = min(wanted, memory // size.bytes)
-    narrowed = width < min(wanted, len(alike))
-    return [_Cut(part, size, mode, narrowed) for part in evenly(alike, -(-len(alike) // width))]
+    wanted = min(calibration.of(cost.speed).width[whole.mode], most or len(runs))
+    width = min(wanted, memory // whole.bytes)
+    narrowed = width < min(wanted, len(runs))
+    return [replace(whole, runs=part, narrowed=narrowed) for part in evenly(runs, -(-len(runs) // width))]
 
 
 def _pack(cut: _Cut, kind: str, calibration: Calibration, taken: Callable[[str], bool]) -> Pack:
@@ -124,16 +115,18 @@ def _pack(cut: _Cut, kind: str, calibration: Calibration, taken: Callable[[str],
     attempt = 0
     while taken(pack_id(ids, attempt)):
         attempt += 1
-    science, size = cut.runs[0].science, cut.size
+    science, cost = cut.runs[0].science, cut.cost
     return Pack(
         id=pack_id(ids, attempt),
         attempt=attempt,
         runs=ids,
-        label=f"{science['activation']['name']} · {science['benchmark']['name']}",
+        family=f"{science['activation']['name']} · {science['benchmark']['name']}",
         kind=kind,
         mode=cut.mode,
-        steps=size.steps,
-        bytes=size.bytes * len(ids),
-        seconds=calibration.of(size.convolves).seconds(cut.mode, len(ids), size.steps, size.flops),
+        steps=cost.length,
+        unit=cost.unit,
+        updates=cost.updates,
+        bytes=cut.bytes * len(ids),
+        seconds=calibration.seconds(cost, cut.mode, len(ids)),
         narrowed=cut.narrowed,
     )

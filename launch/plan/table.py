@@ -1,5 +1,6 @@
 """The plan for people: what `dry_run=true` prints."""
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -7,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from launch.plan.calibration import Calibration
-from launch.wording import counted, in_bytes, in_time
+from launch.wording import counted, in_bytes, in_time, run_steps
 from plasticity_lab.records.plan import Pack
 
 PRINTED_WIDTH = 120
@@ -27,28 +28,41 @@ def print_plan(packs: Sequence[Pack], finished: int, workers: int, calibration: 
     total = sum(pack.seconds for pack in packs)
     longest = max((pack.seconds for pack in packs), default=0.0)
     runs = sum(pack.width for pack in packs)
-    run_steps = sum(pack.run_steps for pack in packs)
     words = f"{counted(runs, 'run')} to train in {counted(len(packs), 'pack')}"
     if finished:
         words += f", {finished:,} finished already"
     if packs:
         at_once = min(workers, len(packs))
-        words += f"; {run_steps:,} run-steps; about {in_time(max(longest, total / at_once))}"
+        words += f"; {_length(packs)}; about {in_time(max(longest, total / at_once))}"
         words += f" on {counted(at_once, 'worker')} ({calibration.basis}); {in_bytes(stored)} in the store"
     console.print(f"{words}.", soft_wrap=True, highlight=False)
 
 
+def _length(packs: Sequence[Pack]) -> str:
+    """The steps of all runs together, by unit."""
+    sums = Counter[str]()
+    for pack in packs:
+        sums[pack.unit] += pack.run_steps
+    return " and ".join(f"{total:,} {run_steps({unit})}" for unit, total in sums.items())
+
+
 def _table(packs: Sequence[Pack]) -> Table:
+    units = {pack.unit for pack in packs}
+    mixed = len(units) > 1
+    # A run's updates decide its mode; where they are its steps, as a classifier's are, they need no column.
+    updates = ["updates a run"] if any(pack.updates != pack.steps for pack in packs) else []
+    length = "length of a run" if mixed else f"{units.pop()} a run"
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in ("runs of", "packs", "width", "mode", "steps a run", "memory a pack", "time a pack"):
+    for heading in ("runs of", "packs", "width", "mode", length, *updates, "memory a pack", "time a pack"):
         table.add_column(heading, justify="left" if heading in ("runs of", "mode") else "right")
 
-    def alike(pack: Pack) -> tuple[str, str, int, int, bool]:
-        return pack.label, pack.mode, pack.width, pack.steps, pack.narrowed
+    def alike(pack: Pack) -> tuple[str, str, int, int, str, int, bool]:
+        return pack.family, pack.mode, pack.width, pack.steps, pack.unit, pack.updates, pack.narrowed
 
-    for (label, mode, width, steps, narrowed), group in groupby(sorted(packs, key=alike), alike):
+    for (family, mode, width, steps, unit, taken, narrowed), group in groupby(sorted(packs, key=alike), alike):
         same = list(group)
         memory = f"{max(pack.bytes for pack in same) / 2**20:,.0f} MiB"
         shown = f"{width}*" if narrowed else str(width)
-        table.add_row(label, str(len(same)), shown, mode, f"{steps:,}", memory, in_time(same[0].seconds))
+        each = [f"{steps:,} {unit}" if mixed else f"{steps:,}", *[f"{taken:,}" for _ in updates]]
+        table.add_row(family, str(len(same)), shown, mode, *each, memory, in_time(same[0].seconds))
     return table

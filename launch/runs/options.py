@@ -14,6 +14,7 @@ from pydantic import Field
 from launch.runs.arguments import Vocabulary, check_option
 from launch.runs.files import folder_of, option_in
 from launch.runs.settings import TEXTS, keys
+from plasticity_lab.component import Component, load
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.settings import Strict, checked
 
@@ -207,6 +208,13 @@ class Options:
                 f"experiment={name} sets {', '.join(touched)} in its body; an experiment's values belong under "
                 "hydra.sweeper.params."
             )
+
+
+def classes_of(group: str) -> list[type[Component]]:
+    """The classes that the files of our own conf/ name for a group, in the order of the files.  Raises ConfigError."""
+    files = sorted((CONF / group).glob("*.yaml"))
+    targets = [option_of(group, file.stem, option_in(file)).target for file in files]
+    return [load(target) for target in dict.fromkeys(targets) if target is not None]
 
 
 class Offered(Mapping[str, list[str]]):

@@ -79,13 +79,13 @@ class Failures:
         Raises LostLease, StoreError.
         """
         if pack.width > 1 and not self._all_alike(plan, pack, failure):
-            self._say(logging.INFO, "A pack of %s is divided: %s", pack.label, failure.words)
+            self._say(logging.INFO, "A pack of %s is divided: %s", pack.family, failure.words)
             divide(self.store, pack, lease, failure.words)
             return False
         whole = failure.whole
         if pack.width > 1:
-            whole = f"{_ALL.format(pack.width, ALIKE, pack.label)}\n{whole}"
-        self._say(logging.ERROR, "A run of %s failed: %s", pack.label, failure.alone)
+            whole = f"{_ALL.format(pack.width, ALIKE, pack.family)}\n{whole}"
+        self._say(logging.ERROR, "A run of %s failed: %s", pack.family, failure.alone)
         leave_failures(self.store, pack, plan.runs_of(pack), lease, failure.alone, whole)
         return True
 
@@ -93,7 +93,7 @@ class Failures:
         """Whether all runs like the pack's may be taken to fail as some of them did."""
         here, alone = reached(self.store, pack.id).steps, 0
         for other in in_parts(self.store, plan.packs):
-            if other.label != pack.label or other.id == pack.id:
+            if other.family != pack.family or other.id == pack.id:
                 continue
             ending = ending_of(self.store, other.id)
             if ending is None:

@@ -1,6 +1,6 @@
 """What an agent is: the choice of conf/agent, and the learner that it puts together for a pack."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
 import torch
@@ -130,5 +130,10 @@ class Agent(Component):
 
     @classmethod
     def yardsticks(cls) -> Sequence[Yardstick]:
-        """What `calibrate` measures a device by for this agent; `Cost.speed` names one of them."""
+        """What `calibrate` measures a device by for this agent; `Cost.speed` names one of them, or another agent's."""
         return ()
+
+    @classmethod
+    def environments(cls) -> Mapping[str, Callable[[int], object]]:
+        """What `calibrate` times on the host: by the names of `Cost.host_steps`, what takes that many steps of each."""
+        return {}

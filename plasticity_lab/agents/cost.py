@@ -23,7 +23,7 @@ class Cost:
     length: in the benchmark's `unit`, as journal and progress count it. updates: of its network; the mode follows from
     them. flops: operations of one update in matrix products and convolutions. memory: bytes on the device, by what they
     are for. speed: the yardstick of its agent's that it is priced by. rows: of its metrics. parameters: of its network.
-    host_bytes: memory beside the device's. forwards, forward_flops: passes through the network without an update, and
+    host_memory: bytes beside the device's. forwards, forward_flops: passes through the network without an update, and
     operations of one. host_steps: environment → its steps. graphs: how many are compiled for it.
     """
 
@@ -35,7 +35,7 @@ class Cost:
     speed: str
     rows: int
     parameters: int
-    host_bytes: int = 0
+    host_memory: Sequence[Share] = ()
     forwards: int = 0
     forward_flops: int = 0
     host_steps: Mapping[str, int] = field(default_factory=dict)
@@ -45,3 +45,8 @@ class Cost:
     def device_bytes(self) -> int:
         """Bytes on the device, all parts together."""
         return sum(share.bytes for share in self.memory)
+
+    @property
+    def host_bytes(self) -> int:
+        """Bytes on the host besides, all parts together."""
+        return sum(share.bytes for share in self.host_memory)

@@ -1,26 +1,26 @@
 """What a kind of device is measured by: small workloads of an agent, from which plans estimate times and widths."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from plasticity_lab.agents.cost import Cost
 
 
-class Burst(Protocol):
-    """A pack that can be timed.  updates: of each run in one burst."""
+class TimedPack(Protocol):
+    """A pack whose updates can be timed.  updates: of each run in one burst."""
 
     updates: int
 
-    def __call__(self) -> object:
-        """Some updates; returns when all is computed."""
+    def burst(self) -> object:
+        """Takes the updates and does nothing besides; returns when all is computed."""
         ...
 
 
 class Yardstick(Protocol):
     """A workload.
 
-    name: as `Cost.speed` says it. told: in words, for the command that measures. cost: of one of its runs. widths: by
-    type of device ("cpu", "cuda"), the packs that are timed.
+    name: as `Cost.speed` says it; no other agent's yardstick has it. told: in words, for the command that measures.
+    cost: of one of its runs. widths: the packs that are timed, by type of device ("cpu", "cuda").
     """
 
     name: str
@@ -28,10 +28,14 @@ class Yardstick(Protocol):
     cost: Cost
     widths: Mapping[str, Sequence[int]]
 
-    def pack(self, width: int, mode: str, device: str) -> Burst:
+    def shortened(self, updates: int) -> "Yardstick":
+        """The same with bursts of that many updates: for a first try, or a busy machine."""
+        ...
+
+    def pack(self, width: int, mode: str, device: str) -> TimedPack:
         """A pack of that width in that mode ("eager", "compiled"), ready to be timed."""
         ...
 
-    def peak(self, width: int, device: str) -> Callable[[], None]:
-        """What takes the most memory of a GPU: a burst and an evaluation."""
+    def peak(self, width: int, device: str) -> None:
+        """Does with an eager pack of that width what takes the most memory of a GPU: a burst and an evaluation."""
         ...

@@ -14,17 +14,20 @@ from plasticity_lab.records.settings import Settings, checked, of_first_plans
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
-FORMAT = 2
-"""Plans of format 1 held only some of the settings; they are read as well."""
+FORMAT = 3
+"""Plans of format 1 held only some of the settings; those of 1 and 2 called a pack's `family` its label, and had neither
+`updates` nor `unit`: they are of classifiers, whose unit is the step, of one update. They are read as well."""
 _FIELDS = {"format": int, "sweep": str, "command": list, "settings": dict, "packs": list, "asked": list, "runs": dict}
 _PACK_FIELDS = {
     "id": str,
     "attempt": int,
     "runs": list,
-    "label": str,
+    "family": str,
     "kind": str,
     "mode": str,
     "steps": int,
+    "unit": str,
+    "updates": int,
     "bytes": int,
     "seconds": int | float,
     "narrowed": bool,
@@ -46,17 +49,20 @@ class OtherFormat(StoreError):
 class Pack:
     """Runs that one process trains at the same time on one device.
 
-    kind: the device kind it was planned for. steps: of each run. bytes, seconds: estimated. narrowed: whether memory
-    made it narrower than it would have been.
+    family: what its runs are, in words. kind: the device kind it was planned for. steps: how long each run is, in its
+    benchmark's `unit`. updates: of each run's network. bytes, seconds: estimated. narrowed: whether memory made it
+    narrower than it would have been.
     """
 
     id: str
     attempt: int
     runs: tuple[str, ...]
-    label: str
+    family: str
     kind: str
     mode: str
     steps: int
+    unit: str
+    updates: int
     bytes: int
     seconds: float
     narrowed: bool = False
@@ -91,8 +97,7 @@ class Pack:
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> "Pack":
         """A pack out of plan.json, whose fields are known to be right."""
-        fields = {name: value[name] for name in _PACK_FIELDS}
-        return Pack(**fields | {"runs": tuple(value["runs"])})
+        return Pack(**{name: value[name] for name in _PACK_FIELDS} | {"runs": tuple(value["runs"])})
 
 
 @dataclass(frozen=True)
@@ -142,8 +147,10 @@ def read_plan(store: Store, sweep: str) -> Plan:
     value = read_mapping(path, _ADVICE)
     if value is None:
         raise StoreError(f"There is no sweep {sweep} in {store.root}: {path} does not exist.")
-    if isinstance(value.get("format"), int) and value["format"] not in (1, FORMAT):
+    if isinstance(value.get("format"), int) and not 1 <= value["format"] <= FORMAT:
         raise OtherFormat(path, sweep, value["format"])
+    if isinstance(value.get("packs"), list):
+        value["packs"] = [_as_now(pack) for pack in value["packs"]]
     fault = _fault(value) or (None if value["sweep"] == sweep else "is the plan of another sweep")
     if fault:
         raise DamagedFile(path, fault, _ADVICE)
@@ -196,11 +203,18 @@ def _settings_in(value: Mapping[str, Any], path: Path, store: Store) -> Settings
     """The settings of the command that a plan was made for.  Raises DamagedFile."""
     settings = value["settings"]
     try:
-        return checked(Settings, settings if value["format"] == FORMAT else of_first_plans(settings, store.root))
+        return checked(Settings, settings if value["format"] > 1 else of_first_plans(settings, store.root))
     except KeyError as error:
         raise DamagedFile(path, f"lacks the setting {error.args[0]}", _ADVICE) from error
     except (ConfigError, TypeError, ValueError) as error:
         raise DamagedFile(path, f"holds settings that cannot be: {str(error).rstrip('.')}", _ADVICE) from error
+
+
+def _as_now(pack: Any) -> Any:
+    """A pack of a plan of any format as the latest has it; what is none stays as it is."""
+    if not isinstance(pack, Mapping) or "label" not in pack or "steps" not in pack:
+        return pack
+    return {"family": pack["label"], "unit": "steps", "updates": pack["steps"], **pack}
 
 
 def _fault(value: Mapping[str, Any]) -> str | None:

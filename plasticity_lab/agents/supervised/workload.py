@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from launch.plan.yardstick.settings import ACTIVATIONS, SETTINGS, Setting
 from torch import Tensor
 
+from plasticity_lab.agents.cost import Cost
+from plasticity_lab.agents.parts import parts_of
+from plasticity_lab.agents.supervised.agent import Supervised
 from plasticity_lab.agents.supervised.images import laid_out
-from plasticity_lab.assembly import model_of
+from plasticity_lab.agents.supervised.learner import SupervisedLearner
+from plasticity_lab.agents.supervised.workload_settings import ACTIVATIONS, SETTINGS, Setting
 from plasticity_lab.benchmarks.labelled.permuted_pixels import PermutedPixels
 from plasticity_lab.benchmarks.labelled.stream import Chunk, Stream, Task
 from plasticity_lab.data.image_set import ImageSet
@@ -87,6 +90,7 @@ class Workload:
             "network": {"name": self.network},
             "optimizer": {"name": "adam", "lr": LEARNING_RATE},
             "intervention": penalised if self.l2_init else {"name": "none"},
+            "agent": {"name": "supervised"},
         }
         intervention = "l2_init.L2Init" if self.l2_init else "none.NoIntervention"
         targets = {
@@ -95,6 +99,7 @@ class Workload:
             "network": self.setting.target,
             "optimizer": "plasticity_lab.stacking.adam.Adam",
             "intervention": f"plasticity_lab.interventions.{intervention}",
+            "agent": f"{Supervised.__module__}.{Supervised.__qualname__}",
         }
         return [Run(f"made_up_{seed}", {"seed": seed, **science}, targets) for seed in range(width)]
 
@@ -102,6 +107,15 @@ class Workload:
     def image_set(self) -> ImageSet:
         """Made-up images of the benchmark's shape."""
         return made_up(self.setting.image, self.setting.classes, self.burst * self.setting.batch_size)
+
+    @property
+    def cost(self) -> Cost:
+        """What one run costs."""
+        return Supervised().cost(parts_of(self.runs(1)), self.image_set)
+
+    def assembled(self, runs: Sequence[Run], device: torch.device, compiled: bool) -> tuple[Stream, SupervisedLearner]:
+        """The stream and the learner of a pack of its runs."""
+        return Supervised().learner(parts_of(runs), self.image_set, device, compiled)
 
     def first_task(self, stream: Stream) -> tuple[Task, Chunk]:
         """The first task of a pack's stream, and its only chunk."""
@@ -115,7 +129,7 @@ class Workload:
         settings = {key: value for key, value in runs[0].science["benchmark"].items() if key != "name"}
         task, chunk = self.first_task(Stream(PermutedPixels(**settings), self.image_set, range(width)))
         images, labels = laid_out(self.image_set, task.lessons, torch.device("cpu"))
-        model = model_of(runs, self.image_set)
+        model = Supervised().model(parts_of(runs), self.image_set)
         start = model.start(range(width), torch.device("cpu"))
         layers = {
             layer.name: (

@@ -15,10 +15,10 @@ from launch.bench.limits import Limits, Work, work_of
 from launch.bench.profile import DISPATCH, LOOPS, PRODUCT, shares
 from launch.bench.report import as_json, as_text, findings, rows_of
 from launch.bench.usual import Usual
-from launch.plan.yardstick.packed import Packed
-from launch.plan.yardstick.settings import ACTIVATIONS
-from launch.plan.yardstick.timing import Contender, Timing, interleaved
-from launch.plan.yardstick.workload import Workload
+from launch.plan.timing import Contender, Timing, interleaved
+from plasticity_lab.agents.supervised.workload import Workload
+from plasticity_lab.agents.supervised.workload_settings import ACTIVATIONS
+from plasticity_lab.agents.supervised.yardstick import Packed
 from plasticity_lab.errors import ConfigError
 
 TOLERANCE = {"mlp": 2e-5, "cnn": 1e-3}

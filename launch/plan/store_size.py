@@ -1,0 +1,30 @@
+"""What runs take on the disk, before they start."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from plasticity_lab.agents.cost import Cost
+from plasticity_lab.records.plan import Pack
+from plasticity_lab.run import Run
+
+BLOCK = 4096
+"""Bytes of a disk's block; a small file or a folder takes one."""
+METRICS_BYTES, ROW_BYTES = 3_000, 20
+"""What metrics.parquet takes whatever it holds, and for each row: measured, two floats a row that do not compress."""
+WEIGHTS_BYTES = 4_000
+
+
+def store_bytes(
+    packs: Sequence[Pack], runs: Mapping[str, Run], save_weights: str, cost_of: Callable[[Run], Cost]
+) -> int:
+    """Bytes on the disk of what the packs' runs leave behind: record, metrics, and weights where they are kept.
+
+    Checkpoints, which come and go, are not in it.
+    """
+    return sum(pack.width * _bytes_of(cost_of(runs[pack.runs[0]]), save_weights) for pack in packs)
+
+
+def _bytes_of(cost: Cost, save_weights: str) -> int:
+    files = [METRICS_BYTES + ROW_BYTES * cost.rows]
+    if save_weights != "none":
+        files.append(WEIGHTS_BYTES + 4 * cost.parameters)
+    return 2 * BLOCK + sum(-(-size // BLOCK) * BLOCK for size in files)  # two: the run's folder and record.json
