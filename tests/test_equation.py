@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from plasticity_lab.benchmarks import stream
+from plasticity_lab.benchmarks.labelled import stream
 from plasticity_lab.component import load
 from tests.helpers.packs import Trained, choice, choices, differing, images, needs_compiler, run, trained
 

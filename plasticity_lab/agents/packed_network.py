@@ -1,12 +1,14 @@
 """A pack's network while it learns: its numbers, and all that optimizer and intervention do to them.
 
-Legend: K runs, S updates.
+Legend: K runs, S updates, B examples, D numbers of one, O numbers of an output.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from plasticity_lab.agents.parts import Parts
@@ -14,7 +16,7 @@ from plasticity_lab.agents.update import Given, Learned
 from plasticity_lab.interventions.intervention import Examples, Now
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.device import run_keys
-from plasticity_lab.stacking.run_axis import on_run_axis
+from plasticity_lab.stacking.run_axis import aligned, on_run_axis
 
 
 class PackedNetwork:
@@ -49,6 +51,18 @@ class PackedNetwork:
             {kind: self.model.active(values, self.body) for kind, values in self.moments.items()},
             self.kept,
         )
+
+    @torch.no_grad()
+    def answers(self, x_KBD: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
+        """The outputs of the active body, name → (K, B, O), in evaluation mode; both on the host.
+
+        However few the examples are, a run's answers do not depend on its mates: rows are padded for the products.
+        """
+        there = x_KBD.shape[1]
+        padded = np.pad(x_KBD, ((0, 0), (0, aligned(there) - there), (0, 0)))
+        x, shape = torch.from_numpy(padded).to(self.device), self.settings["activation"]
+        outputs, _ = self.model.forward(self.parameters, shape, x, None, self.body)
+        return {name: value[:, :there].cpu().numpy() for name, value in outputs.items()}
 
     def corrections(self, updates: int) -> dict[str, Tensor]:
         """The optimizer's for the next updates, name → (S, ...)."""

@@ -246,10 +246,8 @@ class ActorCriticLearner:
 
     def _forward(self, environments: Environments) -> tuple[np.ndarray, np.ndarray]:
         """Policy (K, N, A) and value (K, N) of what the environments show."""
-        x = torch.from_numpy(environments.observations.reshape(self.runs, self.agent.environments, -1)).to(self.device)
-        network = self.network
-        outputs, _ = network.model.forward(network.parameters, network.settings["activation"], x, None)
-        return outputs["policy"].cpu().numpy(), outputs["value"].squeeze(-1).cpu().numpy()
+        outputs = self.network.answers(environments.observations.reshape(self.runs, self.agent.environments, -1))
+        return outputs["policy"], outputs["value"][..., 0]
 
     def _acted(self, chunk: Rollout) -> tuple[dict[str, np.ndarray], Episodes]:
         """A rollout: what was seen, done and earned, name → (K, T, N, ...); and the episodes that ended."""

@@ -1,0 +1,62 @@
+"""Packs of the tenants, trained by hand."""
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from plasticity_lab.assembly import agent_of, assembled, resources
+from plasticity_lab.records.journal import Journal
+from plasticity_lab.run import Run
+from plasticity_lab.trainer import train
+from tests.helpers.packs import CPU, Interrupted, Keeper, restored, saved
+from tests.helpers.sweeps import runs_of
+
+FIND = f"hydra.searchpath=[file://{Path(__file__).parent / 'conf'}]"
+BODIES = (FIND, "agent=actor_critic", "benchmark=classic_cycle", "benchmark.environment_steps=256", "benchmark.tasks=2")
+DIGITS = (FIND, "benchmark=permuted_digits", "benchmark.tasks=2")
+RESETS = ("intervention=random_units", "intervention.every=3", "intervention.share=0.25")
+
+
+def packs_of(*words: str) -> list[Run]:
+    """The runs of a command, which share a pack."""
+    return list(runs_of(*words))
+
+
+def trained(runs: Sequence[Run], *, compiled: bool = False, stops: Sequence[int] = ()) -> list[dict[str, bytes]]:
+    """Every number of each run of a pack: its metrics and weights.  stops: looks at which it is stopped and resumed."""
+    journal = Journal(len(runs), agent_of(runs[0]).measures)
+    find, kept = resources(Path()), None
+    for looks in [*stops, None]:
+        stream, learner = assembled(runs, find(runs[0]), CPU, compiled)
+        if kept is not None:
+            state = restored(kept)
+            learner.load(state["learner"], state["bulk"])
+            journal = Journal(len(runs), agent_of(runs[0]).measures)
+            journal.load(state["journal"])
+        try:
+            train(stream, learner, journal, Keeper(looks))
+        except Interrupted:
+            kept = saved({"learner": learner.state(), "bulk": learner.bulk(), "journal": journal.state()})
+        else:
+            assert looks is None, "the pack ended before it was stopped"
+    weights = learner.weights()
+    return [_numbers(journal, weights, k) for k in range(len(runs))]
+
+
+def differing(one: dict[str, bytes], other: dict[str, bytes]) -> list[str]:
+    """The names under which two runs' numbers are not the same bits."""
+    assert one.keys() == other.keys()
+    return [name for name in one if one[name] != other[name]]
+
+
+def _numbers(journal: Journal, weights: dict[str, torch.Tensor], k: int) -> dict[str, bytes]:
+    sink = io.BytesIO()
+    table: Any = journal.table(k)
+    for column in table.columns:
+        values = column.to_pylist()
+        sink.write(np.array([repr(value) for value in values]).tobytes())
+    return {"metrics": sink.getvalue()} | {name: value[k].numpy().tobytes() for name, value in weights.items()}
