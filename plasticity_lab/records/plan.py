@@ -15,8 +15,8 @@ from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
 FORMAT = 3
-"""Plans of format 1 held only some of the settings; those of 1 and 2 called a pack's `family` its label, and had neither
-`updates` nor `unit`: they are of classifiers, whose unit is the step, of one update. They are read as well."""
+"""Plans of formats 1 and 2 are read as well: a pack's `family` was called its label there, and it had neither `updates`
+nor `unit`, being of classifiers, whose steps are updates. Those of format 1 held only some of the settings."""
 _FIELDS = {"format": int, "sweep": str, "command": list, "settings": dict, "packs": list, "asked": list, "runs": dict}
 _PACK_FIELDS = {
     "id": str,

@@ -6,12 +6,12 @@ import pytest
 
 from launch.__main__ import main
 from launch.command import run_command
-from launch.launchers.prepare import images_of
+from launch.launchers.prepare import costs_to_train
 from launch.plan.calibration import CPU, GPU, write_calibration
-from launch.plan.cost import store_bytes
+from launch.plan.store_size import store_bytes
 from launch.wording import in_bytes
 from launch.work.worker import work
-from plasticity_lab.benchmarks.labelled.benchmark import Benchmark
+from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
 from tests.helpers.sweeps import SMOKE, after_looks, never, planned
 
 ONE = ("launch.workers=1",)
@@ -70,7 +70,7 @@ def test_the_store_grows_about_as_much_as_was_said(store, words):
     """Of blocks on the disk, which every file and folder takes whole; du counts the folder above a run's too."""
     runs = ("activation=relu,leaky_relu", "seed=0,1", *words)
     plan = planned(store, *runs, *ONE)
-    said = store_bytes(plan.packs, plan.runs, plan.settings.save_weights, images_of(None))
+    said = store_bytes(plan.packs, plan.runs, plan.settings.save_weights, costs_to_train(plan.settings))
     work(store, plan.sweep, "cpu", never)
     found = 0
     for folder, _, files in os.walk(store.runs_folder):
@@ -80,14 +80,14 @@ def test_the_store_grows_about_as_much_as_was_said(store, words):
 
 
 def test_a_billion_tasks_are_planned_without_looking_at_each(store, monkeypatch, capsys):
-    asked, really = [], Benchmark.images_of
+    asked, really = [], LabelledBenchmark.images_of
 
     def images_of(self, position):
         asked.append(position)
         assert len(asked) < 1000, "every task is asked for its images"
         return really(self, position)
 
-    monkeypatch.setattr(Benchmark, "images_of", images_of)
+    monkeypatch.setattr(LabelledBenchmark, "images_of", images_of)
     words = ["benchmark.tasks=1000000000", "benchmark.steps=10", "dry_run=true", f"store={store.root}"]
     assert run_command([*SMOKE, *words]) == 0
     assert "10,000,000,000 run-steps" in capsys.readouterr().out

@@ -11,6 +11,8 @@ from launch.doctor.finding import FAILS, OK
 from launch.doctor.machine import software
 from launch.doctor.node import FROM_HERE, Visit
 from launch.launchers.slurm import short_job
+from plasticity_lab.assembly import benchmarks_of
+from tests.helpers.sweeps import runs_of
 
 
 @pytest.fixture
@@ -32,7 +34,8 @@ def visit(store):
     trial = store.short_job_folder("trial")
     trial.mkdir(parents=True)
     (trial / FROM_HERE).touch()
-    return Visit(str(store.root), str(trial), software(), ["digits"], None, 120, False, "cpu", False, True)
+    benchmarks = benchmarks_of(runs_of("seed=0,1"))
+    return Visit(str(store.root), str(trial), software(), benchmarks, None, 120, False, "cpu", False, True)
 
 
 def bad(visit):

@@ -6,9 +6,8 @@ import pytest
 from launch.__main__ import main
 from launch.bench.limits import work_of
 from launch.plan.calibration import CPU, GPU, Calibration, calibration_of, damaged_calibrations, write_calibration
-from launch.plan.cost import sizes
 from launch.plan.measuring import fitted, narrowest, speed_of
-from launch.plan.yardstick.workload import Workload
+from plasticity_lab.agents.supervised.workload import Workload
 from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.store import Store
 
@@ -32,16 +31,15 @@ def test_a_pack_is_no_wider_than_it_must_be():
 
 def test_times_follow_from_the_speed():
     speed = speed_of({"eager": rates(2e-4, 6e10)}, FLOPS, 2.0)
-    assert speed.seconds("eager", width=4, steps=1_000, flops=FLOPS) == pytest.approx(1_000 * (2e-4 + 4e-4))
+    assert speed.seconds("eager", width=4, updates=1_000, flops=FLOPS) == pytest.approx(1_000 * (2e-4 + 4e-4))
     assert speed.bytes(100) == 200
 
 
-@pytest.mark.parametrize("network", ["mlp", "cnn"])
-def test_the_operations_of_a_step_are_those_that_torch_counts(network):
+@pytest.mark.parametrize(("network", "speed"), [("mlp", "dense"), ("cnn", "convolving")])
+def test_the_operations_of_a_step_are_those_that_torch_counts(network, speed):
     workload = Workload(network, steps=2)
-    size = sizes(lambda source: workload.image_set)(workload.runs(1)[0])
-    assert size.flops == work_of(workload).flops
-    assert size.convolves == (network == "cnn")
+    assert workload.cost.flops == work_of(workload).flops
+    assert workload.cost.speed == speed
 
 
 def test_without_a_measurement_the_default_stands(tmp_path):
@@ -52,16 +50,19 @@ def test_without_a_measurement_the_default_stands(tmp_path):
 
 def test_what_was_measured_is_used_and_the_rest_is_as_the_default_has_it(tmp_path):
     eager = speed_of({"eager": {2: 50.0, 4: 80.0}}, FLOPS, 1.5)
-    write_calibration(Store(tmp_path), "cpu", Calibration(eager, eager, "measured here"), {"rates": {}})
+    write_calibration(Store(tmp_path), "cpu", Calibration({"dense": eager, "convolving": eager}, "measured here"), {})
     found = calibration_of("cpu", Store(tmp_path))
     assert found.basis == "measured here"
-    assert found.dense.width == {"eager": 4, "compiled": CPU.dense.width["compiled"]}
-    assert found.dense.flops["eager"] == eager.flops["eager"]
-    assert found.convolving.memory == 1.5
+    assert found.of("dense").width == {"eager": 4, "compiled": CPU.of("dense").width["compiled"]}
+    assert found.of("dense").flops["eager"] == eager.flops["eager"]
+    assert found.of("convolving").memory == 1.5
     assert calibration_of("NVIDIA H200", Store(tmp_path)) == GPU
 
 
 GOOD = {"kind": "cpu", **asdict(CPU)}
+DENSE = GOOD["speeds"]["dense"]
+BEFORE = {"kind": "cpu", "basis": CPU.basis, **GOOD["speeds"], "rates": {}}
+"""A file as it was when there were two sorts of networks, and no agents with yardsticks of their own."""
 
 
 @pytest.mark.parametrize(
@@ -69,10 +70,13 @@ GOOD = {"kind": "cpu", **asdict(CPU)}
     [
         "",
         "[]",
-        '{"dense": {}}',
-        json.dumps(GOOD | {"dense": 3}),
-        json.dumps(GOOD | {"dense": GOOD["dense"] | {"width": {"eager": "wide"}}}),
-        json.dumps(GOOD | {"dense": GOOD["dense"] | {"flops": {"eager": 0}}}),
+        '{"speeds": {}}',
+        json.dumps(GOOD | {"speeds": 3}),
+        json.dumps(GOOD | {"speeds": {"dense": 3}}),
+        json.dumps(GOOD | {"speeds": {"dense": DENSE | {"width": {"eager": "wide"}}}}),
+        json.dumps(GOOD | {"speeds": {"dense": DENSE | {"flops": {"eager": 0}}}}),
+        json.dumps(GOOD | {"host_steps": {"a game": "slow"}}),
+        json.dumps({**BEFORE, "dense": 3}),
     ],
 )
 def test_a_damaged_calibration_is_named_with_the_way_out(tmp_path, content):
@@ -92,8 +96,8 @@ def test_calibrate_leaves_what_plans_read(tmp_path, capsys):
     assert str(Store(tmp_path).calibration("cpu")) in capsys.readouterr().out
     found = calibration_of("cpu", Store(tmp_path))
     assert found.basis.startswith("measured on one core of")
-    assert asdict(found.dense)["step_seconds"]["eager"] != CPU.dense.step_seconds["eager"]
-    assert found.dense.width["compiled"] == CPU.dense.width["compiled"]
+    assert found.of("dense").step_seconds["eager"] != CPU.of("dense").step_seconds["eager"]
+    assert found.of("dense").width["compiled"] == CPU.of("dense").width["compiled"]
 
 
 def test_a_command_that_is_not_there_is_answered_with_those_that_are(capsys):

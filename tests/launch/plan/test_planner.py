@@ -3,18 +3,29 @@ from dataclasses import replace
 import pytest
 
 from launch.plan.calibration import CPU
-from launch.plan.planner import Size, plan, stacking_key
+from launch.plan.planner import plan, stacking_key
+from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.errors import PlanError
 from tests.helpers.sweeps import runs_of
 
-SIZE = Size(steps=270, flops=2_000_000, bytes=2**20, convolves=False)
-CALIBRATION = replace(CPU, dense=replace(CPU.dense, width={"eager": 16, "compiled": 8}))
+COST = Cost(
+    length=270,
+    unit="steps",
+    updates=270,
+    flops=2_000_000,
+    memory=[Share(2**18, "its network", "a smaller network.width"), Share(2**20 - 2**18, "images", "fewer images")],
+    speed="dense",
+    rows=6,
+    parameters=100,
+)
+DENSE = replace(CPU.of("dense"), width={"eager": 16, "compiled": 8})
+CALIBRATION = replace(CPU, speeds={"dense": DENSE})
 
 
 def packs_of(runs, **settings):
     asked = {
-        "size_of": lambda run: SIZE,
-        "mode_of": lambda steps: "eager",
+        "cost_of": lambda run: COST,
+        "mode_of": lambda updates: "eager",
         "kind": "cpu",
         "calibration": CALIBRATION,
         "memory": 2**30,
@@ -85,20 +96,20 @@ def test_the_same_settings_of_another_class_are_another_structure(many):
 
 def test_packs_are_as_wide_as_the_calibration_says_and_about_alike(many):
     assert widths(packs_of(many)) == [10, 10, 10, 10]
-    assert widths(packs_of(many, mode_of=lambda steps: "compiled")) == [6, 6, 7, 7, 7, 7]
+    assert widths(packs_of(many, mode_of=lambda updates: "compiled")) == [6, 6, 7, 7, 7, 7]
 
 
 def test_memory_makes_packs_narrower_and_they_know_it(many):
-    packs = packs_of(many, memory=3 * SIZE.bytes)
+    packs = packs_of(many, memory=3 * COST.device_bytes)
     assert widths(packs) == [2, 2] + [3] * 12
-    assert all(pack.narrowed and pack.bytes <= 3 * SIZE.bytes for pack in packs)
+    assert all(pack.narrowed and pack.bytes <= 3 * COST.device_bytes for pack in packs)
     assert not any(pack.narrowed for pack in packs_of(many))
-    assert not packs_of(many[:2], memory=3 * SIZE.bytes)[0].narrowed, "it was not to be wider"
+    assert not packs_of(many[:2], memory=3 * COST.device_bytes)[0].narrowed, "it was not to be wider"
 
 
 def test_a_run_that_does_not_fit_alone_is_named(many):
-    with pytest.raises(PlanError, match=r"needs 1 MiB alone.*on cpu; choose fewer benchmark.images"):
-        packs_of(many[:1], memory=SIZE.bytes - 1)
+    with pytest.raises(PlanError, match=r"needs 1 MiB alone, most of it for images, .*on cpu; choose fewer images or"):
+        packs_of(many[:1], memory=COST.device_bytes - 1)
 
 
 def test_a_run_that_ran_out_of_memory_gets_few_mates(many):
@@ -115,7 +126,7 @@ def test_there_is_a_pack_for_every_worker(workers, wanted):
 
 def test_long_packs_come_first(many):
     long = runs_of("benchmark.tasks=50")
-    packs = packs_of([*many, *long], size_of=lambda run: replace(SIZE, steps=90 * run.science["benchmark"]["tasks"]))
+    packs = packs_of([*many, *long], cost_of=lambda run: replace(COST, updates=90 * run.science["benchmark"]["tasks"]))
     assert packs[0].runs == (long[0].id,)
     assert [pack.seconds for pack in packs] == sorted((pack.seconds for pack in packs), reverse=True)
 
@@ -141,7 +152,7 @@ def test_halves_are_the_same_whoever_asks_and_no_packs_of_their_own():
     assert alone.id != halves[0].id, "it may have been trained before, and this is another attempt"
 
 
-def test_the_size_is_asked_once_for_all_that_could_share_a_pack(many):
+def test_the_cost_is_asked_once_for_all_that_could_share_a_pack(many):
     asked = []
-    packs_of(many, size_of=lambda run: asked.append(run.id) or SIZE)
+    packs_of(many, cost_of=lambda run: asked.append(run.id) or COST)
     assert len(asked) == 2

@@ -99,7 +99,7 @@ def test_a_gpu_is_planned_for_with_its_own_figures_where_there_are_some(command,
     assert status == 0, err
     assert "on NVIDIA H200; store" in err
     assert "Widths and times of packs are computed for a data-centre GPU, not measured; " in err
-    write_calibration(store, "NVIDIA H100", Calibration(GPU.dense, GPU.convolving, "measured there"), {})
+    write_calibration(store, "NVIDIA H100", Calibration(GPU.speeds, "measured there"), {})
     status, err = command(A_GPU, "seed=1")
     assert status == 0, err
     assert "on NVIDIA H100; store" in err
