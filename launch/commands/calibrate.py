@@ -56,7 +56,7 @@ class Measurement:
             prepare_compiling()
         agents = classes_of("agent")
         yardsticks = [yardstick for agent in agents for yardstick in agent.yardsticks()]
-        if self.steps:
+        if self.steps is not None:
             yardsticks = [yardstick.shortened(self.steps) for yardstick in yardsticks]
         environments = {name: take for agent in agents for name, take in agent.environments().items()}
         calibration, facts = measured(device, yardsticks, environments, modes, self.repeats, say)

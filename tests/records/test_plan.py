@@ -44,6 +44,30 @@ def test_a_sweep_that_is_not_there_is_a_sentence(store):
         read_plan(store, "123")
 
 
+def in_format(number, text):
+    """A plan as versions wrote it whose packs had a label, and neither updates nor unit."""
+    value = json.loads(text)
+    for pack in value["packs"]:
+        pack["label"] = pack.pop("family")
+        del pack["unit"], pack["updates"]
+    if number == 1:
+        settings = value["settings"]
+        names = ("data", "rerun", "save_weights", "checkpoint_minutes", "tracking")
+        value["settings"] = {name: settings[name] for name in names}
+        value["settings"] |= {name: settings["launch"][name] for name in ("lease_seconds", "retries")}
+    return json.dumps(value | {"format": number})
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_plans_of_before_are_read_as_those_of_classifiers(store, plan, number):
+    path = store.plan(plan.sweep)
+    path.write_text(in_format(number, path.read_text()))
+    found = read_plan(store, plan.sweep)
+    assert found.packs == plan.packs
+    assert {(pack.unit, pack.updates == pack.steps) for pack in found.packs} == {("steps", True)}
+    assert (found.runs, found.asked) == (plan.runs, plan.asked)
+
+
 @pytest.mark.parametrize(
     ("damage", "said"),
     [

@@ -148,7 +148,7 @@ def test_a_rerun_waits_though_there_are_records(store):
 
 def test_a_pack_planned_anew_elsewhere_holds_nothing_up(store):
     plan = planned(store, "activation=relu,tanh", "seed=0", *ONE)
-    relu, tanh = sorted((replace(pack, seconds=10.0) for pack in plan.packs), key=lambda pack: pack.label)
+    relu, tanh = sorted((replace(pack, seconds=10.0) for pack in plan.packs), key=lambda pack: pack.family)
     abandoned = replace(plan, packs=[replace(relu, id="never-trained", kind="Some GPU"), tanh])
     trained(store, "activation=relu", "seed=0", *ONE)
     Leases(store, 1000, this_owner()).claim([tanh.id])

@@ -1,12 +1,13 @@
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
 from launch.__main__ import main
 from launch.bench.limits import work_of
 from launch.plan.calibration import CPU, GPU, Calibration, calibration_of, damaged_calibrations, write_calibration
-from launch.plan.measuring import fitted, narrowest, speed_of
+from launch.plan.measuring import fitted, measured, narrowest, speed_of
+from launch.runs.options import classes_of
 from plasticity_lab.agents.supervised.workload import Workload
 from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.store import Store
@@ -109,3 +110,32 @@ def test_a_command_that_is_not_there_is_answered_with_those_that_are(capsys):
 def test_a_device_that_is_not_there_is_a_sentence(tmp_path, capsys):
     assert main(["calibrate", "--store", str(tmp_path), "--device", "cuda:99"]) == 1
     assert "device is cuda:99, which this machine has not" in capsys.readouterr().err
+
+
+def test_files_of_before_are_read(tmp_path):
+    path = Store(tmp_path).calibration("cpu")
+    path.parent.mkdir()
+    path.write_text(json.dumps({**BEFORE, "convolving": DENSE}))
+    found = calibration_of("cpu", Store(tmp_path))
+    assert found.of("convolving") == found.of("dense") == CPU.of("dense")
+    assert (found.basis, found.host_steps) == (CPU.basis, {})
+
+
+def test_what_was_not_measured_is_priced_as_a_network_of_products(tmp_path):
+    own = replace(CPU.of("dense"), memory=2.0)
+    write_calibration(Store(tmp_path), "cpu", Calibration({"own": own}, "measured here", {"a game": 1e-3}), {})
+    found = calibration_of("cpu", Store(tmp_path))
+    assert (found.of("own"), found.of("another")) == (own, CPU.of("dense"))
+    assert found.host_steps == {"a game": 1e-3}
+
+
+def test_yardsticks_of_all_agents_have_names_of_their_own_and_no_list():
+    names = [yardstick.name for agent in classes_of("agent") for yardstick in agent.yardsticks()]
+    assert {"dense", "convolving"} <= set(names)
+    assert len(names) == len(set(names))
+
+
+def test_an_agents_environments_are_timed():
+    calibration, facts = measured("cpu", [], {"a game": lambda steps: [i * i for i in range(steps)]}, [], 2, print)
+    assert 0 <= calibration.host_steps["a game"] < 1e-3
+    assert facts["rates"] == {}

@@ -1,0 +1,81 @@
+"""An agent that is no classifier is planned, priced and shown by its Cost alone."""
+
+from dataclasses import replace
+
+import pytest
+
+from launch.__main__ import main
+from launch.command import run_command
+from launch.launchers.prepare import costs_to_train
+from launch.plan.calibration import CPU, HOST_STEP_SECONDS
+from launch.plan.device import compiler_there
+from launch.plan.planner import TooLarge, plan
+from plasticity_lab.records.plan import write_plan
+from tests.helpers.acting import GAME, planted
+from tests.helpers.sweeps import planned, resolved
+
+ONE = ("launch.workers=1",)
+
+
+@pytest.fixture
+def words(tmp_path):
+    return planted(tmp_path), "agent=acting", "seed=0,1,2", "mode=auto", *ONE
+
+
+def packs_of(words, **settings):
+    found = resolved(*words)
+    known = {"kind": "cpu", "calibration": CPU, "memory": 2**30, "workers": 1, "mode_of": lambda updates: "eager"}
+    return plan(found.runs, cost_of=costs_to_train(found.settings), **known | settings)
+
+
+def test_a_plan_is_shown_in_the_units_of_the_agent(store, words, capsys):
+    shown = ("schedule=smoke", "tracking=store", "dry_run=true", f"store={store.root}")
+    assert run_command([*shown, *words]) == 0
+    out = capsys.readouterr().out
+    heading, row, *_, sums = out.splitlines()
+    assert [each in heading for each in ("environment steps a run", "updates a run")] == [True, True]
+    mode = "compiled" if compiler_there() else "eager"
+    assert row.split()[3:] == ["1", "3", mode, "12,000", "24,000", "6", "MiB", *row.split()[-1:]]
+    assert "; 36,000 environment steps; about " in sums
+    assert run_command([*shown, words[0], "agent=auto,acting"]) == 0
+    out = capsys.readouterr().out
+    assert [each in out for each in ("length of a run", " 12,000 environment steps ", " 270 steps ")] == [True] * 3
+    assert "12,000 environment steps and 270 run-steps;" in out
+
+
+def test_the_mode_follows_from_updates_and_estimate_keeps_it(store, words, capsys):
+    sweep = planned(store, *words)
+    (pack,) = sweep.packs
+    assert (pack.steps, pack.unit, pack.updates) == (12_000, "environment steps", 24_000)
+    asked = []
+    packs_of(words, mode_of=lambda updates: asked.append(updates) or "eager")
+    assert asked == [24_000]
+    write_plan(store, replace(sweep, packs=[replace(pack, mode="eager")]))
+    assert main(["estimate", "--store", str(store.root), "--workers", "1"]) == 0
+    assert " eager " in capsys.readouterr().out, "as it was planned"
+
+
+def test_acting_and_environments_take_their_time(words):
+    (pack,) = packs_of(words)
+    speed = CPU.of("dense")
+    updates = 24_000 * (speed.step_seconds["eager"] + 3 * 1_000_000 / speed.flops["eager"])
+    forwards = speed.forward_seconds(3, 12_000, 1_000)
+    assert 0 < forwards < updates / 5
+    assert pack.seconds == pytest.approx(updates + forwards + 3 * 12_000 * HOST_STEP_SECONDS)
+    slow = replace(speed, step_seconds={"eager": 1.0, "compiled": 1.0})
+    (pack,) = packs_of(words, calibration=replace(CPU, speeds={**CPU.speeds, "acting": slow}, host_steps={GAME: 2.0}))
+    assert pack.seconds == pytest.approx(24_000 + 3 * 12_000 * 2.0, rel=0.2)
+
+
+def test_a_further_graph_is_compiled_once_more(words):
+    found = resolved(*words)
+    price = costs_to_train(found.settings)
+    one, two = (CPU.seconds(replace(price(found.runs[0]), graphs=graphs), "compiled", 3) for graphs in (1, 2))
+    assert two > one + 1
+
+
+def test_memory_of_the_host_is_a_cpus_and_what_is_largest_is_named(words):
+    large = [*words, f"agent.memory={2**31}"]
+    with pytest.raises(TooLarge, match=r"most of it for its memory of replay, .* choose a smaller agent.memory or"):
+        packs_of(large)
+    assert [pack.bytes for pack in packs_of(large, kind="Some GPU")] == [3 * 2**20]
