@@ -14,13 +14,14 @@ from launch.packs.leases import Leases
 from launch.packs.owner import this_owner
 from launch.plan.timing import Contender
 from launch.work.training import train_pack
-from plasticity_lab.agents.agent import Agent, Rows
+from plasticity_lab.agents.agent import Learner
 from plasticity_lab.agents.supervised.workload import Workload
 from plasticity_lab.assembly import assembled
 from plasticity_lab.benchmarks.labelled.stream import Chunk, Task
 from plasticity_lab.records.identity import pack_id, run_id
 from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.position import Position
+from plasticity_lab.records.rows import Evaluation, Rows
 from plasticity_lab.records.settings import LaunchSettings, Settings, TrackingSettings
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
@@ -43,11 +44,11 @@ class Forgetful:
         """Moves to the chunk's end."""
         self.position = Position(chunk.task, self.position.step + chunk.steps)
 
-    def add_task(self, task: Task, rows: Rows) -> None:
+    def add_task(self, task: Task, evaluation: Evaluation) -> None:
         """Moves to the next task."""
         self.position = Position(task.position + 1, 0)
 
-    def look(self, agent: Agent, journal: object) -> None:
+    def look(self, learner: Learner, journal: object) -> None:
         """Does nothing."""
 
 
