@@ -18,9 +18,11 @@ import yaml
 from launch.packs.lease_files import LeaseFiles
 from launch.packs.lookup import add_store, plans_to_read, runs_of, store_there, the_one
 from plasticity_lab.errors import StoreError
+from plasticity_lab.records.measures import Measures
 from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.record import CorruptRecord, check_files, read_metrics, read_record
 from plasticity_lab.records.store import Store
+from plasticity_lab.records.targets import measures_of
 
 TOLD = ("science", "asked_as", "summary", "provenance")
 
@@ -101,13 +103,13 @@ def _planned(store: Store, run: str, plans: list[Plan]) -> Shown:
     plan, pack = found[-1]
     held = LeaseFiles(store).states([pack.id], plan.settings.launch.lease_seconds)[pack.id]
     state = f"in training by {held.owner}" if held.held else "waiting"
-    table, diverged_at = _so_far(store, pack, run)
+    table, diverged_at = _so_far(store, pack, run, measures_of(plan.runs[run].targets))
     told = {"science": plan.runs[run].science, "asked_as": plan.runs[run].asked_as}
     told["pack"] = {"id": pack.id, "runs": pack.width, "steps": pack.steps, "mode": pack.mode, "kind": pack.kind}
     return Shown(state, told, table, diverged_at, store.pack_folder(pack.id))
 
 
-def _so_far(store: Store, pack: Pack, run: str) -> tuple[pa.Table | None, int | None]:
+def _so_far(store: Store, pack: Pack, run: str, measures: Measures) -> tuple[pa.Table | None, int | None]:
     """What a run has measured until its pack's last checkpoint, and the step at which it diverged if it has."""
     from plasticity_lab.records.checkpoint import load_checkpoint  # torch
     from plasticity_lab.records.journal import Journal
@@ -115,7 +117,7 @@ def _so_far(store: Store, pack: Pack, run: str) -> tuple[pa.Table | None, int | 
     begun = load_checkpoint(store, pack.id)
     if begun is None:
         return None, None
-    journal, k = Journal(pack.width), pack.runs.index(run)
+    journal, k = Journal(pack.width, measures), pack.runs.index(run)
     journal.load(begun["journal"])
     return journal.table(k), int(journal.diverged[k]) or None
 

@@ -23,7 +23,6 @@ from plasticity_lab.records.record import (
     write_record,
 )
 from plasticity_lab.records.store import Store
-from plasticity_lab.records.summary import collapsed, summarise
 from plasticity_lab.records.weights import write_weights
 from plasticity_lab.run import Run
 
@@ -37,6 +36,7 @@ def leave_records(
     save_weights: str,
 ) -> None:
     """The records of runs that were trained to their end, with their metrics.  Raises StoreError."""
+    measures = journal.measures
     weights = learner.weights() if save_weights == "final" else None
     seconds = source["pack_seconds"] / len(runs)
     for k, run in enumerate(runs):
@@ -45,13 +45,15 @@ def leave_records(
         if weights is not None:
             own = {name: value[k] for name, value in weights.items()}
             files[store.weights(run.id).name] = write_weights(store, run.id, own)
-        diverged_at = int(journal.diverged[k])
+        diverged_at, flags = int(journal.diverged[k]), measures.flags(table, learner.facts)
         record = new_record(
             _named(run, _record(store, run.id)),
             "diverged" if diverged_at else "done",
             source,
-            summary=summarise(table, learner.size, seconds),
-            collapsed=collapsed(table, learner.facts["classes"]),
+            summary={**measures.summarise(table), "parameters": learner.size, "seconds": seconds},
+            collapsed=flags.pop("collapsed", False),
+            flags=flags,
+            measures=measures.as_json(),
             diverged_at_step=diverged_at or None,
             files=files,
         )

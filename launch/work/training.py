@@ -22,6 +22,7 @@ from plasticity_lab.records.journal import Journal
 from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.provenance import provenance, utc_now
 from plasticity_lab.records.store import Store
+from plasticity_lab.records.targets import measures_of
 from plasticity_lab.trainer import train
 
 log = logging.getLogger(__name__)
@@ -133,7 +134,7 @@ def train_pack(
         if pack.mode == "compiled":
             prepare_compiling()
         stream, learner = assembled(runs, resource, torch.device(device), pack.mode == "compiled")
-        journal, began, before = Journal(len(runs)), utc_now(), 0.0
+        journal, began, before = Journal(len(runs), measures_of(runs[0].targets)), utc_now(), 0.0
         if begun is not None:
             learner.load(begun["agent"], begun.get("bulk", {}))  # checkpoints of before have no bulk
             journal.load(begun["journal"])

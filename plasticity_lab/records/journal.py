@@ -1,7 +1,8 @@
 """What a pack has measured so far: sums of the epoch and the task in progress, and an event for each that has ended.
 
-Shapes: S steps of a chunk, K runs of the pack, N events. Every number of run k is computed from column k alone and
-added up in the order of the steps, whatever the width of the pack and however an epoch is cut into chunks.
+Shapes: S updates of a chunk, K runs of the pack, N events, E episodes, C columns. Every number of run k is computed
+from column k alone and added up in the order of the updates, whatever the width of the pack and however an epoch is cut
+into chunks.
 """
 
 from collections.abc import Mapping
@@ -13,152 +14,220 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from plasticity_lab.records.growing import Growing
+from plasticity_lab.records.measures import Kind, Measures, Taken
+from plasticity_lab.records.old_journal import is_old, translated
 from plasticity_lab.records.position import Position
+from plasticity_lab.records.rows import Episodes, Evaluation, Rows
 
 Array = NDArray[Any]
-Rows = Mapping[str, Array]
 
-METRICS = pa.schema(
-    [
-        ("kind", pa.string()),
-        ("task", pa.int64()),
-        ("epoch", pa.int64()),
-        ("step", pa.int64()),
-        ("aoa", pa.float64()),
-        ("train_loss", pa.float64()),
-        ("final_accuracy", pa.float64()),
-        ("hard", pa.bool_()),
-    ]
-)
-"""metrics.parquet: one row for each event; `step` is the number of steps of the run when the event ended."""
-
-_KINDS = ("epoch", "task")
-_MARKS = 5  # kind, task, epoch, step, hard
-_VALUES = 3  # aoa, train_loss, final_accuracy
+_CODES: Mapping[Kind, int] = {"episode": -1, "epoch": 0, "task": 1}
+"""How the kinds of rows are kept; of rows that end at the same step, the lower stands first."""
+_KINDS = np.array(list(_CODES), dtype=object)
+_OWN_MARKS = 4  # kind (of an episode: run), task, epoch, step
 
 
 class Chunk(Protocol):
-    """Consecutive steps of one epoch of one task."""
+    """A consecutive part of one epoch of one task."""
 
     task: int
     epoch: int  # counted through the run, from 0
-    steps: int
+    steps: int  # in the benchmark's unit
     ends_epoch: bool
-    hard: bool
+    marks: Mapping[str, int]  # what the task says of itself
 
 
 class Task(Protocol):
     """One stage of a benchmark."""
 
     position: int
-    hard: bool
+    marks: Mapping[str, int]
 
 
 class Journal:
-    """The metrics of K runs trained together, and the position at which they stand."""
+    """The metrics of K runs trained together, and the position at which they stand.  measures: of their agent."""
 
-    def __init__(self, runs: int) -> None:
-        self.runs = runs
+    def __init__(self, runs: int, measures: Measures) -> None:
+        self.runs, self.measures = runs, measures
         self.position = Position(0, 0)
         self.steps = 0
         """Steps done since the beginning of the run."""
         self.diverged = np.zeros(runs, dtype=np.int64)
-        """(K,): the step, counted from 1, whose loss was the first that is not finite; 0 where all were."""
-        self._epoch = 0
-        self._epoch_accuracy, self._epoch_loss, self._task_accuracy = (_Mean(runs) for _ in range(3))
-        self._train_loss = np.full(runs, np.nan)
-        self._events = _Events(runs)
+        """(K,): the step, counted from 1, at which a number that must stay finite was first not; 0 where all were."""
+        self._epoch, self._inside = 0, False  # that of the last chunk, and whether it goes on
+        columns = measures.columns
+        self._of_events = [column for column in columns if column.taken.keys() - {"episode"}]
+        self._of_episodes = [column for column in columns if "episode" in column.taken]
+        of_epochs = {each.of for each in columns if each.taken.get("epoch") == "mean"}
+        of_last = {each.of for each in columns if each.taken.get("task") == "last"}
+        of_tasks = {each.of for each in columns if each.taken.get("task") == "mean"}
+        self._means = {
+            "epoch": {name: _Mean(runs) for name in sorted(of_epochs | of_last)},
+            "task": {name: _Mean(runs) for name in sorted(of_tasks)},
+        }
+        self._last = {name: np.full(runs, np.nan) for name in sorted(of_last)}  # the means of the last epoch
+        marks = _OWN_MARKS + len(measures.marks)
+        self._events = Growing(marks, (len(self._of_events), runs))
+        self._episodes = Growing(marks, (len(self._of_episodes),))
 
     def add_chunk(self, chunk: Chunk, rows: Rows) -> None:
-        """Adds a chunk's batches, and the epoch's event if it ends one.
+        """Adds a chunk's updates and the episodes that ended in it, and the epoch's event if it ends one.
 
-        rows: accuracy (S, K), a fraction, and loss (S, K).  Raises ValueError for another task, epoch or shape.
+        Raises ValueError for another task or epoch, and for rows of another shape.
         """
-        accuracy, loss = (self._checked(rows, name, (chunk.steps, self.runs)) for name in ("accuracy", "loss"))
+        updates, episodes = self._checked_updates(rows), self._checked_episodes(chunk, rows)
         if chunk.task != self.position.task:
             raise ValueError(f"A chunk of task {chunk.task} came in the middle of task {self.position.task}.")
-        if self._epoch_loss.count and chunk.epoch != self._epoch:
+        if self._inside and chunk.epoch != self._epoch:
             raise ValueError(f"A chunk of epoch {chunk.epoch} came before epoch {self._epoch} had ended.")
-        finite = np.isfinite(loss)
-        first = np.logical_not(finite).argmax(axis=0)
-        newly = (self.diverged == 0) & ~finite.all(axis=0)
-        self.diverged[newly] = self.steps + 1 + first[newly]
-
-        self._epoch_accuracy.add(accuracy)
-        self._task_accuracy.add(accuracy)
-        # A plain NaN, so that infinities of both signs do not meet; the run's rows end here anyway.
-        self._epoch_loss.add(np.where(finite, loss, np.nan))
+        self._note_diverged(chunk.steps, np.isfinite(updates[self.measures.must_stay_finite]))
+        for means in self._means.values():
+            for name, mean in means.items():
+                # A plain NaN, so that infinities of both signs do not meet.
+                mean.add(np.where(np.isfinite(updates[name]), updates[name], np.nan))
+        if episodes is not None:
+            self._append_episodes(chunk, episodes)
         self.steps += chunk.steps
         self.position = Position(chunk.task, self.position.step + chunk.steps)
-        self._epoch = chunk.epoch
+        self._epoch, self._inside = chunk.epoch, not chunk.ends_epoch
         if chunk.ends_epoch:
-            aoa, self._train_loss = self._epoch_accuracy.take(), self._epoch_loss.take()
-            self._append("epoch", chunk.task, chunk.hard, aoa, np.full(self.runs, np.nan))
+            means = {name: mean.take() for name, mean in self._means["epoch"].items()}
+            self._last = {name: means[name] for name in self._last}
+            self._append("epoch", chunk.task, chunk.marks, {"mean": means})
 
-    def add_task(self, task: Task, rows: Rows) -> None:
+    def add_task(self, task: Task, evaluation: Evaluation) -> None:
         """Adds the event of a task that has ended, and moves on to the next.
 
-        rows: final_accuracy (K,), a fraction.  Raises ValueError for another task or inside an epoch.
+        Raises ValueError for another task, inside an epoch, and for an evaluation of another shape.
         """
-        final_accuracy = self._checked(rows, "final_accuracy", (self.runs,))
-        if task.position != self.position.task or not self.position.step or self._epoch_loss.count:
+        names = {column.of for column in self._of_events if column.taken.get("task") == "value"}
+        values = {name: self._checked(evaluation, name, (self.runs,)) for name in names}
+        if task.position != self.position.task or not self.position.step or self._inside:
             raise ValueError(f"Task {task.position} cannot end while the journal stands inside {self.position}.")
-        self._append("task", task.position, task.hard, self._task_accuracy.take(), final_accuracy)
+        means = {name: mean.take() for name, mean in self._means["task"].items()}
+        self._append("task", task.position, task.marks, {"mean": means, "last": self._last, "value": values})
         self.position = Position(task.position + 1, 0)
 
     @property
     def events(self) -> int:
-        """How many there have been."""
+        """How many epochs and tasks have ended."""
         return len(self._events.marks)
 
     def table(self, k: int, after: int = 0) -> pa.Table:
-        """The events of run k, with the columns of METRICS; those that end at or after its divergence are left out.
+        """The rows of run k by step, as the measures' `schema` has them; those at or after its divergence are left out.
 
-        after: how many of the first events are left out too.
+        after: how many of the first events are left out too, with the episodes of their epochs: what is told in parts
+        has each episode once, in the part that has its epoch's row or is to get it.
         """
-        marks, values = self._events.marks[after:], self._events.values[after:, :, k]
+        first = 0
+        if after:
+            told = self._events.marks[after - 1, 2]
+            first = int(np.searchsorted(self._episodes.marks[:, 2], told, side="right"))
+        mine = first + np.flatnonzero(self._episodes.marks[first:, 0] == k)
+        ended = self._episodes.marks[mine]
+        ended[:, 0] = _CODES["episode"]
+        marks = np.concatenate([self._events.marks[after:], ended])
+        order = np.lexsort((marks[:, 0], marks[:, 3]))
         if self.diverged[k]:
-            before = marks[:, 3] < self.diverged[k]
-            marks, values = marks[before], values[before]
-        kinds = np.array(_KINDS, dtype=object)[marks[:, 0]]
-        # NaN marks what an event does not have; Parquet has null for that.
-        measured = [pa.array(values[:, column], from_pandas=True) for column in range(_VALUES)]
-        columns = [pa.array(kinds, pa.string()), *map(pa.array, marks[:, 1:4].T), *measured, marks[:, 4].astype(bool)]
-        return pa.table(columns, schema=METRICS)
+            order = order[marks[order, 3] < self.diverged[k]]
+        measured = {column.name: np.full(len(marks), np.nan) for column in self.measures.columns}
+        events = self.events - after
+        for at, column in enumerate(self._of_events):
+            measured[column.name][:events] = self._events.values[after:, at, k]
+        for at, column in enumerate(self._of_episodes):
+            measured[column.name][events:] = self._episodes.values[mine, at]
+        marks = marks[order]
+        # NaN marks what a row does not have; Parquet has null for that.
+        columns = [pa.array(values[order], from_pandas=True) for values in measured.values()]
+        own = [pa.array(column) for column in marks[:, 1:_OWN_MARKS].T]
+        kinds = pa.array(_KINDS[marks[:, 0] + 1], pa.string())
+        types = self.measures.marks.values()
+        more = [pa.array(column.astype(kind)) for column, kind in zip(marks[:, _OWN_MARKS:].T, types, strict=True)]
+        return pa.table([kinds, *own, *columns, *more], schema=self.measures.schema)
 
-    def state(self) -> dict[str, Tensor | int]:
+    def state(self) -> dict[str, Any]:
         """All that `load` needs to continue bit for bit: copies, as tensors and plain numbers."""
-        arrays = {"diverged": self.diverged, "train_loss": self._train_loss}
-        arrays |= {"marks": self._events.marks, "values": self._events.values}
-        counts = {"task": self.position.task, "step": self.position.step, "steps": self.steps, "epoch": self._epoch}
-        for name, mean in self._means().items():
-            arrays[f"{name}_total"], counts[f"{name}_count"] = mean.total, mean.count
-        return {name: torch.tensor(array) for name, array in arrays.items()} | counts
-
-    def load(self, state: Mapping[str, Any]) -> None:
-        """Continues from a state.  Raises ValueError if it is that of another number of runs."""
-        arrays = {name: value.numpy().copy() for name, value in state.items() if isinstance(value, Tensor)}
-        if arrays["diverged"].shape != (self.runs,):
-            raise ValueError(f"The state holds {len(arrays['diverged'])} runs; this journal has {self.runs}.")
-        self.position = Position(state["task"], state["step"])
-        self.steps, self._epoch = state["steps"], state["epoch"]
-        self.diverged, self._train_loss = arrays["diverged"], arrays["train_loss"]
-        for name, mean in self._means().items():
-            mean.total, mean.count = arrays[f"{name}_total"], state[f"{name}_count"]
-        self._events = _Events(self.runs, arrays["marks"], arrays["values"])
-
-    def _means(self) -> dict[str, "_Mean"]:
         return {
-            "epoch_accuracy": self._epoch_accuracy,
-            "epoch_loss": self._epoch_loss,
-            "task_accuracy": self._task_accuracy,
+            "task": self.position.task,
+            "step": self.position.step,
+            "steps": self.steps,
+            "epoch": self._epoch,
+            "inside": int(self._inside),
+            "diverged": torch.tensor(self.diverged),
+            "means": {kind: {name: mean.state() for name, mean in of.items()} for kind, of in self._means.items()},
+            "last": {name: torch.tensor(values) for name, values in self._last.items()},
+            "events": _rows_state(self._events),
+            "episodes": _rows_state(self._episodes),
         }
 
-    def _append(self, kind: str, task: int, hard: bool, aoa: Array, final_accuracy: Array) -> None:
-        marks = [_KINDS.index(kind), task, self._epoch, self.steps, hard]
-        self._events.append(marks, [aoa, self._train_loss, final_accuracy])
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Continues from a state.  Raises ValueError if it is that of another number of runs, or of other measures."""
+        if is_old(state):
+            state = translated(state)
+        if len(state["diverged"]) != self.runs:
+            raise ValueError(f"The state holds {len(state['diverged'])} runs; this journal has {self.runs}.")
+        kept = {kind: set(means) for kind, means in state["means"].items()} | {"last": set(state["last"])}
+        wanted = {kind: set(means) for kind, means in self._means.items()} | {"last": set(self._last)}
+        if kept != wanted:
+            raise ValueError(f"The state has measured {kept}; this journal measures {wanted}.")
+        self._events.replace(**{name: _copied(rows) for name, rows in state["events"].items()})
+        self._episodes.replace(**{name: _copied(rows) for name, rows in state["episodes"].items()})
+        self.position = Position(state["task"], state["step"])
+        self.steps, self._epoch, self._inside = state["steps"], state["epoch"], bool(state["inside"])
+        self.diverged = _copied(state["diverged"])
+        self._last = {name: _copied(state["last"][name]) for name in self._last}
+        for kind, means in self._means.items():
+            for name, mean in means.items():
+                mean.load(state["means"][kind][name])
 
-    def _checked(self, rows: Rows, name: str, shape: tuple[int, ...]) -> Array:
+    def _note_diverged(self, steps: int, finite: Array) -> None:
+        """finite (S, K).  Where every step is an update, the step is known; else it is the chunk's last."""
+        newly = (self.diverged == 0) & ~finite.all(axis=0)
+        if newly.any():
+            exact = len(finite) == steps
+            within = 1 + np.logical_not(finite).argmax(axis=0) if exact else np.full(self.runs, steps)
+            self.diverged[newly] = self.steps + within[newly]
+
+    def _append(
+        self, kind: Kind, task: int, marks: Mapping[str, int], taken: Mapping[Taken, Mapping[str, Array]]
+    ) -> None:
+        """taken: how → the rows' name → (K,)."""
+        nothing = np.full(self.runs, np.nan)
+        values = [taken[each.taken[kind]][each.of] if kind in each.taken else nothing for each in self._of_events]
+        own = [_CODES[kind], task, self._epoch, self.steps, *self._own(marks)]
+        self._events.append(np.array([own]), np.array(values).reshape(1, -1, self.runs))
+
+    def _append_episodes(self, chunk: Chunk, episodes: Episodes) -> None:
+        alike = np.array([chunk.task, chunk.epoch, *self._own(chunk.marks)])
+        marks = np.tile(np.concatenate([[0], alike[:2], [0], alike[2:]]), (len(episodes.run), 1))
+        marks[:, 0], marks[:, 3] = episodes.run, episodes.step
+        values = [episodes.values[column.of] for column in self._of_episodes]
+        self._episodes.append(marks, np.stack(values, axis=1) if values else np.empty((len(marks), 0)))
+
+    def _own(self, marks: Mapping[str, int]) -> list[int]:
+        return [int(marks[name]) for name in self.measures.marks]
+
+    def _checked_updates(self, rows: Rows) -> dict[str, Array]:
+        """The rows that are needed, (S, K) each."""
+        needed = {self.measures.must_stay_finite, *self._means["epoch"], *self._means["task"]}
+        updates = len(rows.updates[self.measures.must_stay_finite])
+        return {name: self._checked(rows.updates, name, (updates, self.runs)) for name in needed}
+
+    def _checked_episodes(self, chunk: Chunk, rows: Rows) -> Episodes | None:
+        ended = rows.episodes
+        if ended is None:
+            return None
+        values = {column.of: self._checked(ended.values, column.of, (len(ended.run),)) for column in self._of_episodes}
+        run, step = np.asarray(ended.run, dtype=np.int64), np.asarray(ended.step, dtype=np.int64)
+        last = self.steps + chunk.steps
+        if len(run) != len(step) or not ((run >= 0) & (run < self.runs) & (step > self.steps) & (step <= last)).all():
+            raise ValueError(
+                f"Each episode needs a run from 0 to {self.runs - 1} and a step from {self.steps + 1} to {last}."
+            )
+        return Episodes(run, step, values)
+
+    def _checked(self, rows: Mapping[str, Array], name: str, shape: tuple[int, ...]) -> Array:
         values = np.asarray(rows[name], dtype=np.float64)
         if values.shape != shape:
             raise ValueError(f"The rows '{name}' have the shape {values.shape}; {shape} was due.")
@@ -166,45 +235,34 @@ class Journal:
 
 
 class _Mean:
-    """A mean over steps for each run: total (K,) and the number of steps in it."""
+    """A mean over updates for each run: total (K,) and the number of updates in it."""
 
     def __init__(self, runs: int) -> None:
         self.total = np.zeros(runs)
         self.count = 0
 
     def add(self, rows_SK: Array) -> None:
-        # A running sum adds step by step. `sum` would add a column of its own in another order than one of many,
+        # A running sum adds update by update. `sum` would add a column of its own in another order than one of many,
         # and a run alone would differ in the last bit from the same run in a pack.
         self.total = np.add.accumulate(np.vstack([self.total, rows_SK]), axis=0)[-1].copy()
         self.count += len(rows_SK)
 
     def take(self) -> Array:
-        """The mean (K,); begins anew."""
-        mean = self.total / self.count
+        """The mean (K,), NaN of nothing; begins anew."""
+        mean = self.total / self.count if self.count else np.full_like(self.total, np.nan)
         self.total, self.count = np.zeros_like(self.total), 0
         return mean
 
+    def state(self) -> dict[str, Tensor | int]:
+        return {"total": torch.tensor(self.total), "count": self.count}
 
-class _Events:
-    """A growing table: marks (N, 5), the same for all runs, and values (N, 3, K)."""
+    def load(self, state: Mapping[str, Any]) -> None:
+        self.total, self.count = _copied(state["total"]), state["count"]
 
-    def __init__(self, runs: int, marks: Array | None = None, values: Array | None = None) -> None:
-        self._marks = np.empty((0, _MARKS), dtype=np.int64) if marks is None else marks
-        self._values = np.empty((0, _VALUES, runs)) if values is None else values
-        self._count = len(self._marks)
 
-    @property
-    def marks(self) -> Array:
-        return self._marks[: self._count]
+def _rows_state(rows: Growing) -> dict[str, Tensor]:
+    return {"marks": torch.tensor(rows.marks), "values": torch.tensor(rows.values)}
 
-    @property
-    def values(self) -> Array:
-        return self._values[: self._count]
 
-    def append(self, marks: list[int], values: list[Array]) -> None:
-        if self._count == len(self._marks):
-            more = max(64, self._count)
-            self._marks = np.concatenate([self._marks, np.empty((more, _MARKS), dtype=np.int64)])
-            self._values = np.concatenate([self._values, np.empty((more, *self._values.shape[1:]))])
-        self._marks[self._count], self._values[self._count] = marks, values
-        self._count += 1
+def _copied(tensor: Tensor) -> Array:
+    return tensor.numpy().copy()

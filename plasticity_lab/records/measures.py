@@ -1,19 +1,31 @@
 """What an agent measures, declared once: journal, summaries, W&B, pictures and tables read it from here.
 
 Data alone: whoever reads a store needs neither the agent's class nor torch. A record carries its run's declaration.
+pyarrow is imported where it is used: agents name their measures, and can train where it is not there.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal
 
-import pyarrow as pa
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-Kind = Literal["epoch", "task", "episode"]
-"""What a row of metrics.parquet tells of: a part of a task, a whole task, an episode of an environment."""
+Kind = Literal["task", "epoch", "episode"]
+"""What a row of metrics.parquet tells of: a whole task, a part of one, an episode of an environment."""
 Taken = Literal["mean", "last", "value"]
 """How a row's number is taken: the mean over the updates of the epoch or the task; that of the task's last epoch; or as
 it was given, by the task's evaluation or with the episode."""
+
+_POSSIBLE: Mapping[Kind, Sequence[Taken]] = {
+    "task": ("mean", "last", "value"),
+    "epoch": ("mean",),
+    "episode": ("value",),
+}
+
+
+_FIRST = ("kind", "task", "epoch", "step")
+"""The columns that metrics.parquet has whatever is measured."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +34,7 @@ class Measure:
 
     name: as metrics.parquet or the summary has it. unit: "" where it has none. scale: takes what is stored to the unit.
     places: decimals that tables print. better: which direction is; "" where that cannot be said, so that a table names
-    no best.
+    no best. short: the title where there is little room; "" where the title is short enough.
     """
 
     name: str
@@ -31,6 +43,20 @@ class Measure:
     scale: float = 1.0
     places: int = 4
     better: Literal["more", "less", ""] = ""
+    short: str = ""
+
+    @property
+    def label(self) -> str:
+        """The title where there is little room."""
+        return self.short or self.title
+
+    def number(self, value: float) -> str:
+        """A value that is in the unit already, as tables print it."""
+        return f"{value:,.{self.places}f}"
+
+    def as_json(self) -> dict[str, Any]:
+        """As a record has it: what stands at its default is left out, since every record of a store repeats it."""
+        return {each.name: value for each in fields(self) if (value := getattr(self, each.name)) != each.default}
 
 
 @dataclass(frozen=True)
@@ -38,20 +64,90 @@ class Column:
     """A column of metrics.parquet.
 
     of: the rows that it is made of, as the learner names them. taken: for each kind of row that has it, how.
+    Raises ValueError for a way to take it that rows of that kind do not have.
     """
 
     measure: Measure
     of: str
     taken: Mapping[Kind, Taken]
 
+    def __post_init__(self) -> None:
+        for kind, taken in self.taken.items():
+            if taken not in _POSSIBLE.get(kind, ()):
+                raise ValueError(f"The column {self.name} cannot be the {taken} of a row of the kind {kind}.")
+
     @property
     def name(self) -> str:
         """The measure's."""
         return self.measure.name
 
+    @property
+    def own_kinds(self) -> list[Kind]:
+        """The kinds of rows that measure it, the coarsest first; a task's `last` only repeats an epoch's."""
+        return [kind for kind in _POSSIBLE if self.taken.get(kind, "last") != "last"]
 
-Summarise = Callable[[pa.Table], dict[str, float | None]]
-Flags = Callable[[pa.Table, Mapping[str, float]], dict[str, bool]]
+
+EVERY_SUMMARY = (
+    Measure("parameters", "Parameters", "count", places=0, short="params"),
+    Measure("seconds", "Time a run", "s", places=1, short="s/run"),
+)
+"""What every record's summary has, whatever its agent."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a record says of its numbers.
+
+    columns: of metrics.parquet. summaries: of the record's summary by name, `EVERY_SUMMARY` too. headline: the name of
+    the one by which the best is chosen where nothing else is said. marks: columns of metrics.parquet that say what sort
+    of task a row tells of.
+    """
+
+    columns: Sequence[Column]
+    summaries: Mapping[str, Measure]
+    headline: str
+    marks: Sequence[str] = ()
+
+    def columns_of(self, kind: Kind) -> list[Column]:
+        """Those that a row of that kind has."""
+        return [column for column in self.columns if kind in column.taken]
+
+    @property
+    def kinds(self) -> list[Kind]:
+        """The kinds of rows there are: tasks and epochs always, episodes where something is measured of them."""
+        return [kind for kind in _POSSIBLE if kind != "episode" or self.columns_of(kind)]
+
+    @property
+    def with_direction(self) -> list[Measure]:
+        """The summaries of which more, or less, is better, the headline first: those by which runs can be chosen."""
+        known = [measure for measure in self.summaries.values() if measure.better]
+        return sorted(known, key=lambda measure: measure.name != self.headline)
+
+    def as_json(self) -> dict[str, Any]:
+        """As a record has it: `declared` reads it."""
+        return {
+            "headline": self.headline,
+            "columns": [
+                {**column.measure.as_json(), "of": column.of, "taken": dict(column.taken)} for column in self.columns
+            ],
+            "summaries": [measure.as_json() for measure in self.summaries.values() if measure not in EVERY_SUMMARY],
+            "marks": list(self.marks),
+        }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "Declared":
+        """The declaration out of a record.  Raises KeyError, TypeError, ValueError for what is none."""
+        columns = []
+        for column in content["columns"]:
+            measure = {key: value for key, value in column.items() if key not in ("of", "taken")}
+            columns.append(Column(Measure(**measure), column["of"], dict(column["taken"])))
+        summaries = [*(Measure(**measure) for measure in content["summaries"]), *EVERY_SUMMARY]
+        by_name = {measure.name: measure for measure in summaries}
+        return cls(tuple(columns), by_name, by_name[content["headline"]].name, tuple(content["marks"]))
+
+
+Summarise = Callable[["pa.Table"], dict[str, float | None]]
+Flags = Callable[["pa.Table", Mapping[str, float]], dict[str, bool]]
 
 
 @dataclass(frozen=True)
@@ -61,8 +157,10 @@ class Measures:
     columns: of metrics.parquet. summaries: of a record's summary, in its order, without what every record has
     (`EVERY_SUMMARY`). headline: the summary by which the best is chosen where nothing else is said. must_stay_finite:
     the rows of updates by which a run is seen to have diverged. marks: what tasks say of themselves in columns of their
-    own, name → type. summarise: a run's metrics → its summary, None where there is nothing to take it of. flags: its
+    own, name → bool or int. summarise: a run's metrics → its summary, None where there is nothing to take it of. flags: its
     metrics and the learner's `facts` → what a record says beside its status.
+
+    Raises ValueError for a headline that is no summary, and for a column that is there twice.
     """
 
     columns: Sequence[Column]
@@ -70,55 +168,33 @@ class Measures:
     headline: str
     must_stay_finite: str
     summarise: Summarise
-    marks: Mapping[str, pa.DataType] = field(default_factory=dict)
+    marks: Mapping[str, type[int]] = field(default_factory=dict)
     flags: Flags = lambda table, facts: {}
 
-    @property
-    def schema(self) -> pa.Schema:
-        """Of metrics.parquet: a row for each event; `step` is how far the run had come when it ended."""
-        first = [("kind", pa.string()), ("task", pa.int64()), ("epoch", pa.int64()), ("step", pa.int64())]
-        own = [(column.name, pa.float64()) for column in self.columns]
-        return pa.schema([*first, *own, *self.marks.items()])
+    def __post_init__(self) -> None:
+        if self.headline not in self.declared.summaries:
+            known = ", ".join(self.declared.summaries)
+            raise ValueError(f"The headline {self.headline} is no summary; there are {known}.")
+        names = [*_FIRST, *(column.name for column in self.columns), *self.marks]
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise ValueError(f"There is more than one column {', '.join(sorted(twice))}.")
 
-    def columns_of(self, kind: Kind) -> list[Column]:
-        """Those that a row of that kind has."""
-        return [column for column in self.columns if kind in column.taken]
+    @property
+    def declared(self) -> Declared:
+        """What a record says of them."""
+        summaries = {measure.name: measure for measure in (*self.summaries, *EVERY_SUMMARY)}
+        return Declared(tuple(self.columns), summaries, self.headline, tuple(self.marks))
+
+    @property
+    def schema(self) -> "pa.Schema":
+        """Of metrics.parquet: a row for each event; `step` is how far the run had come when it ended."""
+        import pyarrow as pa
+
+        first = [(name, pa.string() if name == "kind" else pa.int64()) for name in _FIRST]
+        own = [(column.name, pa.float64()) for column in self.columns]
+        marks = [(name, pa.bool_() if kind is bool else pa.int64()) for name, kind in self.marks.items()]
+        return pa.schema([*first, *own, *marks])
 
     def as_json(self) -> dict[str, Any]:
-        """The declaration as a record carries it: `declared` reads it."""
-        return {
-            "headline": self.headline,
-            "columns": [{**asdict(column.measure), "taken": dict(column.taken)} for column in self.columns],
-            "summaries": [asdict(measure) for measure in self.summaries],
-        }
-
-
-@dataclass(frozen=True)
-class Declared:
-    """What a record says of its numbers.
-
-    headline: a summary's name. columns: of metrics.parquet, each with the kinds of row that have it. summaries: name →
-    measure.
-    """
-
-    headline: str
-    columns: Sequence[tuple[Measure, Sequence[Kind]]]
-    summaries: Mapping[str, Measure]
-
-
-EVERY_SUMMARY = (
-    Measure("parameters", "Parameters", "count", places=0),
-    Measure("seconds", "Time a run", "s", places=1),
-)
-"""What every record's summary has, whatever its agent."""
-
-
-def declared(content: Mapping[str, Any]) -> Declared:
-    """The declaration out of a record.  Raises KeyError, TypeError for what is none."""
-    columns = [(_measure(column), tuple(column["taken"])) for column in content["columns"]]
-    summaries = [*map(_measure, content["summaries"]), *EVERY_SUMMARY]
-    return Declared(content["headline"], columns, {measure.name: measure for measure in summaries})
-
-
-def _measure(content: Mapping[str, Any]) -> Measure:
-    return Measure(**{key: value for key, value in content.items() if key != "taken"})
+        """The declaration as a record carries it."""
+        return self.declared.as_json()

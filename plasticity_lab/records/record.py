@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from plasticity_lab.records.classifier import declared_in
 from plasticity_lab.records.damage import (
     DamagedFile,
     fault_of_fields,
@@ -60,6 +61,8 @@ def new_record(
     *,
     summary: Mapping[str, Any] | None = None,
     collapsed: bool = False,
+    flags: Mapping[str, bool] | None = None,
+    measures: Mapping[str, Any] | None = None,
     diagnostics: Sequence[str] = (),
     error: str | None = None,
     diverged_at_step: int | None = None,
@@ -67,9 +70,11 @@ def new_record(
 ) -> dict[str, Any]:
     """The record of a run that ended done, diverged or failed.
 
-    diverged_at_step: the step, counted from 1, whose loss was the first that is not finite. files: name → size and
-    checksum of what lies beside the record, as `write_metrics` and `write_weights` return them.  Raises ValueError for
-    another status, and where error (of a failed run) or diverged_at_step (of a diverged one) contradicts it.
+    flags: what the run's agent says of it beside `collapsed`. measures: what its numbers are, as `Measures.as_json` has
+    it; every finished run has it. diverged_at_step: the step, counted from 1, whose loss was the first that is not
+    finite. files: name → size and checksum of what lies beside the record, as `write_metrics` and `write_weights`
+    return them.  Raises ValueError for another status, and where error (of a failed run) or diverged_at_step (of a
+    diverged one) contradicts it.
     """
     if status not in STATUSES:
         raise ValueError(f"The status is {status!r}; it must be one of {', '.join(STATUSES)}.")
@@ -89,7 +94,8 @@ def new_record(
         "error": error,
         "files": {name: dict(kept) for name, kept in (files or {}).items()},
     }
-    return record if diverged_at_step is None else record | {"diverged_at_step": diverged_at_step}
+    optional = {"flags": flags or None, "measures": measures, "diverged_at_step": diverged_at_step}
+    return record | {key: value for key, value in optional.items() if value is not None}
 
 
 def write_record(store: Store, record: Mapping[str, Any]) -> None:
@@ -116,6 +122,10 @@ def read_record(store: Store, run: str) -> dict[str, Any] | None:
         raise CorruptRecord(path, f"has the status {record['status']!r}, which does not exist")
     if record["status"] == "diverged" and not isinstance(record.get("diverged_at_step"), int):
         raise CorruptRecord(path, "does not say at which step its run diverged")
+    try:
+        declared_in(record)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise CorruptRecord(path, "does not say what its numbers are in a way that can be read") from error
     return record
 
 

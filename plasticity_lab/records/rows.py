@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Episodes:
-    """The episodes that ended in a chunk, in the order in which they ended.
+    """The episodes that ended in a chunk, those of each run in the order in which they ended.
 
-    run (E,): whose they were, 0 … K − 1. step (E,): steps of the run when each ended. values: measure → (E,).
+    run (E,): whose they were, 0 … K − 1. step (E,): steps of the run when each ended, counted from 1 through the run.
+    values: measure → (E,).
     """
 
     run: NDArray[np.int64]

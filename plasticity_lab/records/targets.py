@@ -10,6 +10,8 @@ import yaml
 
 from plasticity_lab.component import load
 from plasticity_lab.errors import ConfigError, StoreError
+from plasticity_lab.records.classifier import CLASSIFIER
+from plasticity_lab.records.measures import Measures
 from plasticity_lab.run import Run
 
 _CONF = Path(__file__).resolve().parents[2] / "conf"
@@ -29,6 +31,11 @@ def targets_of(record: Mapping[str, Any]) -> Targets:
         return Targets(record["targets"], assumed=False)
     groups = {group: each["name"] for group, each in record["science"].items() if isinstance(each, Mapping)}
     return Targets({group: _of_today(group, name) for group, name in groups.items()}, assumed=True)
+
+
+def measures_of(targets: Mapping[str, str]) -> Measures:
+    """What the agent among a run's classes measures; a classifier, where none is named.  Raises ConfigError."""
+    return load(targets["agent"]).measures if "agent" in targets else CLASSIFIER
 
 
 def run_of(record: Mapping[str, Any]) -> tuple[Run, bool]:

@@ -13,9 +13,10 @@ from plasticity_lab.component import build, typed
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.data.sources import source_named
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.journal import Journal
 from plasticity_lab.records.position import Position
-from plasticity_lab.records.summary import summarise
+from plasticity_lab.records.rows import Rows
 from tests.helpers.packs import CPU, choice, differing, images, run, trained
 
 TARGET = "plasticity_lab.benchmarks.labelled.alternating_classes.AlternatingClasses"
@@ -82,7 +83,7 @@ def test_batches_cycle_through_the_images_until_the_steps_are_over(cifar100):
         chunks = list(task.chunks(Position(0, 0)))
         counts = np.concatenate([chunk.counts for chunk in chunks])
         assert counts.tolist() == [last if (step + 1) % batches == 0 else 32 for step in range(780)]
-        assert {chunk.hard for chunk in chunks} == {task.hard}
+        assert {chunk.marks["hard"] for chunk in chunks} == {task.marks["hard"]}
         for epoch in chunks[:-1]:
             shown = epoch.images[0].ravel()[: epoch.counts.sum()]
             assert np.array_equal(shown, np.arange(len(task.lessons[0].labels)))
@@ -217,13 +218,13 @@ def test_a_class_without_test_images_is_refused_by_name():
 
 
 def test_only_hard_tasks_count_save_in_taoa_all(cifar100):
-    stream, journal = Stream(published(), cifar100, [0]), Journal(1)
+    stream, journal = Stream(published(), cifar100, [0]), Journal(1, CLASSIFIER)
     for task in stream.tasks(Position(0, 0)):
         for chunk in task.chunks(Position(0, 0)):
-            measured = np.full((chunk.steps, 1), 0.5 if task.hard else 1.0)
-            journal.add_chunk(chunk, {"accuracy": measured, "loss": measured})
-        journal.add_task(task, {"final_accuracy": np.array([0.2 if task.hard else 0.9])})
-    summary = summarise(journal.table(0), 0, 0.0)
+            measured = np.full((chunk.steps, 1), 0.5 if task.marks["hard"] else 1.0)
+            journal.add_chunk(chunk, Rows({"accuracy": measured, "loss": measured}))
+        journal.add_task(task, {"final_accuracy": np.array([0.2 if task.marks["hard"] else 0.9])})
+    summary = CLASSIFIER.summarise(journal.table(0))
     assert (summary["taoa"], summary["taoa_all"]) == (0.5, 0.75)
     assert summary["gap"] == pytest.approx(-0.3)
     assert (summary["final_accuracy"], summary["final_accuracy_last_task"]) == (pytest.approx(0.2), 0.2)

@@ -58,7 +58,7 @@ def test_chunks_cover_every_step_once_in_order(settings, chunk_steps):
         assert 1 <= chunk.steps <= chunk_steps
         assert chunk.images.shape == (3, chunk.steps, 16)
         assert chunk.counts.shape == (chunk.steps,)
-        assert chunk.hard
+        assert chunk.marks == {"hard": True}
 
 
 @pytest.mark.parametrize("order", ["fixed", "shuffle", "class_blocks"])

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from launch.command import resolve
-from plasticity_lab.records.journal import METRICS
+from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.plan import Plan, write_plan
 from plasticity_lab.records.record import new_record, write_metrics, write_record
 from plasticity_lab.records.settings import LaunchSettings, Settings, TrackingSettings
@@ -39,7 +39,7 @@ def left_behind(folder: Path, words: Sequence[str], taoa_of: Callable[[dict], fl
     """
     store, runs = Store(folder), resolve([*words, f"store='{folder}'"]).runs
     for run in runs:
-        files = {store.metrics(run.id).name: write_metrics(store, run.id, METRICS.empty_table())}
+        files = {store.metrics(run.id).name: write_metrics(store, run.id, CLASSIFIER.schema.empty_table())}
         taoa = taoa_of(run.science)
         if taoa is None:
             summary, ended = {"taoa": 0.99}, {"status": "diverged", "diverged_at_step": 7}

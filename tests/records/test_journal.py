@@ -1,18 +1,24 @@
 import io
+import json
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from plasticity_lab.records.journal import METRICS, Journal, Position
+from plasticity_lab.records.classifier import CLASSIFIER
+from plasticity_lab.records.journal import Journal
+from plasticity_lab.records.position import Position
+from plasticity_lab.records.rows import Rows
 
 RUNS, TASKS, EPOCHS, STEPS = 5, 3, 2, 37
 RNG = np.random.Generator(np.random.Philox(key=7))
 ACCURACY = RNG.integers(0, 17, (TASKS, EPOCHS, STEPS, RUNS)) / 16
 LOSS = RNG.exponential(2, (TASKS, EPOCHS, STEPS, RUNS))
 FINAL = RNG.random((TASKS, RUNS))
+HARD = {"hard": True}
 
 
 @dataclass(frozen=True)
@@ -21,13 +27,13 @@ class Chunk:
     epoch: int
     steps: int
     ends_epoch: bool
-    hard: bool
+    marks: dict
 
 
 @dataclass(frozen=True)
 class Task:
     position: int
-    hard: bool
+    marks: dict
 
 
 def write(journal, cuts=(0, STEPS), loss=LOSS, runs=slice(None), after_chunk=lambda: None):
@@ -37,11 +43,11 @@ def write(journal, cuts=(0, STEPS), loss=LOSS, runs=slice(None), after_chunk=lam
             for first, stop in pairwise(cuts):
                 if epoch * STEPS + first < journal.position.step:
                     continue
-                chunk = Chunk(task, task * EPOCHS + epoch, stop - first, stop == STEPS, task != 1)
+                chunk = Chunk(task, task * EPOCHS + epoch, stop - first, stop == STEPS, {"hard": task != 1})
                 rows = (values[task, epoch, first:stop][:, runs] for values in (ACCURACY, loss))
-                journal.add_chunk(chunk, dict(zip(("accuracy", "loss"), rows, strict=True)))
+                journal.add_chunk(chunk, Rows(dict(zip(("accuracy", "loss"), rows, strict=True))))
                 after_chunk()
-        journal.add_task(Task(task, task != 1), {"final_accuracy": FINAL[task, runs]})
+        journal.add_task(Task(task, {"hard": task != 1}), {"final_accuracy": FINAL[task, runs]})
     return journal
 
 
@@ -50,8 +56,8 @@ def rows(journal, k, kind):
 
 
 def test_the_rows_are_the_means_they_are_said_to_be():
-    journal = write(Journal(RUNS))
-    assert journal.table(3).schema == METRICS
+    journal = write(Journal(RUNS, CLASSIFIER))
+    assert journal.table(3).schema == CLASSIFIER.schema
     assert journal.position == Position(TASKS, 0)
     tasks, epochs = rows(journal, 3, "task"), rows(journal, 3, "epoch")
     np.testing.assert_allclose([row["aoa"] for row in tasks], ACCURACY[..., 3].mean((1, 2)), rtol=1e-15)
@@ -71,24 +77,24 @@ def test_the_rows_are_the_means_they_are_said_to_be():
 
 @pytest.mark.parametrize("cuts", [(0, 1, 20, STEPS), tuple(range(STEPS + 1))])
 def test_the_cut_into_chunks_changes_no_bit(cuts):
-    assert write(Journal(RUNS), cuts).table(2).equals(write(Journal(RUNS)).table(2))
+    assert write(Journal(RUNS, CLASSIFIER), cuts).table(2).equals(write(Journal(RUNS, CLASSIFIER)).table(2))
 
 
 def test_a_run_alone_has_the_bits_it_has_in_a_pack():
-    packed = write(Journal(RUNS))
+    packed = write(Journal(RUNS, CLASSIFIER))
     for k in range(RUNS):
-        assert write(Journal(1), runs=[k]).table(0).equals(packed.table(k))
+        assert write(Journal(1, CLASSIFIER), runs=[k]).table(0).equals(packed.table(k))
 
 
 def test_a_journal_continues_bit_for_bit_from_any_chunk():
     cuts = (0, 10, 20, STEPS)
-    whole = write(Journal(RUNS), cuts, loss=diverging())
+    whole = write(Journal(RUNS, CLASSIFIER), cuts, loss=diverging())
     states = []
-    journal = Journal(RUNS)
+    journal = Journal(RUNS, CLASSIFIER)
     write(journal, cuts, loss=diverging(), after_chunk=lambda: states.append(saved(journal)))
     assert len(states) == TASKS * EPOCHS * 3
     for state in states:
-        resumed = Journal(RUNS)
+        resumed = Journal(RUNS, CLASSIFIER)
         resumed.load(torch.load(io.BytesIO(state), weights_only=True))
         write(resumed, cuts, loss=diverging())
         assert all(resumed.table(k).equals(whole.table(k)) for k in range(RUNS))
@@ -112,40 +118,58 @@ def diverging():
 
 
 def test_a_run_ends_at_its_first_loss_that_is_not_finite_and_its_mates_go_on():
-    whole, journal = write(Journal(RUNS)), write(Journal(RUNS), loss=diverging())
+    whole, journal = write(Journal(RUNS, CLASSIFIER)), write(Journal(RUNS, CLASSIFIER), loss=diverging())
     assert journal.diverged.tolist() == [0, 3 * STEPS + 3, 3 * STEPS, 0, 1]
     for k in (0, 3):
         assert journal.table(k).equals(whole.table(k))
     assert journal.table(1).equals(whole.table(1).slice(0, 4))  # two epochs and task 0, one epoch of task 1
     assert journal.table(2).equals(whole.table(2).slice(0, 3))
     assert journal.table(4).num_rows == 0
-    assert journal.table(4).schema == METRICS
+    assert journal.table(4).schema == CLASSIFIER.schema
 
 
 def test_what_does_not_follow_is_refused():
-    journal = Journal(RUNS)
-    values = {"accuracy": ACCURACY[0, 0, :10], "loss": LOSS[0, 0, :10]}
+    journal = Journal(RUNS, CLASSIFIER)
+    values = Rows({"accuracy": ACCURACY[0, 0, :10], "loss": LOSS[0, 0, :10]})
     with pytest.raises(ValueError, match="task 1"):
-        journal.add_chunk(Chunk(1, 0, 10, False, True), values)
+        journal.add_chunk(Chunk(1, 0, 10, False, HARD), values)
     with pytest.raises(ValueError, match="shape"):
-        journal.add_chunk(Chunk(0, 0, 11, False, True), values)
-    journal.add_chunk(Chunk(0, 0, 10, False, True), values)
+        journal.add_chunk(Chunk(0, 0, 10, False, HARD), Rows({"accuracy": ACCURACY[0, 0, :9], "loss": LOSS[0, 0, :10]}))
+    journal.add_chunk(Chunk(0, 0, 10, False, HARD), values)
     with pytest.raises(ValueError, match="epoch 0"):
-        journal.add_chunk(Chunk(0, 1, 10, False, True), values)
+        journal.add_chunk(Chunk(0, 1, 10, False, HARD), values)
     with pytest.raises(ValueError, match="Task 0 cannot end"):
-        journal.add_task(Task(0, True), {"final_accuracy": FINAL[0]})
+        journal.add_task(Task(0, HARD), {"final_accuracy": FINAL[0]})
     with pytest.raises(ValueError, match="5 runs"):
-        Journal(2).load(journal.state())
+        Journal(2, CLASSIFIER).load(journal.state())
 
 
 def test_a_state_is_a_copy():
-    journal = write(Journal(RUNS))
+    journal = write(Journal(RUNS, CLASSIFIER))
     state, before = journal.state(), saved(journal)
-    resumed = Journal(RUNS)
+    resumed = Journal(RUNS, CLASSIFIER)
     resumed.load(state)
     for one in (journal, resumed):
-        one.add_chunk(Chunk(3, 6, 1, True, True), {"accuracy": np.ones((1, RUNS)), "loss": np.full((1, RUNS), np.nan)})
-    unchanged = Journal(RUNS)
+        rows = Rows({"accuracy": np.ones((1, RUNS)), "loss": np.full((1, RUNS), np.nan)})
+        one.add_chunk(Chunk(3, 6, 1, True, HARD), rows)
+    unchanged = Journal(RUNS, CLASSIFIER)
     unchanged.load(state)
     assert saved(unchanged) == before
     assert saved(journal) == saved(resumed) != before
+
+
+def test_a_checkpoint_of_before_measures_were_declared_goes_on_bit_for_bit():
+    """Its state was written by the journal of commit 755c643, 20 steps into task 1's second epoch."""
+    before = json.loads((Path(__file__).parent / "old_journal_state.json").read_text())
+    state = {
+        name: torch.tensor(value["values"], dtype=getattr(torch, value["dtype"])) if isinstance(value, dict) else value
+        for name, value in before.items()
+    }
+    resumed = Journal(RUNS, CLASSIFIER)
+    resumed.load(state)
+    assert resumed.position == Position(1, STEPS + 20)
+    cuts = (0, 10, 20, STEPS)
+    whole = write(Journal(RUNS, CLASSIFIER), cuts, loss=diverging())
+    write(resumed, cuts, loss=diverging())
+    assert all(resumed.table(k).equals(whole.table(k)) for k in range(RUNS))
+    assert saved(resumed) == saved(whole)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.journal import METRICS
+from plasticity_lab.records.classifier import CLASSIFIER, declared_in
 from plasticity_lab.records.provenance import provenance
 from plasticity_lab.records.record import (
     CorruptRecord,
@@ -24,6 +24,7 @@ from plasticity_lab.records.record import (
 )
 from plasticity_lab.records.weights import read_weights, write_weights
 from plasticity_lab.run import Run
+from tests.helpers.made_up_agent import PLAYER
 
 FIELDS = "format run status collapsed science targets asked_as provenance diagnostics summary error files"
 
@@ -51,6 +52,23 @@ def test_a_status_has_the_fields_that_belong_to_it():
         new_record(run(1), "running", {})
 
 
+def test_a_record_says_what_its_numbers_are(store):
+    record = new_record(run(1), "done", {}, collapsed=False, flags={"stuck": True}, measures=PLAYER.as_json())
+    assert list(record) == [*FIELDS.split(), "flags", "measures"]
+    write_record(store, record)
+    read = read_record(store, run(1).id)
+    assert (read, read["flags"]) == (record, {"stuck": True})
+    found = declared_in(read)
+    assert found == PLAYER.declared
+    assert [column.name for column in found.columns_of("episode")] == ["return", "length"]
+    assert (found.summaries["regret"].better, found.summaries["seconds"].unit, found.marks) == ("less", "s", ("body",))
+
+
+def test_a_record_of_before_that_says_nothing_is_a_classifier_s():
+    assert declared_in(new_record(run(1), "done", {})) == CLASSIFIER.declared
+    assert declared_in(new_record(run(1), "done", {}, measures=CLASSIFIER.as_json())) == CLASSIFIER.declared
+
+
 GOOD = new_record(run(1), "done", {})
 
 
@@ -65,6 +83,8 @@ GOOD = new_record(run(1), "done", {})
         (json.dumps(GOOD | {"provenance": []}), "something else than it should under provenance"),
         (json.dumps(GOOD | {"status": "diverged"}), "does not say at which step"),
         (json.dumps(GOOD | {"format": 99}), "of no format"),
+        (json.dumps(GOOD | {"measures": {"columns": [3]}}), "does not say what its numbers are"),
+        (json.dumps(GOOD | {"measures": PLAYER.as_json() | {"headline": "gone"}}), "does not say what its numbers are"),
         (json.dumps({name: value for name, value in GOOD.items() if name != "science"}), "lacks science"),
         (json.dumps(GOOD | {"run": "another"}), "another run"),
         (json.dumps(GOOD | {"status": "running"}), "'running'"),
@@ -204,4 +224,4 @@ def test_weights_of_one_run_do_not_drag_the_pack_along(store):
 
 def metrics(aoa):
     row = {"kind": "task", "task": 0, "epoch": 0, "step": 9, "aoa": np.float64(aoa), "hard": True}
-    return pa.Table.from_pylist([row], schema=METRICS)
+    return pa.Table.from_pylist([row], schema=CLASSIFIER.schema)

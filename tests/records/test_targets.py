@@ -5,7 +5,7 @@ import pytest
 from launch.packs.todo import outstanding
 from plasticity_lab.component import Component
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.records.journal import METRICS
+from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.record import new_record, read_record, write_metrics, write_record
 from plasticity_lab.records.targets import check_targets, run_of
 from plasticity_lab.run import Run
@@ -26,7 +26,7 @@ def a_run(target):
 
 
 def test_a_record_of_another_class_is_no_record_of_the_run(store):
-    write_metrics(store, "0" * 12, METRICS.empty_table())
+    write_metrics(store, "0" * 12, CLASSIFIER.schema.empty_table())
     write_record(store, new_record(a_run(THEIRS), "done", {}))
     with pytest.raises(ConfigError, match=rf"activation=relu of the class {THEIRS}.*is {OURS}.*store="):
         outstanding(store, [a_run(OURS)], False, 2)

@@ -15,11 +15,13 @@ from plasticity_lab.benchmarks.labelled.stream import Stream
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Shapes
+from plasticity_lab.records.classifier import CLASSIFIER
 
 
 class Supervised(Agent):
     """Cross-entropy on arriving batches; it has no settings. `SupervisedLearner` is what does the work."""
 
+    measures = CLASSIFIER
     learns = LabelledBenchmark
 
     def model(self, parts: Parts, resource: ImageSet) -> Model:

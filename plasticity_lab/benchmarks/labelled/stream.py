@@ -3,7 +3,7 @@
 Legend: K runs, S steps of a chunk, B examples of a batch.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,7 @@ class Chunk:
 
     epoch: counted through the run. images (K, S, B): which of the task's images make up the batches; counts (S,): how
     many of each batch's B are there (the rest repeat image 0 and weigh nothing). first: steps taken before this
-    chunk, counted through the run.
+    chunk, counted through the run. marks: its task's.
     """
 
     task: int
@@ -32,18 +32,18 @@ class Chunk:
     first: int
     steps: int
     ends_epoch: bool
-    hard: bool
+    marks: Mapping[str, bool]
     images: NDArray[np.int64]
     counts: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Task:
-    """One stage of a pack: a lesson for each run, all equally long."""
+    """One stage of a pack: a lesson for each run, all equally long.  marks: `hard`, whether it counts in metrics."""
 
     position: int
     lessons: Sequence[Lesson]
-    hard: bool
+    marks: Mapping[str, bool]
     benchmark: LabelledBenchmark
     seeds: Sequence[int]
 
@@ -67,7 +67,7 @@ class Task:
                     first=before + start,
                     steps=stop - start,
                     ends_epoch=stop == end,
-                    hard=self.hard,
+                    marks=self.marks,
                     images=images[:, rows],
                     counts=counts[rows],
                 )
@@ -101,4 +101,4 @@ class Stream:
     def task(self, position: int) -> Task:
         """Any one of them."""
         lessons = [self.benchmark.lesson(self.image_set, seed, position) for seed in self.seeds]
-        return Task(position, lessons, lessons[0].hard, self.benchmark, self.seeds)
+        return Task(position, lessons, {"hard": lessons[0].hard}, self.benchmark, self.seeds)

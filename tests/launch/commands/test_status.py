@@ -13,7 +13,7 @@ from launch.packs.progress import write_progress
 from launch.packs.sweep import state_of
 from launch.work import training
 from launch.work.worker import work
-from plasticity_lab.records.journal import METRICS
+from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.plan import write_plan
 from plasticity_lab.records.record import new_record, read_record, write_metrics, write_record
 from tests.helpers.sweeps import after_looks, never, planned, runs_of, trained
@@ -181,7 +181,7 @@ def test_however_much_went_wrong_the_output_ends(store, capsys, monkeypatch):
     for at, run in enumerate(plan.asked):
         about = plan.runs[run], "failed" if at % 2 else "diverged", {}
         error = f"Error {at}: {'word ' * 1000}" if at % 2 else None
-        write_metrics(store, run, METRICS.empty_table())
+        write_metrics(store, run, CLASSIFIER.schema.empty_table())
         write_record(store, new_record(*about, error=error, diverged_at_step=None if at % 2 else 7, collapsed=True))
     for pack in plan.packs:
         store.done(pack.id).write_text('{"status": "done"}')

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from launch.tracking.wandb import content
+from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.journal import Journal
+from plasticity_lab.records.rows import Rows
 
 SCIENCE = {
     "seed": 3,
@@ -15,22 +17,23 @@ SCIENCE = {
 
 class Chunk:
     def __init__(self, task, epoch, ends_epoch=True):
-        self.task, self.epoch, self.steps, self.ends_epoch, self.hard = task, epoch, 2, ends_epoch, True
+        self.task, self.epoch, self.steps, self.ends_epoch = task, epoch, 2, ends_epoch
+        self.marks = {"hard": True}
 
 
 class Task:
     def __init__(self, position):
-        self.position, self.hard = position, True
+        self.position, self.marks = position, {"hard": True}
 
 
 @pytest.fixture
 def journal():
     """Two tasks of two epochs of two steps."""
-    journal = Journal(1)
+    journal = Journal(1, CLASSIFIER)
     for task in range(2):
         for epoch in range(2):
             loss = np.full((2, 1), 1.0 + task)
-            journal.add_chunk(Chunk(task, 2 * task + epoch), {"accuracy": loss / 4, "loss": loss})
+            journal.add_chunk(Chunk(task, 2 * task + epoch), Rows({"accuracy": loss / 4, "loss": loss}))
         journal.add_task(Task(task), {"final_accuracy": [0.5]})
     return journal
 

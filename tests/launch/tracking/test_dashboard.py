@@ -4,12 +4,12 @@ import json
 import socket
 
 import pytest
+from plasticity_lab.records.summary import summarise
 
 from launch.__main__ import main
 from launch.tracking.dashboard import as_json, dashboard
 from launch.tracking.wandb import content
-from plasticity_lab.records.journal import METRICS
-from plasticity_lab.records.summary import summarise
+from plasticity_lab.records.classifier import CLASSIFIER
 from tests.helpers.sweeps import runs_of
 
 
@@ -32,8 +32,8 @@ def test_every_panel_shows_what_runs_have(alone):
         *("Learning curves by activation", "TAOA by activation", "Generalization gap by activation", "Cost")
     ]
     logged = {f"{kind}/{name}": kind for kind, names in content.METRICS.items() for name in names}
-    assert {name for names in content.METRICS.values() for name in names} <= set(METRICS.names)
-    summary = summarise(METRICS.empty_table(), 1, 1.0).keys()
+    assert {name for names in content.METRICS.values() for name in names} <= set(CLASSIFIER.schema.names)
+    summary = summarise(CLASSIFIER.schema.empty_table(), 1, 1.0).keys()
     seen = set()
     for panel in [panel for section in found.values() for panel in section]:
         if "yAxis" in panel:
