@@ -11,8 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import torch
-from plasticity_lab.stacking.clipping import clipped
-from plasticity_lab.stacking.elementary import exp, log_softmax
 from torch import Tensor
 
 from plasticity_lab.agents.agent import Agent, State
@@ -30,6 +28,8 @@ from plasticity_lab.networks.network import Shapes
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.records.measures import Column, Measure, Measures
 from plasticity_lab.records.rows import Episodes, Evaluation, Rows
+from plasticity_lab.stacking.clipping import clipped
+from plasticity_lab.stacking.elementary import exp, log_softmax
 
 Tensors = Mapping[str, Tensor]
 MEMORY_ROLLOUTS = 4
@@ -64,7 +64,7 @@ class ActorCritic(Agent):
         ],
         headline="last_return",
         must_stay_finite="loss",
-        marks={"body": pa.int64(), "cycle": pa.int64()},
+        marks={"body": int, "cycle": int},
         summarise=summarise,
     )
 
@@ -208,13 +208,15 @@ class ActorCriticLearner:
         return Rows({"loss": np.stack(losses)}, episodes)
 
     def evaluate(self, task: Stage) -> Evaluation:
-        """The return of the most likely actions in environments of its own, for a number of steps."""
+        """The return of the most likely actions in environments of its own: an episode's, cut off at a last step."""
         environments = self._environments(task, "evaluation")
-        rewards = np.zeros(self.runs)
+        rewards, episodes = np.zeros(self.runs), np.full(self.runs, self.agent.environments)
         for _ in range(EVALUATION_STEPS):
             policy, _ = self._forward(environments)
-            rewards += environments.step(policy.argmax(axis=2)).rewards.sum(axis=1)
-        return {"greedy_return": rewards / self.agent.environments}
+            outcome = environments.step(policy.argmax(axis=2))
+            rewards += outcome.rewards.sum(axis=1)
+            episodes += np.bincount(outcome.ended.run, minlength=self.runs)
+        return {"greedy_return": rewards / episodes}
 
     def end(self, task: Stage) -> None:
         """Intervention and optimizer end the task."""
