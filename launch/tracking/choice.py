@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from launch.tracking.wandb.key import key_configured, require_key
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.measures import Measures
 from plasticity_lab.records.settings import TrackingSettings
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
@@ -48,9 +49,10 @@ class Measured(Protocol):
     """The part of a journal that is tracked."""
 
     events: int
+    measures: Measures
 
     def table(self, k: int, after: int = 0) -> "pa.Table":
-        """The events of run k, without the first `after`."""
+        """The rows of run k, without the first `after` events and their episodes."""
         ...
 
 

@@ -56,7 +56,8 @@ class Tracked:
         """Passes on the events that are new; of a pack that goes on from a checkpoint, all so far."""
         if not self._live or journal.events == self._told:
             return
-        self._say(ROWS, {run: list(rows(journal.table(k, self._told))) for k, run in enumerate(self._live)})
+        declared = journal.measures.declared
+        self._say(ROWS, {run: list(rows(journal.table(k, self._told), declared)) for k, run in enumerate(self._live)})
         self._told = journal.events
 
     def end(self, runs: Sequence[Run], recorded: bool) -> None:

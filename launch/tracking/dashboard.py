@@ -1,48 +1,40 @@
-"""The W&B dashboard as code: learning curves, TAOA, generalization gap and cost, by activation."""
+"""The W&B dashboard as code: learning curves, summaries and cost, by activation; of what an agent measures."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import wandb_workspaces.reports.v2 as panels
 import wandb_workspaces.workspaces as workspaces
 
-ACTIVATION = "config.activation.name"
+from launch.tracking.wandb.content import axes
+from plasticity_lab.records.measures import EVERY_SUMMARY, Declared, Measure
+
+_BY = {"groupby": "config.activation.name", "groupby_aggfunc": "mean", "groupby_rangefunc": "stddev"}
 MOST = 100
 """How many lines or bars one panel may show."""
 
 
-def dashboard(entity: str, project: str, benchmark: str | None = None) -> workspaces.Workspace:
-    """The dashboard of a project: of the runs of one benchmark, or of all.  Needs neither network nor key."""
+def dashboard(
+    entity: str, project: str, declared: Declared, benchmark: str | None = None, agent: str | None = None
+) -> workspaces.Workspace:
+    """The dashboard of a project: of the runs of one benchmark and agent, or of all.  Needs neither network nor key.
+
+    declared: what the runs measure.
+    """
+    chosen = {"benchmark": benchmark, "agent": agent}
+    named = {group: name for group, name in chosen.items() if name}
     return workspaces.Workspace(
         entity=entity,
         project=project,
-        name=f"plasticity_lab · {benchmark or 'all benchmarks'}",
+        name=" · ".join(["plasticity_lab", benchmark or "all benchmarks", *([agent] if agent else [])]),
         sections=[
-            _section(
-                "Learning curves by activation",
-                _curve("Online accuracy of each task", "task", "task/aoa"),
-                _curve("Accuracy after each task, held-out", "task", "task/final_accuracy"),
-                _curve("Online accuracy of each epoch", "epoch", "epoch/aoa"),
-                _curve("Training loss of each epoch", "epoch", "epoch/train_loss"),
-            ),
-            _section(
-                "TAOA by activation",
-                _bars("TAOA: mean online accuracy of all tasks", "taoa"),
-                _bars("Online accuracy of the first tenth of tasks", "aoa_first_tenth"),
-                _bars("Online accuracy of the last tenth of tasks", "aoa_last_tenth"),
-                _bars("Trend: change of online accuracy a task", "aoa_slope"),
-            ),
-            _section(
-                "Generalization gap by activation",
-                _bars("GAP: final − online accuracy (positive is healthy)", "gap"),
-                _bars("Final accuracy", "final_accuracy"),
-                _points("GAP against TAOA", "taoa", "gap"),
-            ),
+            _section("Learning curves by activation", *_curves(declared)),
+            _section("Summaries by activation", *_summaries(declared)),
             _section(
                 "Cost",
-                _bars("Seconds of a run, its share of its pack's", "seconds"),
-                _bars("Parameters", "parameters"),
-                _points("TAOA against seconds", "seconds", "taoa"),
+                *(_bars(measure) for measure in EVERY_SUMMARY),
+                _points(declared.summaries[declared.headline], declared.summaries["seconds"]),
             ),
         ],
         settings=workspaces.WorkspaceSettings(max_runs=MOST),
@@ -50,7 +42,7 @@ def dashboard(entity: str, project: str, benchmark: str | None = None) -> worksp
             groupby=[workspaces.Config("activation.name")],
             # W&B stores a nested value below `value`, which the library adds to a grouping but not to a filter; and
             # W&B's pages understand `in` where they ignore `==` (wandb/wandb-workspaces#34).
-            filters=f"Config('benchmark.value.name') in ['{benchmark}']" if benchmark else "",
+            filters=" and ".join(f"Config('{group}.value.name') in ['{name}']" for group, name in named.items()),
         ),
     )
 
@@ -65,16 +57,28 @@ def _section(title: str, *shown: Any) -> workspaces.Section:
     return workspaces.Section(name=title, panels=list(shown), is_open=True)
 
 
-def _curve(title: str, axis: str, metric: str) -> panels.LinePlot:
-    """Mean and standard deviation over runs."""
-    by = {"groupby": ACTIVATION, "groupby_aggfunc": "mean", "groupby_rangefunc": "stddev"}
-    return panels.LinePlot(title=title, x=axis, y=[metric], max_runs_to_show=MOST, **by)
+def _curves(declared: Declared) -> Iterator[panels.LinePlot]:
+    """Of each column the mean and the standard deviation over runs, for each kind of row that measures it."""
+    for kind in declared.kinds:
+        of = "an epoch's episodes" if kind == "episode" else f"each {kind}"
+        axis = axes(declared)[f"{kind}/*"]
+        for column in declared.columns_of(kind):
+            if kind in column.own_kinds:
+                title, metric = f"{column.measure.title} of {of}", f"{kind}/{column.name}"
+                yield panels.LinePlot(title=title, x=axis, y=[metric], max_runs_to_show=MOST, **_BY)
 
 
-def _bars(title: str, metric: str) -> panels.BarPlot:
-    by = {"groupby": ACTIVATION, "groupby_aggfunc": "mean", "groupby_rangefunc": "stddev"}
-    return panels.BarPlot(title=title, metrics=[metric], max_bars_to_show=MOST, **by)
+def _summaries(declared: Declared) -> Iterator[panels.BarPlot | panels.ScatterPlot]:
+    """Bars of each; of which neither more nor less is better is also seen beside the headline."""
+    own = [measure for measure in declared.summaries.values() if measure not in EVERY_SUMMARY]
+    yield from map(_bars, own)
+    yield from (_points(measure, declared.summaries[declared.headline]) for measure in own if not measure.better)
 
 
-def _points(title: str, x: str, y: str) -> panels.ScatterPlot:
-    return panels.ScatterPlot(title=title, x=panels.SummaryMetric(x), y=panels.SummaryMetric(y))
+def _bars(measure: Measure) -> panels.BarPlot:
+    return panels.BarPlot(title=measure.title, metrics=[measure.name], max_bars_to_show=MOST, **_BY)
+
+
+def _points(above: Measure, along: Measure) -> panels.ScatterPlot:
+    title = f"{above.label} against {along.label}"
+    return panels.ScatterPlot(title=title, x=panels.SummaryMetric(along.name), y=panels.SummaryMetric(above.name))

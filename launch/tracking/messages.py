@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from plasticity_lab.records.targets import measures_of
 from plasticity_lab.run import Run
 
 BEGIN = "begin"
@@ -35,8 +36,9 @@ class Answer:
 
 
 def described(run: Run) -> dict[str, Any]:
-    """A run that is trained now, under the names that its record will use: run (its id), science, asked_as."""
-    return {"run": run.id, "science": run.science, "asked_as": list(run.asked_as)}
+    """A run that is trained now, as its record will tell it: run (its id), science, asked_as, measures."""
+    measures = measures_of(run.targets).as_json()
+    return {"run": run.id, "science": run.science, "asked_as": list(run.asked_as), "measures": measures}
 
 
 def order_line(order: str, *content: Any) -> str:

@@ -83,7 +83,7 @@ CLASSIFIER = Measures(
     columns=(
         Column(_percent("aoa", "Online accuracy"), "accuracy", {"epoch": "mean", "task": "mean"}),
         Column(Measure("train_loss", "Training loss", better="less"), "loss", {"epoch": "mean", "task": "last"}),
-        Column(_percent("final_accuracy", "Final accuracy, held-out"), "final_accuracy", {"task": "value"}),
+        Column(_percent("final_accuracy", "Final accuracy"), "final_accuracy", {"task": "value"}),
     ),
     summaries=(
         _percent("taoa", "Total Average Online Task Accuracy", short="TAOA"),

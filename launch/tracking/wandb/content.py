@@ -1,15 +1,14 @@
 """What W&B shows of a run: pure functions of its record and metrics, the same whether it is live, offline or synced."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from statistics import fmean
 from typing import Any
 
 import pyarrow as pa
 
-AXES = {"epoch/*": "epoch", "task/*": "task"}
-"""Metrics, and the axis against which W&B draws them."""
-METRICS = {"epoch": ("aoa", "train_loss"), "task": ("aoa", "train_loss", "final_accuracy", "hard")}
-"""The columns of metrics.parquet that an event of each kind has: `epoch/aoa`, `task/final_accuracy`, and so on."""
+from plasticity_lab.records.measures import Declared, Kind
+
 TAGGED = ("protocol", "schedule", "hyperparams")
 """The rules among the tags, written as in a command: `schedule=smoke`."""
 _TAG_LENGTH = 64
@@ -18,16 +17,42 @@ Row = tuple[int, dict[str, Any]]
 """Its number in W&B (`_step`), and its values."""
 
 
-def rows(table: pa.Table) -> Iterator[Row]:
-    """The events of a run as W&B rows: one for each epoch; the last of a task has the values of the task too.
+def axes(declared: Declared) -> dict[str, str]:
+    """Metrics, and the axis against which W&B draws them: `epoch/*` → epoch."""
+    return {f"{kind}/*": "step" if kind == "episode" else kind for kind in declared.kinds}
 
-    A row's number is that of its epoch, so that rows written twice, or in parts, fall into the same place.
+
+def metrics(declared: Declared) -> dict[Kind, list[str]]:
+    """For each kind of row what W&B is told of it: `epoch/aoa`, `task/final_accuracy`, and so on; marks with tasks."""
+    found = {kind: [column.name for column in declared.columns_of(kind)] for kind in declared.kinds}
+    return {**found, "task": [*found["task"], *declared.marks]}
+
+
+def rows(table: pa.Table, declared: Declared) -> Iterator[Row]:
+    """What a run has measured as W&B rows: one for each epoch; the last of a task has the values of the task too.
+
+    A row's number is that of its epoch, so that rows written twice, or in parts, fall into the same place. There may be
+    tens of thousands of episodes: an epoch's row has the mean of those that ended in it, and their number, as
+    `episode/count`. Those of an epoch that has not ended are in no row yet.
     """
+    named, ended = metrics(declared), []
     for event in table.to_pylist():
         kind = event["kind"]
-        axes = {"epoch": event["epoch"], "task": event["task"], "step": event["step"]}
-        measured = {f"{kind}/{name}": event[name] for name in METRICS[kind] if event[name] is not None}
-        yield event["epoch"], axes | measured
+        if kind == "episode":
+            ended.append(event)
+            continue
+        at = {"epoch": event["epoch"], "task": event["task"], "step": event["step"]}
+        measured = {f"{kind}/{name}": event[name] for name in named[kind] if event[name] is not None}
+        if kind == "epoch" and "episode" in named:
+            measured |= _mean(ended, named["episode"])
+            ended = []
+        yield event["epoch"], at | measured
+
+
+def _mean(episodes: Sequence[Mapping[str, Any]], names: Iterable[str]) -> dict[str, float]:
+    measured = {name: [each[name] for each in episodes if each[name] is not None] for name in names}
+    means = {f"episode/{name}": fmean(values) for name, values in measured.items() if values}
+    return {**means, "episode/count": len(episodes)}
 
 
 def merged(parts: Iterable[Row]) -> dict[int, dict[str, Any]]:
@@ -58,18 +83,23 @@ def tags(run: Mapping[str, Any]) -> list[str]:
     words += [asked["experiment"] for asked in run["asked_as"] if asked.get("experiment")]
     words += [f"{rule}={asked[rule]}" for rule in TAGGED for asked in run["asked_as"] if asked.get(rule)]
     words += [run["status"]] if "status" in run else []
-    words += ["collapsed"] if run.get("collapsed") else []
+    words += [flag for flag, is_so in _flags(run).items() if is_so]
     return list(dict.fromkeys(word[:_TAG_LENGTH] for word in words if word not in ("", "none")))
 
 
 def summary(record: Mapping[str, Any]) -> dict[str, Any]:
     """The record's summary, its status, and what went wrong."""
-    ended = {"status": record["status"], "collapsed": record["collapsed"]}
+    ended = {"status": record["status"], **_flags(record)}
     if "diverged_at_step" in record:
         ended["diverged_at_step"] = record["diverged_at_step"]
     if record["error"]:
         ended["error"] = record["error"].strip().splitlines()[-1]
     return {key: value for key, value in record["summary"].items() if value is not None} | ended
+
+
+def _flags(run: Mapping[str, Any]) -> dict[str, bool]:
+    """What a record says of its run beside how it ended."""
+    return {"collapsed": bool(run.get("collapsed")), **run.get("flags", {})}
 
 
 def dated(parts: Iterable[Row], record: Mapping[str, Any]) -> list[Row]:

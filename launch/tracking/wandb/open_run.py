@@ -14,13 +14,14 @@ import wandb
 from launch.tracking.wandb import content
 from launch.tracking.wandb.marks import Destination
 from launch.tracking.wandb.naming import run_name
+from plasticity_lab.records.classifier import declared_in
 
 
 class OpenRun:
     """A W&B run being written.  Errors of W&B come out as exceptions of any type.
 
-    run: a run that is trained now (run, science, asked_as), or the record of a finished one. folder: where W&B may
-    write. sweep: the group the run belongs to.
+    run: a run that is trained now, as `messages.described` has it, or the record of a finished one. folder: where W&B
+    may write. sweep: the group the run belongs to.
     """
 
     def __init__(self, run: Mapping[str, Any], destination: Destination, folder: Path, sweep: str | None) -> None:
@@ -39,7 +40,7 @@ class OpenRun:
             reinit="create_new",
             settings=_settings(destination.online, self._live),
         )
-        for metrics, axis in content.AXES.items():
+        for metrics, axis in content.axes(declared_in(run)).items():
             self._run.define_metric(metrics, step_metric=axis)
 
     def log(self, rows: Iterable[content.Row]) -> None:

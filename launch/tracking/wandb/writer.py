@@ -15,6 +15,7 @@ from launch.tracking.wandb import content
 from launch.tracking.wandb.marks import Destination, mark_written
 from launch.tracking.wandb.offline import UNFINISHED, clear_offline
 from launch.tracking.wandb.open_run import OpenRun, begin_service, end_service
+from plasticity_lab.records.classifier import declared_in
 from plasticity_lab.records.files import beside, disk_errors, names
 from plasticity_lab.records.record import CorruptRecord, read_metrics
 from plasticity_lab.records.store import Store
@@ -88,7 +89,7 @@ class _Batch:
         except CorruptRecord as error:
             self.failed[run] = str(error)
             return
-        rows = {} if table is None else content.merged(content.rows(table))
+        rows = {} if table is None else content.merged(content.rows(table, declared_in(record)))
         try:
             sweep = record["provenance"].get("sweep") or self.groups.get(run)
             opened = self.begun.get(run) or OpenRun(record, self.destination, folder, sweep)

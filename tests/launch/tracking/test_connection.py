@@ -9,6 +9,7 @@ from launch.tracking.client import Tracked
 from launch.tracking.messages import BEGIN, FINISH, LEAVE, ROWS, Answer, answer_line, described, order_line, read_answer
 from launch.tracking.wandb.marks import Destination
 from plasticity_lab.run import Run
+from tests.helpers.made_up_agent import ITS_CLASS, PLAYER
 
 OFFLINE = Destination(False, "", "lab")
 GOES_ON = "Training goes on; `python -m launch sync` writes what is missing."
@@ -34,7 +35,8 @@ def test_an_answer_comes_back_as_it_was_sent():
 
 
 def test_a_run_is_described_under_the_names_of_its_record():
-    assert described(Run("a", {"seed": 0}, {}, [{}])) == {"run": "a", "science": {"seed": 0}, "asked_as": [{}]}
+    told = described(Run("a", {"seed": 0}, {"agent": ITS_CLASS}, [{}]))
+    assert told == {"run": "a", "science": {"seed": 0}, "asked_as": [{}], "measures": PLAYER.as_json()}
 
 
 @pytest.mark.parametrize(

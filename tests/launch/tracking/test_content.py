@@ -7,7 +7,10 @@ from launch.tracking.wandb import content
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.journal import Journal
 from plasticity_lab.records.rows import Rows
+from tests.helpers.made_up_agent import PLAYER, rollouts
+from tests.helpers.made_up_agent import Chunk as Rollout
 
+DECLARED = CLASSIFIER.declared
 SCIENCE = {
     "seed": 3,
     **{group: {"name": name} for group, name in (("activation", "relu"), ("benchmark", "permuted_digits"))},
@@ -39,7 +42,7 @@ def journal():
 
 
 def test_each_epoch_is_a_row_and_the_last_of_a_task_has_the_values_of_the_task(journal):
-    rows = content.merged(content.rows(journal.table(0)))
+    rows = content.merged(content.rows(journal.table(0), DECLARED))
     assert list(rows) == [0, 1, 2, 3]
     assert rows[0] == {"epoch": 0, "task": 0, "step": 2, "epoch/aoa": 0.25, "epoch/train_loss": 1.0}
     assert rows[3] == {
@@ -47,17 +50,61 @@ def test_each_epoch_is_a_row_and_the_last_of_a_task_has_the_values_of_the_task(j
         **{"task/aoa": 0.5, "task/train_loss": 2.0, "task/final_accuracy": 0.5, "task/hard": True},
     }
     assert {key.partition("/")[0] for row in rows.values() for key in row if "/" in key} == {"epoch", "task"}
-    assert content.AXES == {"epoch/*": "epoch", "task/*": "task"}
+    assert content.axes(DECLARED) == {"epoch/*": "epoch", "task/*": "task"}
 
 
 @pytest.mark.parametrize("cut", range(1, 6))
 def test_rows_told_in_parts_are_the_same_rows(journal, cut):
     """A task's values may come after those of its last epoch have been told."""
-    whole = content.merged(content.rows(journal.table(0)))
+    whole = content.merged(content.rows(journal.table(0), DECLARED))
     assert journal.events == 6
     early = journal.table(0).slice(0, cut)
-    assert content.merged([*content.rows(early), *content.rows(journal.table(0, cut))]) == whole
+    assert content.merged([*content.rows(early, DECLARED), *content.rows(journal.table(0, cut), DECLARED)]) == whole
     assert journal.table(0, cut).num_rows == 6 - cut
+
+
+def test_an_epoch_s_row_has_the_mean_of_the_episodes_that_ended_in_it():
+    table = rollouts([0, 1, 2, 3]).table(2)
+    rows = content.merged(content.rows(table, PLAYER.declared))
+    assert list(rows) == [0, 1, 2, 3], "an episode has no number of its own"
+    for epoch, row in rows.items():
+        own = [each for each in table.to_pylist() if (each["kind"], each["epoch"]) == ("episode", epoch)]
+        assert row["episode/count"] == len(own) > 5
+        for name in ("return", "length"):
+            assert row[f"episode/{name}"] == pytest.approx(sum(each[name] for each in own) / len(own))
+    last = {"epoch", "task", "step", "epoch/entropy", "episode/return", "episode/length", "episode/count"}
+    assert set(rows[3]) == last | {"task/entropy", "task/regret", "task/body"}
+    assert content.axes(PLAYER.declared) == {"epoch/*": "epoch", "task/*": "task", "episode/*": "step"}
+
+
+def test_an_epoch_in_which_no_episode_ended_says_so():
+    journal = Journal(1, PLAYER)
+    updates = {"loss": np.ones((3, 1)), "entropy": np.ones((3, 1))}
+    journal.add_chunk(Rollout(0, 0, 10, True), Rows(updates))
+    ((_, row),) = content.rows(journal.table(0), PLAYER.declared)
+    assert row == {"epoch": 0, "task": 0, "step": 10, "epoch/entropy": 1.0, "episode/count": 0}
+
+
+def test_what_is_told_while_a_run_is_trained_is_what_its_record_gives():
+    """Told after each rollout, and so in the middle of epochs; run 1 diverges."""
+    told, parts = [0], {k: [] for k in range(4)}
+
+    def tell(journal):
+        for k, own in parts.items():
+            own.extend(content.rows(journal.table(k, told[0]), PLAYER.declared))
+        told[0] = journal.events
+
+    journal = rollouts([0, 1, 2, 3], tell)
+    tell(journal)
+    for k, own in parts.items():
+        assert content.merged(own) == content.merged(content.rows(journal.table(k), PLAYER.declared))
+    assert [number for number, _ in parts[1]] == [0, 1, 1], "what ended in the epoch of the divergence is in no row"
+
+
+def test_flags_of_other_agents_are_told_too():
+    record = {"status": "done", "collapsed": False, "summary": {}, "error": None, "flags": {"stuck": True}}
+    assert content.summary(record) == {"status": "done", "collapsed": False, "stuck": True}
+    assert content.tags(record | {"science": SCIENCE, "asked_as": []})[-2:] == ["done", "stuck"]
 
 
 def test_tags_are_the_words_to_filter_by():
@@ -84,7 +131,7 @@ def test_a_summary_says_how_it_ended_and_leaves_out_what_is_not_known():
 
 def test_rows_are_dated_evenly_over_the_training(journal):
     source = {"start": "2026-01-31T12:00:00+00:00", "end": "2026-01-31T13:00:00+00:00", "pack_seconds": 1800.25}
-    rows = content.merged(content.rows(journal.table(0))).items()
+    rows = content.merged(content.rows(journal.table(0), DECLARED)).items()
     dated = dict(content.dated(rows, {"provenance": source}))
     noon = 1769860800.0
     assert [values["_timestamp"] - noon for values in dated.values()] == [900, 1800, 2700, 3600]
@@ -98,7 +145,7 @@ def test_rows_are_dated_evenly_over_the_training(journal):
 
 
 def test_the_last_value_of_everything_is_kept(journal):
-    last = content.last_values(content.merged(content.rows(journal.table(0, 4))).items())
+    last = content.last_values(content.merged(content.rows(journal.table(0, 4), DECLARED)).items())
     assert last == {
         **{"epoch": 3, "task": 1, "step": 8, "epoch/aoa": 0.5, "epoch/train_loss": 2.0},
         **{"task/aoa": 0.5, "task/train_loss": 2.0, "task/final_accuracy": 0.5, "task/hard": True},

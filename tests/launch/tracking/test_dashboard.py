@@ -4,12 +4,12 @@ import json
 import socket
 
 import pytest
-from plasticity_lab.records.summary import summarise
 
 from launch.__main__ import main
 from launch.tracking.dashboard import as_json, dashboard
 from launch.tracking.wandb import content
 from plasticity_lab.records.classifier import CLASSIFIER
+from tests.helpers.made_up_agent import PLAYER
 from tests.helpers.sweeps import runs_of
 
 
@@ -26,26 +26,50 @@ def panels(built):
     return {section["name"]: [panel["config"] for panel in section["panels"]] for section in sections}
 
 
-def test_every_panel_shows_what_runs_have(alone):
-    found = panels(dashboard("us", "mine"))
-    assert list(found) == [
-        *("Learning curves by activation", "TAOA by activation", "Generalization gap by activation", "Cost")
-    ]
-    logged = {f"{kind}/{name}": kind for kind, names in content.METRICS.items() for name in names}
-    assert {name for names in content.METRICS.values() for name in names} <= set(CLASSIFIER.schema.names)
-    summary = summarise(CLASSIFIER.schema.empty_table(), 1, 1.0).keys()
+CURVES = {"task/aoa", "task/final_accuracy", "epoch/aoa", "epoch/train_loss"}
+ITS_CURVES = {"episode/return", "episode/length", "epoch/entropy", "task/entropy", "task/regret"}
+
+
+@pytest.mark.parametrize(("measures", "curves"), [(CLASSIFIER, CURVES), (PLAYER, ITS_CURVES)])
+def test_every_panel_shows_what_runs_have(alone, measures, curves):
+    declared = measures.declared
+    found = panels(dashboard("us", "mine", declared))
+    assert list(found) == ["Learning curves by activation", "Summaries by activation", "Cost"]
+    axes = content.axes(declared)
+    logged = {
+        f"{kind}/{name}": axes[f"{kind}/*"] for kind, names in content.metrics(declared).items() for name in names
+    }
+    summary = declared.summaries
     seen = set()
     for panel in [panel for section in found.values() for panel in section]:
         if "yAxis" in panel:
             named = {panel[axis].removeprefix("summary:") for axis in ("xAxis", "yAxis")}
-            assert named <= summary
+            assert named <= summary.keys()
         else:
             (metric,) = named = panel["metrics"]
             assert panel["groupBy"] == "activation.value.name"
             assert (panel["xAxis"] == logged[metric]) if metric in logged else metric in summary
         seen |= set(named)
-    assert {"task/aoa", "epoch/train_loss", "taoa", "gap", "seconds", "parameters"} <= seen
+    assert seen == curves | summary.keys()
     assert "name" in content.config(runs_of("seed=0")[0].as_json())["activation"], "panels are grouped by it"
+
+
+def test_the_measure_that_has_no_direction_is_seen_beside_the_headline(alone):
+    found = panels(dashboard("us", "mine", CLASSIFIER.declared))["Summaries by activation"]
+    assert [(panel["xAxis"], panel["yAxis"]) for panel in found if "yAxis" in panel] == [
+        ("summary:taoa", "summary:gap")
+    ]
+
+
+def test_an_agent_is_shown_with_what_it_measures_and_its_runs_alone(alone, capsys):
+    assert main(["dashboard", "--agent", "supervised", "--benchmark", "digits51", "--json"]) == 0
+    filters = json.loads(capsys.readouterr().out)["spec"]["section"]["runSets"][0]["filters"]["filters"]
+    assert [(each["key"]["name"], each["value"]) for each in filters] == [
+        ("benchmark.value.name", ["digits51"]),
+        ("agent.value.name", ["supervised"]),
+    ]
+    assert main(["dashboard", "--agent", "supervized", "--json"]) == 1
+    assert capsys.readouterr().err.startswith("There is no agent=supervized (did you mean supervised?); there are ")
 
 
 def test_one_benchmark_can_be_shown_alone(alone, capsys):

@@ -9,6 +9,7 @@ from wandb.sdk.lib.service.service_process import ServiceProcess
 from launch.__main__ import main
 from launch.tracking.wandb import content
 from launch.tracking.wandb.offline import offline_folders
+from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.record import read_metrics, read_record, write_record
 from tests.helpers.sweeps import trained
 from tests.helpers.wandb_files import read_offline
@@ -20,7 +21,7 @@ def synced(store, *words):
 
 
 def rows_of(store, run):
-    return content.merged(content.rows(read_metrics(store, run)))
+    return content.merged(content.rows(read_metrics(store, run), CLASSIFIER.declared))
 
 
 def all_there(store, server, runs):

@@ -15,6 +15,7 @@ from launch.tracking.wandb.marks import Destination, written
 from launch.tracking.wandb.naming import run_name
 from launch.work import training
 from plasticity_lab.errors import StoreError
+from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.record import read_metrics, read_record
 from plasticity_lab.records.store import Store
 from tests.helpers.stores import SETTINGS
@@ -26,7 +27,7 @@ ONLINE = "tracking=wandb_online"
 
 
 def rows_of(store, run):
-    return content.merged(content.rows(read_metrics(store, run)))
+    return content.merged(content.rows(read_metrics(store, run), CLASSIFIER.declared))
 
 
 def plain(rows):
@@ -39,7 +40,7 @@ def same_as_its_record(store, run, sweep):
     assert (run.project, run.group, run.ended) == ("plasticity_lab", sweep, True)
     assert (run.name, run.tags) == (run_name(record), set(content.tags(record)))
     assert run.rows == rows_of(store, run.id)
-    assert run.axes == content.AXES
+    assert run.axes == {"epoch/*": "epoch", "task/*": "task"}
     assert run.summary.items() >= content.summary(record).items()
     assert run.config.items() >= {**record["science"], "provenance": record["provenance"]}.items()
     return True
