@@ -14,8 +14,13 @@ from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import all_kept, command, ended_packs, planned, runs_of, said, trained, wait_until, workers_of
 from tests.tenants.packs import BODIES, FIND, RESETS
 
-SWEEP = (*BODIES, *RESETS, "seed=0,1,2", "save_weights=final")
+SWEEP = (*BODIES, *RESETS, "seed=0,1,2", "save_weights=final", "launch.workers=1")
 LONG = (*BODIES, *RESETS, "seed=0,1", "benchmark.environment_steps=4096", "launch.workers=1")
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    return Store(tmp_path / "store")
 
 
 @pytest.fixture(scope="module")
