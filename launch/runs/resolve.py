@@ -133,6 +133,7 @@ def _combination(
     """The component options of one combination of choices, their settings before `hyperparams`, and what that says."""
     benchmark = options.option("benchmark", asked["benchmark"])
     parts = {group: _component(options, group, asked[group], benchmark) for group in COMPONENTS}
+    _check_learns(options, parts["agent"], benchmark)
     rules = {group: _rule(options, options.option(group, asked[group]), adjusted) for group in RULES}
     return parts, before_hyperparams(parts, rules["schedule"], rules["protocol"]), rules["hyperparams"]
 
@@ -161,6 +162,23 @@ def _component(options: Options, group: str, name: str, benchmark: Option) -> Op
     if base is not None and not issubclass(component.load(option.target), component.load(base)):
         raise ConfigError(f"{group}={name}: '{option.target}' is no {group}; its class must be derived from {base}.")
     return option
+
+
+def _check_learns(options: Options, agent: Option, benchmark: Option) -> None:
+    """Raises ConfigError where the agent learns another kind of benchmark, with those that learn this one."""
+    learns, kind = component.load(agent.target).learns, component.load(benchmark.target)
+    if issubclass(kind, learns):
+        return
+    if benchmark.extras.default_agent is not None:
+        right = f"agent=auto takes the benchmark's own ({benchmark.extras.default_agent})"
+    else:
+        others = [options.option("agent", name) for name in options.vocabulary.options["agent"]]
+        able = [each.name for each in others if each.target and issubclass(kind, component.load(each.target).learns)]
+        right = f"agent={' or '.join(able)} learns them" if able else "no agent here learns them"
+    raise ConfigError(
+        f"agent={agent.name} learns {learns.tasks_are}, and the tasks of benchmark={benchmark.name} are "
+        f"{kind.tasks_are}; {right}."
+    )
 
 
 def _filled(nodes: Nodes, swept: Mapping[str, Sequence[Any]]) -> Iterator[Nodes]:
