@@ -8,7 +8,8 @@ from typing import Any
 
 from launch.runs.arguments import Axes, check_count, distinct, parse, together
 from launch.runs.desk import Desk, merged, run_of
-from launch.runs.options import ADJUSTABLE, BASES, COMPONENTS, RULES, Hyperparams, Option, Options
+from launch.runs.groups import AUTO, COMPONENTS
+from launch.runs.options import ADJUSTABLE, RULES, Hyperparams, Option, Options
 from launch.runs.precedence import Nodes, before_hyperparams
 from launch.runs.settings import Numbers, keys, nested, numbers, settings
 from launch.runs.values.place import Place, Sources, put
@@ -18,8 +19,6 @@ from plasticity_lab.records.settings import Settings, checked
 from plasticity_lab.run import Run
 
 SCIENCE = tuple(Numbers.model_fields)
-AUTO = {"network": "default_network", "agent": "default_agent"}
-"""Groups with the choice `auto`, and the key of the benchmark's file that says what it means."""
 
 
 @dataclass(frozen=True)
@@ -158,8 +157,8 @@ def _component(options: Options, group: str, name: str, benchmark: Option) -> Op
     option = options.option(group, name)
     if option.target is None:
         raise ConfigError(f"{group}={name} has no _target_; its file must name the class it stands for.")
-    base = BASES.get(group)
-    if base is not None and not issubclass(component.load(option.target), component.load(base)):
+    base = COMPONENTS[group].base
+    if not issubclass(component.load(option.target), component.load(base)):
         raise ConfigError(f"{group}={name}: '{option.target}' is no {group}; its class must be derived from {base}.")
     return option
 
@@ -169,8 +168,9 @@ def _check_learns(options: Options, agent: Option, benchmark: Option) -> None:
     learns, kind = component.load(agent.target).learns, component.load(benchmark.target)
     if issubclass(kind, learns):
         return
-    if benchmark.extras.default_agent is not None:
-        right = f"agent=auto takes the benchmark's own ({benchmark.extras.default_agent})"
+    own = getattr(benchmark.extras, AUTO["agent"])
+    if own is not None:
+        right = f"agent=auto takes the benchmark's own ({own})"
     else:
         others = [options.option("agent", name) for name in options.vocabulary.options["agent"]]
         able = [each.name for each in others if each.target and issubclass(kind, component.load(each.target).learns)]
