@@ -11,13 +11,11 @@ from launch.plan.table import print_plan
 from launch.runs.settings import store_option
 from launch.wording import counted, say
 from plasticity_lab.errors import PlasticityError
+from plasticity_lab.records.classifier import declared_in
 from plasticity_lab.records.plan import Pack, read_plan
 from plasticity_lab.records.record import STATUSES, add_asked_as, failures, read_record
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
-
-TOLD = {"taoa": "TAOA", "final_accuracy": "final accuracy"}
-"""What is said of one run's summary, all of it fractions."""
 
 
 class SweepFailed(PlasticityError):
@@ -168,10 +166,17 @@ def _result(store: Store, run: str) -> str:
         return f"Run {run} has no record."
     ended = f"diverged at step {record['diverged_at_step']:,}" if record["status"] == "diverged" else record["status"]
     collapsed = ", collapsed to chance" if record["collapsed"] else ""
-    told = [
-        f"{title} {100 * value:.1f} %"
-        for name, title in TOLD.items()
-        if isinstance(value := record["summary"].get(name), float)
-    ]
-    numbers = ", ".join(told) or "no task has ended"
+    numbers = ", ".join(_numbers(record)) or "no task has ended"
     return f"Run {run} is {ended}{collapsed}: {numbers}. Record: {store.run_folder(run)}"
+
+
+def _numbers(record: Mapping[str, Any]) -> list[str]:
+    """What a run came to: the headline of its summary, and what else is better more or less and has a short title."""
+    declared, summary = declared_in(record), record["summary"]
+    told = [each for each in declared.with_direction if each.short or each.name == declared.headline]
+    values = {measure: summary.get(measure.name) for measure in told}
+    return [
+        f"{measure.short or measure.title} {measure.scale * value:,.1f} {measure.unit}".rstrip()
+        for measure, value in values.items()
+        if isinstance(value, float)
+    ]

@@ -5,13 +5,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from launch.runs.groups import COMPONENTS
 from launch.runs.settings import Numbers
 from plasticity_lab import component
 from plasticity_lab.records.identity import run_id
 from plasticity_lab.run import Run
-
-NEUTRAL_CHOICE = {"intervention": "none"}
-"""Groups that stay out of the id while nothing is chosen: a group added later changes no id of a run without it."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ def _canonical(parts: Mapping[str, Part], numbers: Numbers) -> dict[str, Any]:
 
 
 def _canonical_part(group: str, name: str, target: str, settings: Mapping[str, Any]) -> dict[str, Any] | None:
-    if NEUTRAL_CHOICE.get(group) == name:
+    if COMPONENTS[group].neutral == name:
         return None
     cls = component.load(target)
     version = {} if cls.science_version == 1 else {"science_version": cls.science_version}

@@ -15,6 +15,7 @@ from yaml import YAMLError
 from plasticity_lab.component import as_typed
 from plasticity_lab.errors import ConfigError
 
+CONF = Path(__file__).resolve().parents[2] / "conf"
 PACKAGE = re.compile(r"^\s*#\s*@package\b\s*(\S*)", re.MULTILINE)
 
 

@@ -9,34 +9,21 @@ from typing import Annotated, Any, Literal
 
 from hydra.core.config_loader import ConfigLoader
 from omegaconf import DictConfig, OmegaConf
-from pydantic import Field
+from pydantic import Field, create_model
 
 from launch.runs.arguments import Vocabulary, check_option
-from launch.runs.files import folder_of, option_in
+from launch.runs.files import CONF, folder_of, option_in
+from launch.runs.groups import AUTO, COMPONENTS
 from launch.runs.settings import TEXTS, keys
 from plasticity_lab.component import Component, load
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.settings import Strict, checked
 
-CONF = Path(__file__).resolve().parents[2] / "conf"
 PLUGINS = str(Path(__file__).resolve().parents[1] / "_plugins")
 
 # Hydra finds sweepers and launchers only below a namespace package `hydra_plugins` on the path.
 if PLUGINS not in sys.path:
     sys.path.append(PLUGINS)
-
-COMPONENTS = ("activation", "benchmark", "network", "optimizer", "intervention", "agent")
-"""The groups whose options name a class and its settings: what a run is made of."""
-
-BASES = {
-    "activation": "plasticity_lab.activations.activation.Activation",
-    "benchmark": "plasticity_lab.benchmarks.benchmark.Benchmark",
-    "network": "plasticity_lab.networks.network.Network",
-    "optimizer": "plasticity_lab.stacking.optimizer.Optimizer",
-    "intervention": "plasticity_lab.interventions.intervention.Intervention",
-    "agent": "plasticity_lab.agents.agent.Agent",
-}
-"""What the classes of a group are derived from, where they have a base of their own."""
 
 ONCE = ("tracking",)
 """The groups of which a command makes one choice for all its runs: no part of what a run is, nor of its names."""
@@ -52,17 +39,19 @@ class Activation(Extras):
     grids: dict[str, Any] | None = None
 
 
-class Benchmark(Extras):
-    """What other groups take from the benchmark's file.
+class BenchmarkAlone(Extras):
+    """What rules take from the benchmark's file.
 
-    stand_in: the benchmark whose published values are used where this one has none. default_network, default_agent:
-    what `auto` means. default_grid: the grid of `hyperparams=grid`.
+    stand_in: the benchmark whose published values are used where this one has none. default_grid: the grid of
+    `hyperparams=grid`.
     """
 
     stand_in: str | None = None
-    default_network: str | None = None
-    default_agent: str | None = None
     default_grid: str | None = None
+
+
+Benchmark = create_model("Benchmark", __base__=BenchmarkAlone, **{key: (str | None, None) for key in AUTO.values()})
+"""The same, and what `auto` means in other groups: `default_network`, …"""
 
 
 class Grid(Extras):
@@ -102,7 +91,7 @@ class Hyperparams(Extras):
 class Protocol(Extras):
     """set: values of components, group → setting → value, put in wherever a component has the setting."""
 
-    set: dict[Literal[COMPONENTS], dict[str, Any]] = Field(default_factory=dict)
+    set: dict[Literal[tuple(COMPONENTS)], dict[str, Any]] = Field(default_factory=dict)
 
 
 class Schedule(Extras):

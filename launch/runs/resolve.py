@@ -8,7 +8,8 @@ from typing import Any
 
 from launch.runs.arguments import Axes, check_count, distinct, parse, together
 from launch.runs.desk import Desk, merged, run_of
-from launch.runs.options import ADJUSTABLE, BASES, COMPONENTS, RULES, Hyperparams, Option, Options
+from launch.runs.groups import AUTO, COMPONENTS
+from launch.runs.options import ADJUSTABLE, RULES, Hyperparams, Option, Options
 from launch.runs.precedence import Nodes, before_hyperparams
 from launch.runs.settings import Numbers, keys, nested, numbers, settings
 from launch.runs.values.place import Place, Sources, put
@@ -18,8 +19,6 @@ from plasticity_lab.records.settings import Settings, checked
 from plasticity_lab.run import Run
 
 SCIENCE = tuple(Numbers.model_fields)
-AUTO = {"network": "default_network", "agent": "default_agent"}
-"""Groups with the choice `auto`, and the key of the benchmark's file that says what it means."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +132,7 @@ def _combination(
     """The component options of one combination of choices, their settings before `hyperparams`, and what that says."""
     benchmark = options.option("benchmark", asked["benchmark"])
     parts = {group: _component(options, group, asked[group], benchmark) for group in COMPONENTS}
+    _check_learns(options, parts["agent"], benchmark)
     rules = {group: _rule(options, options.option(group, asked[group]), adjusted) for group in RULES}
     return parts, before_hyperparams(parts, rules["schedule"], rules["protocol"]), rules["hyperparams"]
 
@@ -157,10 +157,28 @@ def _component(options: Options, group: str, name: str, benchmark: Option) -> Op
     option = options.option(group, name)
     if option.target is None:
         raise ConfigError(f"{group}={name} has no _target_; its file must name the class it stands for.")
-    base = BASES.get(group)
-    if base is not None and not issubclass(component.load(option.target), component.load(base)):
+    base = COMPONENTS[group].base
+    if not issubclass(component.load(option.target), component.load(base)):
         raise ConfigError(f"{group}={name}: '{option.target}' is no {group}; its class must be derived from {base}.")
     return option
+
+
+def _check_learns(options: Options, agent: Option, benchmark: Option) -> None:
+    """Raises ConfigError where the agent learns another kind of benchmark, with those that learn this one."""
+    learns, kind = component.load(agent.target).learns, component.load(benchmark.target)
+    if issubclass(kind, learns):
+        return
+    own = getattr(benchmark.extras, AUTO["agent"])
+    if own is not None:
+        right = f"agent=auto takes the benchmark's own ({own})"
+    else:
+        others = [options.option("agent", name) for name in options.vocabulary.options["agent"]]
+        able = [each.name for each in others if each.target and issubclass(kind, component.load(each.target).learns)]
+        right = f"agent={' or '.join(able)} learns them" if able else "no agent here learns them"
+    raise ConfigError(
+        f"agent={agent.name} learns {learns.tasks_are}, and the tasks of benchmark={benchmark.name} are "
+        f"{kind.tasks_are}; {right}."
+    )
 
 
 def _filled(nodes: Nodes, swept: Mapping[str, Sequence[Any]]) -> Iterator[Nodes]:

@@ -110,7 +110,7 @@ class Agent(Component):
 
     measures: ClassVar[Measures]
 
-    learns: ClassVar[type[Benchmark]]
+    learns: ClassVar[type[Benchmark]] = Benchmark
     """The kind of benchmark: the base class of those whose tasks it can learn."""
 
     def model(self, parts: Parts, resource: Resource) -> Model:

@@ -22,7 +22,7 @@ class Benchmark(Component):
     Its first tasks must be the same however many it has.
     """
 
-    tasks_are: ClassVar[str]
+    tasks_are: ClassVar[str] = "of a kind without a name"
     """In words, for messages: "labelled images"."""
 
     tasks: int

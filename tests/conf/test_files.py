@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from launch.command import resolve
-from launch.runs.options import COMPONENTS, CONF, RULES
-from launch.runs.resolve import AUTO
+from launch.runs.groups import AUTO, COMPONENTS
+from launch.runs.options import CONF, RULES
 from plasticity_lab import component
 from tests.helpers.stores import left_behind
 
@@ -75,6 +75,13 @@ def test_a_rule_names_only_settings_that_some_benchmark_has(rule):
         content = yaml.safe_load(path.read_text())
         named = content["at_most"] if rule == "schedule" else content["set"].get("benchmark", {})
         assert set(named) <= known
+
+
+def test_the_groups_that_a_run_is_made_of_are_declared_as_their_folders_have_them():
+    folders = {path.parent.name for path in FILES if re.search("^_target_: plasticity_lab", path.read_text(), re.M)}
+    assert folders == set(COMPONENTS)
+    assert {name for name in COMPONENTS if (CONF / name / "auto.yaml").exists()} == AUTO.keys()
+    assert all((CONF / name / f"{each.neutral}.yaml").exists() for name, each in COMPONENTS.items() if each.neutral)
 
 
 @pytest.mark.parametrize("group", AUTO)

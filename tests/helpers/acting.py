@@ -4,6 +4,7 @@ from pathlib import Path
 
 from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.supervised.agent import Supervised
+from plasticity_lab.benchmarks.bodies.benchmark import BodyCycle
 from plasticity_lab.component import check
 
 GAME = "made-up game"
@@ -36,9 +37,24 @@ class Acting(Supervised):
         )
 
 
-def planted(folder: Path) -> str:
-    """Makes the choice agent=acting in a folder; the word that finds it."""
-    file = folder / "planted" / "agent" / "acting.yaml"
-    file.parent.mkdir(parents=True)
-    file.write_text("_target_: tests.helpers.acting.Acting\nsteps: 12000\nmemory: 1048576\n")
-    return f"hydra.searchpath=[file://{file.parents[1]}]"
+class Balancing(Acting):
+    """The same for bodies."""
+
+    learns = BodyCycle
+
+
+CHOICES = {
+    "agent/acting": "_target_: tests.helpers.acting.Acting\nsteps: 12000\nmemory: 1048576\n",
+    "agent/balancing": "_target_: tests.helpers.acting.Balancing\nsteps: 12000\nmemory: 1048576\n",
+    "benchmark/one_body": "_target_: plasticity_lab.benchmarks.bodies.benchmark.BodyCycle\n"
+    "bodies: [cartpole]\ntasks: 1\nenvironment_steps: 100\ndefault_network: mlp\n",
+}
+
+
+def planted(folder: Path, *names: str) -> str:
+    """Makes choices in a folder, agent=acting where none is named; the word that finds them."""
+    for name in names or ("agent/acting",):
+        file = folder / "planted" / f"{name}.yaml"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(CHOICES[name])
+    return f"hydra.searchpath=[file://{folder / 'planted'}]"

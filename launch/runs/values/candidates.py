@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from launch.runs.desk import Desk, Part, run_of
-from launch.runs.options import COMPONENTS, Options
+from launch.runs.groups import COMPONENTS
+from launch.runs.options import Options
 from launch.runs.settings import Numbers, numbers
 from launch.runs.values.place import Place, Values
 from plasticity_lab import component

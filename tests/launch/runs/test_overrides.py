@@ -7,7 +7,8 @@ from hydra.types import RunMode
 from omegaconf import OmegaConf
 
 from launch.command import resolve
-from launch.runs.options import COMPONENTS, CONF
+from launch.runs.groups import COMPONENTS
+from launch.runs.options import CONF
 from launch.runs.overrides import overrides_of, run_from
 
 SWEEPS = [
