@@ -15,7 +15,7 @@ from tests.helpers.same_numbers import differences
 from tests.helpers.sweeps import all_kept, ended_packs
 from tests.helpers.sweeps import trained as trained_by_command
 
-RECIPES = ("activation", "benchmark", "intervention")
+RECIPES = ("activation", "agent", "benchmark", "intervention")
 
 
 def page(recipe: str) -> Path:
