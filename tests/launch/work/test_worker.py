@@ -153,7 +153,7 @@ def test_a_worker_that_lost_its_pack_writes_nothing_more_of_it(store, caplog):
 
     lease = Leases(store, 0.5, this_owner()).claim([pack.id])
     with pytest.raises(LostLease):
-        training.train_pack(store, plan, pack, digits(), "cpu", lease, stop)
+        training.train_pack(store, plan, pack, digits(plan), "cpu", lease, stop)
     assert looks < 6
     assert load_checkpoint(store, pack.id)["journal"]["steps"] <= 180
     assert read_record(store, pack.runs[0]) is None
@@ -247,5 +247,5 @@ def test_what_is_no_lack_of_memory():
     assert ran_out_of_memory(torch.OutOfMemoryError("CUDA out of memory"))
 
 
-def digits():
-    return worker._images("digits", None)
+def digits(plan):
+    return worker._resources(None)(next(iter(plan.runs.values())))
