@@ -1,52 +1,74 @@
-"""The course of one run as a picture: accuracies of its tasks, and the training loss of its epochs."""
+"""The course of one run as a picture: what it measured, a panel for each unit."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from plasticity_lab.records.files import write_atomically
+from plasticity_lab.records.measures import Column, Declared
 
-INCHES, DOTS = (8.0, 6.0), 150
+WIDTH, HEIGHT, DOTS = 8.0, 3.0, 150
+"""Inches of a panel, and dots to each."""
 FEW_POINTS = 60
 """Of more a line alone is drawn."""
 
 
-def draw_curve(path: Path, table: pa.Table, title: str, diverged_at: int | None) -> None:
+def draw_curve(path: Path, table: pa.Table, declared: Declared, title: str, diverged_at: int | None) -> None:
     """Writes a PNG of a run's metrics, against its steps.  No screen is needed.  Raises StoreError.
 
-    table: as metrics.parquet has it. diverged_at: the step at which the run diverged, which gets a mark.
+    table: as metrics.parquet has it. declared: what its columns are. diverged_at: the step at which the run diverged,
+    which gets a mark.
     """
-    figure = Figure(figsize=INCHES, layout="constrained")
+    panels = panels_of(declared)
+    figure = Figure(figsize=(WIDTH, HEIGHT * len(panels)), layout="constrained")
     FigureCanvasAgg(figure)
-    above, below = figure.subplots(2, 1, sharex=True)
-    above.set_title(title)
-    tasks = table.filter(pc.equal(table["kind"], "task"))
-    hard = tasks.filter(tasks["hard"])
-    easy = tasks.filter(pc.invert(tasks["hard"]))
-    for measure, label in (("aoa", "online accuracy"), ("final_accuracy", "accuracy after the task")):
-        (line,) = above.plot(hard["step"].to_numpy(), 100 * hard[measure].to_numpy(), _style(hard), label=label)
-        if len(easy):
-            above.plot(
-                easy["step"].to_numpy(), 100 * easy[measure].to_numpy(), ".", color=line.get_color(), alpha=0.3,
-                label=f"{label}, easy tasks",
-            )  # fmt: skip
-    above.set_ylabel("of a task, %")
-    epochs = table.filter(pc.equal(table["kind"], "epoch"))
-    loss = epochs["train_loss"].to_numpy()
-    below.plot(epochs["step"].to_numpy(), loss, _style(epochs), color="0.3", label="training loss")
-    below.set_ylabel("of an epoch")
-    below.set_xlabel("step")
-    below.xaxis.set_major_formatter("{x:,.0f}")
-    for axes in (above, below):
+    drawn = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, (label, columns) in zip(drawn, panels, strict=True):
+        for column in columns:
+            _draw(axes, table, column)
+        axes.set_ylabel(label)
         if diverged_at is not None:
             axes.axvline(diverged_at, color="tab:red", linestyle="--", label="diverged")
         axes.grid(alpha=0.3)
         axes.legend(fontsize="small", framealpha=0.6)
+    drawn[0].set_title(title)
+    drawn[-1].set_xlabel("step")
+    drawn[-1].xaxis.set_major_formatter("{x:,.0f}")
     write_atomically(path, lambda file: figure.savefig(file, format="png", dpi=DOTS))
 
 
-def _style(table: pa.Table) -> str:
-    return ".-" if len(table) <= FEW_POINTS else "-"
+def panels_of(declared: Declared) -> list[tuple[str, Sequence[Column]]]:
+    """What stands beside each panel, and the columns in it: those of one unit; each without a unit has its own."""
+    panels: dict[str, list[Column]] = {}
+    for column in declared.columns:
+        panels.setdefault(column.measure.unit or column.measure.title, []).append(column)
+    return list(panels.items())
+
+
+def _draw(axes: Axes, table: pa.Table, column: Column) -> None:
+    """A column from the coarsest rows that measure it; tasks that do not count (not `hard`) are pale."""
+    kind = column.own_kinds[0]
+    rows = table.filter(pc.equal(table["kind"], kind))
+    easy = rows.slice(0, 0)
+    if "hard" in rows.column_names and kind == "task":
+        rows, easy = rows.filter(rows["hard"]), rows.filter(pc.invert(rows["hard"]))
+    label = f"{column.measure.title} of {'an' if kind[0] == 'e' else 'a'} {kind}"
+    style = ".-" if len(rows) <= FEW_POINTS else "-"
+    (line,) = axes.plot(rows["step"].to_numpy(), _values(rows, column), style, label=label)
+    if len(easy):
+        axes.plot(
+            easy["step"].to_numpy(), _values(easy, column), ".", color=line.get_color(), alpha=0.3,
+            label=f"{label}, easy tasks",
+        )  # fmt: skip
+
+
+def _values(rows: pa.Table, column: Column) -> NDArray[np.float64]:
+    """In the column's unit."""
+    return column.measure.scale * rows[column.name].to_numpy()

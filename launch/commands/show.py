@@ -18,7 +18,8 @@ import yaml
 from launch.packs.lease_files import LeaseFiles
 from launch.packs.lookup import add_store, plans_to_read, runs_of, store_there, the_one
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.measures import Measures
+from plasticity_lab.records.classifier import declared_in
+from plasticity_lab.records.measures import Declared, Measures
 from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.record import CorruptRecord, check_files, read_metrics, read_record
 from plasticity_lab.records.store import Store
@@ -32,13 +33,14 @@ class Shown:
     """What there is to show of a run.
 
     state: how it stands, in a line. told: what is printed, by sections. metrics: of the curve, None where nothing was
-    measured yet. diverged_at: the step at which it diverged. folder: of the curve's picture. damaged: what is wrong
-    with its metrics.
+    measured yet; declared: what its columns are. diverged_at: the step at which it diverged. folder: of the curve's
+    picture. damaged: what is wrong with its metrics.
     """
 
     state: str
     told: Mapping[str, Any]
     metrics: pa.Table | None
+    declared: Declared
     diverged_at: int | None
     folder: Path
     damaged: CorruptRecord | None = None
@@ -68,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     from analysis.figures.curve import draw_curve  # matplotlib: who asks for a run without a curve need not wait for it
 
     path = options.out or shown.folder / "curve.png"
-    draw_curve(path, shown.metrics, _title(name, shown), shown.diverged_at)
+    draw_curve(path, shown.metrics, shown.declared, _title(name, shown), shown.diverged_at)
     print(f"Curve: {path}")
     return 0
 
@@ -82,6 +84,7 @@ def _recorded(store: Store, run: str) -> Shown | None:
     state = record["status"] + (f" at step {diverged_at:,}" if diverged_at else "")
     if record["collapsed"]:
         state += ", collapsed to chance"
+    state += "".join(f", {flag}" for flag, is_so in record.get("flags", {}).items() if is_so)
     if record["error"]:
         state += f":\n{record['error'].rstrip()}\n"
     told = {part: record[part] for part in TOLD if record[part]}
@@ -91,7 +94,7 @@ def _recorded(store: Store, run: str) -> Shown | None:
         metrics = read_metrics(store, run)
     except CorruptRecord as error:
         damaged = error
-    return Shown(state, told, metrics, diverged_at, store.run_folder(run), damaged)
+    return Shown(state, told, metrics, declared_in(record), diverged_at, store.run_folder(run), damaged)
 
 
 def _planned(store: Store, run: str, plans: list[Plan]) -> Shown:
@@ -103,10 +106,11 @@ def _planned(store: Store, run: str, plans: list[Plan]) -> Shown:
     plan, pack = found[-1]
     held = LeaseFiles(store).states([pack.id], plan.settings.launch.lease_seconds)[pack.id]
     state = f"in training by {held.owner}" if held.held else "waiting"
-    table, diverged_at = _so_far(store, pack, run, measures_of(plan.runs[run].targets))
+    measures = measures_of(plan.runs[run].targets)
+    table, diverged_at = _so_far(store, pack, run, measures)
     told = {"science": plan.runs[run].science, "asked_as": plan.runs[run].asked_as}
     told["pack"] = {"id": pack.id, "runs": pack.width, "steps": pack.steps, "mode": pack.mode, "kind": pack.kind}
-    return Shown(state, told, table, diverged_at, store.pack_folder(pack.id))
+    return Shown(state, told, table, measures.declared, diverged_at, store.pack_folder(pack.id))
 
 
 def _so_far(store: Store, pack: Pack, run: str, measures: Measures) -> tuple[pa.Table | None, int | None]:

@@ -66,26 +66,15 @@ class Hyperparams(Extras):
 
     look_up: a table of published values, a file of conf/published/ or an absolute path. grids: the named grids, and
     `grid` the one to use (none: the benchmark's own). optimizers: those that learning rates of either are for; others
-    keep their own (none: they are for all). metric: the name of a summary by which the best of a store are selected;
-    of each, more is better.
+    keep their own (none: they are for all). metric: by which the best of a store are selected: the name of a summary of
+    which the agent says whether more or less is better, or `headline`, the one that it names itself.
     """
 
     look_up: str | None = None
     optimizers: list[str] | None = None
     grids: dict[str, Grid] | None = None
     grid: str | None = None
-    metric: (
-        Literal[
-            "taoa",
-            "taoa_all",
-            "aoa_first_tenth",
-            "aoa_last_tenth",
-            "aoa_slope",
-            "final_accuracy",
-            "final_accuracy_last_task",
-        ]
-        | None
-    ) = None
+    metric: str | None = None
 
 
 class Protocol(Extras):

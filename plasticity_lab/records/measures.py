@@ -84,7 +84,8 @@ class Column:
     @property
     def own_kinds(self) -> list[Kind]:
         """The kinds of rows that measure it, the coarsest first; a task's `last` only repeats an epoch's."""
-        return [kind for kind in _POSSIBLE if self.taken.get(kind, "last") != "last"]
+        found = [kind for kind in _POSSIBLE if self.taken.get(kind, "last") != "last"]
+        return found or list(self.taken)
 
 
 EVERY_SUMMARY = (
@@ -117,14 +118,8 @@ class Declared:
         """The kinds of rows there are: tasks and epochs always, episodes where something is measured of them."""
         return [kind for kind in _POSSIBLE if kind != "episode" or self.columns_of(kind)]
 
-    @property
-    def with_direction(self) -> list[Measure]:
-        """The summaries of which more, or less, is better, the headline first: those by which runs can be chosen."""
-        known = [measure for measure in self.summaries.values() if measure.better]
-        return sorted(known, key=lambda measure: measure.name != self.headline)
-
     def as_json(self) -> dict[str, Any]:
-        """As a record has it: `declared` reads it."""
+        """As a record has it: `from_json` reads it."""
         return {
             "headline": self.headline,
             "columns": [
@@ -157,8 +152,8 @@ class Measures:
     columns: of metrics.parquet. summaries: of a record's summary, in its order, without what every record has
     (`EVERY_SUMMARY`). headline: the summary by which the best is chosen where nothing else is said. must_stay_finite:
     the rows of updates by which a run is seen to have diverged. marks: what tasks say of themselves in columns of their
-    own, name → bool or int. summarise: a run's metrics → its summary, None where there is nothing to take it of. flags: its
-    metrics and the learner's `facts` → what a record says beside its status.
+    own, name → bool or int. summarise: a run's metrics → its summary, None where there is nothing to take it of. flags:
+    its metrics and the learner's `facts` → what a record says beside its status.
 
     Raises ValueError for a headline that is no summary, and for a column that is there twice.
     """

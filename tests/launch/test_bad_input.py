@@ -28,7 +28,7 @@ NAMES = [
     ),
     (
         "hyperparams=selected hyperparams.metric=accuracy",
-        "hyperparams.metric is 'accuracy'; it must be taoa, taoa_all, … or final_accuracy_last_task.",
+        "hyperparams.metric is 'accuracy'; agent=supervised can be compared by headline, taoa, … final_accuracy, …",
     ),
     (
         "hyperparams.grid=case_study",

@@ -16,7 +16,12 @@ from launch.runs.values.candidates import Candidate, Candidates, Seeds, Study, d
 from launch.runs.values.place import Found, Place, unpinned
 from launch.runs.words import spelled
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.measures import Measure
 from plasticity_lab.records.store import Store
+from plasticity_lab.records.targets import measures_of
+
+HEADLINE = "headline"
+"""The metric that means what the agent itself names first."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +48,13 @@ class Selection:
 
     def found(self, place: Place) -> Iterator[Found]:
         """The settings of the place's winner.  Raises ConfigError for a seed that helped to select it."""
-        metric = place.rule.metric
+        measure = chosen(place)
+        metric = measure.name
         activation, benchmark = place.activation.name, place.benchmark.name
         study = self._candidates.study_of(place, self._numbers[0].precision)
         known = self._candidates.of(activation, benchmark)
         alike = [one for one in known if not differing(one, study)]
-        winner = best([one for one in alike if one.finished], metric)
+        winner = best([one for one in alike if one.finished], metric, measure.better)
         if winner is None:
             self._lost[f"on {benchmark}, where {_why_not(known, study)}"].append(activation)
             return
@@ -97,8 +103,24 @@ class Selection:
                     )
 
 
-def best(candidates: Sequence[Candidate], metric: str) -> Winner | None:
-    """The setting with the highest mean of the metric over seeds; None if there is none that has the metric.
+def chosen(place: Place) -> Measure:
+    """The summary by which the place's settings are compared: of its agent's, one that has a better direction.
+
+    Raises ConfigError.
+    """
+    agent, metric = place.parts["agent"], place.rule.metric
+    declared = measures_of({"agent": agent.target or ""}).declared
+    known = {measure.name: measure for measure in declared.summaries.values() if measure.better}
+    if metric != HEADLINE and metric not in known:
+        there = ", ".join([HEADLINE, *known])
+        raise ConfigError(f"hyperparams.metric is '{metric}'; agent={agent.name} can be compared by {there}.")
+    return declared.summaries[declared.headline if metric == HEADLINE else metric]
+
+
+def best(candidates: Sequence[Candidate], metric: str, better: str = "more") -> Winner | None:
+    """The setting with the best mean of the metric over seeds; None if there is none that has the metric.
+
+    better: "less" where the lowest mean is the best, else the highest is.
 
     Settings are compared on the same seeds: those on which the most runs can be compared. One that diverged on any of
     them, or lacks the metric, cannot win. Of equals the first by name wins: the order in a store does not count.
@@ -122,7 +144,8 @@ def best(candidates: Sequence[Candidate], metric: str) -> Winner | None:
             means[function] = fmean(values)
     if not means:
         return None
-    winner = max(means, key=lambda function: means[function])  # the first of equals
+    choose = min if better == "less" else max
+    winner = choose(means, key=lambda function: means[function])  # the first of equals
     return Winner(
         [runs[winner][each] for each in sorted(seeds)], means[winner], len(compared), len(runs) - len(compared)
     )

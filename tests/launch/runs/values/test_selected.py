@@ -69,6 +69,13 @@ def test_another_metric_selects_another(store):
     assert found.runs[0].asked_as[0]["selected_by"]["metric"] == "final_accuracy"
 
 
+def test_a_metric_that_has_no_better_direction_is_refused_with_those_that_have(store):
+    with pytest.raises(
+        ConfigError, match=r"hyperparams.metric is 'gap'; agent=supervised .* headline, taoa, taoa_all, "
+    ):
+        selected(store, "hyperparams.metric=gap")
+
+
 def test_what_is_typed_is_not_selected(store):
     assert settings(selected(store, "optimizer.lr=1e-4")) == {(0.5, 1e-4)}
     assert settings(selected(store, "activation.beta=1")) == {(1.0, 1e-3)}
@@ -208,6 +215,12 @@ def test_the_order_of_a_store_decides_nothing():
     scores = made(b={0: 0.5}, a={0: 0.5}, c={1: 0.9})
     assert best(scores, "taoa") == best(scores[::-1], "taoa")
     assert best(scores, "taoa").runs[0].function == "a"
+
+
+def test_where_less_is_better_the_lowest_mean_wins():
+    scores = made(a={0: 0.5, 1: 0.5}, b={0: 0.4, 1: 0.7}, c={0: 0.4, 1: 0.5})
+    assert best(scores, "taoa", "less").runs[0].function == "c"
+    assert best(scores, "taoa", "more").runs[0].function == "b"
 
 
 def test_nothing_comes_of_nothing():
