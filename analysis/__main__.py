@@ -13,9 +13,11 @@ from analysis.figures import FIGURES
 from analysis.load import Row, load
 from analysis.tables import TABLES
 from analysis.tables.build import build
+from analysis.tables.headline import HEADLINE
 from analysis.tables.origin import origin, rows_of
 from analysis.tables.render import csv_text, latex, markdown, terminal, text
 from analysis.tables.table import Result
+from analysis.tables.table2 import TABLE2
 from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.exits import leave, status_of
 from plasticity_lab.records.files import write_atomically
@@ -41,7 +43,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=ShowVersion)
     commands = parser.add_subparsers(dest="command", required=True)
     table = commands.add_parser("table", help="a table of the papers, from the runs of a store")
-    table.add_argument("name", nargs="?", default="table2", help=f"which one: {', '.join(TABLES)}; default %(default)s")
+    table.add_argument(
+        "name",
+        nargs="?",
+        help=f"which one: {', '.join(TABLES)}; default {TABLE2.name}, and {HEADLINE.name} where no run has its metric",
+    )
     table.add_argument("--metric", help="a name of the records' summary; default the table's own")
     table.set_defaults(make=_table)
     figure = commands.add_parser("figure", help="a figure, from the runs of a store")
@@ -63,11 +69,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _table(asked: argparse.Namespace) -> None:
-    if asked.name not in TABLES:
+    if asked.name and asked.name not in TABLES:
         raise ConfigError(f"There is no table '{asked.name}'; there are {', '.join(TABLES)}.")
-    table = TABLES[asked.name]
     folder, rows = _asked_for(asked)
-    _check_metric(rows, asked.metric or table.cell)
+    is_of_papers = any(TABLE2.cell in row.declared.summaries for row in rows)
+    table = TABLES[asked.name] if asked.name else TABLE2 if is_of_papers else HEADLINE
+    rows = _measured(rows, asked.metric or table.cell)
     results = build(table, rows, asked.metric)
     out = asked.out or folder / "tables"
     for ending, rendered in FORMATS.items():
@@ -129,12 +136,27 @@ def _selected(rows: Sequence[Row], wanted: dict[str, list[str] | None], where: s
     return chosen
 
 
-def _check_metric(rows: Sequence[Row], metric: str) -> None:
-    """Raises ConfigError, naming what is there, if no run has that value in its summary."""
+def _measured(rows: list[Row], metric: str | None) -> list[Row]:
+    """The rows of agents that measure that value; all, where no agent says that it does, and for None, the headlines.
+
+    What is left out is told on stderr.  Raises ConfigError, naming what is there, if no run's summary has the value.
+    """
     names = {name for row in rows for name, value in row.summary.items() if isinstance(value, int | float)}
-    if metric not in names:
+    wanted = {metric} if metric else {row.declared.headline for row in rows}
+    if not names & wanted:
         there = f"there are {', '.join(sorted(names))}" if names else "all of them failed or diverged at once"
-        raise ConfigError(f"No run's summary has '{metric}'; {there}.")
+        raise ConfigError(f"No run's summary has '{' or '.join(sorted(wanted))}'; {there}.")
+    theirs = [row for row in rows if metric in row.declared.summaries]
+    if not theirs or len(theirs) == len(rows):
+        return rows
+    left_out = {row.run: row.study.get("agent.name") for row in rows if metric not in row.declared.summaries}
+    agents = ", ".join(sorted(map(str, set(left_out.values()))))
+    print(
+        f"Left out: {len(left_out)} runs of agent={agents}, which do not measure {metric}; "
+        f"`table {HEADLINE.name}` has what they measure.",
+        file=sys.stderr,
+    )
+    return theirs
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -5,13 +5,15 @@ finds it. Runs that a plan names and that have no record yet are rows too, with 
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from plasticity_lab.errors import StoreError
+from plasticity_lab.records.classifier import CLASSIFIER, declared_in
+from plasticity_lab.records.measures import Declared
 from plasticity_lab.records.plan import read_plan, sweeps_of
 from plasticity_lab.records.record import all_records
 from plasticity_lab.records.store import Store
@@ -26,7 +28,7 @@ class Row:
 
     seeds: what makes runs replicates of each other (seed, stream_seed, init_seed). own: the settings that belong to the
     activation (its shape parameters, its learning rate, the strength of an intervention), as dotted keys; study:
-    all others, which a fair comparison holds fixed. summary: as stored (fractions).
+    all others, which a fair comparison holds fixed. summary: as stored (fractions); declared: what its numbers are.
     """
 
     run: str
@@ -42,6 +44,7 @@ class Row:
     own: Mapping[str, Any]
     study: Mapping[str, Any]
     summary: Mapping[str, float]
+    declared: Declared
     provenance: Mapping[str, Any]
     planned: bool
 
@@ -79,9 +82,10 @@ def load(root: Path) -> tuple[list[Row], list[str]]:
 def rows(records: Iterable[Mapping[str, Any]], planned: Planned = NOTHING_PLANNED) -> list[Row]:
     """The rows of records and of the planned runs that have none.  A record is a mapping as in record.json."""
     recorded = {record["run"]: record for record in records}
+    declared_of = _declarations(recorded.values())
     waiting = [{**run, "run": name, "status": "waiting"} for name, run in planned.runs.items() if name not in recorded]
     return [
-        _row(record, chosen, record["run"] in planned.ids)
+        _row(record, chosen, declared_of(record), record["run"] in planned.ids)
         for record in [*recorded.values(), *waiting]
         for chosen in _names(record, planned.runs.get(record["run"], {}))
     ]
@@ -110,7 +114,31 @@ def _names(*asked: Mapping[str, Any]) -> list[dict[str, str]]:
     return distinct or [dict.fromkeys(NAMED_BY_THE_ASKER, "unnamed")]
 
 
-def _row(record: Mapping[str, Any], chosen: Mapping[str, str], planned: bool) -> Row:
+def _declarations(records: Collection[Mapping[str, Any]]) -> Callable[[Mapping[str, Any]], Declared]:
+    """What the numbers of a record are: as it says, else as another record of its agent does, else a classifier's.
+
+    Runs that failed or wait say nothing; nor do records of before. Alike declarations are one object: a store has a
+    hundred thousand.
+    """
+    known: dict[str, Declared] = {}
+    by_agent: dict[str | None, Declared] = {}
+    for record in records:
+        if said := record.get("measures"):
+            known[key(said)] = by_agent[_agent(record)] = known.get(key(said)) or declared_in(record)
+    classifier = CLASSIFIER.declared
+
+    def declared_of(record: Mapping[str, Any]) -> Declared:
+        said = record.get("measures")
+        return known[key(said)] if said else by_agent.get(_agent(record), classifier)
+
+    return declared_of
+
+
+def _agent(record: Mapping[str, Any]) -> str | None:
+    return (record["science"].get("agent") or {}).get("name")
+
+
+def _row(record: Mapping[str, Any], chosen: Mapping[str, str], declared: Declared, planned: bool) -> Row:
     science = record["science"]
     intervention = science.get("intervention") or {"name": "none"}
     flat = _flat({**science, "intervention": intervention})
@@ -134,6 +162,7 @@ def _row(record: Mapping[str, Any], chosen: Mapping[str, str], planned: bool) ->
         own=own,
         study={name: value for name, value in flat.items() if name not in own},
         summary=record.get("summary") or {},
+        declared=declared,
         provenance=record.get("provenance") or {},
         planned=planned,
     )

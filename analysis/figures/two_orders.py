@@ -58,7 +58,7 @@ def _points(rows: Sequence[Row]) -> dict[tuple[tuple[str, str], str], tuple[floa
     found: dict[tuple[tuple[str, str], str], dict[str, tuple[float, float]]] = {}
     for row in rows:
         order = row.study.get("benchmark.order")
-        if row.status == "done" and order in ORDERS:
+        if row.status == "done" and order in ORDERS and {"taoa", "final_accuracy"} <= row.summary.keys():
             values = 100 * row.summary["taoa"], 100 * row.summary["final_accuracy"]
             found.setdefault(((row.activation, key(row.own)), order), {})[row.run] = values
     return {which: tuple(np.mean(list(runs.values()), axis=0)) for which, runs in found.items()}

@@ -11,28 +11,37 @@ from typing import Any
 import numpy as np
 
 from analysis.load import Row, key, varying
-from analysis.metrics import Metric, metric
+from analysis.metrics import metric
 from analysis.names import ACTIVATIONS, BENCHMARKS, display
 from analysis.reported.reported import published
 from analysis.statistics import mean_sd, welch
 from analysis.tables.caption import caption, data_line
 from analysis.tables.table import Cell, Column, Result, RowHead, Table
+from plasticity_lab.records.measures import Measure
 
 DISPLAYED = {"activation": ACTIVATIONS, "benchmark": BENCHMARKS}
 SELECTED_BY = ("benchmark", "protocol", "schedule", "hyperparams", "intervention")
 
 
 def build(table: Table, rows: Sequence[Row], metric_name: str | None = None) -> list[Result]:
-    """One result for each selection (protocol, schedule, hyperparams, intervention) that the rows hold."""
+    """One result for each selection (protocol, schedule, hyperparams, intervention) that the rows hold.
+
+    Where neither names a metric, for each headline as well that their agents name.
+    """
     by = [name for name in SELECTED_BY if name not in (table.rows, table.columns)]
     selections: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
-        selections.setdefault(tuple(getattr(row, name) for name in by), []).append(row)
-    shown = metric(metric_name or table.cell)
-    return [_result(table, dict(zip(by, names, strict=True)), selections[names], shown) for names in sorted(selections)]
+        shown = metric_name or table.cell or row.declared.headline
+        selections.setdefault((shown, *(getattr(row, name) for name in by)), []).append(row)
+    return [
+        _result(table, dict(zip(by, names, strict=True)), selections[shown, *names], shown)
+        for shown, *names in sorted(selections)
+    ]
 
 
-def _result(table: Table, selection: Mapping[str, str], rows: Sequence[Row], shown: Metric) -> Result:
+def _result(table: Table, selection: Mapping[str, str], rows: Sequence[Row], metric_name: str) -> Result:
+    declared = [row.declared for row in rows]
+    shown, beside = metric(metric_name, declared), [metric(name, declared) for name in table.beside]
     paper = published(table.reported)
     has_reported = shown.name == table.cell and selection.get("intervention", "none") == "none"
     columns = _columns(table, rows, [name for name, _ in paper])
@@ -46,12 +55,13 @@ def _result(table: Table, selection: Mapping[str, str], rows: Sequence[Row], sho
             runs.setdefault(_head(table, row, telling), []).append(row)
         most = max(len({row.seeds for row in alike}) for alike in runs.values())
         drawn = {head: _cell(alike, shown, table.beside, most) for head, alike in runs.items()}
-        for head, cell in (_judged(drawn, table.level) if shown.higher_is_better else drawn).items():
+        for head, cell in (_judged(drawn, table.level, shown) if shown.better else drawn).items():
             value = paper.get((column.name, head.name)) if has_reported else None
             cells[head, column] = replace(cell, paper=value)
     result = Result(
         table=table,
         metric=shown,
+        beside=beside,
         selection=selection,
         rows=sorted(heads, key=lambda head: (order(head.name), _values(heads[head].own, telling[head.name]))),
         columns=list(columns),
@@ -103,7 +113,7 @@ def _head(table: Table, row: Row, telling: Mapping[str, Sequence[str]]) -> RowHe
     return RowHead(name, words, _label(table.rows, name, words))
 
 
-def _cell(runs: Sequence[Row], shown: Metric, beside: Sequence[str], most: int) -> Cell:
+def _cell(runs: Sequence[Row], shown: Measure, beside: Sequence[str], most: int) -> Cell:
     replicates = _replicates(runs)
     finished = [row for row in replicates if row.status == "done" and row.summary.get(shown.name) is not None]
     values = [row.summary[shown.name] * shown.scale for row in finished]
@@ -136,9 +146,10 @@ def _replicates(runs: Sequence[Row]) -> list[Row]:
     return [latest[seeds] for seeds in sorted(latest)]
 
 
-def _judged(cells: Mapping[RowHead, Cell], level: float) -> dict[RowHead, Cell]:
+def _judged(cells: Mapping[RowHead, Cell], level: float, shown: Measure) -> dict[RowHead, Cell]:
     """The cells of a column with the best marked, and each complete one tested against the next best."""
-    ranked = sorted((head for head in cells if cells[head].complete), key=lambda head: -cells[head].mean)
+    sign = 1 if shown.better == "less" else -1
+    ranked = sorted((head for head in cells if cells[head].complete), key=lambda head: sign * cells[head].mean)
     judged = dict(cells)
     for place, head in enumerate(ranked):
         cell = replace(cells[head], best=cells[head].mean == cells[ranked[0]].mean)

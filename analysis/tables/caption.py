@@ -17,7 +17,7 @@ def caption(result: Result) -> tuple[str, ...]:
         for column in result.columns
         if column.recency
     ]
-    if result.metric.higher_is_better:
+    if result.metric.better:
         lines += _significance(result)
     if result.has_reported:
         lines.append(_paper(result))
@@ -49,7 +49,8 @@ def _what(result: Result) -> str:
     seeds = sorted({cell.expected for cell in result.cells.values()})
     many = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     over = "1 seed (no SD)" if seeds == [1] else f"{many} seeds"
-    return f"{result.metric.title} ({result.metric.unit}), mean ± SD over {over}."
+    unit = f" ({result.metric.unit})" if result.metric.unit else ""
+    return f"{result.metric.title}{unit}, mean ± SD over {over}."
 
 
 def _selection(result: Result) -> str:
@@ -70,8 +71,9 @@ def _selection(result: Result) -> str:
 
 def _significance(result: Result) -> list[str]:
     level = result.table.level
+    best = "best, the lowest," if result.metric.better == "less" else "best"
     rule = (
-        "Bold (** in plain text): the best of a column's complete cells; †: better than the next best of them, "
+        f"Bold (** in plain text): the {best} of a column's complete cells; †: better than the next best of them, "
         f"Welch's two-sided t-test (unequal variances), p < {level}."
     )
     return [rule, *filter(None, (_verdict(result, column) for column in result.columns))]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from analysis.load import Row, key
 from plasticity_lab.errors import StoreError
+from plasticity_lab.records.classifier import declared_in
 
 MADE = ("commit", "dirty", "versions", "python", "cpu", "device", "mode", "data", "data_part")
 """What of a run's provenance says how its numbers came about; runs that agree in it stand together."""
@@ -18,17 +19,20 @@ OWN = ("activation", "seeds", "status", "collapsed", "summary", "planned")
 
 def origin(rows: Sequence[Row]) -> str:
     """JSON: a list of groups of runs, `made` by the same code on the same sort of machine (by nothing yet, where they
-    are waiting), asked for alike, with the same `study` (the settings that a fair comparison holds fixed).
+    are waiting), asked for alike, with the same `study` (the settings that a fair comparison holds fixed) and the same
+    `measures` (what the numbers of their summaries are).
 
     `runs`: run id → activation, its own settings, seeds (seed, stream_seed, init_seed), how it ended, the summary as
     stored, and whether a plan named it.
     """
     groups: dict[str, dict] = {}
+    measures = {id(row.declared): row.declared.as_json() for row in {id(row.declared): row for row in rows}.values()}
     for row in rows:
         shared = {
             "made": {name: row.provenance.get(name) for name in MADE},
             **{name: getattr(row, name) for name in ASKED},
             "study": dict(row.study),
+            "measures": measures[id(row.declared)],
         }
         group = groups.setdefault(key(shared), {**shared, "runs": {}})
         own = {name: getattr(row, name) for name in OWN}
@@ -47,6 +51,7 @@ def rows_of(path: Path) -> list[Row]:
                 seeds=tuple(one["seeds"]),
                 own=one["settings"],
                 study=group["study"],
+                declared=declared_in(group),
                 provenance={**group["made"], "end": one["end"]},
             )
             for group in json.loads(path.read_bytes())

@@ -14,13 +14,12 @@ from rich.measure import Measurement
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from analysis.metrics import metric
 from analysis.tables.table import Cell, Column, Result
+from plasticity_lab.records.measures import Measure
 
 TEXT_WIDTH = 160
 """The least width of text that goes to a pipe or a file, where nobody can make the window wider."""
 
-_BESIDE = {"gap": "GAP", "taoa": "TAOA", "parameters": "params", "seconds": "s/run"}
 _NOTHING = "–"
 # tabulate's own booktabs format escapes what it is given, \textbf too; this one leaves that to us.
 _BOOKTABS = tabulate.TableFormat(
@@ -145,10 +144,10 @@ def _grid(
 
     Ours stands to the left, so that the numbers of a column line up whatever is noted behind them.
     """
-    beside = result.table.beside if cost else ()
+    beside = result.beside if cost else ()
     header, align = [result.table.rows], ["left"]
     for column in result.columns:
-        header += [column.label, *["paper"] * result.has_reported, *[_BESIDE.get(name, name) for name in beside]]
+        header += [column.label, *["paper"] * result.has_reported, *[measure.label for measure in beside]]
         align += ["left", *["right"] * (result.has_reported + len(beside))]
     body = []
     for row in result.rows:
@@ -165,7 +164,7 @@ def _fields(
     cell: Cell | None,
     bold: Callable[[str], str],
     escape: Callable[[str], str],
-    beside: Sequence[str],
+    beside: Sequence[Measure],
 ) -> list[str]:
     """A cell and what stands beside it."""
     if cell is None:
@@ -176,8 +175,8 @@ def _fields(
     if result.has_reported:
         paper = cell.paper
         fields.append(escape(_mean_sd(result.metric.number, paper.mean, paper.sd) if paper else _NOTHING))
-    for name in beside:
-        value, shown = cell.beside[name], metric(name)
+    for shown in beside:
+        value = cell.beside[shown.name]
         fields.append(escape(_NOTHING if value is None else shown.number(value * shown.scale)))
     return fields
 

@@ -3,26 +3,26 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis.metrics import Metric
 from analysis.reported.reported import Published
 from analysis.statistics import Welch
+from plasticity_lab.records.measures import Measure
 
 
 @dataclass(frozen=True)
 class Table:
     """The declaration of a table of the papers.
 
-    rows, columns: fields of `analysis.load.Row`. cell: the summary value whose mean ± SD a cell shows. beside: summary
-    values shown next to it (what the accuracy costs). reported: files in analysis/reported with the paper's values,
-    which hold for `cell` and no other metric, and for runs without an intervention; source names them in words. level:
-    of the significance test.
+    rows, columns: fields of `analysis.load.Row`. cell: the summary value whose mean ± SD a cell shows; None: the one
+    that the runs' agent names first. beside: summary values shown next to it (what the accuracy costs). reported: files
+    in analysis/reported with the paper's values, which hold for `cell` and no other metric, and for runs without an
+    intervention; source names them in words. level: of the significance test.
     """
 
     name: str
     title: str
     rows: str
     columns: str
-    cell: str
+    cell: str | None
     beside: Sequence[str]
     reported: Sequence[str]
     source: str
@@ -84,10 +84,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Result:
-    """A table of one selection of runs: cells by (row, column); a pair without runs has no cell."""
+    """A table of one selection of runs: cells by (row, column); a pair without runs has no cell.
+
+    metric: what the cells show. beside: what stands next to them.
+    """
 
     table: Table
-    metric: Metric
+    metric: Measure
+    beside: Sequence[Measure]
     selection: Mapping[str, str]
     rows: Sequence[RowHead]
     columns: Sequence[Column]

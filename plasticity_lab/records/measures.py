@@ -118,6 +118,12 @@ class Declared:
         """The kinds of rows there are: tasks and epochs always, episodes where something is measured of them."""
         return [kind for kind in _POSSIBLE if kind != "episode" or self.columns_of(kind)]
 
+    @property
+    def with_direction(self) -> list[Measure]:
+        """The summaries of which more, or less, is better, the headline first: those by which runs can be chosen."""
+        known = [measure for measure in self.summaries.values() if measure.better]
+        return sorted(known, key=lambda measure: measure.name != self.headline)
+
     def as_json(self) -> dict[str, Any]:
         """As a record has it: `from_json` reads it."""
         return {

@@ -4,8 +4,10 @@ from analysis.load import Planned, rows
 from analysis.reported.reported import published
 from analysis.statistics import welch
 from analysis.tables.build import build
+from analysis.tables.headline import HEADLINE
 from analysis.tables.table2 import TABLE2
 from analysis.tables.table_e3 import TABLE_E3
+from tests.helpers.made_up_agent import PLAYER
 
 
 def built(records, planned=None, metric=None):
@@ -190,3 +192,47 @@ def test_the_caption_says_what_the_numbers_are(seeds, record, benchmarks):
     assert "Permuted MNIST: part of real MNIST; 500 tasks" in said
     assert "CIFAR 5+1 is trained in class blocks: the column measures recency" in said
     assert "reduced" not in said
+
+
+def played(record, mean_return, regret, **what):
+    """A record of an agent that measures something else."""
+    one = record(science={"agent": {"name": "player"}}, **what)
+    one["summary"] = {"mean_return": mean_return, "regret": regret, "parameters": 5, "seconds": 1.0}
+    return one | {"measures": PLAYER.as_json()}
+
+
+def test_the_headline_of_each_agent_has_a_table_of_its_own(record, seeds):
+    players = [played(record, 10.0 + seed, 3.0, seed=seed) for seed in range(3)]
+    one, other = build(HEADLINE, rows([*seeds("relu", [0.5, 0.6]), *players]))
+    assert (one.metric.name, other.metric.name) == ("mean_return", "taoa")
+    assert (one.metric.unit, other.metric.unit) == ("points", "%")
+    (cell,) = one.cells.values()
+    assert (cell.mean, cell.n, cell.beside) == (11.0, 3, {"parameters": 5, "seconds": 1.0})
+    assert one.caption[0] == "Mean return (points), mean ± SD over 3 seeds."
+
+
+def test_agents_never_share_a_column(record):
+    players = [played(record, 1.0, 0.5), played(record, 1.0, 0.5, seed=1)]
+    players[1]["science"]["agent"]["name"] = "gambler"
+    (result,) = build(HEADLINE, rows(players))
+    assert [column.label for column in result.columns] == [
+        "Permuted digits (agent.name=gambler)",
+        "Permuted digits (agent.name=player)",
+    ]
+
+
+def test_where_less_is_better_the_lowest_is_bold(record):
+    players = [
+        played(record, 1.0, regret, activation=name, seed=seed)
+        for name, regrets in {"relu": [5.0, 5.1], "tanh": [2.0, 2.1]}.items()
+        for seed, regret in enumerate(regrets)
+    ]
+    cells = column(built(players, metric="regret"))
+    assert [label for label, cell in cells.items() if cell.best] == ["Tanh"]
+    assert cells["Tanh"].next == "ReLU"
+
+
+def test_a_run_that_failed_is_of_the_agent_that_others_tell_of(record):
+    failed = record(science={"agent": {"name": "player"}}, seed=7, status="failed")
+    found = rows([played(record, 1.0, 0.5), failed, record("tanh")])
+    assert [row.declared.headline for row in found] == ["mean_return", "mean_return", "taoa"]

@@ -5,6 +5,7 @@ import pytest
 from analysis.__main__ import main
 from plasticity_lab.records.record import write_record
 from plasticity_lab.records.store import Store
+from tests.helpers.made_up_agent import PLAYER
 from tests.helpers.stores import planned_records
 
 
@@ -47,7 +48,7 @@ def test_filters_metric_and_folder(store, tmp_path, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["table9"], "There is no table 'table9'; there are table2, tableE3."),
+        (["table9"], "There is no table 'table9'; there are table2, tableE3, headline."),
         (["--metric", "tao"], "No run's summary has 'tao'; there are gap, parameters, seconds, taoa."),
         (
             ["--benchmark", "cifar51"],
@@ -144,3 +145,42 @@ def test_a_file_that_is_no_tables_json_is_a_sentence(tmp_path, capsys):
     (tmp_path / "notes.json").write_text('{"runs": 3}')
     assert main(["table", "--store", str(tmp_path / "notes.json")]) == 1
     assert "notes.json is not the JSON of a table" in capsys.readouterr().err
+
+
+def test_a_store_without_classifiers_shows_what_its_agent_names_first(tmp_path, record, capsys):
+    store = Store(tmp_path / "store")
+    for seed in range(3):
+        played = record(seed=seed, science={"agent": {"name": "player"}})
+        played["summary"] = {"mean_return": 10.0 + seed, "parameters": 5, "seconds": 1.0}
+        write_record(store, played | {"measures": PLAYER.as_json()})
+    assert main(["table", "--store", str(store.root)]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("Headline: Mean return (")
+    assert "11.0 ± 1.0" in shown
+    assert main(["table", "table2", "--store", str(store.root)]) == 1
+    assert capsys.readouterr().err == "No run's summary has 'taoa'; there are mean_return, parameters, seconds.\n"
+    written = store.root / "tables" / "headline.json"
+    assert main(["table", "--store", str(written), "--out", str(tmp_path / "again")]) == 0
+    assert "11.0 ± 1.0" in capsys.readouterr().out, "the JSON of a table says what its numbers are"
+
+
+def test_a_table_leaves_out_and_names_agents_that_do_not_measure_it(store, record, capsys):
+    played = record(science={"agent": {"name": "player"}})
+    played["summary"] = {"mean_return": 10.0}
+    write_record(store, played | {"measures": PLAYER.as_json()})
+    assert main(["table", "--store", str(store.root)]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("Table 2: Total Average Online Task Accuracy")
+    assert "agent.name" not in out
+    assert err.startswith("Left out: 1 runs of agent=player, which do not measure taoa; `table headline`")
+
+
+def test_the_json_of_a_table_of_before_is_of_classifiers(store, tmp_path, capsys):
+    assert main(["table", "--store", str(store.root)]) == 0
+    groups = json.loads((store.root / "tables" / "table2.json").read_text())
+    old = tmp_path / "old.json"
+    assert all(group.pop("measures")["headline"] == "taoa" for group in groups)
+    old.write_text(json.dumps(groups))
+    before = capsys.readouterr().out.rpartition("Written")[0]
+    assert main(["table", "--store", str(old), "--out", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.rpartition("Written")[0] == before

@@ -1,10 +1,13 @@
 import pytest
 
 from analysis.__main__ import main
+from analysis.figures.curve import draw_curve, panels_of
 from analysis.figures.two_orders import two_orders
 from analysis.load import rows
+from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.record import write_record
 from plasticity_lab.records.store import Store
+from tests.helpers.made_up_agent import PLAYER, rollouts
 
 
 @pytest.fixture
@@ -53,3 +56,18 @@ def test_what_cannot_be_drawn_is_a_sentence(tmp_path, seeds, words, said, capsys
         write_record(Store(tmp_path), record)
     assert main(["figure", *words, "--store", str(tmp_path)]) == 1
     assert said in capsys.readouterr().err
+
+
+def test_the_curve_of_any_agent_has_a_panel_for_each_unit(tmp_path):
+    assert [(label, [column.name for column in columns]) for label, columns in panels_of(PLAYER.declared)] == [
+        ("points", ["return", "regret"]),
+        ("steps", ["length"]),
+        ("nats", ["entropy"]),
+    ]
+    drawn = {column.name: column.own_kinds[0] for column in (*PLAYER.columns, *CLASSIFIER.columns)}
+    assert drawn == {
+        **{"return": "episode", "length": "episode", "entropy": "task", "regret": "task"},
+        **{"aoa": "task", "final_accuracy": "task", "train_loss": "epoch"},
+    }
+    draw_curve(tmp_path / "curve.png", rollouts([0, 1]).table(1), PLAYER.declared, "a run", 300)
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")

@@ -110,7 +110,7 @@ def chosen(place: Place) -> Measure:
     """
     agent, metric = place.parts["agent"], place.rule.metric
     declared = measures_of({"agent": agent.target or ""}).declared
-    known = {measure.name: measure for measure in declared.summaries.values() if measure.better}
+    known = {measure.name: measure for measure in declared.with_direction}
     if metric != HEADLINE and metric not in known:
         there = ", ".join([HEADLINE, *known])
         raise ConfigError(f"hyperparams.metric is '{metric}'; agent={agent.name} can be compared by {there}.")

@@ -9,6 +9,8 @@ from launch.__main__ import main
 from launch.packs.leases import Leases
 from launch.packs.owner import this_owner
 from launch.work import training
+from plasticity_lab.records.record import new_record, write_metrics, write_record
+from tests.helpers.made_up_agent import PLAYER, rollouts
 from tests.helpers.sweeps import after_looks, planned, runs_of, trained
 
 ONE = ("launch.workers=1",)
@@ -110,3 +112,22 @@ def test_a_record_that_cannot_be_read_is_a_sentence(store, show):
     code, out, err = show(plan.asked[0])
     assert (code, out, err.count("\n")) == (1, "", 1)
     assert "record.json is not JSON" in err
+
+
+def test_a_run_of_an_agent_that_has_episodes_is_shown_by_what_its_record_declares(store, show):
+    """From its journal to its picture; the command needs nothing of the agent's own."""
+    store.prepare()
+    (ours,), journal = runs_of("seed=0"), rollouts([2])
+    table = journal.table(0)
+    files = {store.metrics(ours.id).name: write_metrics(store, ours.id, table)}
+    flags, summary = PLAYER.flags(table, {"bodies": 2}), PLAYER.summarise(table)
+    write_record(
+        store,
+        new_record(ours, "done", {}, summary=summary, flags=flags, measures=PLAYER.as_json(), files=files),
+    )
+    code, out, err = show(ours.id)
+    assert (code, err) == (0, "")
+    first, *told, _ = out.splitlines()
+    assert first == f"Run {ours.id}: done, stuck"
+    assert yaml.safe_load("\n".join(told))["summary"] == {"mean_return": summary["mean_return"], "regret": 21.0}
+    assert pixels(store.run_folder(ours.id) / "curve.png") == (1200, 1350), "points, steps, nats"
