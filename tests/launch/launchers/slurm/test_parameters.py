@@ -16,7 +16,6 @@ def parameters(**said):
 
 
 def packs(*seconds):
-    """Packs that take so long."""
     ids = map(str, range(len(seconds)))
     return [Pack(id, 0, (id,), "", "cpu", "eager", 1, "steps", 1, 1, of) for id, of in zip(ids, seconds, strict=True)]
 
