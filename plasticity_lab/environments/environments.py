@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from plasticity_lab.environments.body import Body
-from plasticity_lab.errors import PlasticityError
+from plasticity_lab.errors import ConfigError, PlasticityError
 from plasticity_lab.randomness.host import host_stream
 
 OF_SIMULATION = "simulation."
@@ -37,14 +37,16 @@ class Outcome:
 
     rewards (K, N). terminated (K, N): whether the body's rules ended the episode there, so that nothing follows.
     truncated (K, N): whether only the limit on its steps did, so that the value of `last` still counts; never true
-    together with terminated. last (K, N, D): the observation that the step led to; where an episode ended,
-    `Environments.observations` shows the next one's first instead, and everywhere else the same. ended: the episodes
-    that ended.
+    together with terminated. broken (K, N): whether the body failed there: its simulation did, or the reward or an
+    observation is not finite. It counts as terminated, its reward and the episode's return are NaN, and `last` may hold
+    anything. last (K, N, D): the observation that the step led to; where an episode ended, `Environments.observations`
+    shows the next one's first instead, and everywhere else the same. ended: the episodes that ended.
     """
 
     rewards: NDArray[np.float64]
     terminated: NDArray[np.bool_]
     truncated: NDArray[np.bool_]
+    broken: NDArray[np.bool_]
     last: NDArray[np.float32]
     ended: Ended
 
@@ -54,15 +56,28 @@ class Environments:
 
     An environment whose episode ends begins the next one in the same step. Where it begins is a function of its run's
     stream seed (K of them), the purpose, the task, the body, the environment and the episode: no generator is kept.
-    purpose: evaluations name another one, so that they begin elsewhere than training. Raises PlasticityError if what
-    the body shows has another shape than its table says.
+    purpose: evaluations name another one, so that they begin elsewhere than training. friction: by how much to multiply
+    the friction of each environment, (K, N) or less, as NumPy broadcasts; None leaves it. Raises PlasticityError if
+    what the body shows has another shape than its table says, and ConfigError for friction that cannot be.
     """
 
-    def __init__(self, body: Body, seeds: Sequence[int], count: int, task: int, purpose: str = "reset") -> None:
+    def __init__(
+        self,
+        body: Body,
+        seeds: Sequence[int],
+        count: int,
+        task: int,
+        purpose: str = "reset",
+        friction: ArrayLike | None = None,
+    ) -> None:
         self.body, self.task, self.purpose = body, task, purpose
         self._seeds, self._count = seeds, count
         there = len(seeds) * count
         self._simulation = body.simulation(there)
+        if friction is not None:
+            if not body.has_friction:
+                raise ConfigError(f"The body {body.name} has no friction that could be changed.")
+            self._simulation.scale_friction(np.broadcast_to(friction, (len(seeds), count)).astype(float).reshape(there))
         self._episode = np.zeros(there, np.int64)  # how many have ended before it
         self._length = np.zeros(there, np.int64)  # of the running episode, so far
         self._return = np.zeros(there)
@@ -86,6 +101,10 @@ class Environments:
         here. Raises ValueError for others.
         """
         reached, rewards, terminated = self._simulation.step(self._checked(actions))
+        broken = np.zeros(len(rewards), np.bool_)
+        if not (np.isfinite(rewards).all() and np.isfinite(reached).all()):
+            broken = ~(np.isfinite(rewards) & np.isfinite(reached.reshape(len(rewards), -1)).all(axis=1))
+            rewards, terminated = np.where(broken, np.nan, rewards), terminated | broken
         self._length += 1
         self._return += rewards
         truncated = (self._length >= self.body.max_steps) & ~terminated
@@ -99,7 +118,7 @@ class Environments:
             self._observations = reached.copy()
             self._observations[over] = self._started(over)
         by_run = self._by_run
-        return Outcome(by_run(rewards), by_run(terminated), by_run(truncated), by_run(reached), ended)
+        return Outcome(by_run(rewards), by_run(terminated), by_run(truncated), by_run(broken), by_run(reached), ended)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """All that `load` needs to go on bit for bit from here, name → (K, N, ...): copies.

@@ -24,7 +24,8 @@ class Simulation(Protocol):
     def step(self, actions: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_]]:
         """One step of every copy: observations (M, D), rewards (M,), and which copies terminated (M,).
 
-        actions: (M,) whole numbers below the body's `actions`, or (M, A) as they came, within its bounds or not.
+        actions: (M,) whole numbers below the body's `actions`, or (M, A) as they came, within its bounds or not. What
+        goes wrong in one copy does not reach the others, and raises nothing: its reward is not a number.
         """
         ...
 
@@ -37,4 +38,16 @@ class Simulation(Protocol):
 
     def load(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Goes back to what `state` gave, and keeps none of its arrays."""
+        ...
+
+
+class FrictionSimulation(Simulation, Protocol):
+    """A body that rubs against something."""
+
+    def scale_friction(self, factors: NDArray[np.float64]) -> None:
+        """Multiplies the friction of everything that a copy touches, with itself too, by that copy's factor (M,).
+
+        Always of the body's own friction, so that factors of 1 go back to it. No part of `state`. Raises ConfigError if
+        a factor is negative or not finite.
+        """
         ...

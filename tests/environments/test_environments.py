@@ -7,7 +7,7 @@ import pytest
 
 from plasticity_lab.environments.body import Body
 from plasticity_lab.environments.environments import Environments
-from plasticity_lab.errors import PlasticityError
+from plasticity_lab.errors import ConfigError, PlasticityError
 from plasticity_lab.randomness.host import host_stream
 
 
@@ -142,3 +142,30 @@ def test_a_body_that_shows_something_else_than_its_table_says_is_refused(dtype):
     body = dataclasses.replace(BODY, simulation=Another, observation=(2,) if dtype == np.float64 else (3,))
     with pytest.raises(PlasticityError, match=r"obedient v1.*\(2,\)"):
         Environments(body, SEEDS, 1, task=0)
+
+
+@pytest.mark.parametrize("what", ["reward", "observation"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_body_that_breaks_ends_its_episode_and_no_other(what, value):
+    class Fragile(Obedient):
+        def step(self, actions):
+            observations, rewards, terminated = super().step(actions)
+            (rewards if what == "reward" else observations[:, 0])[actions == 8] = value
+            return observations, rewards, terminated
+
+    environments = Environments(dataclasses.replace(BODY, simulation=Fragile), SEEDS, 1, task=0)
+    environments.step(np.array([[1], [1]]))
+    outcome = environments.step(np.array([[8], [2]]))
+    assert np.array_equal(outcome.broken, [[True], [False]])
+    assert np.array_equal(outcome.terminated, [[True], [False]])
+    assert np.array_equal(outcome.rewards, [[np.nan], [2.0]], equal_nan=True)
+    assert np.array_equal(outcome.ended.returns, [np.nan], equal_nan=True)
+    assert np.array_equal(environments.observations[:, 0], [[begun(3, 0, 0, 1), 0], [begun(4, 0, 0, 0), 2]])
+    outcome = environments.step(np.array([[1], [9]]))
+    assert not outcome.broken.any()
+    assert np.array_equal(outcome.ended.returns, [12.0])
+
+
+def test_friction_is_refused_where_there_is_none():
+    with pytest.raises(ConfigError, match=r"obedient.*friction"):
+        Environments(BODY, SEEDS, 1, task=0, friction=0.5)
