@@ -1,6 +1,7 @@
 """The bodies there are. A new one is a module with a `Simulation`, and a function and a row here."""
 
 from plasticity_lab.environments.body import Body
+from plasticity_lab.environments.mujoco.table import MUJOCO_BODIES
 from plasticity_lab.environments.simulation import Simulation
 from plasticity_lab.errors import ConfigError
 
@@ -23,6 +24,7 @@ BODIES = {
             simulation=_cartpole,
             source="Barto, Sutton & Anderson 1983, as Gymnasium's CartPole-v1",
         ),
+        *MUJOCO_BODIES,
     )
 }
 """By name. The module of each is imported when its simulation is built, so that planning needs none of them."""

@@ -9,7 +9,11 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
 
 SEEDS = (0, 1, 7)
-STEPS = 120
+
+
+def steps_of(body):
+    """Classic bodies fall late; those of MuJoCo fall early, and their steps take long."""
+    return 120 if body.discrete else 40
 
 
 def actions_of(body, seed, environment, step):
@@ -34,7 +38,9 @@ def walked(environments, seeds, count, steps):
     return shown
 
 
-@pytest.fixture(params=sorted(BODIES))
+@pytest.fixture(
+    params=[pytest.param(name, marks=pytest.mark.slow) if name.endswith("_v4") else name for name in sorted(BODIES)]
+)
 def body(request):
     return BODIES[request.param]
 
@@ -48,16 +54,16 @@ def test_its_table_is_complete(body):
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_packed_run_equals_the_run_alone(body, count):
-    packed = walked(Environments(body, SEEDS, count, task=2), SEEDS, count, range(STEPS))
+    packed = walked(Environments(body, SEEDS, count, task=2), SEEDS, count, range(steps_of(body)))
     for run, seed in enumerate(SEEDS):
-        (alone,) = walked(Environments(body, (seed,), count, task=2), (seed,), count, range(STEPS))
+        (alone,) = walked(Environments(body, (seed,), count, task=2), (seed,), count, range(steps_of(body)))
         assert packed[run] == alone
 
 
 def test_an_environment_is_the_same_among_more_of_them(body):
     few = Environments(body, SEEDS, 2, task=0)
     many = Environments(body, SEEDS, 5, task=0)
-    for step in range(STEPS):
+    for step in range(steps_of(body)):
         actions = np.array([[actions_of(body, seed, at, step) for at in range(5)] for seed in SEEDS])
         few.step(actions[:, :2])
         many.step(actions)
@@ -74,7 +80,7 @@ def test_saved_and_restored_in_the_middle_of_episodes_equals_undisturbed(body, s
     restored = Environments(body, SEEDS, 2, task=1)
     walked(restored, SEEDS, 2, range(50, 63))  # whatever it was up to before
     restored.load(saved)
-    rest = range(steps, steps + STEPS)
+    rest = range(steps, steps + steps_of(body))
     assert walked(restored, SEEDS, 2, rest) == walked(undisturbed, SEEDS, 2, rest)
     assert all(np.array_equal(saved[name], kept[name]) for name in kept)
 
@@ -92,6 +98,8 @@ def test_every_part_of_its_position_changes_where_an_episode_begins(body):
     for step in range(body.max_steps + 1):
         if len(environments.step(np.array([[actions_of(body, 0, 0, step)]])).ended.run):
             begun.append(environments.observations.tobytes())
+            if len(begun) == 20:
+                break
     assert len(set(begun)) == len(begun) >= 2
 
 

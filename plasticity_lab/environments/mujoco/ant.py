@@ -1,0 +1,59 @@
+"""Ant: a torso on four legs."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from plasticity_lab.environments.mujoco.costs import squared
+from plasticity_lab.environments.mujoco.physics import Reading
+
+TORSO = 1  # the body after the world
+HEIGHTS = (0.2, 1.0)  # of the torso, within which it has not fallen
+
+
+@dataclass(frozen=True)
+class Ant:
+    """Rewarded with 1 and its speed, less 0.5 · |action|² and the cost of contacts; a fall or a flight terminates.
+
+    contact_forces: whether they are shown and cost 0.0005 · |force|², each cut off at ±1, as from v5 on.
+    paid_when_fallen: whether the step that ends an episode is rewarded with 1 as well, as up to v4.
+    """
+
+    contact_forces: bool = True
+    paid_when_fallen: bool = False
+    file: str = "ant.xml"
+    frame_skip: int = 5
+
+    def noise(
+        self, stream: np.random.Generator, positions: int, velocities: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Positions uniform in ±0.1, velocities normal with a deviation of 0.1."""
+        return stream.uniform(-0.1, 0.1, positions), 0.1 * stream.standard_normal(velocities)
+
+    def place(self, model: mujoco.MjModel, now: Reading) -> NDArray[np.float64]:
+        """The torso's, as MuJoCo's last step has computed it: one of its steps behind the positions of joints."""
+        return now["xpos"][:, TORSO, 0].copy()
+
+    def observation(self, now: Reading) -> NDArray[np.float64]:
+        """All but the first two positions, and the contact forces on each body but the world."""
+        shown = [now["qpos"][:, 2:], now["qvel"]]
+        if self.contact_forces:
+            forces = np.clip(now["cfrc_ext"][:, 1:], -1.0, 1.0)
+            shown.append(forces.reshape(len(forces), -1))
+        return np.concatenate(shown, axis=1)
+
+    def outcome(
+        self, speed: NDArray[np.float64], actions: NDArray[Any], now: Reading
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Rewards, and which have fallen, flown too high, or lost a finite state."""
+        height = now["qpos"][:, 2]
+        stands = (HEIGHTS[0] <= height) & (height <= HEIGHTS[1])
+        stands &= np.isfinite(np.concatenate((now["qpos"], now["qvel"]), axis=1)).all(axis=1)
+        costs = 0.5 * squared(actions)
+        if self.contact_forces:
+            costs = costs + 5e-4 * squared(np.clip(now["cfrc_ext"], -1.0, 1.0))
+        alive = 1.0 if self.paid_when_fallen else stands
+        return (speed + alive) - costs, ~stands

@@ -1,0 +1,63 @@
+"""Humanoid: two legs, two arms, and a tendon on each side."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from plasticity_lab.environments.mujoco.costs import squared
+from plasticity_lab.environments.mujoco.physics import Reading
+
+HEIGHTS = (1.0, 2.0)  # of the torso, within which it has not fallen
+SHOWN = ("qpos", "qvel", "cinert", "cvel", "qfrc_actuator", "cfrc_ext")
+SKIPPED = {"qpos": 2, "cinert": 1, "cvel": 1, "qfrc_actuator": 6, "cfrc_ext": 1}
+"""How many of the first rows of each are left out: where it is, the world's body, and the torso, which has no motor."""
+
+
+@dataclass(frozen=True)
+class Humanoid:
+    """Rewarded with 5 and 1.25 · its speed, less 0.1 · |action|² and the cost of contacts; a fall terminates.
+
+    of_v4: shows the rows of the world and of the torso's motors too, which are always 0; contacts cost nothing, and the
+    step that ends an episode is rewarded with 5 as well.
+    """
+
+    of_v4: bool = False
+    file: str = "humanoid.xml"
+    frame_skip: int = 5
+    contact_forces: bool = True
+
+    def noise(
+        self, stream: np.random.Generator, positions: int, velocities: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """All uniform in ±0.01."""
+        return stream.uniform(-1e-2, 1e-2, positions), stream.uniform(-1e-2, 1e-2, velocities)
+
+    def place(self, model: mujoco.MjModel, now: Reading) -> NDArray[np.float64]:
+        """That of the centre of mass; one copy after the other, because Gymnasium's sum has an order of its own."""
+        mass = model.body_mass
+        moments = [np.einsum("b,bj->j", mass, bodies)[0] for bodies in now["xipos"]]
+        return np.array(moments) / mass.sum()
+
+    def observation(self, now: Reading) -> NDArray[np.float64]:
+        """Positions and velocities; inertia and velocity of each body; what the motors do; and contact forces."""
+        shown = []
+        for name in SHOWN:
+            skipped = SKIPPED.get(name, 0) if name == "qpos" or not self.of_v4 else 0
+            values = now[name][:, skipped:]
+            shown.append(values.reshape(len(values), -1))
+        return np.concatenate(shown, axis=1)
+
+    def outcome(
+        self, speed: NDArray[np.float64], actions: NDArray[Any], now: Reading
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Rewards, and which have fallen or flown too high.  The cost is of what MuJoCo was given: float64."""
+        height = now["qpos"][:, 2]
+        stands = (HEIGHTS[0] < height) & (height < HEIGHTS[1])
+        costs = 0.1 * squared(now["ctrl"])
+        if not self.of_v4:
+            costs = costs + np.clip(5e-7 * squared(now["cfrc_ext"]), -np.inf, 10.0)
+        alive = 5.0 * (np.ones_like(speed) if self.of_v4 else stands)
+        return (1.25 * speed + alive) - costs, ~stands

@@ -1,0 +1,133 @@
+"""MuJoCo's part of a simulation: one model, and the data of M copies of it, stepped one after the other.
+
+Legend: M copies, E of them that are read, U actuators, Q positions and V velocities of a copy's joints.
+"""
+
+import copy
+import importlib.util
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from plasticity_lab.errors import ConfigError
+
+# MuJoCo writes its warnings to the terminal and to a file in the current folder, unless someone hears them. That a
+# state was lost is read from their counters instead (`Physics.advance`).
+if mujoco.get_mju_user_warning() is None:
+    mujoco.set_mju_user_warning(lambda text: None)
+
+SAVED = int(mujoco.mjtState.mjSTATE_FULLPHYSICS | mujoco.mjtState.mjSTATE_WARMSTART)
+"""All that mj_step reads of data, except for the controls, which are set before each: every other field it computes."""
+LOST = slice(int(mujoco.mjtWarning.mjWARN_BADQPOS), int(mujoco.mjtWarning.mjWARN_BADQACC) + 1)
+"""The counters of warnings after which MuJoCo has put data back to the model's first state."""
+
+
+class Reading(dict[str, NDArray[Any]]):
+    """Fields of the data of some copies, name → (E, ...): copies, each gathered when it is first asked for."""
+
+    def __init__(
+        self, data: Sequence[mujoco.MjData], views: dict[str, list[NDArray[Any]]], copies: Sequence[int] | None
+    ):
+        self._data, self._views, self._copies = data, views, copies
+
+    def __missing__(self, name: str) -> NDArray[Any]:
+        if name not in self._views:  # views of data stay valid as long as it lives
+            self._views[name] = [getattr(data, name) for data in self._data]
+        views = self._views[name]
+        if self._copies is not None:
+            views = [views[at] for at in self._copies]
+        self[name] = np.concatenate(views).reshape(len(views), *views[0].shape)
+        return self[name]
+
+
+class Physics:
+    """M copies of a model of Gymnasium's.  Raises ConfigError if Gymnasium has none of that name.
+
+    No copy reads another's data, and a model is never written to after it was loaded: copies with another friction
+    stand on models of their own.
+    """
+
+    def __init__(self, file: str, copies: int) -> None:
+        self.model = mujoco.MjModel.from_xml_path(str(_models() / file))
+        self._data = [mujoco.MjData(self.model) for _ in range(copies)]
+        self._models = [self.model] * copies
+        self._controls = [data.ctrl for data in self._data]
+        self._counters = [data.warning.number[LOST] for data in self._data]
+        self._views: dict[str, list[NDArray[Any]]] = {}
+
+    def scale_friction(self, factors: Sequence[float]) -> None:
+        """Multiplies the sliding friction of every geom by a copy's factor (M,), from the next start or step on.
+
+        Of every geom, because a contact takes the larger friction of the two that touch: a slippery floor alone changes
+        nothing. Raises ConfigError unless each factor is finite and at least 0.
+        """
+        models: dict[float, mujoco.MjModel] = {}
+        for factor in factors:
+            if not (math.isfinite(factor) and factor >= 0):
+                raise ConfigError(f"A factor of friction is {factor}; it must be a finite number, 0 or larger.")
+            if factor not in models:
+                models[factor] = copy.copy(self.model)
+                models[factor].geom_friction[:, 0] *= factor
+        self._models = [models[factor] for factor in factors]
+
+    def start(self, at: int, positions: NDArray[np.float64], velocities: NDArray[np.float64]) -> None:
+        """Puts copy `at` there, (Q,) and (V,) away from the model's first state, with everything else at its first."""
+        model, data = self._models[at], self._data[at]
+        mujoco.mj_resetData(model, data)
+        data.qpos[:] = model.qpos0 + positions
+        data.qvel[:] = velocities
+        mujoco.mj_forward(model, data)
+
+    def advance(self, controls: NDArray[Any], times: int, contact_forces: bool) -> list[int]:
+        """`times` steps of every copy under its controls (M, U); the numbers of those that broke.
+
+        A copy breaks where MuJoCo raises, or meets a number that is not finite or huge, and puts it back to the model's
+        first state; the others go on. contact_forces: whether to compute cfrc_ext too, which a step leaves out.
+        """
+        broke = set()
+        step, compute_contact_forces = mujoco.mj_step, mujoco.mj_rnePostConstraint
+        for at, (model, data, control) in enumerate(zip(self._models, self._data, self._controls, strict=True)):
+            control[:] = controls[at]
+            try:
+                step(model, data, times)
+                if contact_forces:
+                    compute_contact_forces(model, data)
+            except (mujoco.FatalError, mujoco.UnexpectedError):
+                mujoco.mj_resetData(model, data)
+                broke.add(at)
+        if np.concatenate(self._counters).any():
+            broke |= {at for at, counters in enumerate(self._counters) if counters.any()}
+        return sorted(broke)
+
+    def reading(self, copies: Sequence[int] | None = None) -> Reading:
+        """What these copies' data hold now; of all where None."""
+        return Reading(self._data, self._views, copies)
+
+    def state(self) -> NDArray[np.float64]:
+        """All that the next steps depend on, (M, ...)."""
+        states = np.empty((len(self._data), mujoco.mj_stateSize(self.model, SAVED)))
+        for data, state in zip(self._data, states, strict=True):
+            mujoco.mj_getState(self.model, data, state, SAVED)
+        return states
+
+    def load(self, states: NDArray[np.float64]) -> None:
+        """Goes back to what `state` gave.  Fields that a step computes are those of no step until the next one."""
+        for model, data, state in zip(self._models, self._data, states, strict=True):
+            mujoco.mj_resetData(model, data)  # the counters of warnings too
+            mujoco.mj_setState(model, data, state, SAVED)
+
+
+def _models() -> Path:
+    """The folder of Gymnasium's models, found without importing it.  Raises ConfigError if there is none."""
+    found = importlib.util.find_spec("gymnasium")
+    folder = Path(found.origin).parent / "envs/mujoco/assets" if found and found.origin else None
+    if folder is None or not folder.is_dir():
+        raise ConfigError(
+            "Gymnasium, whose models of MuJoCo's bodies are used, cannot be found: pip install 'gymnasium[mujoco]'."
+        )
+    return folder

@@ -1,0 +1,84 @@
+"""HalfCheetah, Hopper and Walker2d: bodies that run in a plane. Positions: along the ground, height, angle, joints."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from plasticity_lab.environments.mujoco.costs import squared
+from plasticity_lab.environments.mujoco.physics import Reading
+
+
+class Planar:
+    """What the three have in common: speed is measured by the first position, which an observation leaves out."""
+
+    contact_forces = False
+
+    def place(self, model: mujoco.MjModel, now: Reading) -> NDArray[np.float64]:
+        """The position along the ground."""
+        return now["qpos"][:, 0].copy()
+
+
+@dataclass(frozen=True)
+class HalfCheetah(Planar):
+    """Rewarded with its speed less 0.1 · |action|²; it never terminates."""
+
+    file: str = "half_cheetah.xml"
+    frame_skip: int = 5
+
+    def noise(
+        self, stream: np.random.Generator, positions: int, velocities: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Positions uniform in ±0.1, velocities normal with a deviation of 0.1."""
+        return stream.uniform(-0.1, 0.1, positions), 0.1 * stream.standard_normal(velocities)
+
+    def observation(self, now: Reading) -> NDArray[np.float64]:
+        """All but the first position."""
+        return np.concatenate((now["qpos"][:, 1:], now["qvel"]), axis=1)
+
+    def outcome(
+        self, speed: NDArray[np.float64], actions: NDArray[Any], now: Reading
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Rewards, and that none terminated."""
+        return speed - 0.1 * squared(actions), np.zeros(len(speed), np.bool_)
+
+
+@dataclass(frozen=True)
+class Legged(Planar):
+    """Hopper and Walker2d: rewarded with 1 and their speed less 0.001 · |action|²; they terminate where they fall.
+
+    heights, angles: within which they have not fallen. states: within which all other positions and all velocities must
+    lie too. paid_when_fallen: whether the step that ends an episode is rewarded with 1 as well, as up to v4.
+    """
+
+    file: str
+    heights: tuple[float, float]
+    angles: tuple[float, float]
+    states: float | None = None
+    paid_when_fallen: bool = False
+    frame_skip: int = 4
+
+    def noise(
+        self, stream: np.random.Generator, positions: int, velocities: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """All uniform in ±0.005."""
+        return stream.uniform(-5e-3, 5e-3, positions), stream.uniform(-5e-3, 5e-3, velocities)
+
+    def observation(self, now: Reading) -> NDArray[np.float64]:
+        """All but the first position; velocities are cut off at ±10."""
+        return np.concatenate((now["qpos"][:, 1:], np.clip(now["qvel"], -10, 10)), axis=1)
+
+    def outcome(
+        self, speed: NDArray[np.float64], actions: NDArray[Any], now: Reading
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Rewards, and which have fallen."""
+        height, angle = now["qpos"][:, 1], now["qpos"][:, 2]
+        stands = (self.heights[0] < height) & (height < self.heights[1])
+        stands &= (self.angles[0] < angle) & (angle < self.angles[1])
+        if self.states is not None:
+            others = np.concatenate((now["qpos"][:, 2:], now["qvel"]), axis=1)
+            stands &= (np.abs(others) < self.states).all(axis=1)
+        alive = 1.0 if self.paid_when_fallen else stands
+        return (speed + alive) - 1e-3 * squared(actions), ~stands

@@ -1,0 +1,104 @@
+"""Copies of a MuJoCo body: MuJoCo moves them, and what they show, earn and survive is computed for all at once.
+
+Legend: M copies, E of them that begin anew, D numbers of an observation, A of an action.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from plasticity_lab.environments.mujoco.physics import Physics, Reading
+from plasticity_lab.errors import PlasticityError
+
+
+class Rules(Protocol):
+    """What Gymnasium's class of a body computes from MuJoCo's numbers, in its order, so that the bits are its own.
+
+    file: the model. frame_skip: MuJoCo's steps in one of ours. contact_forces: whether cfrc_ext is read.
+    """
+
+    file: str
+    frame_skip: int
+    contact_forces: bool
+
+    def noise(
+        self, stream: np.random.Generator, positions: int, velocities: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """How far from the model's first state an episode begins: of each position, of each velocity."""
+        ...
+
+    def place(self, model: mujoco.MjModel, now: Reading) -> NDArray[np.float64]:
+        """How far each copy has come, (E,): what its speed is measured by."""
+        ...
+
+    def observation(self, now: Reading) -> NDArray[np.float64]:
+        """What each copy shows, (E, D)."""
+        ...
+
+    def outcome(
+        self, speed: NDArray[np.float64], actions: NDArray[Any], now: Reading
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Rewards and which copies terminated, (M,) each, after a step at that speed (M,) by these actions (M, A)."""
+        ...
+
+
+class MuJoCoBody:
+    """M copies of a MuJoCo body: the steps of Gymnasium's class of it, without its wrappers, bit for bit.
+
+    Actions are taken as they come: MuJoCo clamps the forces, and the cost of an action counts it whole, as in
+    Gymnasium. Where a copy breaks (see `Physics.advance`; Gymnasium would go on from the model's first state without a
+    word), its reward is not a number and it terminates.
+    """
+
+    def __init__(self, rules: Rules, copies: int) -> None:
+        self._rules, self._physics = rules, Physics(rules.file, copies)
+        self._seconds = self._physics.model.opt.timestep * rules.frame_skip
+        self._place = np.zeros(copies)
+
+    def check(self, name: str, low: Sequence[float], high: Sequence[float]) -> None:
+        """Raises PlasticityError if the model's actions are not those between these bounds (A,) each."""
+        bounds = self._physics.model.actuator_ctrlrange
+        if not np.array_equal(bounds, np.array([low, high]).T):
+            raise PlasticityError(
+                f"Gymnasium's {self._rules.file} takes actions within {bounds.tolist()}; the table of bodies says "
+                f"{list(zip(low, high, strict=True))} of {name}: its numbers would be other ones."
+            )
+
+    def scale_friction(self, factors: NDArray[np.float64]) -> None:
+        """Multiplies the friction of all that each copy (M,) is made of and stands on."""
+        self._physics.scale_friction(factors.tolist())
+
+    def start(self, copies: NDArray[np.int64], streams: Sequence[np.random.Generator]) -> NDArray[np.float32]:
+        """Begins these copies (E,) anew; their observations, (E, D)."""
+        model, begun = self._physics.model, copies.tolist()
+        for at, stream in zip(begun, streams, strict=True):
+            self._physics.start(at, *self._rules.noise(stream, model.nq, model.nv))
+        now = self._physics.reading(begun)
+        self._place[copies] = self._rules.place(model, now)
+        return self._rules.observation(now).astype(np.float32)
+
+    def step(self, actions: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_]]:
+        """Moves every copy, actions (M, A): observations (M, D), rewards (M,), which terminated (M,)."""
+        rules, actions = self._rules, np.ascontiguousarray(actions)
+        broke = self._physics.advance(actions, rules.frame_skip, rules.contact_forces)
+        now = self._physics.reading()
+        place = rules.place(self._physics.model, now)
+        with np.errstate(over="ignore", invalid="ignore"):  # actions have no bounds
+            rewards, terminated = rules.outcome((place - self._place) / self._seconds, actions, now)
+            observations = rules.observation(now).astype(np.float32)
+        self._place = place
+        if broke:
+            rewards[broke], terminated[broke] = np.nan, True
+        return observations, rewards, terminated
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """MuJoCo's state, with the accelerations that its solver starts from: "physics" (M, ...); and "place" (M,)."""
+        return {"physics": self._physics.state(), "place": self._place.copy()}
+
+    def load(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Goes back to what `state` gave."""
+        self._physics.load(state["physics"])
+        self._place = state["place"].copy()
