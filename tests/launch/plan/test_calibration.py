@@ -8,7 +8,9 @@ from launch.bench.limits import work_of
 from launch.plan.calibration import CPU, GPU, Calibration, calibration_of, damaged_calibrations, write_calibration
 from launch.plan.measuring import fitted, measured, narrowest, speed_of
 from launch.runs.options import classes_of
+from plasticity_lab.agents.supervised.learner import SupervisedLearner
 from plasticity_lab.agents.supervised.workload import Workload
+from plasticity_lab.agents.supervised.yardstick import YARDSTICKS
 from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.store import Store
 
@@ -139,3 +141,14 @@ def test_an_agents_environments_are_timed():
     calibration, facts = measured("cpu", [], {"a game": lambda steps: [i * i for i in range(steps)]}, [], 2, print)
     assert 0 <= calibration.host_steps["a game"] < 1e-3
     assert facts["rates"] == {}
+
+
+def test_a_yardstick_can_be_shortened_and_takes_a_burst_and_an_evaluation_for_its_memory(monkeypatch):
+    done = []
+    for name in ("advance", "evaluate"):
+        real = getattr(SupervisedLearner, name)
+        monkeypatch.setattr(SupervisedLearner, name, lambda *given, of=real, name=name: done.append(name) or of(*given))
+    yardstick = YARDSTICKS[0].shortened(2)
+    assert yardstick.pack(1, "eager", "cpu").updates == 2
+    yardstick.peak(2, "cpu")
+    assert done == ["advance", "evaluate"]
