@@ -252,6 +252,6 @@ def test_the_device_holds_one_shape_for_tasks_of_two_sizes():
     stream, agent = assembled(pack(0, 1), IMAGES, CPU, compiled=False)
     shapes = set()
     for task in stream.tasks(Position(0, 0)):
-        agent.begin(task)
+        agent.begin(task, fresh=True)
         shapes.add((agent.images.shape, agent.offsets.shape))
     assert shapes == {((2, 40, 64), (2,))}

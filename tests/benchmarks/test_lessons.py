@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from plasticity_lab.benchmarks.labelled.benchmark import Benchmark
+from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
 from plasticity_lab.component import build
 from plasticity_lab.errors import ConfigError
 from tests.helpers.packs import BENCHMARKS, choice, images
@@ -12,7 +12,7 @@ IMAGES = images(8, 300, 80)
 KINDS = sorted(BENCHMARKS)
 
 
-def benchmark(kind: str, **settings) -> Benchmark:
+def benchmark(kind: str, **settings) -> LabelledBenchmark:
     plain = {"source": "made_up", "images": 200, "tasks": 4, "epochs": 1, "steps": None, "batch_size": 16}
     return build("benchmark", kind, BENCHMARKS[kind], plain | settings)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from plasticity_lab.assembly import assembled
-from plasticity_lab.benchmarks.labelled.benchmark import Benchmark
+from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
 from plasticity_lab.benchmarks.labelled.stream import Stream, Task
 from plasticity_lab.component import build
 from plasticity_lab.records.position import Position
@@ -24,7 +24,7 @@ KINDS = {
 LENGTHS = [{"epochs": 2, "steps": None}, {"epochs": None, "steps": 7}, {"epochs": 3, "steps": 5}]
 
 
-def made(kind: str, tasks: int, **length) -> Benchmark:
+def made(kind: str, tasks: int, **length) -> LabelledBenchmark:
     target, settings = KINDS[kind]
     return build("benchmark", kind, target, settings | {"tasks": tasks, "batch_size": 16} | length)
 
@@ -32,14 +32,14 @@ def made(kind: str, tasks: int, **length) -> Benchmark:
 @pytest.fixture
 def few_tasks(monkeypatch):
     """Fails at once where tasks are looked at one by one."""
-    asked, really = [], Benchmark.images_of
+    asked, really = [], LabelledBenchmark.images_of
 
     def images_of(self, position):
         asked.append(position)
         assert len(asked) < 1000, "every task is asked for its images"
         return really(self, position)
 
-    monkeypatch.setattr(Benchmark, "images_of", images_of)
+    monkeypatch.setattr(LabelledBenchmark, "images_of", images_of)
 
 
 @pytest.mark.parametrize("length", LENGTHS, ids=str)
@@ -76,5 +76,5 @@ def test_a_billion_tasks_are_counted_at_once(kind, few_tasks):
 
 def test_an_agent_begins_a_billion_tasks_at_once(few_tasks):
     stream, agent = assembled([run(images=20, tasks=10**9)], IMAGES, CPU, compiled=False)
-    agent.begin(next(stream.tasks(Position(10**8, 0))))
+    agent.begin(next(stream.tasks(Position(10**8, 0))), fresh=True)
     assert agent.images.shape == (1, 20, 16)
