@@ -10,6 +10,8 @@ BLOCK = 4096
 """Bytes of a disk's block; a small file or a folder takes one."""
 METRICS_BYTES, ROW_BYTES = 3_000, 20
 """What metrics.parquet takes whatever it holds, and for each row: measured, two floats a row that do not compress."""
+RECORD_BYTES = 5_000
+"""What record.json takes: science, provenance, and the declaration of what was measured."""
 WEIGHTS_BYTES = 4_000
 
 
@@ -24,7 +26,7 @@ def store_bytes(
 
 
 def _bytes_of(cost: Cost, save_weights: str) -> int:
-    files = [METRICS_BYTES + ROW_BYTES * cost.rows]
+    files = [RECORD_BYTES, METRICS_BYTES + ROW_BYTES * cost.rows]
     if save_weights != "none":
         files.append(WEIGHTS_BYTES + 4 * cost.parameters)
-    return 2 * BLOCK + sum(-(-size // BLOCK) * BLOCK for size in files)  # two: the run's folder and record.json
+    return BLOCK + sum(-(-size // BLOCK) * BLOCK for size in files)  # one for the run's folder

@@ -11,12 +11,13 @@ class Group(Strict):
 
     base: what these classes are derived from. neutral: the option that stays out of the run id, so that a group added
     later changes no id of a run without it. auto: the key of the benchmark's file that says what the choice `auto`
-    means.
+    means. tagged: whether W&B's tags have the option's name.
     """
 
     base: str
     neutral: str | None = None
     auto: str | None = None
+    tagged: bool = True
 
 
 def _declared() -> dict[str, Group]:

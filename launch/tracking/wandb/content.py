@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from launch.runs.groups import COMPONENTS
 from plasticity_lab.records.measures import Declared, Kind
 
 TAGGED = ("protocol", "schedule", "hyperparams")
@@ -79,7 +80,7 @@ def tags(run: Mapping[str, Any]) -> list[str]:
     A run that was asked for several times has the experiments and rules of all of them.
     """
     science = run["science"]
-    words = [science[group]["name"] for group in ("activation", "benchmark", "intervention", "network", "optimizer")]
+    words = [science[name]["name"] for name, group in COMPONENTS.items() if group.tagged and name in science]
     words += [asked["experiment"] for asked in run["asked_as"] if asked.get("experiment")]
     words += [f"{rule}={asked[rule]}" for rule in TAGGED for asked in run["asked_as"] if asked.get(rule)]
     words += [run["status"]] if "status" in run else []
