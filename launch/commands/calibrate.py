@@ -58,7 +58,7 @@ class Measurement:
         yardsticks = [yardstick for agent in agents for yardstick in agent.yardsticks()]
         if self.steps is not None:
             yardsticks = [yardstick.shortened(self.steps) for yardstick in yardsticks]
-        environments = {name: take for agent in agents for name, take in agent.environments().items()}
+        environments = {name: take for agent in agents for name, take in agent.timed_environments().items()}
         calibration, facts = measured(device, yardsticks, environments, modes, self.repeats, say)
         write_calibration(store, kind_of(device), calibration, facts)
         told = {yardstick.name: yardstick.told for yardstick in yardsticks}

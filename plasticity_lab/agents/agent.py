@@ -134,6 +134,6 @@ class Agent(Component):
         return ()
 
     @classmethod
-    def environments(cls) -> Mapping[str, Callable[[int], object]]:
+    def timed_environments(cls) -> Mapping[str, Callable[[int], object]]:
         """What `calibrate` times on the host: by the names of `Cost.host_steps`, what takes that many steps of each."""
         return {}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.agents.update import Given, Learned
+from plasticity_lab.agents.update import OF_BODY, Given, Learned
 from plasticity_lab.interventions.intervention import Examples, Now
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.device import run_keys
@@ -39,7 +39,8 @@ class PackedNetwork:
         self.parameters = model.start(parts.init_seeds, device)
         self.moments = self.optimizer.start(self.parameters)
         self.updates = 0
-        self._moments_updates = 0  # since the moments began: Adam's t
+        # Since the moments began, Adam's t: of what all bodies have, and by body of what it alone has.
+        self._moments_updates, self._body_updates = 0, dict[str, int]()
         everything = Now(model, self.parameters, self.settings["intervention"], {}, self.moments, seeds=self.seeds)
         self.kept = self.intervention.start(everything)
 
@@ -65,8 +66,13 @@ class PackedNetwork:
         return {name: value[:, :there].cpu().numpy() for name, value in outputs.items()}
 
     def corrections(self, updates: int) -> dict[str, Tensor]:
-        """The optimizer's for the next updates, name → (S, ...)."""
-        return self.optimizer.corrections(self.settings["optimizer"], self._moments_updates + 1, updates)
+        """The optimizer's for the next updates, name → (S, ...); see `Given.corrections`."""
+        settings, corrections = self.settings["optimizer"], self.optimizer.corrections
+        shared = corrections(settings, self._moments_updates + 1, updates)
+        if self.body is None or not any(self.model.owner(name) for name in self.parameters):
+            return shared
+        own = corrections(settings, self._body_updates.get(self.body, 0) + 1, updates)
+        return shared | {f"{OF_BODY}{name}": rows for name, rows in own.items()}
 
     def given(self, count: Tensor, corrections: Mapping[str, Tensor]) -> Given:
         """What an update reads, whatever the agent.  count (): updates before it. corrections: a row of them."""
@@ -81,6 +87,8 @@ class PackedNetwork:
         """Counts updates that were taken, and lets the intervention work if it is due."""
         self.updates += updates
         self._moments_updates += updates
+        if self.body is not None:
+            self._body_updates[self.body] = self._body_updates.get(self.body, 0) + updates
         every = self.intervention.every
         if every is not None and updates and self.updates % every == 0:
             self.kept = self.intervention.now_and_then(self._now())
@@ -90,6 +98,7 @@ class PackedNetwork:
         self.kept = self.intervention.after_task(self._now(task=task, examples=examples))
         if self.optimizer.reset == "task":
             self.moments, self._moments_updates = self.optimizer.start(self.parameters), 0
+            self._body_updates = {}
 
     def state(self) -> dict[str, Any]:
         """Parameters, moments, the intervention's state and the counts. Its tensors are the network's own."""
@@ -99,6 +108,7 @@ class PackedNetwork:
             "intervention": dict(self.kept),
             "updates": self._moments_updates,
             "all_updates": self.updates,
+            "body_updates": dict(self._body_updates),
         }
 
     def load(self, state: Mapping[str, Any]) -> None:
@@ -107,8 +117,9 @@ class PackedNetwork:
         self.moments = {kind: self._copied(values) for kind, values in state["moments"].items()}
         self.kept = self._copied(state["intervention"])
         self._moments_updates = state["updates"]
-        # A checkpoint of before has only the first count; interventions that need the other are younger.
+        # A checkpoint of before has only the first count; what needs the others is younger.
         self.updates = state.get("all_updates", state["updates"])
+        self._body_updates = dict(state.get("body_updates", {}))
 
     def weights(self) -> dict[str, Tensor]:
         """The parameters on the host, name → (K, ...)."""

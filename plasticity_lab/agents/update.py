@@ -14,6 +14,7 @@ from plasticity_lab.networks.model import Model
 from plasticity_lab.stacking.optimizer import Optimizer
 
 Settings = Mapping[str, Tensors]
+OF_BODY = "body."
 
 
 class Learned(NamedTuple):
@@ -31,7 +32,8 @@ class Given(NamedTuple):
     """What an update reads, whatever the agent.
 
     settings: part → name → (K,). keys: of the intervention's random numbers, (K, 2). count (): updates before this one.
-    corrections: the optimizer's for this update.
+    corrections: the optimizer's for this update; under `OF_BODY` and their name those for the active body's own
+    parameters, whose moments began at another time.
     """
 
     settings: Settings
@@ -78,11 +80,23 @@ def update_of(
         hidden = lost.hidden if intervention.watches_units else {}
         return lost.total.sum() + intervention.penalty(now).sum(), (lost.measured, hidden)
 
+    def optimize(learned: Learned, gradients: Tensors, given: Given) -> None:
+        """One step of the optimizer: of what all bodies have, then of what the active body alone has."""
+        of_body = {
+            name.removeprefix(OF_BODY): row for name, row in given.corrections.items() if name.startswith(OF_BODY)
+        }
+        for own, corrections in ((False, given.corrections), (True, of_body)):
+            names = [name for name in learned.parameters if (model.owner(name) is not None) == own]
+            if names:
+                parameters = {name: learned.parameters[name] for name in names}
+                moments = {kind: {name: values[name] for name in names} for kind, values in learned.moments.items()}
+                optimizer.update(parameters, gradients, moments, given.settings["optimizer"], corrections)
+
     def update(learned: Learned, given: Given, batch: Tensors) -> tuple[State, Tensors]:
         gradients, (measured, hidden) = torch.func.grad(total, has_aux=True)(learned.parameters, learned, given, batch)
         if clip is not None:
             gradients = clip(gradients, given.settings["agent"])
-        optimizer.update(learned.parameters, gradients, learned.moments, given.settings["optimizer"], given.corrections)
+        optimize(learned, gradients, given)
         now = Now(
             model, learned.parameters, given.settings["intervention"], learned.state, learned.moments, given.keys,
             given.count, gradients=gradients, hidden=hidden,

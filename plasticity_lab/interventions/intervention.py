@@ -11,6 +11,8 @@ from torch import Tensor
 
 from plasticity_lab.component import Component
 from plasticity_lab.networks.model import Model
+from plasticity_lab.networks.network import Unit
+from plasticity_lab.networks.units import taking_part
 
 Tensors = Mapping[str, Tensor]
 State = dict[str, Tensor]
@@ -44,6 +46,11 @@ class Now(NamedTuple):
     hidden: Tensors = {}
     task: int = 0
     examples: Examples = tuple
+
+    @property
+    def units(self) -> list[Unit]:
+        """The model's units but those of idle bodies."""
+        return [unit for unit in self.model.units if taking_part(unit, self.parameters)]
 
 
 class Intervention(Component):

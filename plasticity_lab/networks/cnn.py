@@ -91,8 +91,8 @@ class CNN(Network):
         conv2 = StackedConv2d("conv2", self._passed_on(conv1, expansion), channels, self.kernel, self.padding)
         flat, passed = prod(self._passed_on(conv2, expansion)), int(width * expansion)
         hidden1, hidden2 = StackedLinear("hidden1", flat, width), StackedLinear("hidden2", passed, width)
-        outputs = output_layers(shapes.outputs, passed)
-        last = tuple(layer.name for layer in outputs.values())
+        outputs = output_layers(shapes, passed)
+        last = tuple(outputs[name].name for name in shapes.outputs)
         units = [
             Unit("conv1", self._activated(conv1), incoming="conv1", outgoing=("conv2",), kind="channel"),
             Unit("conv2", self._activated(conv2), incoming="conv2", outgoing=("hidden1",), kind="channel"),

@@ -34,8 +34,8 @@ class MLP(Network):
             names = [f"hidden{n + 1}" for n in range(self.depth)]
             sizes = [prod(shapes.inputs)] + [int(produced * expansion)] * self.depth
             hidden = [StackedLinear(name, inputs, produced) for name, inputs in zip(names, sizes, strict=False)]
-            outputs = output_layers(shapes.outputs, sizes[-1])
-            last = tuple(layer.name for layer in outputs.values())
+            outputs = output_layers(shapes, sizes[-1])
+            last = tuple(outputs[name].name for name in shapes.outputs)
             units = [
                 Unit(name, (produced,), incoming=name, outgoing=following)
                 for name, following in zip(names, [*((name,) for name in names[1:]), last], strict=True)

@@ -33,6 +33,9 @@ class Model:
         self.design = design.named(prefix) if prefix else design
         self.units = self.design.units
         self._only_body = next(iter(bodies))
+        # Whose parameters are a body's own: they are called after their layer, or after their unit's activation.
+        of_units = {f"{unit.name}.activation": unit.body for unit in self.units if unit.body is not None}
+        self._own = {**self.design.bodies, **of_units} if len(bodies) > 1 else {}
         # Asked once: a step, compiled above all, must not ask an activation for where its values start.
         self._learned_names = {
             unit.name: {
@@ -59,22 +62,31 @@ class Model:
 
     def start_of(self, layer: Layer, run: int, draw: np.random.Generator) -> dict[str, np.ndarray]:
         """A start of one layer of one run with the numbers of `draw`: that of `start`, or a fresh one."""
-        answers = layer.name in self.design.outputs.values()
-        gain = 1.0 if answers or self.network.init == "default" else self.activations[run].gain()
+        answers = {of: name.rpartition(".")[2] for name, of in self.design.outputs.items()}
+        gain = self.network.gain(answers.get(layer.name), self.activations[run])
         return layer.start(draw, self.network.init, gain)
+
+    def owner(self, parameter: str) -> str | None:
+        """The body that alone has a parameter; None where all have it, and where there is only one body."""
+        return self._own.get(parameter.rpartition(".")[0])
 
     def active(self, values: Mapping[str, Tensor], body: str | None = None) -> dict[str, Tensor]:
         """Those of the parameters, or of what is kept for each, that take part while a body is trained.
 
         The parts of other bodies must not move: they reach neither gradient, penalty nor optimizer.
         """
-        idle = {layer for layer, own in self.design.bodies.items() if own != (body or self._only_body)}
-        idle |= {unit.name for unit in self.units if unit.body not in (None, body or self._only_body)}
-        return {name: value for name, value in values.items() if not any(name.startswith(f"{of}.") for of in idle)}
+        taking_part = (None, body or self._only_body)
+        return {name: value for name, value in values.items() if self.owner(name) in taking_part}
 
-    def draws(self, batch: int) -> int:
+    def draws(self, batch: int, body: str | None = None) -> int:
         """Random numbers that one training step of one run needs: one for each element before an activation."""
-        return sum(batch * prod(unit.produced) for unit in self.units) if self.activation.randomised else 0
+        units = [unit for unit in self.units if unit.body in (None, body or self._only_body)]
+        return sum(batch * prod(unit.produced) for unit in units) if self.activation.randomised else 0
+
+    def work(self, body: str | None = None) -> int:
+        """Multiplications that one example of a body takes forward."""
+        taking_part = (None, body or self._only_body)
+        return sum(layer.work for layer in self.design.layers if self._own.get(layer.name) in taking_part)
 
     def forward(
         self,

@@ -13,6 +13,7 @@ from torch import Tensor
 from plasticity_lab.activations.activation import Activation
 from plasticity_lab.component import Component
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.stacking.constant import StackedConstant
 from plasticity_lab.stacking.linear import StackedLinear
 
 
@@ -44,11 +45,13 @@ class Layer(Protocol):
 class Shapes:
     """What a network is given for one body, and what it answers.
 
-    inputs: the shape of one example: (D,), or of an image (C, H, W). outputs: name → how many numbers.
+    inputs: the shape of one example: (D,), or of an image (C, H, W). outputs: name → how many numbers. constants: those
+    of its answers that do not depend on the example, learned like any others: name → how many numbers.
     """
 
     inputs: tuple[int, ...]
     outputs: Mapping[str, int]
+    constants: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,8 @@ class Unit:
 class Design:
     """The layers of one network in the order of the forward pass, and its units.
 
-    outputs: name → the layer that answers it. bodies: layer → the body that alone uses it, for layers that not all use.
+    outputs: name → the layer that answers it; where each body has its own, `<body>.<name>` → its layer. bodies: layer →
+    the body that alone uses it, for layers that not all use.
     """
 
     layers: Sequence[Layer]
@@ -130,6 +134,13 @@ class Network(Component):
         """
         raise NotImplementedError
 
+    def gain(self, output: str | None, activation: Activation) -> float:
+        """By how much the first weights of a layer are stretched (see the layers' `start`).
+
+        output: the name of what the layer answers; None for a hidden one, which an activation follows.
+        """
+        return 1.0 if output is not None or self.init == "default" else activation.gain()
+
     def forward(
         self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str
     ) -> dict[str, Tensor]:
@@ -148,6 +159,12 @@ def only_body(bodies: Mapping[str, Shapes], network: str) -> Shapes:
     return shapes[0]
 
 
-def output_layers(outputs: Mapping[str, int], inputs: int) -> dict[str, StackedLinear]:
-    """A linear layer for each output, by the output's name; that of a classifier's "logits" is called `output`."""
-    return {name: StackedLinear("output" if name == "logits" else name, inputs, size) for name, size in outputs.items()}
+def output_layers(shapes: Shapes, inputs: int) -> dict[str, Layer]:
+    """A linear layer for each output, by the output's name; that of a classifier's "logits" is called `output`.
+
+    Behind them one for each constant.
+    """
+    layers: dict[str, Layer] = {}
+    for name, size in shapes.outputs.items():
+        layers[name] = StackedLinear("output" if name == "logits" else name, inputs, size)
+    return layers | {name: StackedConstant(name, size) for name, size in shapes.constants.items()}

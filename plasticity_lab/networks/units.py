@@ -17,6 +17,11 @@ Units = NDArray[np.int64]
 """Numbers of units or channels within a named place, 0 … produced[0] − 1."""
 
 
+def taking_part(unit: Unit, parameters: Mapping[str, Tensor]) -> bool:
+    """Whether a unit is among those that are active: of one that belongs to an idle body nothing is changed below."""
+    return f"{unit.incoming}.weight" in parameters
+
+
 def outgoing_rows(model: Model, unit: Unit, layer: str, chosen: Units) -> Units:
     """The rows of a following layer's weight that what the chosen units pass on is multiplied with.
 
@@ -44,7 +49,7 @@ def cut_off(model: Model, parameters: Mapping[str, Tensor], run: int, unit: Unit
 
     parameters: those that are active (`Model.active`): what idle heads of other bodies make of a unit stays.
     """
-    for layer in unit.outgoing:
+    for layer in unit.outgoing if taking_part(unit, parameters) else ():
         if f"{layer}.weight" in parameters:
             weight = parameters[f"{layer}.weight"]
             rows = torch.from_numpy(outgoing_rows(model, unit, layer, chosen)).to(weight.device)
@@ -55,7 +60,7 @@ def forget(model: Model, moments: Mapping[str, Mapping[str, Tensor]], run: int, 
     """Sets to zero, in place, the moments of all weights into and out of the chosen units of one run, and of biases."""
     for own in moments.values():
         cut_off(model, own, run, unit, chosen)
-        for name in (f"{unit.incoming}.weight", f"{unit.incoming}.bias"):
+        for name in (f"{unit.incoming}.weight", f"{unit.incoming}.bias") if taking_part(unit, own) else ():
             own[name][run].index_fill_(1, torch.from_numpy(chosen).to(own[name].device), 0.0)
 
 
@@ -63,7 +68,7 @@ def start_anew(
     model: Model, parameters: Mapping[str, Tensor], run: int, unit: Unit, chosen: Units, draw: np.random.Generator
 ) -> None:
     """Draws, in place, fresh weights into the chosen units of one run, and their biases, as the layer started."""
-    fresh = model.start_of(model.design.layer(unit.incoming), run, draw)
+    fresh = model.start_of(model.design.layer(unit.incoming), run, draw) if taking_part(unit, parameters) else {}
     for name, values in fresh.items():
         own = parameters[name]
         columns = torch.from_numpy(chosen).to(own.device)

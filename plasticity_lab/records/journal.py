@@ -81,7 +81,8 @@ class Journal:
             raise ValueError(f"A chunk of task {chunk.task} came in the middle of task {self.position.task}.")
         if self._inside and chunk.epoch != self._epoch:
             raise ValueError(f"A chunk of epoch {chunk.epoch} came before epoch {self._epoch} had ended.")
-        self._note_diverged(chunk.steps, np.isfinite(updates[self.measures.must_stay_finite]))
+        if self.measures.must_stay_finite is not None:
+            self._note_diverged(chunk.steps, np.isfinite(updates[self.measures.must_stay_finite]))
         for means in self._means.values():
             for name, mean in means.items():
                 # A plain NaN, so that infinities of both signs do not meet.
@@ -210,8 +211,8 @@ class Journal:
 
     def _checked_updates(self, rows: Rows) -> dict[str, Array]:
         """The rows that are needed, (S, K) each."""
-        needed = {self.measures.must_stay_finite, *self._means["epoch"], *self._means["task"]}
-        updates = len(rows.updates[self.measures.must_stay_finite])
+        needed = {*self._means["epoch"], *self._means["task"], self.measures.must_stay_finite} - {None}
+        updates = len(next(iter(rows.updates.values()), ()))
         return {name: self._checked(rows.updates, name, (updates, self.runs)) for name in needed}
 
     def _checked_episodes(self, chunk: Chunk, rows: Rows) -> Episodes | None:

@@ -157,9 +157,10 @@ class Measures:
 
     columns: of metrics.parquet. summaries: of a record's summary, in its order, without what every record has
     (`EVERY_SUMMARY`). headline: the summary by which the best is chosen where nothing else is said. must_stay_finite:
-    the rows of updates by which a run is seen to have diverged. marks: what tasks say of themselves in columns of their
-    own, name → bool or int. summarise: a run's metrics → its summary, None where there is nothing to take it of. flags:
-    its metrics and the learner's `facts` → what a record says beside its status.
+    the rows of updates by which a run is seen to have diverged; None where the agent itself says what becomes of a run
+    whose numbers are not finite. marks: what tasks say of themselves in columns of their own, name → bool or int.
+    summarise: a run's metrics → its summary, None where there is nothing to take it of. flags: its metrics and the
+    learner's `facts` → what a record says beside its status.
 
     Raises ValueError for a headline that is no summary, and for a column that is there twice.
     """
@@ -167,7 +168,7 @@ class Measures:
     columns: Sequence[Column]
     summaries: Sequence[Measure]
     headline: str
-    must_stay_finite: str
+    must_stay_finite: str | None
     summarise: Summarise
     marks: Mapping[str, type[int]] = field(default_factory=dict)
     flags: Flags = lambda table, facts: {}

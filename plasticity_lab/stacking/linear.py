@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from plasticity_lab.stacking.orthogonal import orthogonal
 from plasticity_lab.stacking.run_axis import aligned
 
 
@@ -52,10 +53,14 @@ class StackedLinear:
     def start(self, draw: np.random.Generator, init: str, gain: float) -> dict[str, np.ndarray]:
         """One run's first parameters, float32: weight (I, O), bias (1, O).
 
-        init = default: PyTorch's nn.Linear, weights and biases uniform in ±1/√I. init = kaiming: weights uniform in
-        ±gain·√(3/I), biases zero (He et al. 2015).
+        init = default: PyTorch's nn.Linear, weights and biases uniform in ±1/√I. Of all others the biases are zero.
+        init = orthogonal: see `orthogonal`, times the gain. init = kaiming, lecun: weights uniform in ±gain·√(3/I)
+        (He et al. 2015; LeCun et al. 1998, whose gain is 1).
         """
         weight, bias = np.zeros((self.inputs, self.padded), np.float32), np.zeros((1, self.padded), np.float32)
+        if init == "orthogonal":
+            weight[:, : self.outputs] = orthogonal(draw, self.inputs, self.outputs, gain)
+            return {f"{self.name}.weight": weight, f"{self.name}.bias": bias}
         bound = 1 / sqrt(self.inputs) if init == "default" else gain * sqrt(3 / self.inputs)
         weight[:, : self.outputs] = draw.uniform(-bound, bound, (self.inputs, self.outputs))
         if init == "default":

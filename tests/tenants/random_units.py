@@ -18,7 +18,7 @@ class RandomUnits(Intervention):
     def now_and_then(self, now: Now) -> State:
         """Resets in place."""
         for run, (seed, share) in enumerate(zip(now.seeds, now.settings["share"].tolist(), strict=True)):
-            for unit in now.model.units:
+            for unit in now.units:
                 draw = host_stream(seed, "random units", now.updates, unit.name)
                 count = round(share * unit.produced[0])
                 chosen = np.sort(draw.permutation(unit.produced[0])[:count])

@@ -1,0 +1,53 @@
+"""What the networks of a pack answer while they act: one forward pass for all their environments.
+
+Legend: K runs, N environments of each, B rows of a product (N, padded), D numbers of an observation, O of an output.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from plasticity_lab.agents.compiled import Compiled
+from plasticity_lab.agents.packed_network import PackedNetwork
+from plasticity_lab.randomness.device import run_keys, uniforms
+from plasticity_lab.stacking.run_axis import aligned
+
+Array = NDArray[np.float32]
+
+
+class Answers:
+    """Observations of one body → its outputs, both on the host.
+
+    randomised: whether a randomised activation draws its slopes here too, else it takes their mean.
+    """
+
+    def __init__(
+        self, network: PackedNetwork, body: str, numbers: int, environments: int, randomised: bool, compiled: bool
+    ) -> None:
+        runs, rows = len(network.seeds), aligned(environments)
+        self.network, self.environments = network, environments
+        self.given = torch.zeros(runs, rows, numbers)
+        self.keys = run_keys(network.seeds, "acting", network.device)
+        self.randomised = randomised and network.model.draws(rows, body) > 0
+        model, draws = network.model, network.model.draws(rows, body) if self.randomised else 0
+
+        def answer(
+            parameters: Mapping[str, Tensor], shape: Mapping[str, Tensor], keys: Tensor, x: Tensor, count: Tensor
+        ) -> dict[str, Tensor]:
+            drawn = uniforms(keys, count, draws) if draws else None
+            return model.forward(parameters, shape, x, drawn, body)[0]
+
+        self.answer = Compiled(answer) if compiled else answer
+
+    @torch.no_grad()
+    def __call__(self, observations: NDArray[np.float32], count: int) -> dict[str, Array]:
+        """(K, N, D) → name → (K, N, O).  count: of what is drawn, a new one for each call of a run."""
+        network = self.network
+        self.given.numpy()[:, : self.environments] = observations
+        x = self.given.to(network.device)
+        shape, at = network.settings["activation"], torch.tensor(count, device=network.device)
+        outputs = self.answer(network.parameters, shape, self.keys, x, at)
+        return {name: value[:, : self.environments].cpu().numpy() for name, value in outputs.items()}

@@ -1,0 +1,85 @@
+"""What a run of PPO costs, before it starts."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plasticity_lab.agents.cost import Cost, Share
+from plasticity_lab.agents.parts import Parts
+from plasticity_lab.benchmarks.bodies.benchmark import Bodies
+from plasticity_lab.benchmarks.bodies.stream import Stages
+from plasticity_lab.environments.bodies import BODIES
+from plasticity_lab.environments.body import Body
+from plasticity_lab.environments.environments import Environments
+from plasticity_lab.networks.model import Model
+from plasticity_lab.randomness.host import host_stream
+from plasticity_lab.stacking.run_axis import aligned
+
+if TYPE_CHECKING:
+    from plasticity_lab.agents.ppo.agent import PPO
+
+BYTES_A_PARAMETER = 32
+"""A parameter, its gradient, two moments and an anchor, in float32, and a copy of all but the gradient."""
+NUMBERS_A_STEP = 16
+"""Kept of a step beside what was observed and done: values, rewards, probabilities, as tables and as tensors."""
+STEPS_AN_EPISODE = 100
+"""Guessed, for the number of rows that a run's episodes make."""
+
+
+def cost_of(agent: "PPO", parts: Parts, model: Model, resource: Bodies) -> Cost:
+    """Steps, operations and bytes of one run: means over the bodies, each of which has as many tasks."""
+    stages = Stages(parts.benchmark, agent.steps)
+    bodies = [resource.by_name[name] for name in parts.benchmark.bodies]
+    rollouts = parts.benchmark.tasks * stages.rollouts
+    work = sum(model.work(body.name) for body in bodies) // len(bodies)
+    size = aligned(agent.steps // agent.minibatches)
+    widest = max(prod(body.observation) + 2 * body.actions for body in bodies)
+    between = sum(prod(unit.produced) for unit in model.units)
+    rollout = 4 * agent.steps * (2 * widest + NUMBERS_A_STEP) + 16 * agent.steps * agent.epochs
+    return Cost(
+        length=stages.total_steps,
+        unit="environment steps",
+        updates=rollouts * agent.minibatches * agent.epochs,
+        flops=6 * work * size,
+        memory=(
+            Share(
+                BYTES_A_PARAMETER * model.size,
+                f"the {model.size:,} parameters of its network",
+                "a smaller network.width",
+            ),
+            Share(rollout + 8 * size * between, "its rollout", "a smaller agent.rollout"),
+        ),
+        speed="dense",
+        rows=rollouts + parts.benchmark.tasks + stages.total_steps // STEPS_AN_EPISODE,
+        parameters=model.size,
+        forwards=rollouts * (agent.rollout + 1),
+        forward_flops=2 * work * aligned(agent.environments),
+        host_steps=_host_steps(parts, stages),
+        graphs=2 * len({body.name for body in bodies}),
+    )
+
+
+def steps_of_bodies() -> Mapping[str, Callable[[int], object]]:
+    """For each body, what takes that many steps of it with actions drawn at random."""
+    return {name: partial(_step, body) for name, body in BODIES.items()}
+
+
+def _host_steps(parts: Parts, stages: Stages) -> dict[str, int]:
+    """Body → its steps in the whole run."""
+    steps: dict[str, int] = {}
+    for position in range(parts.benchmark.tasks):
+        body = parts.benchmark.body_of(position)
+        steps[body] = steps.get(body, 0) + stages.rollouts * stages.steps
+    return steps
+
+
+def _step(body: Body, steps: int) -> None:
+    environments, draw = Environments(body, [0], 1, 0), host_stream(0, "timing", body.name)
+    for _ in range(steps):
+        if body.discrete:
+            environments.step(draw.integers(0, body.actions, (1, 1)))
+        else:
+            environments.step(draw.uniform(body.low, body.high, (1, 1, body.actions)).astype(np.float32))

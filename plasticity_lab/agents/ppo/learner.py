@@ -1,0 +1,200 @@
+"""What PPO does with a pack: act for a rollout, then learn from it.
+
+Legend: K runs, N environments of each, T steps of a rollout, U updates by it, M minibatches of a pass, B rows of a
+minibatch, Q numbers that the loss measures of each row.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from plasticity_lab.agents.agent import State
+from plasticity_lab.agents.compiled import Compiled
+from plasticity_lab.agents.packed_network import PackedNetwork
+from plasticity_lab.agents.parts import Parts
+from plasticity_lab.agents.ppo.acting import Answers
+from plasticity_lab.agents.ppo.loss import MEASURED
+from plasticity_lab.agents.ppo.minibatches import Minibatches
+from plasticity_lab.agents.ppo.normalise import Normaliser
+from plasticity_lab.agents.ppo.rollout import Actor
+from plasticity_lab.agents.ppo.step import Step, step_of
+from plasticity_lab.agents.put_back import Copy
+from plasticity_lab.benchmarks.bodies.benchmark import Bodies
+from plasticity_lab.benchmarks.bodies.stream import Rollout, Stage
+from plasticity_lab.environments.environments import Environments
+from plasticity_lab.networks.model import Model
+from plasticity_lab.randomness.device import run_keys
+from plasticity_lab.records.rows import Evaluation, Rows
+
+if TYPE_CHECKING:
+    from plasticity_lab.agents.ppo.agent import PPO
+
+Array = NDArray[Any]
+
+
+class PPOLearner:
+    """K runs of PPO, each in environments of its own.
+
+    A run of which an observation, an action or a loss is not finite is unstable: it goes back to the numbers that it
+    began the rollout with, keeps stepping with them, and learns no more. Its mates do not notice.
+    """
+
+    facts: Mapping[str, float] = {}
+
+    def __init__(
+        self, agent: "PPO", parts: Parts, model: Model, bodies: Bodies, steps: int, device: torch.device, compiled: bool
+    ) -> None:
+        self.agent, self.parts, self.bodies, self.device, self.compiled = agent, parts, bodies, device, compiled
+        self.network, self.size, self.total_steps = PackedNetwork(parts, model, device), model.size, steps
+        self.runs = len(parts.init_seeds)
+        self.minibatches = Minibatches(agent.steps, agent.minibatches, agent.epochs, agent.advantages)
+        self.on_host = {
+            name: value.cpu().numpy().astype(np.float64) for name, value in self.network.settings["agent"].items()
+        }
+        self.rates = self.network.settings["optimizer"]["lr"].clone()
+        self.keys = {"activation": run_keys(parts.init_seeds, "activation", device), "intervention": self.network.keys}
+        shape = (self.minibatches.updates, len(MEASURED), self.runs, self.minibatches.padded)
+        self.measured = torch.zeros(shape, device=device)
+        self.at = [torch.tensor([row], device=device) for row in range(self.minibatches.updates)]
+        self.normalisers = {
+            name: Normaliser(self.runs, agent.environments, (int(np.prod(body.observation)),))
+            for name, body in bodies.by_name.items()
+        }
+        self.unstable = np.zeros(self.runs, bool)
+        self._answers: dict[str, Answers] = {}
+        self._steps: dict[str, Step] = {}  # for each body its own: compiled, one is a graph of one body's shapes
+        self.environments: Environments | None = None
+        self.actor: Actor | None = None
+        self._saved: Mapping[str, Any] = {}
+
+    def begin(self, task: Stage, fresh: bool) -> None:
+        """New environments of the task's body, or those of a resumed run where it left them."""
+        body, agent = self.bodies.by_name[task.body], self.agent
+        self.network.body = task.body
+        self.environments = Environments(body, self.parts.stream_seeds, agent.environments, task.position)
+        if task.body not in self._answers:
+            numbers, randomised = int(np.prod(body.observation)), agent.rollout_mode == "train"
+            self._answers[task.body] = Answers(
+                self.network, task.body, numbers, agent.environments, randomised, self.compiled
+            )
+            step = step_of(self.network, task.body, agent.clip_value, agent.max_norm)
+            self._steps[task.body] = Compiled(step) if self.compiled else step
+        self.actor = Actor(
+            self.environments,
+            self._answers[task.body],
+            self.parts.init_seeds,
+            agent.rollout,
+            self.on_host["gamma"],
+            self.normalisers[task.body],
+            normalise_observations=agent.normalise_observations,
+            normalise_rewards=agent.normalise_rewards,
+            clip_action=agent.clip_action,
+            timeout_is_terminal=agent.timeout_is_terminal,
+        )
+        if fresh:
+            self.actor.begin()
+        else:
+            self.environments.load({name: value.numpy() for name, value in self._saved.items()})
+
+    def advance(self, chunk: Rollout) -> Rows:
+        """Acts for a rollout, then learns from it."""
+        before = Copy(self.network.learned)
+        if self.agent.anneal_lr:
+            self.network.settings["optimizer"]["lr"] = self.rates * (1 - chunk.first / self.total_steps)
+        seen = self.actor.rollout(chunk.first)
+        self.unstable |= ~seen.finite
+        common, each = self.minibatches.tables(seen, self.on_host, self.parts.init_seeds, chunk.first)
+        self._learn(common, each)
+        losses = self.measured.isfinite().all(dim=3).all(dim=1).all(dim=0).cpu().numpy()
+        self.unstable |= ~(losses & before.finite(self.network.learned))
+        before.put_back(self.network.learned, self.unstable)
+        return Rows(self._rows(), seen.episodes)
+
+    def evaluate(self, task: Stage) -> Evaluation:
+        """Nothing: what PPO measures are the episodes of its training."""
+        return {}
+
+    def end(self, task: Stage) -> None:
+        """Intervention and optimizer end the task."""
+        self.network.end_task(task.position)
+
+    def state(self) -> State:
+        """The network's, the statistics of each body, which runs are unstable, and where the environments stand."""
+        there = {} if self.environments is None else self.environments.state()
+        return {
+            "network": self.network.state(),
+            "normalisers": {body: _tensors(each.state()) for body, each in self.normalisers.items()},
+            "unstable": torch.tensor(self.unstable),
+            "environments": _tensors(there),
+        }
+
+    def bulk(self) -> State:
+        """Nothing: a rollout is learned from before anything is saved."""
+        return {}
+
+    def load(self, state: Mapping[str, Any], bulk: Mapping[str, Any]) -> None:
+        """Goes back to a state; the environments follow in `begin`."""
+        self.network.load(state["network"])
+        for body, normaliser in self.normalisers.items():
+            normaliser.load({name: value.numpy() for name, value in state["normalisers"][body].items()})
+        self.unstable = state["unstable"].numpy().copy()
+        self._saved = dict(state["environments"])
+
+    def weights(self) -> dict[str, Tensor]:
+        """The parameters on the host, name → (K, ...)."""
+        return self.network.weights()
+
+    def _learn(self, common: Mapping[str, Tensor], each: Mapping[str, Tensor]) -> None:
+        """All updates by a rollout; what the loss measures is in `measured` then, (U, Q, K, B).
+
+        A run that has changed its policy by more than `target_kl` after a pass keeps what it had then: the updates that
+        follow are computed with its mates', and thrown away.
+        """
+        network, updates = self.network, self.minibatches.updates
+        common = {name: value.to(self.device) for name, value in common.items()}
+        rows = {name: value.to(self.device) for name, value in each.items()} | network.corrections(updates)
+        rows["updates"] = torch.arange(network.updates, network.updates + updates, device=self.device)
+        step, taken, in_a_pass = self._steps[network.body], 0, self.minibatches.count
+        stopped, copies = np.zeros(self.runs, bool), list[tuple[Copy, Array]]()
+        while taken < updates:
+            part = network.due(in_a_pass - taken % in_a_pass)
+            learned = network.learned
+            for at in self.at[taken : taken + part]:
+                state = step(learned, network.settings, self.keys, common, rows, self.measured, at)
+                learned = learned._replace(state=state)
+            network.kept = learned.state
+            network.took(part)
+            taken += part
+            if self.agent.target_kl is not None and taken % in_a_pass == 0:
+                changed = self._means(taken - 1)[MEASURED.index("approx_kl")]
+                newly = ~stopped & (changed > self.agent.target_kl)
+                if newly.any():
+                    copies.append((Copy(network.learned), newly))
+                    stopped |= newly
+        for copy, runs in copies:
+            copy.put_back(network.learned, runs)
+
+    def _means(self, update: int) -> Array:
+        """Means over the examples of one update, (Q, K)."""
+        real = self.measured[update, ..., : self.minibatches.size].cpu().numpy().astype(np.float64)
+        return np.add.accumulate(real, axis=-1)[..., -1] / self.minibatches.size
+
+    def _rows(self) -> dict[str, Array]:
+        """Means over the examples of each update, name → (U, K)."""
+        means = np.stack([self._means(update) for update in range(self.minibatches.updates)])
+        means[:, :, self.unstable] = np.nan  # what was learned is not kept
+        rows = {name: means[:, at] for at, name in enumerate(MEASURED)}
+        first = np.add.accumulate(rows["approx_kl"][: self.minibatches.count], axis=0)[-1] / self.minibatches.count
+        alike = rows["approx_kl"].shape
+        return rows | {
+            "first_kl": np.broadcast_to(first, alike),
+            "unstable": np.broadcast_to(self.unstable.astype(np.float64), alike),
+        }
+
+
+def _tensors(state: Mapping[str, Array]) -> dict[str, Tensor]:
+    return {name: torch.tensor(value) for name, value in state.items()}

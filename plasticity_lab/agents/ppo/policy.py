@@ -1,0 +1,60 @@
+"""The distribution of actions that a network's outputs stand for: a choice among several, or independent Gaussians.
+
+Legend: K runs, B examples, A actions to choose from, or numbers of an action.
+
+Sums over A are added up one by one: compiled or not, in any pack, they are the same bits.
+"""
+
+from collections.abc import Mapping
+from functools import reduce
+from math import e, log, pi
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from plasticity_lab.environments.body import Body
+from plasticity_lab.networks.network import Shapes
+from plasticity_lab.stacking.elementary import exp, log_softmax
+
+Outputs = Mapping[str, Tensor]
+HALF_LOG_TWO_PI = 0.5 * log(2 * pi)
+HALF_LOG_TWO_PI_E = 0.5 * log(2 * pi * e)
+
+
+def shapes_of(body: Body) -> Shapes:
+    """What a network is given and answers for a body.
+
+    "policy": a number for each choice, or the mean of each number of an action; "value"; and where actions are numbers
+    "log_std", the logarithms of their standard deviations, which do not depend on what the body shows.
+    """
+    constants = {} if body.discrete else {"log_std": body.actions}
+    return Shapes(body.observation, {"policy": body.actions, "value": 1}, constants)
+
+
+def deviation(log_std: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The standard deviations that stand behind their logarithms, of any shape."""
+    return exp(torch.tensor(log_std)).numpy()
+
+
+def log_probability(outputs: Outputs, action: Tensor) -> Tensor:
+    """Of each action (K, B) whole or (K, B, A): (K, B)."""
+    if "log_std" not in outputs:
+        return log_softmax(outputs["policy"]).gather(-1, action.unsqueeze(-1)).squeeze(-1)
+    log_std = outputs["log_std"]
+    standard = (action - outputs["policy"]) * exp(-log_std)
+    return _summed(-0.5 * standard * standard - log_std - HALF_LOG_TWO_PI)
+
+
+def entropy(outputs: Outputs) -> Tensor:
+    """Of the distribution, in nats: (K, B)."""
+    if "log_std" in outputs:
+        return _summed(outputs["log_std"] + HALF_LOG_TWO_PI_E)
+    logs = log_softmax(outputs["policy"])
+    return -_summed(exp(logs) * logs)
+
+
+def _summed(values: Tensor) -> Tensor:
+    """Over the last dimension, one after the other."""
+    return reduce(torch.add, values.unbind(-1))

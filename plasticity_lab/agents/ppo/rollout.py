@@ -1,0 +1,168 @@
+"""Acting for a rollout, all runs of a pack together, on the host.
+
+Legend: K runs, T steps of a rollout, N environments of each run, D numbers of an observation, A actions to choose from,
+or numbers of an action, O numbers of an output.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plasticity_lab.agents.ppo.acting import Answers
+from plasticity_lab.agents.ppo.normalise import Normaliser
+from plasticity_lab.agents.ppo.policy import deviation
+from plasticity_lab.environments.environments import Ended, Environments
+from plasticity_lab.randomness.host import host_stream
+from plasticity_lab.records.rows import Episodes
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A rollout.
+
+    x (K, T, N, D): what the network was given. action (K, T, N) whole, or (K, T, N, A). outputs: name → (K, T, N, O).
+    rewards, as they are learned from; following, the value of what a step led to; terminated: whether nothing follows;
+    ended: whether an episode ended: (K, T, N) each. finite (K,): whether all that a run observed, did and was rewarded
+    with is.
+    """
+
+    x: Array
+    action: Array
+    outputs: Mapping[str, Array]
+    rewards: Array
+    following: Array
+    terminated: Array
+    ended: Array
+    finite: Array
+    episodes: Episodes
+
+
+class Actor:
+    """A pack of runs in environments of one body.
+
+    seeds: of their noise. gamma: (K,). normaliser: of the body; it is asked for observations and rewards only as the
+    two settings say. What is not finite in an observation or an action is taken as 0, and its run is named
+    (`Seen.finite`): the environment goes on.
+    """
+
+    def __init__(
+        self,
+        environments: Environments,
+        answers: Answers,
+        seeds: Sequence[int],
+        steps: int,
+        gamma: Array,
+        normaliser: Normaliser,
+        *,
+        normalise_observations: bool,
+        normalise_rewards: bool,
+        clip_action: bool,
+        timeout_is_terminal: bool,
+    ) -> None:
+        self.environments, self.answers, self.seeds, self.steps, self.gamma = environments, answers, seeds, steps, gamma
+        self.normaliser, self.body = normaliser, environments.body
+        self.normalise_observations, self.normalise_rewards = normalise_observations, normalise_rewards
+        self.clips, self.timeout_is_terminal = clip_action and not self.body.discrete, timeout_is_terminal
+        self.finite = np.ones(len(seeds), bool)
+
+    def begin(self) -> None:
+        """The environments are new: their first observations are seen."""
+        self.normaliser.begin(self._flat(self.environments.observations))
+
+    def rollout(self, first: int) -> Seen:
+        """Acts for T steps.  first: steps of the run before them."""
+        self.finite = np.ones(len(self.seeds), bool)
+        noise = self._noise(first)
+        rows: dict[str, list[Array]] = {name: [] for name in ("x", "action", "rewards", "terminated", "ended", "then")}
+        outputs, ended = list[Mapping[str, Array]](), list[tuple[Ended, int]]()
+        for t in range(self.steps):
+            x = self._given(self.environments.observations)
+            answered = self.answers(x, 2 * (first + t))
+            if t == 0 and "log_std" in answered:
+                noise *= deviation(answered["log_std"])[:, None]
+            action = self._action(answered["policy"], noise[:, t])
+            outcome = self.environments.step(np.clip(action, self.body.low, self.body.high) if self.clips else action)
+            over = outcome.terminated | outcome.truncated
+            rewards = outcome.rewards
+            if not np.isfinite(rewards).all():
+                self._note(np.isfinite(rewards))
+            if self.normalise_observations:
+                led_to, shown = self._flat(outcome.last), self._flat(self.environments.observations)
+                self.normaliser.see(led_to, shown, over)
+            if self.normalise_rewards:
+                rewards = self.normaliser.scaled_rewards(rewards, outcome.terminated, self.gamma)
+            then = None
+            if outcome.truncated.any() and not self.timeout_is_terminal:
+                then = self.answers(self._given(outcome.last), 2 * (first + t) + 1)["value"][..., 0]
+            for name, value in zip(rows, (x, action, rewards, outcome.terminated, over, then), strict=True):
+                rows[name].append(value)
+            outputs.append(answered)
+            if len(outcome.ended.run):
+                ended.append((outcome.ended, first + (t + 1) * over.shape[1]))
+        last = self.answers(self._given(self.environments.observations), 2 * (first + self.steps))["value"][..., 0]
+        outputs_by_name = {name: np.stack([each[name] for each in outputs], axis=1) for name in outputs[0]}
+        following = np.concatenate([outputs_by_name["value"][:, 1:, :, 0], last[:, None]], axis=1)
+        for t, value in enumerate(rows.pop("then")):
+            if value is not None:
+                following[:, t] = np.where(rows["ended"][t], value, following[:, t])
+        stacked = {name: np.stack(values, axis=1) for name, values in rows.items()}
+        if self.timeout_is_terminal:
+            stacked["terminated"] = stacked["ended"]
+        return Seen(
+            outputs=outputs_by_name, following=following, finite=self.finite, episodes=_episodes(ended), **stacked
+        )
+
+    def _given(self, observations: Array) -> Array:
+        """As the network is given them, (K, N, D)."""
+        flat = self._flat(observations)
+        return self.normaliser.scaled(flat) if self.normalise_observations else flat
+
+    def _flat(self, observations: Array) -> Array:
+        """(K, N, ...) → (K, N, D), finite."""
+        return self._sane(observations.reshape(*observations.shape[:2], -1))
+
+    def _sane(self, values: Array) -> Array:
+        finite = np.isfinite(values)
+        if finite.all():
+            return values
+        self._note(finite)
+        return np.where(finite, values, 0).astype(values.dtype)
+
+    def _note(self, finite: Array) -> None:
+        self.finite &= finite.reshape(len(finite), -1).all(axis=1)
+
+    def _action(self, policy: Array, noise: Array) -> Array:
+        """Drawn from what the network answers, (K, N) or (K, N, A)."""
+        if self.body.discrete:
+            return (self._sane(policy) + noise).argmax(axis=2)
+        return self._sane(policy + noise)
+
+    def _noise(self, first: int) -> Array:
+        """(K, T, N, A): a Gumbel number for each choice, or a normal one for each number of an action."""
+        shape = (self.steps, self.environments.observations.shape[1], self.body.actions)
+
+        def of(seed: int) -> Array:
+            stream = host_stream(seed, "acting", first)
+            return stream.gumbel(size=shape) if self.body.discrete else stream.standard_normal(shape, np.float32)
+
+        return np.stack([of(seed) for seed in self.seeds])
+
+
+def _episodes(ended: Sequence[tuple[Ended, int]]) -> Episodes:
+    """The episodes that ended, and of which run at which step."""
+    if not ended:
+        nothing = np.zeros(0, np.int64)
+        return Episodes(nothing, nothing, {"return": np.zeros(0), "length": np.zeros(0)})
+    return Episodes(
+        np.concatenate([each.run for each, _ in ended]),
+        np.concatenate([np.full(len(each.run), step) for each, step in ended]),
+        {
+            "return": np.concatenate([each.returns for each, _ in ended]),
+            "length": np.concatenate([each.lengths for each, _ in ended]).astype(np.float64),
+        },
+    )

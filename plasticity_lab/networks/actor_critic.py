@@ -1,0 +1,150 @@
+"""The multi-headed network of continual reinforcement learning: what each body needs around a trunk that all share.
+
+Legend: K runs, B examples, D numbers of an observation, O numbers of an output.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from math import prod, sqrt
+
+from torch import Tensor
+
+from plasticity_lab.activations.activation import Activation
+from plasticity_lab.component import check
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.networks.network import Activate, Design, Layer, Network, Shapes, Unit
+from plasticity_lab.networks.width import trim, trimmed
+from plasticity_lab.stacking.constant import StackedConstant
+from plasticity_lab.stacking.linear import StackedLinear
+
+INITS = ("default", "kaiming", "lecun", "orthogonal")
+ORTHOGONAL_GAINS = {None: sqrt(2), "policy": 0.01, "value": 1.0}
+"""By the output of a layer, None for hidden ones: those of CleanRL's `layer_init`. Any other output has 1."""
+
+
+class ActorCritic(Network):
+    """An adapter for each body → a trunk of `depth` layers of `width` units → heads for each body.
+
+    Layers and units of a body are called `<body>.adapter`, `<body>.policy`, `<body>.value`, …; the trunk is trunk1 …
+    trunk<depth>. Source: Section 7 and Appendix B (a backbone of 2 × 256, an input adapter and output heads for each
+    environment). The paper says no more of the adapter: here it is a linear layer with the activation
+    (`adapter_activation`), one more than the two of the backbone.
+
+    separate_value_trunk: whether the value has a trunk of its own, value_trunk1 …, behind the same adapter. adapter:
+    whether there is one; without, all bodies must show observations of one shape. `init`: default (PyTorch's), kaiming
+    (with the activation's gain), lecun (uniform in ±√(3/inputs), biases zero, heads too: the code of Dohare et al.
+    2024), orthogonal (gain √2, policy 0.01, value 1, biases zero: CleanRL).
+    """
+
+    def __init__(
+        self,
+        width: int = 256,
+        depth: int = 2,
+        adapter: bool = True,
+        adapter_activation: bool = True,
+        separate_value_trunk: bool = False,
+        init: str = "lecun",
+    ) -> None:
+        self.width = check("network.width", width, at_least=1)
+        self.depth = check("network.depth", depth, at_least=1)
+        self.adapter, self.adapter_activation = adapter, adapter_activation
+        self.separate_value_trunk = separate_value_trunk
+        self.init = check("network.init", init, one_of=INITS)
+
+    def design(self, bodies: Mapping[str, Shapes], activation: Activation) -> Design:
+        """Adapters, trunks, then the heads of each body.
+
+        Raises ConfigError without adapters if the bodies show observations of several shapes.
+        """
+        shown = {prod(shapes.inputs) for shapes in bodies.values()}
+        if not self.adapter and len(shown) > 1:
+            raise ConfigError(
+                f"network.adapter=false: the bodies {', '.join(bodies)} show observations of different shapes, so each "
+                "needs an adapter; choose network.adapter=true."
+            )
+
+        def adapted(width: int) -> Design:
+            return self._of_width(bodies, width, activation.produced(width), activation.expansion)
+
+        if activation.matches_parameters:
+            target = self._of_width(bodies, self.width, self.width, 1).size
+            percent = trim(target, lambda percent: adapted(trimmed(self.width, percent)).size)
+            return adapted(trimmed(self.width, percent))
+        return adapted(self.width)
+
+    def gain(self, output: str | None, activation: Activation) -> float:
+        """See `ORTHOGONAL_GAINS`; 1 for lecun."""
+        if self.init == "orthogonal":
+            return ORTHOGONAL_GAINS.get(output, 1.0)
+        return 1.0 if self.init == "lecun" else super().gain(output, activation)
+
+    def forward(
+        self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str
+    ) -> dict[str, Tensor]:
+        """(K, B, D) → the body's outputs, name → (K, B, O)."""
+        layers = {layer.name: layer for layer in design.layers}
+        sites = {unit.name: site for site, unit in enumerate(design.units)}
+
+        def passed(name: str, x: Tensor) -> Tensor:
+            h = layers[name](parameters, x)
+            return activate(sites[name], h) if name in sites else h
+
+        h = passed(f"{body}.adapter", x_KBD) if self.adapter else x_KBD
+        behind = {}
+        for trunk in self._trunks():
+            behind[trunk] = h
+            for number in range(self.depth):
+                behind[trunk] = passed(f"{trunk}{number + 1}", behind[trunk])
+        own = {name: layer for name, layer in design.outputs.items() if design.bodies[layer] == body}
+        return {
+            name.rpartition(".")[2]: layers[layer](parameters, behind[self._trunk_of(name.rpartition(".")[2])])
+            for name, layer in own.items()
+        }
+
+    def _trunks(self) -> tuple[str, ...]:
+        return ("trunk", "value_trunk") if self.separate_value_trunk else ("trunk",)
+
+    def _trunk_of(self, output: str) -> str:
+        return "value_trunk" if self.separate_value_trunk and output == "value" else "trunk"
+
+    def _of_width(self, bodies: Mapping[str, Shapes], width: int, produced: int, expansion: Fraction | int) -> Design:
+        """Of layers that produce so many units, of which expansion times as many go on.
+
+        width: of an adapter without an activation.
+        """
+        passed, layers, units, own = int(produced * expansion), [], [], {}
+        firsts = tuple(f"{trunk}1" for trunk in self._trunks())
+        for body, shapes in bodies.items() if self.adapter else ():
+            name = f"{body}.adapter"
+            layers.append(StackedLinear(name, prod(shapes.inputs), produced if self.adapter_activation else width))
+            own[name] = body
+            if self.adapter_activation:
+                units.append(Unit(name, (produced,), incoming=name, outgoing=firsts, body=body))
+        given = prod(next(iter(bodies.values())).inputs)
+        if self.adapter:
+            given = passed if self.adapter_activation else width
+        heads = {body: self._heads(body, shapes, passed) for body, shapes in bodies.items()}
+        for trunk in self._trunks():
+            names = [f"{trunk}{number + 1}" for number in range(self.depth)]
+            answers = [
+                layer.name
+                for of_body in heads.values()
+                for output, layer in of_body.items()
+                if isinstance(layer, StackedLinear) and self._trunk_of(output) == trunk
+            ]
+            following = [*((name,) for name in names[1:]), tuple(answers)]
+            for name, inputs, after in zip(names, [given, *[passed] * (self.depth - 1)], following, strict=True):
+                layers.append(StackedLinear(name, inputs, produced))
+                units.append(Unit(name, (produced,), incoming=name, outgoing=after))
+        for body, of_body in heads.items():
+            layers += of_body.values()
+            own |= {layer.name: body for layer in of_body.values()}
+        outputs = {layer.name: layer.name for of_body in heads.values() for layer in of_body.values()}
+        return Design(layers, units, outputs, own)
+
+    def _heads(self, body: str, shapes: Shapes, inputs: int) -> dict[str, Layer]:
+        """By the name of what they answer."""
+        heads: dict[str, Layer] = {
+            name: StackedLinear(f"{body}.{name}", inputs, size) for name, size in shapes.outputs.items()
+        }
+        return heads | {name: StackedConstant(f"{body}.{name}", size) for name, size in shapes.constants.items()}

@@ -1,0 +1,39 @@
+"""K rows of learned numbers that do not depend on what a network is given.
+
+Legend: K runs, B examples, O numbers.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class StackedConstant:
+    """K rows of O numbers, the same for every example: `<name>.value` (K, 1, O), zero at first whatever `init` says.
+
+    It stands among a network's layers as one that costs no multiplication: the width of a Gaussian policy, say.
+    """
+
+    name: str
+    outputs: int
+
+    @property
+    def size(self) -> int:
+        """Parameters of one run."""
+        return self.outputs
+
+    @property
+    def work(self) -> int:
+        """Multiplications that one example takes forward."""
+        return 0
+
+    def start(self, draw: np.random.Generator, init: str, gain: float) -> dict[str, np.ndarray]:
+        """One run's first parameters, float32: value (1, O), zero."""
+        return {f"{self.name}.value": np.zeros((1, self.outputs), np.float32)}
+
+    def __call__(self, parameters: Mapping[str, Tensor], x: Tensor) -> Tensor:
+        """x (K, B, ...) → (K, B, O), the same for each of the B."""
+        return parameters[f"{self.name}.value"].expand(-1, x.shape[1], -1)

@@ -1,0 +1,139 @@
+"""PPO in packs: packed = alone = resumed, idle heads stand still, an unstable run leaves its mates alone."""
+
+import numpy as np
+import pytest
+import torch
+
+from plasticity_lab.agents.ppo.learner import MEASURED
+from plasticity_lab.assembly import agent_of
+from plasticity_lab.records.journal import Journal
+from tests.agents.ppo.packs import BOTH, CLEANRL, ONE, SMALL, begun, numbers, there_are
+from tests.helpers.made_up_bodies import poisoned
+from tests.helpers.packs import needs_compiler
+from tests.tenants.packs import FIND, differing, packs_of, trained
+
+RESETS = (FIND, "intervention=random_units", "intervention.every=3", "intervention.share=0.25")
+
+
+@pytest.fixture(autouse=True)
+def as_a_worker_computes(monkeypatch):
+    there_are(monkeypatch)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)
+    yield
+    torch.set_num_threads(threads)
+    torch.set_flush_denormal(False)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        SMALL,
+        (*BOTH, "intervention=l2_init"),
+        (*BOTH, *RESETS, "agent.environments=3", "activation=crelu"),
+        (*CLEANRL, "agent.environments=2", "agent.target_kl=0.02", "agent.minibatches=2"),
+        (*ONE, "activation=rrelu", "agent.rollout=33", "agent.minibatches=3"),
+    ],
+    ids=["cartpole", "l2_init", "resets", "cleanrl", "randomised"],
+)
+def test_packed_alone_and_resumed_are_the_same(words):
+    pack = packs_of(*words, "seed=3,1,0")
+    packed = trained(pack)
+    assert len({each["metrics"] for each in packed}) == len(pack)
+    assert not differing(packed[1], trained([pack[1]])[0])
+    resumed = trained(pack, stops=[1, 2])
+    assert not [name for k in range(len(pack)) for name in differing(packed[k], resumed[k])]
+
+
+def test_its_floats_differ_from_run_to_run():
+    pack = packs_of(*ONE, "agent.gamma=0.9,0.99", "agent.gae_lambda=0.5,0.95", "agent.entropy_weight=0,0.1")
+    packed = trained(pack)
+    assert len({each["metrics"] for each in packed}) == len(pack) == 8
+    assert not differing(packed[5], trained([pack[5]])[0])
+
+
+@needs_compiler
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [SMALL, (*CLEANRL, "agent.environments=2")], ids=["cartpole", "cleanrl"])
+def test_compiled_a_run_is_the_same_alone_and_in_packs_of_many_widths(words):
+    runs = packs_of(*words, "seed=range(12)")
+    alone = trained(runs[:1], compiled=True)[0]
+    for width in (2, 3, 5, 6, 8, 12):
+        assert not differing(alone, trained(runs[:width], compiled=True)[0]), f"in a pack of {width}"
+
+
+@needs_compiler
+def test_compiled_a_run_is_the_same_alone_and_in_a_pack():
+    runs = packs_of(*ONE, "seed=0,1,2")
+    assert not differing(trained(runs[:1], compiled=True)[0], trained(runs, compiled=True)[0])
+
+
+@pytest.mark.parametrize("body", ["sliders", "chosen", "cartpole"])
+def test_before_the_first_update_the_policy_is_the_one_that_acted(body):
+    """The ratio of probabilities is 1, so nothing is clipped, and the policy has not changed."""
+    (run,) = packs_of(*SMALL, f"benchmark.bodies=[{body}]", "agent.environments=5")
+    learner, (chunk, *_) = begun([run])
+    learner.advance(chunk)
+    measured = dict(zip(MEASURED, learner.measured[0, :, 0].numpy(), strict=True))
+    assert np.abs(measured["approx_kl"]).max() < 1e-9
+    assert not measured["clip_fraction"].any()
+    assert not np.allclose(learner.measured[-1, MEASURED.index("approx_kl")], 0, atol=1e-9)
+
+
+def test_what_belongs_to_other_bodies_stands_still():
+    learner, (chunk, *_) = begun(packs_of(*BOTH, "seed=0,1", "intervention=l2_init", "intervention.strength=0.1"))
+    before = numbers(learner)
+    learner.advance(chunk)
+    moved = {name for name, value in numbers(learner).items() if not torch.equal(value, before[name])}
+    idle = {name for name in before if name.rpartition(" ")[2].startswith("chosen.")}
+    assert len(idle) == 3 * 6
+    assert moved == before.keys() - idle
+
+
+def test_a_bodys_own_moments_count_from_its_own_first_update():
+    learner, (chunk, *_) = begun(packs_of(*BOTH, "seed=0"))
+    learner.advance(chunk)
+    learner.network.body = "chosen"
+    corrections = learner.network.corrections(2)
+    assert corrections["count"].tolist() == [9.0, 10.0]
+    assert corrections["body.count"].tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("words", [(), ("agent.normalise_observations=true", "agent.normalise_rewards=true")])
+def test_an_unstable_run_leaves_its_mates_alone(words, monkeypatch):
+    runs = packs_of(*ONE, "agent.environments=1", "seed=0,1,2", *words)
+    undisturbed = trained(runs)
+    there_are(monkeypatch, poisoned(1))
+    disturbed = trained(runs)
+    assert not differing(undisturbed[0], disturbed[0])
+    assert not differing(undisturbed[2], disturbed[2])
+
+
+def test_an_unstable_run_keeps_stepping_with_its_last_good_policy(monkeypatch):
+    there_are(monkeypatch, poisoned(0))
+    runs = packs_of(*ONE, "seed=0,1", "benchmark.environment_steps=160")
+    learner, chunks = begun(runs)
+    measures = agent_of(runs[0]).measures
+    journal = Journal(2, measures)
+    for chunk in chunks:
+        good = numbers(learner)
+        journal.add_chunk(chunk, learner.advance(chunk))
+        for name, value in numbers(learner).items():
+            assert torch.equal(value[0], good[name][0]) == (chunk.first >= 32), name
+            assert not torch.equal(value[1], good[name][1])
+    table = journal.table(0)
+    assert not journal.diverged.any()
+    assert measures.flags(table, {}) == {"unstable": True}
+    assert measures.flags(journal.table(1), {}) == {"unstable": False}
+    late = table.filter(table["step"].to_numpy() > 100)
+    assert "episode" in late["kind"].to_pylist()
+    assert late.filter(np.array(late["kind"].to_pylist()) == "epoch")["value_loss"].null_count == 2
+
+
+def test_a_loss_that_is_not_finite_is_noticed_too():
+    learner, (chunk, *_) = begun(packs_of(*ONE, "seed=0,1"))
+    learner.network.parameters["sliders.value.weight"][0] = 1e30
+    rows = learner.advance(chunk)
+    assert rows.updates["unstable"][-1].tolist() == [1.0, 0.0]
+    assert float(learner.network.parameters["sliders.value.weight"][0].max()) == np.float32(1e30)

@@ -1,0 +1,66 @@
+"""Two bodies of different shapes that are quick to step: sliders pushed about, and a choice that repeats itself."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from plasticity_lab.environments.body import Body
+
+
+class Sliders:
+    """`numbers` places on a line, each pushed by an action of its own as far as there are actions.
+
+    The reward is nearness to 0; it terminates where one is farther than 1.5. poisoned: copies that show what is no
+    number from their 40th step on.
+    """
+
+    def __init__(self, copies, numbers, actions, poisoned=()):
+        self.place, self.steps = np.zeros((copies, numbers)), np.zeros(copies)
+        self.actions, self.poisoned = actions, np.isin(np.arange(copies), poisoned)
+
+    def start(self, copies, streams):
+        self.place[copies] = np.stack([stream.uniform(-1, 1, self.place.shape[1]) for stream in streams])
+        return self.place[copies].astype(np.float32)
+
+    def step(self, actions):
+        self.place = self.place * 1.02
+        self.place[:, : self.actions] += 0.1 * actions.astype(np.float64)
+        self.steps = self.steps + 1
+        shown = self.place.astype(np.float32)
+        shown[self.poisoned & (self.steps >= 40)] = np.nan
+        return shown, 1 - np.abs(self.place[:, 0]), np.abs(self.place).max(axis=1) > 1.5
+
+    def state(self):
+        return {"place": self.place.copy(), "steps": self.steps.copy()}
+
+    def load(self, state):
+        self.place, self.steps = state["place"].copy(), state["steps"].copy()
+
+
+class Chosen(Sliders):
+    """One slider pushed by −1, 0 or 1."""
+
+    def __init__(self, copies):
+        super().__init__(copies, numbers=3, actions=1)
+
+    def step(self, actions):
+        return super().step((actions - 1)[:, None])
+
+
+SLIDERS = Body(
+    name="sliders",
+    version="v0",
+    observation=(6,),
+    actions=2,
+    max_steps=25,
+    simulation=lambda copies: Sliders(copies, 6, 2),
+    source="made up",
+    low=(-1.0, -1.0),
+    high=(1.0, 1.0),
+)
+CHOSEN = Body("chosen", "v0", (3,), 3, 15, Chosen, "made up")
+
+
+def poisoned(*copies):
+    """Sliders of which these copies become unstable."""
+    return replace(SLIDERS, simulation=lambda there: Sliders(there, 6, 2, copies))
