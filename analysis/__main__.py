@@ -1,4 +1,4 @@
-"""`python -m analysis table|figure`: what a store's runs came to, on the terminal and in files."""
+"""`python -m analysis table|figure|check-paper|reproduction`: what runs came to, and what the paper says."""
 
 import argparse
 import io
@@ -9,6 +9,8 @@ from pathlib import Path
 
 from rich.console import Console
 
+from analysis.check_paper.checks import findings
+from analysis.check_paper.text import text as findings_text
 from analysis.figures import FIGURES
 from analysis.load import Row, load
 from analysis.tables import TABLES
@@ -65,6 +67,9 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--out", type=Path, help=f"the folder for the files; default <store>/{what}")
         for name in FILTERS:
             command.add_argument(f"--{name}", nargs="+", metavar="NAME", help=f"only runs with this {name}")
+    check = commands.add_parser("check-paper", help="the paper's claims, recomputed from its own printed numbers")
+    check.add_argument("--disagreements", action="store_true", help="only what does not agree")
+    check.set_defaults(make=_check_paper)
     return parser
 
 
@@ -96,6 +101,10 @@ def _figure(asked: argparse.Namespace) -> None:
     path = (asked.out or folder / "figures") / f"{asked.name}.png"
     _write(path, drawn.getvalue())
     print(f"Written: {path}")
+
+
+def _check_paper(asked: argparse.Namespace) -> None:
+    print(findings_text(findings(), asked.disagreements), end="")
 
 
 def _asked_for(asked: argparse.Namespace) -> tuple[Path, list[Row]]:
