@@ -13,6 +13,8 @@ from analysis.check_paper.checks import findings
 from analysis.check_paper.text import text as findings_text
 from analysis.figures import FIGURES
 from analysis.load import Row, load
+from analysis.reproduction.cells import compared
+from analysis.reproduction.text import text as reproduction_text
 from analysis.tables import TABLES
 from analysis.tables.build import build
 from analysis.tables.headline import HEADLINE
@@ -70,6 +72,9 @@ def _parser() -> argparse.ArgumentParser:
     check = commands.add_parser("check-paper", help="the paper's claims, recomputed from its own printed numbers")
     check.add_argument("--disagreements", action="store_true", help="only what does not agree")
     check.set_defaults(make=_check_paper)
+    reproduction = commands.add_parser("reproduction", help="how closely analysis/measured reproduces the paper")
+    reproduction.add_argument("--markdown", action="store_true", help="as Markdown")
+    reproduction.set_defaults(make=_reproduction)
     return parser
 
 
@@ -105,6 +110,10 @@ def _figure(asked: argparse.Namespace) -> None:
 
 def _check_paper(asked: argparse.Namespace) -> None:
     print(findings_text(findings(), asked.disagreements), end="")
+
+
+def _reproduction(asked: argparse.Namespace) -> None:
+    print(reproduction_text(compared(), asked.markdown), end="")
 
 
 def _asked_for(asked: argparse.Namespace) -> tuple[Path, list[Row]]:

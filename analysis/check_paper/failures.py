@@ -45,7 +45,7 @@ def check_failures(rewards: Sheet, deltas: Sheet) -> list[Finding]:
         zero = not (delta.mean.value or (delta.sd and delta.sd.value))
         if least == RUNS or (most == RUNS and not zero):
             many = f"all {RUNS}" if least == RUNS else f"{least} to {RUNS} of {RUNS}"
-            bound = f"{words}: {many} runs lie below −{-FLOOR}, or the SD would be larger"
+            bound = f"{words}: {many} runs lie below −{-FLOOR}, or the SD (divisor n − 1) would be larger"
             if least == RUNS:
                 verdict = Verdict.AGREES if zero else Verdict.DISAGREES
             else:

@@ -1,6 +1,7 @@
 """Published best settings against the published grids they were searched in."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -54,15 +55,17 @@ def check_strengths(
     tables: intervention → table.
     """
     searched = {grid["intervention"]: grid["values"].split() for grid in grids}
+    listed = list(bests)
+    of = Counter(best["intervention"] for best in listed)
     cells: dict[tuple[str, float], list[str]] = {}
-    for best in bests:
+    for best in listed:
         cell = f"{named(best['activation'])}, {named(best['benchmark'])}"
         cells.setdefault((best["intervention"], float(best["strength"])), []).append(cell)
     found = []
     for (intervention, strength), there in cells.items():
         values = searched[intervention]
         held = strength in map(float, values)
-        words = f"best in {len(there)} cells, the first {there[0]}; searched: {', '.join(values)}"
+        words = f"best in {len(there)} of {of[intervention]} cells, the first {there[0]}; searched: {', '.join(values)}"
         claim = "the best strengths lie in the caption's list"
         found.append(Finding(tables[intervention], claim, f"{strength:g}", words, judged(held, not held)))
     return found

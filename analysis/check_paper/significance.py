@@ -28,7 +28,7 @@ def check_significance(claims: Iterable[Mapping[str, str]], sheets: Mapping[str,
             column = sheet.column(name)
             ours = claim["activation"]
             wanted = claim["claim"] == "significant"
-            said = f"{named(ours)} is {'' if wanted else 'not '}significantly above {_in_words(claim['than'])}"
+            said = f"{named(ours)} is {'' if wanted else 'not '}significantly above {_in_words(claim['than'], wanted)}"
             found += [
                 Finding(
                     claim["table"],
@@ -78,8 +78,9 @@ def _others(column: Mapping[str, Cell], ours: str, than: str) -> list[str]:
     return [than]
 
 
-def _in_words(than: str) -> str:
-    return {"next_best": "the next best", "every_other": "every other"}.get(than) or named(than)
+def _in_words(than: str, wanted: bool) -> str:
+    words = {"next_best": "the next best", "every_other": "every other" if wanted else "any other"}
+    return words.get(than) or named(than)
 
 
 def _shown(low: float, high: float) -> str:

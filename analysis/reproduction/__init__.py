@@ -1,0 +1,1 @@
+"""How closely the measured tables reproduce the paper's."""

@@ -1,0 +1,80 @@
+"""The closeness of the computed cells as numbers: shares within a distance, rank correlations, misses."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analysis.reproduction.cells import Compared
+
+SDS = 2
+POINTS = (1, 3)
+
+
+@dataclass(frozen=True)
+class Share:
+    """Of a table's cells over several seeds, or of one: how many were computed, and how many of them lie near.
+
+    within_sds: within two pooled SDs; None of one seed. within: within one and within three points.
+    """
+
+    table: str
+    several: bool
+    computed: int
+    within_sds: int | None
+    within: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Spearman's rank correlation of ours and the paper's over the n activations of a column."""
+
+    table: str
+    benchmark: str
+    n: int
+    correlation: float
+
+
+def shares(cells: Sequence[Compared]) -> list[Share]:
+    """One share for each table and for several seeds or one, where there are such cells."""
+    groups: dict[tuple[str, bool], list[Compared]] = {}
+    for cell in cells:
+        groups.setdefault((cell.table, cell.sd is not None), []).append(cell)
+    return [share(table, several, group) for (table, several), group in groups.items()]
+
+
+def share(table: str, several: bool, cells: Sequence[Compared]) -> Share:
+    """The share of cells that are all over several seeds, or all of one."""
+    return Share(
+        table,
+        several,
+        len(cells),
+        sum(map(within_sds, cells)) if several else None,
+        tuple(sum(abs(cell.apart) <= points for cell in cells) for points in POINTS),
+    )
+
+
+def within_sds(cell: Compared) -> bool:
+    """Whether a cell lies within two pooled SDs of the paper's; False of one seed."""
+    return cell.pooled_sd is not None and abs(cell.apart) <= SDS * cell.pooled_sd
+
+
+def ranks(cells: Sequence[Compared]) -> list[Ranks]:
+    """One for each column of a table that has at least three computed cells, those of one seed included."""
+    import scipy.stats
+
+    found = []
+    for (table, benchmark), group in itertools.groupby(
+        sorted(cells, key=lambda cell: (cell.table, cell.benchmark)), key=lambda cell: (cell.table, cell.benchmark)
+    ):
+        column = list(group)
+        if len(column) < 3:
+            continue
+        ours, paper = [cell.mean for cell in column], [cell.paper.mean for cell in column]
+        found.append(Ranks(table, benchmark, len(column), float(scipy.stats.spearmanr(ours, paper).statistic)))
+    return found
+
+
+def misses(cells: Sequence[Compared]) -> list[Compared]:
+    """The cells within neither two pooled SDs nor one point, the worst first."""
+    missed = [cell for cell in cells if not within_sds(cell) and abs(cell.apart) > POINTS[0]]
+    return sorted(missed, key=lambda cell: -abs(cell.apart))

@@ -1,0 +1,101 @@
+import csv
+
+import pytest
+import scipy.stats
+
+from analysis.__main__ import main
+from analysis.check_paper.checks import findings
+from analysis.check_paper.text import summary
+from analysis.reported.reported import Published
+from analysis.reproduction.cells import Compared, compared
+from analysis.reproduction.scores import misses, ranks, share, shares, within_sds
+from analysis.reproduction.text import headline, printed_cells, text
+from tests.docs.pages import ROOT
+
+PUBLISHED = '{"activation.negative_slope": 0.6, "optimizer.lr": 0.001}'  # Leaky-ReLU on Permuted MNIST, Table E2
+
+
+def cell(ours, sd, paper, paper_sd, name="relu", table="Table 2"):
+    return Compared(table, "permuted_mnist", name, ours, sd, 1 if sd is None else 5, Published(paper, paper_sd))
+
+
+CELLS = [
+    cell(70.0, 0.3, 70.4, 0.4, "relu"),  # 0.4 apart, pooled SD √((0.09 + 0.16) / 2) = 0.354
+    cell(60.0, 0.3, 60.8, 0.4, "elu"),  # farther than two, nearer than one point
+    cell(50.0, 2.0, 52.0, 2.0, "tanh"),  # within two SDs
+    cell(40.0, 0.1, 45.0, 0.1, "selu"),
+    cell(30.0, None, 28.5, 9.0, "celu"),
+]
+
+
+def test_nearness_by_hand():
+    assert [within_sds(each) for each in CELLS] == [True, False, True, False, False]
+    several, one = shares(CELLS)
+    assert (several.computed, several.within_sds, several.within) == (4, 2, (2, 3))
+    assert (one.several, one.computed, one.within_sds, one.within) == (False, 1, None, (0, 1))
+    assert [each.activation for each in misses(CELLS)] == ["selu", "celu"], "the worst first"
+
+
+def test_ranks_are_spearmans_over_a_column():
+    (found,) = ranks([*CELLS, cell(1.0, 0.1, 1.0, 0.1, table="Table E3")])
+    expected = scipy.stats.spearmanr([70, 60, 50, 40, 30], [70.4, 60.8, 52, 45, 28.5]).statistic
+    assert (found.table, found.n, found.correlation) == ("Table 2", 5, pytest.approx(expected))
+
+
+@pytest.fixture
+def measured(tmp_path):
+    """Writes a table2.csv of Leaky-ReLU on Permuted MNIST into a folder: lines of settings, mean, SD, n."""
+
+    def write(name, *lines, schedule="full", intervention="none"):
+        folder = tmp_path / name
+        folder.mkdir()
+        shared = {"benchmark": "permuted_mnist", "activation": "leaky_relu", "schedule": schedule}
+        with (folder / "table2.csv").open("w", newline="") as file:
+            fields = [*shared, "intervention", "settings", "mean", "sd", "n"]
+            writer = csv.DictWriter(file, fields)
+            writer.writeheader()
+            for settings, mean, sd, n in lines:
+                own = {"intervention": intervention, "settings": settings, "mean": mean, "sd": sd, "n": n}
+                writer.writerow({**shared, **own})
+        return tmp_path
+
+    return write
+
+
+def test_a_cell_is_computed_at_the_published_settings_and_all_else_was_tried(measured):
+    other = PUBLISHED.replace("0.001", "0.0001")
+    measured("permuted_mnist_as_published", (PUBLISHED, 84.5, 0.1, 5), (other, 80.0, "", 1), (PUBLISHED, "", "", 0))
+    measured("short", (PUBLISHED, 10.0, 0.1, 5), schedule="demo")
+    measured("l2", (PUBLISHED, 10.0, 0.1, 5), intervention="l2_init")
+    (found,) = compared(measured("permuted_mnist_clean", (PUBLISHED, 83.0, 0.1, 5)))
+    assert (found.table, found.mean, found.sd, found.n, found.paper.mean) == ("Table 2", 84.5, 0.1, 5, 84.14)
+    assert [(tried.words, tried.mean) for tried in found.tried] == [
+        ("optimizer.lr=0.0001", 80.0),
+        ("permuted_mnist_clean", 83.0),
+    ]
+
+
+def test_nothing_measured_is_said_so(tmp_path):
+    assert compared(tmp_path) == []
+    assert text([]).startswith(f"0 of {sum(printed_cells().values())} printed cells are computed.")
+
+
+def test_the_command_prints_text_and_markdown(capsys):
+    assert main(["reproduction"]) == 0
+    shown = capsys.readouterr().out
+    assert "Swish (SiLU)  89.80 (one seed)  67.73 ± 0.46" in shown
+    assert "optimizer.lr=0.0001: 67.82" in shown
+    assert main(["reproduction", "--markdown"]) == 0
+    assert "| Swish (SiLU) " in capsys.readouterr().out
+
+
+def test_the_readme_and_its_page_quote_what_the_commands_say():
+    cells = compared()
+    near = share("", True, [each for each in cells if each.sd is not None])
+    quoted = (
+        f"of {near.computed} cells over several seeds, {near.within_sds} lie within two pooled SDs of the paper's, "
+        f"{near.within[1]} within three points."
+    )
+    assert quoted in (ROOT / "README.md").read_text()
+    assert str(near.within_sds) in headline(cells)
+    assert summary(findings()) in (ROOT / "docs/reproduction/paper_checks.md").read_text()
