@@ -71,6 +71,9 @@ def test_p_is_welchs_over_everything_that_is_printed_alike():
     low, high = p_range(ours, theirs)
     exact = scipy.stats.ttest_ind_from_stats(57.01, 1.59, 5, 49.87, 1.67, 5, equal_var=False).pvalue
     assert low < exact < high < 1.05 * exact
+    low, high = p_range(cell("20.00", "1.00"), cell("10.00", "8.00"))  # four degrees of freedom, not eight
+    assert low < scipy.stats.ttest_ind_from_stats(20, 1, 5, 10, 8, 5, equal_var=False).pvalue < high < 0.06
+    low, high = p_range(ours, theirs)
     for _, a, b in np.random.default_rng(0).uniform(-1, 1, (50, 3)) * 0.005:
         p = scipy.stats.ttest_ind_from_stats(57.01 + a, 1.59 + b, 5, 49.87 - a, 1.67 - b, 5, equal_var=False).pvalue
         assert low <= p <= high
