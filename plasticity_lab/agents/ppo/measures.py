@@ -2,22 +2,21 @@
 
 from collections.abc import Mapping
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plasticity_lab.records.measures import Column, Measure, Measures
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 FINAL = 0.15
 """The part of a task whose episodes say how well it was learned in the end.  Source: Section 7.1."""
 Array = NDArray[np.float64]
+Table = Any
+"""metrics.parquet in memory, a pyarrow.Table: this room trains where pyarrow is not there."""
 
 
-def summarise(table: "pa.Table") -> dict[str, float | None]:
+def summarise(table: Table) -> dict[str, float | None]:
     """The returns of a run in a few numbers; None where no episode has ended, and for what is not finite.
 
     final_return: the mean return of the episodes that end in the last 15 % of a task, averaged over tasks;
@@ -39,12 +38,12 @@ def summarise(table: "pa.Table") -> dict[str, float | None]:
     }
 
 
-def flags(table: "pa.Table", facts: Mapping[str, float]) -> dict[str, bool]:
+def flags(table: Table, facts: Mapping[str, float]) -> dict[str, bool]:
     """unstable: whether a loss, an observation or an action was not finite, since when the run learns no more."""
     return {"unstable": bool((_rows(table, "epoch")["unstable"] > 0).any())}
 
 
-def _final_returns(table: "pa.Table") -> list[tuple[int, float]]:
+def _final_returns(table: Table) -> list[tuple[int, float]]:
     """For each task in which an episode ended: its cycle, and the mean return of those in its last part."""
     tasks, episodes = _rows(table, "task"), _rows(table, "episode")
     ends, found = tasks["step"], []
@@ -58,7 +57,7 @@ def _final_returns(table: "pa.Table") -> list[tuple[int, float]]:
     return [(cycle, np.nan if value is None else value) for cycle, value in found]
 
 
-def _rows(table: "pa.Table", kind: str) -> dict[str, Array]:
+def _rows(table: Table, kind: str) -> dict[str, Array]:
     wanted = table["kind"].to_numpy() == kind
     return {name: table[name].to_numpy()[wanted] for name in table.column_names if name != "kind"}
 
