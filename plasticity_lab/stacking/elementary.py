@@ -57,7 +57,7 @@ def log_softmax(x: Tensor) -> Tensor:
     shifted = at - at.amax(dim=-1, keepdim=True)
     parts = composed_exp(shifted)
     total = summed_last(parts)
-    change = torch.where(at.abs() < inf, x - at, 0.0)  # 0, and carries the gradient
+    change = torch.where(at == -inf, 0.0, x - at)  # 0, and carries the gradient; at −∞ it would be nan
     return shifted - composed_log(total) + (change - summed_last(parts / total * change))
 
 

@@ -1,0 +1,111 @@
+"""exp, log and log_softmax: values, gradients, and the same bits whatever code a compiler makes of them."""
+
+from math import inf, nan
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from plasticity_lab.stacking import elementary
+from plasticity_lab.stacking.elementary import composed_exp, composed_log, exp, log, log_softmax
+from plasticity_lab.stacking.run_sums import run_sums
+from tests.helpers.packs import needs_compiler
+
+
+@pytest.fixture(params=["composed", "torch's own"])
+def both(request, monkeypatch):
+    """The functions as a compiled loss on the CPU has them, and as an eager one has them."""
+    monkeypatch.setattr(elementary, "_composed", lambda x: request.param == "composed")
+
+
+def floats(first: float, last: float, step: int) -> Tensor:
+    """Every step-th float32 between two positive ones."""
+    low, high = np.array([first, last], np.float32).view(np.int32)
+    return torch.from_numpy(np.arange(low, high, step, dtype=np.int32).view(np.float32))
+
+
+def error(values: Tensor, exact: Tensor) -> float:
+    """The largest difference from float64 numbers, in units of the last place of a float32."""
+    nearest = exact.float().abs()
+    unit = torch.nextafter(nearest, torch.tensor(inf)).double() - nearest.double()  # which may be denormal
+    return float(((values.double() - exact).abs() / unit).max())
+
+
+def test_exp_is_off_by_less_than_one_in_the_last_place():
+    for x in (floats(1e-9, 88.7228, 1999), -floats(1e-9, 87.3365, 1999), torch.linspace(-1, 1, 200_001)):
+        assert error(composed_exp(x), x.double().exp()) < 1
+
+
+def test_log_is_off_by_less_than_one_in_the_last_place():
+    for x in (floats(1.2e-38, 3.4e38, 19_997), floats(0.5, 2, 211)):
+        assert error(composed_log(x), x.double().log()) < 1
+
+
+@pytest.mark.usefixtures("both")
+def test_what_is_not_finite():
+    x = torch.tensor([0.0, inf, -inf, nan, 88.73, 1e30, -87.34, -1e30])
+    torch.testing.assert_close(exp(x), torch.tensor([1.0, inf, 0.0, nan, inf, inf, 0.0, 0.0]), equal_nan=True)
+    x = torch.tensor([1.0, 0.0, inf, -inf, nan, -1.0])
+    torch.testing.assert_close(log(x), torch.tensor([0.0, -inf, inf, nan, nan, nan]), equal_nan=True)
+    x = torch.tensor([[1e4, 0.0], [-inf, 3.0], [-inf, -inf], [inf, 0.0], [nan, 0.0]])
+    assert log_softmax(x)[:2].tolist() == [[0.0, -1e4], [-inf, 0.0]]
+    assert log_softmax(x)[2:].isnan().all(dim=-1).tolist() == [True, True, True]
+
+
+@pytest.mark.usefixtures("both")
+def test_gradients():
+    x = torch.linspace(-80, 80, 999)
+    torch.testing.assert_close(gradient(exp, x), x.exp())
+    x = torch.logspace(-37, 38, 999)
+    torch.testing.assert_close(gradient(log, x), 1 / x)
+    x = torch.linspace(-60, 60, 999).view(-1, 3).cos() * 9
+    weights = torch.linspace(1, 2, 999).view(-1, 3)
+    expected = weights - x.softmax(dim=-1) * weights.sum(dim=-1, keepdim=True)
+    torch.testing.assert_close(gradient(lambda x: log_softmax(x) * weights, x), expected)
+
+
+@pytest.mark.usefixtures("both")
+def test_a_run_that_diverges_has_no_finite_gradient():
+    assert not gradient(exp, torch.tensor([89.0, inf, nan])).isfinite().any()
+    assert not gradient(log, torch.tensor([0.0, nan])).isfinite().any()
+    assert not gradient(lambda x: log_softmax(x).diff(), torch.tensor([[inf, 0.0], [nan, 0.0]])).isfinite().any()
+
+
+@pytest.mark.usefixtures("both")
+def test_an_action_that_cannot_be_taken_leaves_the_others_their_gradient():
+    """Its logit is −∞."""
+    assert gradient(exp, torch.tensor([-inf])).tolist() == [0.0]
+    x = torch.tensor([1.0, -inf, 0.5])
+    left = gradient(lambda x: log_softmax(x)[0], x)
+    torch.testing.assert_close(left[[0, 2]], gradient(lambda x: log_softmax(x)[0], x[[0, 2]]))
+    assert left[1] == 0
+
+
+@pytest.mark.usefixtures("both")
+@pytest.mark.parametrize("actions", [1, 2, 3, 18])
+def test_log_softmax_is_near_float64(actions):
+    x = torch.linspace(-40, 40, 60 * actions).view(4, -1, actions).sin() * 12
+    torch.testing.assert_close(log_softmax(x), x.double().log_softmax(dim=-1).float(), rtol=1e-6, atol=2e-7)
+
+
+@needs_compiler
+def test_scalar_vector_and_eager_code_give_the_same_bits():
+    """With torch's own exp and log they do not; 11 rows, so that vectors have a remainder."""
+
+    def function(x: Tensor) -> list[Tensor]:
+        values = [composed_exp(x), composed_log(x.abs()), run_sums(x)]  # no others, eager
+        return [*values, log_softmax(x), gradient(lambda x: exp(log_softmax(x)), x)]
+
+    x = torch.linspace(-700, 700, 3 * 11 * 3).view(3, 11, 3).sin() * 30
+    vector = torch.compile(function, fullgraph=True, dynamic=False)(x)
+    torch._dynamo.reset()
+    scalar = torch.compile(function, fullgraph=True, dynamic=False, options={"cpp.simdlen": 1})(x)
+    torch._dynamo.reset()
+    assert [torch.equal(one, other) for one, other in zip(vector, scalar, strict=True)] == [True] * 5
+    assert [torch.equal(one, other) for one, other in zip(vector[:3], function(x), strict=False)] == [True] * 3
+
+
+def gradient(function, x: Tensor) -> Tensor:
+    """Of the sum of its values."""
+    return torch.func.grad(lambda x: function(x).sum())(x)
