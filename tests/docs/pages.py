@@ -88,7 +88,7 @@ def command(page: str, words: list[str]) -> Command | None:
     """What the words call; None for what is neither `python -m` nor make."""
     while words and (words[0] == "$" or re.match(r"\w+=", words[0])):
         words = words[1:]
-    if words[:1] == ["eval"]:
+    if words[:1] == ["eval"] and len(words) > 1:
         words = words[1].removeprefix("$(").removesuffix(")").split()
     words = [word for word in words if word != "…"]
     if not words:
