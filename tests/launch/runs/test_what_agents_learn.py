@@ -16,8 +16,16 @@ from tests.helpers.acting import planted
             "agent=balancing learns bodies in environments, and the tasks of benchmark=permuted_mnist are labelled "
             "images; agent=auto takes the benchmark's own (supervised).",
         ),
-        (["agent/balancing"], ["agent=supervised", "benchmark=one_body"], "agent=balancing learns them."),
-        (["agent/acting"], ["agent=supervised", "benchmark=permuted_digits,one_body"], "no agent here learns them."),
+        (
+            ["agent/balancing"],
+            ["agent=supervised", "benchmark=one_body"],
+            "agent=balancing or ppo or ppo_cleanrl learns them.",
+        ),
+        (
+            ["agent/acting"],
+            ["agent=supervised", "benchmark=permuted_digits,one_body"],
+            "agent=ppo or ppo_cleanrl learns",
+        ),
         (["agent/balancing"], ["benchmark=one_body"], "agent=auto: benchmark=one_body has no default_agent; "),
     ],
 )
