@@ -7,7 +7,7 @@ SLURMS := 3# on a machine of two cores: most of those tests wait for Slurm
 PYTEST := .venv/bin/pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slurm chaos bench tables avx512 slurm-up slurm-down lint
+.PHONY: help setup demo test test-slurm chaos bench bench-rliable tables avx512 slurm-up slurm-down lint
 
 help: ## List the targets
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -41,6 +41,15 @@ chaos: $(READY) ## Disturb a sweep on a Slurm of its own for MINUTES=60, and com
 
 bench: $(READY) ## Measure run-steps per second, beside a usual script and JAX; QUICK=1 only tries it (minutes)
 	.venv/bin/python -m launch.bench $(if $(QUICK),--quick) --out $(or $(OUT),bench_results)
+
+bench-rliable: build/rliable/.ready ## Measure our bootstrap beside rliable's, in an environment of its own (10 minutes)
+	build/rliable/bin/python -m launch.bench.rliable_peer --out $(or $(OUT),bench_results)
+
+# arch, on which rliable stands, does not import beside pandas 3.
+build/rliable/.ready:
+	$(PYTHON) -m venv build/rliable
+	build/rliable/bin/pip install --quiet --disable-pip-version-check 'rliable==1.2.0' 'pandas<3'
+	@touch $@
 
 tables: $(READY) ## Make the tables of what STORE holds (default ./store)
 	.venv/bin/python -m analysis table --store $(STORE)

@@ -14,7 +14,11 @@ from analysis.load import Row, key, varying
 from analysis.metrics import metric
 from analysis.names import ACTIVATIONS, BENCHMARKS, display
 from analysis.reported.reported import published
-from analysis.statistics import mean_sd, welch
+from analysis.statistics.hedges import hedges
+from analysis.statistics.holm import holm
+from analysis.statistics.paired import paired
+from analysis.statistics.summaries import mean_sd
+from analysis.statistics.welch import welch
 from analysis.tables.caption import caption, data_line
 from analysis.tables.table import Cell, Column, Result, RowHead, Table
 from plasticity_lab.records.measures import Measure
@@ -65,7 +69,7 @@ def _result(table: Table, selection: Mapping[str, str], rows: Sequence[Row], met
         selection=selection,
         rows=sorted(heads, key=lambda head: (order(head.name), _values(heads[head].own, telling[head.name]))),
         columns=list(columns),
-        cells=cells,
+        cells=_corrected(cells),
         has_reported=has_reported,
         caption=(),
     )
@@ -120,8 +124,8 @@ def _cell(runs: Sequence[Row], shown: Measure, beside: Sequence[str], most: int)
     ours = mean_sd(values)
     cost = {name: [row.summary[name] for row in finished if row.summary.get(name) is not None] for name in beside}
     return Cell(
-        mean=ours.mean if ours else None,
-        sd=ours.sd if ours else None,
+        mean=ours.mean,
+        sd=ours.sd,
         n=len(values),
         # What plans name is what should be there; a store without them is measured by the fullest cell of the column.
         expected=len(replicates) if all(row.planned for row in replicates) else most,
@@ -131,6 +135,7 @@ def _cell(runs: Sequence[Row], shown: Measure, beside: Sequence[str], most: int)
         superseded=len(runs) - len(replicates),
         values=tuple(values),
         runs=tuple(row.run for row in finished),
+        seeds=tuple(row.seeds for row in finished),
         beside={name: float(np.mean(of)) if of else None for name, of in cost.items()},
         own=runs[0].own,
     )
@@ -155,11 +160,25 @@ def _judged(cells: Mapping[RowHead, Cell], level: float, shown: Measure) -> dict
         cell = replace(cells[head], best=cells[head].mean == cells[ranked[0]].mean)
         if place + 1 < len(ranked):
             after = ranked[place + 1]
-            test = welch(cell.values, cells[after].values)
-            significant = cell.best and test.significant(level)
-            cell = replace(cell, next=after.label, against_next=test, significant=significant)
+            values = cell.values, cells[after].values
+            test = welch(*values)
+            cell = replace(
+                cell,
+                next=after.label,
+                against_next=test,
+                significant=cell.best and test.significant(level),
+                effect=hedges(*values),
+                paired=paired(*values) if cell.best and cell.seeds == cells[after].seeds else None,
+            )
         judged[head] = cell
     return judged
+
+
+def _corrected(cells: Mapping[tuple[RowHead, Column], Cell]) -> dict[tuple[RowHead, Column], Cell]:
+    """The cells of a table with Holm's correction of the tests it is read for: each column's best against the next."""
+    tested = [place for place, cell in cells.items() if cell.best and cell.against_next]
+    corrected = holm([cells[place].against_next.p for place in tested])
+    return {**cells, **{place: replace(cells[place], holm=p) for place, p in zip(tested, corrected, strict=True)}}
 
 
 def _order(paper: Sequence[str]) -> Callable[[str], tuple[int, str]]:

@@ -76,7 +76,28 @@ def _significance(result: Result) -> list[str]:
         f"Bold (** in plain text): the {best} of a column's complete cells; †: better than the next best of them, "
         f"Welch's two-sided t-test (unequal variances), p < {level}."
     )
-    return [rule, *filter(None, (_verdict(result, column) for column in result.columns))]
+    verdicts = [*filter(None, (_verdict(result, column) for column in result.columns))]
+    return [rule, *_beside_welch(result), *verdicts]
+
+
+def _beside_welch(result: Result) -> list[str]:
+    """What the numbers beside Welch's p are, where there are any."""
+    best = [cell for cell in result.cells.values() if cell.best]
+    tests = _tests(result)
+    words = []
+    if tests > 1:
+        words.append(f"Holm: Welch's p, corrected for the {tests} tests of a column's best")
+    if any(cell.paired and cell.paired.p is not None for cell in best):
+        words.append("paired: the t-test of the differences at the same seeds")
+    if any(cell.effect and cell.effect.g is not None for cell in best):
+        words.append("g: Hedges' effect size, the difference in SDs over seeds, with its 95 % interval")
+    line = "; ".join(words)
+    return [f"{line[:1].upper()}{line[1:]}."] if line else []
+
+
+def _tests(result: Result) -> int:
+    """For how many tests Holm's correction was made."""
+    return sum(cell.holm is not None for cell in result.cells.values())
 
 
 def _verdict(result: Result, column: Column) -> str | None:
@@ -84,10 +105,22 @@ def _verdict(result: Result, column: Column) -> str | None:
     for row in result.rows:
         cell = result.cells.get((row, column))
         if cell and cell.best and cell.against_next:
-            test = cell.against_next
-            outcome = f"p = {test.p:.2g}" if test.p is not None else f"no test, {test.reason}"
-            return f"{column.label}: {row.label} against {cell.next}: {outcome}."
+            return f"{column.label}: {row.label} against {cell.next}: {_outcome(cell, _tests(result))}."
     return None
+
+
+def _outcome(cell: Cell, tests: int) -> str:
+    """Welch's p, with what stands beside it; or why there is none."""
+    if cell.against_next.p is None:
+        return f"no test, {cell.against_next.reason}"
+    beside = [f"Holm {cell.holm:.2g}"] if tests > 1 else []
+    if cell.paired and cell.paired.p is not None:
+        beside.append(f"paired {cell.paired.p:.2g}")
+    words = f"p = {cell.against_next.p:.2g}" + (f" ({', '.join(beside)})" if beside else "")
+    effect = cell.effect
+    if effect is None or effect.g is None:
+        return words
+    return f"{words}, g = {effect.g:.2f} [{effect.low:.2f}, {effect.high:.2f}]"
 
 
 def _paper(result: Result) -> str:

@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.reported.reported import Published
-from analysis.statistics import Welch
+from analysis.statistics.hedges import Hedges
+from analysis.statistics.paired import Paired
+from analysis.statistics.welch import Welch
 from plasticity_lab.records.measures import Measure
 
 
@@ -33,10 +35,12 @@ class Table:
 class Cell:
     """The runs of one setting.
 
-    mean, sd, values (in the metric's unit), runs (their ids) and beside (means, as stored) are of the finished runs
-    alone. expected: how many runs there should be. superseded: runs left out because the same settings and seed were
-    run again later. own: the settings that belong to the activation. best and significant are False for a cell with
-    missing runs. against_next: Welch's test against the next best complete cell of the column, which `next` names.
+    mean, sd, values (in the metric's unit), runs (their ids), seeds and beside (means, as stored) are of the finished
+    runs alone. expected: how many runs there should be. superseded: runs left out because the same settings and seed
+    were run again later. own: the settings that belong to the activation. best and significant are False for a cell
+    with missing runs. against_next: Welch's test against the next best complete cell of the column, which `next` names;
+    effect: how far they lie apart. Of the best of a column, paired: the paired test against the next, where both have
+    the same seeds; holm: Welch's p corrected for the tests of all columns' best.
     """
 
     mean: float | None
@@ -49,6 +53,7 @@ class Cell:
     superseded: int
     values: Sequence[float]
     runs: Sequence[str]
+    seeds: Sequence[tuple[int | None, ...]]
     beside: Mapping[str, float | None]
     own: Mapping[str, object]
     paper: Published | None = None
@@ -56,6 +61,9 @@ class Cell:
     significant: bool = False
     next: str | None = None
     against_next: Welch | None = None
+    effect: Hedges | None = None
+    paired: Paired | None = None
+    holm: float | None = None
 
     @property
     def complete(self) -> bool:

@@ -1,10 +1,16 @@
+import csv
+import io
+
 import pytest
 
 from analysis.load import Planned, rows
 from analysis.reported.reported import published
-from analysis.statistics import welch
+from analysis.statistics.hedges import hedges
+from analysis.statistics.paired import paired
+from analysis.statistics.welch import welch
 from analysis.tables.build import build
 from analysis.tables.headline import HEADLINE
+from analysis.tables.render import csv_text
 from analysis.tables.table2 import TABLE2
 from analysis.tables.table_e3 import TABLE_E3
 from tests.helpers.made_up_agent import PLAYER
@@ -42,6 +48,36 @@ def test_the_best_is_bold_and_tested_against_the_next(seeds):
     assert best.significant
     assert not cells["Tanh"].significant  # though its p against ReLU is as small
     assert cells["Tanh"].against_next.p < 0.05
+
+
+def test_beside_welchs_p_stand_its_correction_for_the_table_the_effect_and_the_paired_test(seeds, benchmarks):
+    digits = {"relu": [0.50, 0.51, 0.52], "tanh": [0.52, 0.535, 0.54], "rrelu": [0.10, 0.11, 0.13]}
+    mnist = {"relu": [0.60, 0.61, 0.62], "tanh": [0.70, 0.71, 0.72]}
+    records = [record for name in digits for record in seeds(name, digits[name])]
+    records += [record for name in mnist for record in seeds(name, mnist[name], benchmark=benchmarks["mnist"])]
+    result = built(records)
+    cells = by_label(result)
+    tests = {label: welch(values["tanh"], values["relu"]).p for label, values in {"d": digits, "m": mnist}.items()}
+    first, second = cells["Tanh", "Permuted digits"], cells["Tanh", "Permuted MNIST"]
+    assert (first.holm, second.holm) == pytest.approx((max(tests["d"], 2 * tests["m"]), 2 * tests["m"]))
+    assert cells["ReLU", "Permuted digits"].holm is None, "only what a table is read for is corrected for"
+    assert first.effect.g == pytest.approx(hedges(digits["tanh"], digits["relu"]).g)
+    assert first.paired.p == pytest.approx(paired(digits["tanh"], digits["relu"]).p)
+    assert second.paired.p is None, "each seed differs by as much"
+    (line,) = (line for line in result.caption if line.startswith("Permuted digits: Tanh against ReLU"))
+    assert f"Holm {first.holm:.2g}, paired {first.paired.p:.2g}), g = {first.effect.g:.2f} [" in line
+    lines = csv.DictReader(io.StringIO(csv_text([result])))
+    (csv_line,) = (line for line in lines if line["holm_p_against_next"] == str(first.holm))
+    assert float(csv_line["g_low"]) < float(csv_line["g_against_next"]) < float(csv_line["g_high"])
+
+
+def test_cells_with_other_seeds_have_no_paired_test(record):
+    records = [record("relu", seed, 0.5 + seed / 99) for seed in (0, 1, 2)]
+    records += [record("tanh", seed, 0.6 + seed**2 / 99) for seed in (1, 2, 3)]
+    cells = column(built(records))
+    assert cells["Tanh"].best
+    assert cells["Tanh"].paired is None
+    assert cells["Tanh"].effect.g > 0
 
 
 def test_a_best_that_could_be_luck_carries_no_mark(seeds):

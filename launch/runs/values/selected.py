@@ -8,8 +8,8 @@ is typed. Runs that were only ever asked for as `selected` report a selection, a
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
+from analysis.statistics.selection import best_setting
 from launch.runs.options import Options
 from launch.runs.settings import Numbers
 from launch.runs.values.candidates import Candidate, Candidates, Seeds, Study, differing, effective
@@ -120,35 +120,19 @@ def chosen(place: Place) -> Measure:
 def best(candidates: Sequence[Candidate], metric: str, better: str = "more") -> Winner | None:
     """The setting with the best mean of the metric over seeds; None if there is none that has the metric.
 
-    better: "less" where the lowest mean is the best, else the highest is.
-
-    Settings are compared on the same seeds: those on which the most runs can be compared. One that diverged on any of
-    them, or lacks the metric, cannot win. Of equals the first by name wins: the order in a store does not count.
+    `best_setting`, by which analysis selects too, says which seeds count and which of equals wins.
     """
     runs: dict[str, dict[Seeds, Candidate]] = defaultdict(dict)
     for candidate in candidates:
         runs[candidate.function][candidate.seeds] = candidate
-    if not runs:
+    values = {
+        function: {seeds: run.summary.get(metric) for seeds, run in by_seed.items()}
+        for function, by_seed in runs.items()
+    }
+    found = best_setting(values, better)
+    if found is None:
         return None
-
-    def compared_on(seeds: frozenset[Seeds]) -> list[str]:
-        return sorted(function for function, by_seed in runs.items() if seeds <= by_seed.keys())
-
-    choices = sorted({frozenset(by_seed) for by_seed in runs.values()}, key=sorted)
-    seeds = max(choices, key=lambda each: (len(each) * len(compared_on(each)), len(each)))
-    compared = compared_on(seeds)
-    means = {}
-    for function in compared:
-        values = [runs[function][each].summary.get(metric) for each in seeds]
-        if None not in values:
-            means[function] = fmean(values)
-    if not means:
-        return None
-    choose = min if better == "less" else max
-    winner = choose(means, key=lambda function: means[function])  # the first of equals
-    return Winner(
-        [runs[winner][each] for each in sorted(seeds)], means[winner], len(compared), len(runs) - len(compared)
-    )
+    return Winner([runs[found.setting][each] for each in found.seeds], found.mean, found.settings, found.left_out)
 
 
 def _why_not(known: Sequence[Candidate], study: Study) -> str:

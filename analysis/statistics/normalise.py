@@ -1,0 +1,68 @@
+"""Returns of environments with scales of their own → scores between 0 and 1, and which runs count as failures.
+
+The paper takes min and max from "a robust percentile sweep across all activations" and does not say which percentiles;
+here the 5th and the 95th. They depend on which runs are compared, so they go with the scores wherever those are shown.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+FLOOR = -500.0
+"""A return below it, or one that is not finite, is a failure: the simulation exploded (the paper's stability floor)."""
+PERCENTILES = (5.0, 95.0)
+
+
+@dataclass(frozen=True)
+class Normalised:
+    """Scores by arm, each (N, M), with what they were made by.
+
+    low, high: the returns (M,) that became 0 and 1. failures: how many runs of each arm failed in each environment,
+    (M,). scores are None where `reason` says why.
+    """
+
+    scores: Mapping[str, np.ndarray] | None
+    low: np.ndarray | None
+    high: np.ndarray | None
+    failures: Mapping[str, np.ndarray]
+    floor: float
+    percentiles: tuple[float, float]
+    reason: str | None = None
+
+
+def failed(returns: np.ndarray, floor: float = FLOOR) -> np.ndarray:
+    """Which returns are failures: below the floor, or not finite.  Any shape → the same, bool."""
+    returns = np.asarray(returns, dtype=np.float64)
+    return ~np.isfinite(returns) | (returns < floor)
+
+
+def normalise(
+    returns: Mapping[str, np.ndarray], floor: float = FLOOR, percentiles: tuple[float, float] = PERCENTILES
+) -> Normalised:
+    """Scores of all arms that are compared: arm → returns (N seeds, M environments) → the same shapes, in [0, 1].
+
+    In each environment (return − low) / (high − low), cut off at 0 and 1; low and high are percentiles over all runs of
+    all arms, in which a failure counts as a return at the floor. A failure scores 0.
+
+    Raises ValueError if there is no arm, or they have different environments.
+    Source: the paper's plasticity score ("Robust Metrics for Non-Stationary RL").
+    """
+    arms = {name: np.asarray(each, dtype=np.float64) for name, each in returns.items()}
+    if not arms or any(arm.ndim != 2 for arm in arms.values()) or len({arm.shape[1] for arm in arms.values()}) > 1:
+        shapes = {name: arm.shape for name, arm in arms.items()}
+        raise ValueError(f"Returns are (seeds, environments), of the same environments for all arms; these: {shapes}.")
+    lost = {name: failed(arm, floor) for name, arm in arms.items()}
+    failures = {name: each.sum(axis=0) for name, each in lost.items()}
+    floored = {name: np.where(lost[name], floor, arm) for name, arm in arms.items()}
+    together = np.concatenate(list(floored.values()))
+    if not len(together):
+        return Normalised(None, None, None, failures, floor, percentiles, "no runs")
+    low, high = np.percentile(together, percentiles, axis=0)
+    if flat := np.flatnonzero(high <= low).tolist():
+        reason = f"the runs do not differ between the percentiles in the environments at {flat}"
+        return Normalised(None, low, high, failures, floor, percentiles, reason)
+    scores = {
+        name: np.where(lost[name], 0.0, np.clip((arm - low) / (high - low), 0.0, 1.0)) for name, arm in floored.items()
+    }
+    return Normalised(scores, low, high, failures, floor, percentiles)

@@ -1,0 +1,104 @@
+"""Our bootstrap beside rliable's, on the same scores, in one process: how fast each is, and whether they agree.
+
+    python -m launch.bench.rliable_peer [--arms 17] [--replicates 50000] [--out FOLDER]
+
+`make bench-rliable` runs it in an environment of its own: rliable 1.2.0 does not import beside pandas 3. Of the
+laboratory it needs NumPy and SciPy alone. Scores are made up: 5 seeds × 4 environments for each arm, as in the paper's
+tables of continual reinforcement learning. The measure is the interquartile mean with its 95 % interval.
+"""
+
+import argparse
+import json
+import math
+import os
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from analysis.statistics.bootstrap import REPLICATES, bootstrap
+from analysis.statistics.iqm import iqm
+from plasticity_lab.records.provenance import provenance
+
+SEEDS, ENVIRONMENTS = 5, 4
+Interval = tuple[float, float]
+Measured = tuple[Interval, float]
+"""An interval, and the seconds that it took."""
+
+
+def ours(scores: np.ndarray, name: str, replicates: int) -> Interval:
+    """The interval of an arm's scores as the tables have it."""
+    found = bootstrap(iqm, scores, name=name, replicates=replicates)
+    return found.low, found.high
+
+
+def theirs(scores: np.ndarray, name: str, replicates: int) -> Interval:
+    """The same by rliable."""
+    from rliable import library, metrics  # only in the environment of `make bench-rliable`
+
+    _, intervals = library.get_interval_estimates(
+        {name: scores}, lambda each: np.array([metrics.aggregate_iqm(each)]), reps=replicates
+    )
+    low, high = intervals[name][:, 0]
+    return float(low), float(high)
+
+
+def tolerance(replicates: int) -> float:
+    """How far ends of two intervals may lie apart by chance alone, as a part of their width.
+
+    The standard error of a 2.5 % quantile of a normal distribution, for both, four and a half times.
+    """
+    density, width = math.exp(-(1.96**2) / 2) / math.sqrt(2 * math.pi), 2 * 1.96
+    return 4.5 * math.sqrt(2 * 0.025 * 0.975 / replicates) / density / width
+
+
+def main() -> int:
+    """The command.  Returns its exit status: 1 where the intervals differ by more than chance."""
+    parser = argparse.ArgumentParser(prog="python -m launch.bench.rliable_peer", description=__doc__.split("\n")[0])
+    parser.add_argument("--arms", type=int, default=17, help="rliable takes half a minute for each")
+    parser.add_argument("--replicates", type=int, default=REPLICATES)
+    parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for rliable.json")
+    options = parser.parse_args()
+    draws = np.random.Generator(np.random.Philox(key=0))
+    arms = {f"arm {index}": draws.normal(0.5, 0.2, (SEEDS, ENVIRONMENTS)) for index in range(options.arms)}
+    ours(arms["arm 0"], "warm", 1), theirs(arms["arm 0"], "warm", 1)  # imports
+    rows, apart = [], 0.0
+    for name, scores in arms.items():
+        (our_interval, our_seconds), (their_interval, their_seconds) = (
+            _timed(measured, scores, name, options.replicates) for measured in (ours, theirs)
+        )
+        width = their_interval[1] - their_interval[0]
+        apart = max(apart, *(abs(a - b) / width for a, b in zip(our_interval, their_interval, strict=True)))
+        rows.append({"ours": our_interval, "rliable": their_interval, "seconds": [our_seconds, their_seconds]})
+        print(f"{name}: {our_seconds:.3f} s, rliable {their_seconds:.1f} s", flush=True)
+    our_total, their_total = (sum(row["seconds"][place] for row in rows) for place in (0, 1))
+    ratio, allowed = their_total / our_total, tolerance(options.replicates)
+    result: dict[str, Any] = {
+        "provenance": provenance() | {"load": os.getloadavg()},
+        "versions": {name: version(name) for name in ("numpy", "scipy", "rliable", "arch", "pandas")},
+        "shape": [SEEDS, ENVIRONMENTS, options.arms],
+        "replicates": options.replicates,
+        "seconds": {"ours": our_total, "rliable": their_total},
+        "ratio": ratio,
+        "apart": apart,
+        "allowed": allowed,
+        "arms": rows,
+    }
+    print(f"{options.arms} arms: {our_total:.2f} s, rliable {their_total:.1f} s, {ratio:.0f} times as long.")
+    print(f"Ends of intervals lie at most {apart:.2%} of a width apart; chance allows {allowed:.2%}.")
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "rliable.json").write_text(json.dumps(result, indent=1) + "\n")
+    return 0 if apart <= allowed else 1
+
+
+def _timed(measured: Callable[..., Interval], scores: np.ndarray, name: str, replicates: int) -> Measured:
+    start = time.perf_counter()
+    interval = measured(scores, name, replicates)
+    return interval, time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,111 @@
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from analysis.statistics.gap import gap_change
+from analysis.statistics.improvement import improvement
+from analysis.statistics.iqm import iqm
+from analysis.statistics.normalise import normalise
+from analysis.statistics.profiles import above
+from analysis.statistics.summaries import mean_score, median_score, optimality_gap
+
+# What rliable's own tests look at.
+X = [[1, 2], [2, 2], [1, 1], [2, 1]]
+Y = [[1, 1], [2, 2], [3, 3]]
+
+
+def test_the_aggregates_of_rliables_own_tests():
+    assert [float(of(X)) for of in (mean_score, median_score, iqm)] == [1.5, 1.5, 1.5]
+    assert [float(of(Y)) for of in (mean_score, median_score, iqm)] == [2.0, 2.0, 2.0]
+    assert improvement(X, Y) == pytest.approx(1 / 3)
+    assert improvement(Y, X) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ([[1.0, 2.0, 9.0]], 4.0),  # three: nothing is cut
+        ([[-49.38, 0.0, -336.13, -68.68]], -59.03),  # four: the middle two; Rand. Smooth-Leaky's row of Table F3
+        ([[124.81, 203.06, 183.00, -287.15]], 153.905),  # ReLU's
+        ([[0.0], [1.0], [2.0], [6.0], [99.0]], 3.0),  # five: the middle three
+        ([[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 800.0]], 4.5),  # eight: the middle four, seeds and environments alike
+    ],
+)
+def test_the_interquartile_mean_by_hand_and_by_scipy(scores, expected):
+    assert iqm(scores) == pytest.approx(expected)
+    assert iqm(scores) == scipy.stats.trim_mean(scores, 0.25, axis=None)
+
+
+def test_an_aggregate_of_many_replicates_is_that_of_each():
+    scores = np.arange(60.0).reshape(3, 5, 4) ** 2
+    for aggregate in (iqm, mean_score, median_score, optimality_gap):
+        assert aggregate(scores) == pytest.approx([aggregate(each) for each in scores])
+        assert np.isnan(aggregate(np.where(scores == 1, np.nan, scores))).tolist() == [True, False, False]
+    with pytest.raises(ValueError, match="axes"):
+        iqm([1.0, 2.0])
+
+
+def test_the_optimality_gap_rewards_nothing_beyond_good():
+    assert optimality_gap([[0.5, 1.0], [7.0, 0.1]]) == pytest.approx((0.5 + 0 + 0 + 0.9) / 4)
+    assert optimality_gap([[0.5, 3.0]], good=2.0) == pytest.approx(0.75)
+
+
+def test_a_tie_is_half_an_improvement():
+    assert improvement([[1.0]], [[1.0]]) == 0.5
+    assert improvement([[1.0, 5.0], [2.0, 5.0]], [[1.0, 4.0]]) == pytest.approx((0.75 + 1.0) / 2)
+
+
+def test_a_profile_counts_runs_above_each_threshold():
+    assert above([[0.1, 0.5], [0.9, 0.5]], [0.0, 0.5, 0.9]).tolist() == [1.0, 0.25, 0.0]
+
+
+def test_scores_lie_between_percentiles_of_all_runs_and_failures_score_nothing():
+    arms = {
+        "relu": np.array([[0.0, 10.0], [50.0, 20.0], [100.0, -1e9]]),
+        "tanh": np.array([[25.0, np.inf], [75.0, np.nan]]),
+    }
+    found = normalise(arms, percentiles=(0, 100))
+    assert (found.low.tolist(), found.high.tolist()) == ([0.0, -500.0], [100.0, 20.0])
+    assert found.scores["relu"].T.tolist() == [[0.0, 0.5, 1.0], [pytest.approx(510 / 520), 1.0, 0.0]]
+    assert found.scores["tanh"].tolist() == [[0.25, 0.0], [0.75, 0.0]]
+    assert {name: each.tolist() for name, each in found.failures.items()} == {"relu": [0, 1], "tanh": [0, 2]}
+
+
+def test_a_score_beyond_the_percentiles_is_cut_off():
+    returns = np.arange(101.0)[:, None]
+    found = normalise({"all": returns})
+    assert (found.low[0], found.high[0]) == (5.0, 95.0)
+    assert found.scores["all"][[0, 5, 50, 95, 100], 0].tolist() == [0.0, 0.0, 0.5, 1.0, 1.0]
+
+
+def test_what_cannot_be_normalised_says_why():
+    found = normalise({"relu": np.array([[1.0, 3.0], [2.0, 3.0]])})
+    assert found.scores is None
+    assert "[1]" in found.reason
+    assert normalise({"relu": np.empty((0, 2))}).reason == "no runs"
+    for wrong in ({}, {"relu": np.zeros((2, 2)), "tanh": np.zeros((2, 3))}, {"relu": np.zeros(2)}):
+        with pytest.raises(ValueError, match="same environments"):
+            normalise(wrong)
+
+
+def test_the_gap_widens_from_the_first_cycle_to_the_last():
+    train = np.array([[[100.0, 5.0]], [[0.0, 0.0]], [[90.0, 9.0]]])
+    test = np.array([[[80.0, 5.0]], [[7.0, 7.0]], [[30.0, 2.0]]])
+    found = gap_change(train, test)
+    assert found.change.tolist() == [[40.0, 7.0]]
+    assert not found.failed.any()
+
+
+@pytest.mark.parametrize("value", [-500.01, -math.inf, math.nan])
+@pytest.mark.parametrize(("cycle", "fails"), [(0, True), (1, False), (2, True)])
+def test_a_run_that_failed_in_one_of_the_cycles_compared_has_no_gap(value, cycle, fails):
+    train, test = np.full((3, 2, 1), 100.0), np.full((3, 2, 1), 60.0)
+    test[2] = 50.0
+    test[cycle, 1] = value
+    found = gap_change(train, test)
+    assert found.failed.tolist() == [[False], [fails]]
+    assert found.change.tolist() == [[10.0], [0.0 if fails else 10.0]]
+    with pytest.raises(ValueError, match="cycles"):
+        gap_change(train[:1], test[:1])

@@ -1,0 +1,24 @@
+"""The measured tables of the repository: their runs still give the numbers that stand in them."""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from analysis.tables import TABLES
+from analysis.tables.build import build
+from analysis.tables.origin import rows_of
+from analysis.tables.render import csv_text
+
+MEASURED = Path(__file__).parents[2] / "analysis" / "measured"
+
+
+@pytest.mark.parametrize(
+    "path", sorted(MEASURED.glob("*/table*.csv")), ids=lambda path: f"{path.parent.name}/{path.stem}"
+)
+def test_a_measured_table_is_made_of_its_runs(path):
+    runs = path.with_name("table2.json")  # both tables of a folder are made of the same runs
+    made = list(csv.DictReader(io.StringIO(csv_text(build(TABLES[path.stem], rows_of(runs))))))
+    written = list(csv.DictReader(io.StringIO(path.read_text())))
+    assert [{name: line[name] for name in written[0]} for line in made] == written
