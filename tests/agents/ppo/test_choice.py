@@ -44,7 +44,7 @@ def test_cleanrls_preset_names_its_network_and_optimizer_too():
     ("words", "named"),
     [
         (["agent=ppo", "benchmark=permuted_mnist"], "agent=ppo learns bodies.*benchmark=permuted_mnist"),
-        (["agent=supervised", "benchmark=classic_cycle"], "agent=ppo.* learn"),
+        (["agent=supervised", "benchmark=classic_cycle"], r"bodies in environments.*\(ppo\)"),
         (["benchmark=classic_cycle", "agent.clip=0"], "agent.clip is 0"),
         (["benchmark=classic_cycle", "agent.minibatches=3"], "agent.minibatches is 3.* divide the 2,048 steps"),
         (["benchmark=classic_cycle", "agent.rollout_mode=test"], "agent.rollout_mode is 'test'.*train, eval"),
