@@ -37,7 +37,7 @@ def test_a_preset_is_planned_without_data_and_a_typed_word_wins(name, tmp_path, 
     words = ["seed=7", f"store={tmp_path / 'store'}", f"data={tmp_path}", "dry_run=true", "launch.workers=1"]
     assert run_command([f"experiment={name}", *words]) == 0
     runs = runs_of(name, "seed=7")
-    assert f"\n{len(runs):,} runs to train in" in capsys.readouterr().out
+    assert f"\n{len(runs):,} run{'s' if len(runs) > 1 else ''} to train in" in capsys.readouterr().out
     assert {run.science["seed"] for run in runs} == {7}
     assert {run.asked_as[0]["experiment"] for run in runs} == {name}
     assert list(tmp_path.iterdir()) == []
