@@ -6,8 +6,8 @@ from math import inf, nan
 import torch
 from torch import Tensor
 
+from plasticity_lab.stacking.exact_sums import run_sums
 from plasticity_lab.stacking.run_axis import beside
-from plasticity_lab.stacking.run_sums import run_sums
 
 
 def clipped(gradients: Mapping[str, Tensor], limit_K: Tensor) -> dict[str, Tensor]:
@@ -24,7 +24,7 @@ def clipped(gradients: Mapping[str, Tensor], limit_K: Tensor) -> dict[str, Tenso
 
 
 def norms(gradients: Mapping[str, Tensor]) -> Tensor:
-    """Each run's Euclidean norm over all gradients, (K,); its bits do not depend on the mates (`run_sums`).
+    """Each run's Euclidean norm over all gradients, (K,); its bits do not depend on the mates (`exact_sums`).
 
     The sums of the tensors are added one after the other: side by side in one tensor they would be copied, and with a
     copy among its steps torch 2.13 cannot compile some updates (a KeyError of inductor's).

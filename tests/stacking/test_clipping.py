@@ -43,7 +43,7 @@ def test_a_run_is_clipped_alike_alone_and_in_a_pack():
 
 @pytest.mark.parametrize("value", [inf, nan, 1e19, 1e30])
 def test_a_run_that_diverges_is_not_hidden_and_its_mates_are_clipped(value):
-    """The squares of five numbers of 1e19 are finite, but have no finite sum; the square of 1e30 is not finite."""
+    """Five numbers of 1e19 and their squares are finite, but not the squares' sum; the square of 1e30 is not."""
     given = gradients(2)
     given["value.weight"][0, :5, 0] = value
     found = clipped(given, torch.tensor([0.5, 0.5]))

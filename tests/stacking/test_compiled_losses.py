@@ -19,9 +19,9 @@ from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking.adam import Adam
 from plasticity_lab.stacking.clipping import clipped
 from plasticity_lab.stacking.elementary import exp, log_softmax, summed_last
+from plasticity_lab.stacking.exact_sums import run_sums
 from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.run_axis import beside, on_run_axis
-from plasticity_lab.stacking.run_sums import run_sums
 from tests.helpers.packs import needs_compiler
 
 OBSERVED, ROLLOUT, UPDATES = 4, 128, 8
@@ -61,7 +61,7 @@ def ppo_loss(
     centred_KB = batch["advantage"] - beside(run_sums(batch["advantage"]) / rows, value_KB)
     advantage_KB = centred_KB / beside((run_sums(centred_KB.square()) / (rows - 1)).sqrt() + 1e-8, value_KB)
     policy_KB, ratio_KB = clipped_objective(logs_KBA, advantage_KB, batch, settings)
-    entropy_KB = -summed_last(exp(logs_KBA) * logs_KBA).squeeze(-1)
+    entropy_KB = -summed_last(exp(logs_KBA) * logs_KBA)
     near_KB = batch["value"] + between(value_KB - batch["value"], -settings["clip"], settings["clip"])
     errors_KB = torch.maximum((value_KB - batch["returns"]).square(), (near_KB - batch["returns"]).square())
     loss_KB = policy_KB + 0.25 * errors_KB - 0.01 * entropy_KB
@@ -184,9 +184,10 @@ def test_a_pack_learns_what_each_run_learns_alone(minibatch):
 
 
 @needs_compiler
+@pytest.mark.slow
 def test_so_it_does_compiled():
     policy = StackedLinear("policy", OBSERVED, 2)
-    assert not differing(policy_loss, [policy], 8, (2, 3), compiled=True)
+    assert not differing(policy_loss, [policy], 8, [3], compiled=True)  # a graph takes seconds
 
 
 @pytest.mark.slow
