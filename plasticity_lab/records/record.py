@@ -169,6 +169,12 @@ def checked_content(store: Store, run: str, path: Path) -> bytes | None:
     return content
 
 
+def flags_of(record: Mapping[str, Any]) -> list[str]:
+    """What a record says of its run beside its status: the names of the flags that are set, `collapsed` first."""
+    flags = {"collapsed": record.get("collapsed"), **record.get("flags", {})}
+    return [name for name, is_so in flags.items() if is_so]
+
+
 def failures(record: Mapping[str, Any] | None) -> int:
     """How often in turn the run of a record, if it has one, has failed."""
     failed = record is not None and record["status"] == "failed"
