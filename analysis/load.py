@@ -5,7 +5,7 @@ finds it. Runs that a plan names and that have no record yet are rows too, with 
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from plasticity_lab.errors import StoreError
 from plasticity_lab.records.classifier import CLASSIFIER, declared_in
 from plasticity_lab.records.measures import Declared
 from plasticity_lab.records.plan import read_plan, sweeps_of
-from plasticity_lab.records.record import all_records
+from plasticity_lab.records.record import all_records, flags_of
 from plasticity_lab.records.store import Store
 
 NAMED_BY_THE_ASKER = ("protocol", "schedule", "hyperparams")
@@ -29,6 +29,7 @@ class Row:
     seeds: what makes runs replicates of each other (seed, stream_seed, init_seed). own: the settings that belong to the
     activation (its shape parameters, its learning rate, the strength of an intervention), as dotted keys; study:
     all others, which a fair comparison holds fixed. summary: as stored (fractions); declared: what its numbers are.
+    flags: what its record says of it besides `status` and `collapsed`.
     """
 
     run: str
@@ -47,6 +48,7 @@ class Row:
     declared: Declared
     provenance: Mapping[str, Any]
     planned: bool
+    flags: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,7 @@ def _row(record: Mapping[str, Any], chosen: Mapping[str, str], declared: Declare
         declared=declared,
         provenance=record.get("provenance") or {},
         planned=planned,
+        flags=[flag for flag in flags_of(record) if flag != "collapsed"],
     )
 
 

@@ -4,6 +4,7 @@ Settings that belong to an activation split its row (`Leaky-ReLU (negative_slope
 runs of a benchmark differ splits its column, since activations can be compared only where those agree.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -138,6 +139,7 @@ def _cell(runs: Sequence[Row], shown: Measure, beside: Sequence[str], most: int)
         seeds=tuple(row.seeds for row in finished),
         beside={name: float(np.mean(of)) if of else None for name, of in cost.items()},
         own=runs[0].own,
+        flagged=Counter(flag for row in finished for flag in row.flags),
     )
 
 
