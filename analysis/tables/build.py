@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from analysis.load import Row, key, varying
 from analysis.metrics import metric
 from analysis.names import ACTIVATIONS, BENCHMARKS, display
 from analysis.reported.reported import published
+from analysis.rows import Row, key, varying
 from analysis.statistics.hedges import hedges
 from analysis.statistics.holm import holm
 from analysis.statistics.paired import paired
@@ -139,7 +139,7 @@ def _cell(runs: Sequence[Row], shown: Measure, beside: Sequence[str], most: int)
         seeds=tuple(row.seeds for row in finished),
         beside={name: float(np.mean(of)) if of else None for name, of in cost.items()},
         own=runs[0].own,
-        flagged=Counter(flag for row in finished for flag in row.flags),
+        flagged=Counter(flag for row in finished for flag, is_so in row.flags.items() if is_so),
     )
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from analysis.load import Row
 from analysis.names import DATA
+from analysis.rows import Row
 from analysis.tables.table import Cell, Column, Result
 
 
@@ -141,7 +141,7 @@ def _missing(cells: Collection[Cell]) -> list[str]:
     if any(cell.collapsed for cell in cells):
         lines.append("Collapsed: at chance (average online accuracy ≤ 1.2 / classes) for three tasks in a row.")
     if flags := sorted({flag for cell in cells for flag in cell.flagged}):
-        lines.append(f"{', '.join(flags)}: what so many records say of their runs, whose values are in the mean.")
+        lines.append(f"{', '.join(flags)}: how many runs their agent says this of; their values are in the mean.")
     if superseded := sum(cell.superseded for cell in cells):
         lines.append(f"Left out: {superseded} runs whose settings and seed were run again later under another id.")
     return lines

@@ -14,7 +14,7 @@ from plasticity_lab.records.measures import Measure
 class Table:
     """The declaration of a table of the papers.
 
-    rows, columns: fields of `analysis.load.Row`. cell: the summary value whose mean ± SD a cell shows; None: the one
+    rows, columns: fields of `analysis.rows.Row`. cell: the summary value whose mean ± SD a cell shows; None: the one
     that the runs' agent names first. beside: summary values shown next to it (what the accuracy costs). reported: files
     in analysis/reported with the paper's values, which hold for `cell` and no other metric, and for runs without an
     intervention; source names them in words. level: of the significance test.

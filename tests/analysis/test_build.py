@@ -3,8 +3,8 @@ import io
 
 import pytest
 
-from analysis.load import Planned, rows
 from analysis.reported.reported import published
+from analysis.rows import Planned, rows
 from analysis.statistics.hedges import hedges
 from analysis.statistics.paired import paired
 from analysis.statistics.welch import welch

@@ -5,9 +5,9 @@ finds it. Runs that a plan names and that have no record yet are rows too, with 
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from plasticity_lab.errors import StoreError
 from plasticity_lab.records.classifier import CLASSIFIER, declared_in
 from plasticity_lab.records.measures import Declared
 from plasticity_lab.records.plan import read_plan, sweeps_of
-from plasticity_lab.records.record import all_records, flags_of
+from plasticity_lab.records.record import all_records
 from plasticity_lab.records.store import Store
 
 NAMED_BY_THE_ASKER = ("protocol", "schedule", "hyperparams")
@@ -29,7 +29,7 @@ class Row:
     seeds: what makes runs replicates of each other (seed, stream_seed, init_seed). own: the settings that belong to the
     activation (its shape parameters, its learning rate, the strength of an intervention), as dotted keys; study:
     all others, which a fair comparison holds fixed. summary: as stored (fractions); declared: what its numbers are.
-    flags: what its record says of it besides `status` and `collapsed`.
+    flags: what else its agent says of it. diverged_at_step, error: of a run that diverged or failed.
     """
 
     run: str
@@ -48,7 +48,9 @@ class Row:
     declared: Declared
     provenance: Mapping[str, Any]
     planned: bool
-    flags: Sequence[str] = ()
+    flags: Mapping[str, bool] = field(default_factory=dict)
+    diverged_at_step: int | None = None
+    error: str | None = None
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Planned:
 NOTHING_PLANNED = Planned(frozenset(), {})
 
 
-def load(root: Path) -> tuple[list[Row], list[str]]:
+def rows_in(root: Path) -> tuple[list[Row], list[str]]:
     """The rows of a store, and a sentence for each file that cannot be read and is left out.
 
     Raises StoreError if there is no store at that place, or the disk does not answer.
@@ -167,7 +169,9 @@ def _row(record: Mapping[str, Any], chosen: Mapping[str, str], declared: Declare
         declared=declared,
         provenance=record.get("provenance") or {},
         planned=planned,
-        flags=[flag for flag in flags_of(record) if flag != "collapsed"],
+        flags=record.get("flags") or {},
+        diverged_at_step=record.get("diverged_at_step"),
+        error=record.get("error"),
     )
 
 
