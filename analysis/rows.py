@@ -5,28 +5,30 @@ finds it. Runs that a plan names and that have no record yet are rows too, with 
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.classifier import CLASSIFIER, declared_in
+from plasticity_lab.records.classifier import Declarations
 from plasticity_lab.records.measures import Declared
 from plasticity_lab.records.plan import read_plan, sweeps_of
-from plasticity_lab.records.record import all_records
+from plasticity_lab.records.record import CorruptRecord, records_of
 from plasticity_lab.records.store import Store
 
 NAMED_BY_THE_ASKER = ("protocol", "schedule", "hyperparams")
 """What only `asked_as` knows: names of choices, of which the run's science keeps the resolved values."""
+SEEDS = ("seed", "stream_seed", "init_seed")
+"""What makes runs replicates of each other."""
 
 
 @dataclass(frozen=True)
 class Row:
     """One run under one name.
 
-    seeds: what makes runs replicates of each other (seed, stream_seed, init_seed). own: the settings that belong to the
+    seeds: the numbers of `SEEDS`. own: the settings that belong to the
     activation (its shape parameters, its learning rate, the strength of an intervention), as dotted keys; study:
     all others, which a fair comparison holds fixed. summary: as stored (fractions); declared: what its numbers are.
     flags: what else its agent says of it. diverged_at_step, error: of a run that diverged or failed.
@@ -72,27 +74,51 @@ def rows_in(root: Path) -> tuple[list[Row], list[str]]:
     if not root.is_dir():
         raise StoreError(f"There is no store at {root}; name one with --store, or make one by training a run.")
     store = Store(root)
-    records, corrupt = all_records(store)
     planned, damaged = _planned(store)
-    good, incomplete = [], []
-    for record in records:
-        if _says_what_it_was(record):
-            good.append(record)
-        else:
-            incomplete.append(f"{store.record(record['run'])} names no activation, benchmark or seed.")
-    return rows(good, planned), [*map(str, corrupt), *incomplete, *damaged]
+    corrupt: list[CorruptRecord] = []
+    incomplete: list[str] = []
+    found = rows(_good(store, corrupt, incomplete), planned)
+    return found, [*map(str, corrupt), *incomplete, *damaged]
 
 
 def rows(records: Iterable[Mapping[str, Any]], planned: Planned = NOTHING_PLANNED) -> list[Row]:
-    """The rows of records and of the planned runs that have none.  A record is a mapping as in record.json."""
-    recorded = {record["run"]: record for record in records}
-    declared_of = _declarations(recorded.values())
-    waiting = [{**run, "run": name, "status": "waiting"} for name, run in planned.runs.items() if name not in recorded]
+    """The rows of records and of the planned runs that have none.  A record is a mapping as in record.json.
+
+    What a run's numbers are stands in its record, else in another record of its agent (runs that failed or wait say
+    nothing; nor do records of before); where no record says it, they are a classifier's.
+    """
+    settings_of, declarations = _Shared(), Declarations()
+    of_run: dict[str, list[Row]] = {}  # made record by record: a hundred thousand whole ones would fill the memory
+    saying: dict[str, Declared] = {}
+
+    def add(record: Mapping[str, Any]) -> None:
+        settings, declared = settings_of(record["science"]), declarations.of(record)
+        if record.get("measures"):
+            saying[settings.study.get("agent.name")] = declared
+        names = _names(record, planned.runs.get(record["run"], {}))
+        is_planned = record["run"] in planned.ids
+        of_run[record["run"]] = [_row(record, settings, chosen, declared, is_planned) for chosen in names]
+
+    for record in records:
+        add(record)
+    for name, run in planned.runs.items():
+        if name not in of_run:
+            add({**run, "run": name, "status": "waiting"})
+    unsaid = declarations.of({})
     return [
-        _row(record, chosen, declared_of(record), record["run"] in planned.ids)
-        for record in [*recorded.values(), *waiting]
-        for chosen in _names(record, planned.runs.get(record["run"], {}))
+        row if row.declared is not unsaid else replace(row, declared=saying.get(row.study.get("agent.name"), unsaid))
+        for alike in of_run.values()
+        for row in alike
     ]
+
+
+def _good(store: Store, corrupt: list[CorruptRecord], incomplete: list[str]) -> Iterator[dict[str, Any]]:
+    """The records that say what their run was; why each of the others is left out is added to the lists."""
+    for record in records_of(store, corrupt):
+        if _says_what_it_was(record):
+            yield record
+        else:
+            incomplete.append(f"{store.record(record['run'])} names no activation, benchmark or seed.")
 
 
 def key(settings: Mapping[str, Any]) -> str:
@@ -100,71 +126,84 @@ def key(settings: Mapping[str, Any]) -> str:
     return json.dumps(settings, sort_keys=True)
 
 
+def distinct(settings: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """The different ones among some settings, by `key`. Rows share what is alike, so that each is looked at once."""
+    return {key(one): one for one in {id(one): one for one in settings}.values()}
+
+
 def varying(settings: Iterable[Mapping[str, Any]]) -> list[str]:
     """The keys, sorted, at which the settings are not all the same; one that is missing counts as null."""
-    alike = list({key(one): one for one in settings}.values())
+    alike = list(distinct(settings).values())
     names = sorted({name for one in alike for name in one})
     return [name for name in names if len({json.dumps(one.get(name)) for one in alike}) > 1]
 
 
-def _names(*asked: Mapping[str, Any]) -> list[dict[str, str]]:
+def _names(*asked: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """The distinct names that select tables, in the order they were given; a run nobody named has one row too."""
     chosen = [
-        {choice: one.get(choice) or "unnamed" for choice in NAMED_BY_THE_ASKER}
+        tuple(one.get(choice) or "unnamed" for choice in NAMED_BY_THE_ASKER)
         for each in asked
         for one in each.get("asked_as") or ()
     ]
-    distinct = list({key(one): one for one in chosen}.values())
-    return distinct or [dict.fromkeys(NAMED_BY_THE_ASKER, "unnamed")]
+    return list(dict.fromkeys(chosen)) or [("unnamed",) * len(NAMED_BY_THE_ASKER)]
 
 
-def _declarations(records: Collection[Mapping[str, Any]]) -> Callable[[Mapping[str, Any]], Declared]:
-    """What the numbers of a record are: as it says, else as another record of its agent does, else a classifier's.
+@dataclass(frozen=True)
+class _Settings:
+    """What runs that differ in nothing but their seeds have alike."""
 
-    Runs that failed or wait say nothing; nor do records of before. Alike declarations are one object: a store has a
-    hundred thousand.
-    """
-    known: dict[str, Declared] = {}
-    by_agent: dict[str | None, Declared] = {}
-    for record in records:
-        if said := record.get("measures"):
-            known[key(said)] = by_agent[_agent(record)] = known.get(key(said)) or declared_in(record)
-    classifier = CLASSIFIER.declared
-
-    def declared_of(record: Mapping[str, Any]) -> Declared:
-        said = record.get("measures")
-        return known[key(said)] if said else by_agent.get(_agent(record), classifier)
-
-    return declared_of
+    activation: str
+    benchmark: str
+    intervention: str
+    own: Mapping[str, Any]
+    study: Mapping[str, Any]
 
 
-def _agent(record: Mapping[str, Any]) -> str | None:
-    return (record["science"].get("agent") or {}).get("name")
+class _Shared:
+    """The settings of a run's science; runs with the same settings get the same objects."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, _Settings] = {}
+
+    def __call__(self, science: Mapping[str, Any]) -> _Settings:
+        # Runs with a stream or init seed of their own vary in less than the others do; they are no replicates of those.
+        apart = {name: "set apart" for name in SEEDS[1:] if science.get(name) is not None}
+        word = json.dumps({**science, **dict.fromkeys(SEEDS), **apart})
+        if word not in self._known:
+            self._known[word] = _settings(science, apart)
+        return self._known[word]
 
 
-def _row(record: Mapping[str, Any], chosen: Mapping[str, str], declared: Declared, planned: bool) -> Row:
-    science = record["science"]
+def _settings(science: Mapping[str, Any], apart: Mapping[str, str]) -> _Settings:
     intervention = science.get("intervention") or {"name": "none"}
     flat = _flat({**science, "intervention": intervention})
-    seeds = tuple(flat.pop(name, None) for name in ("seed", "stream_seed", "init_seed"))
-    # Runs with a stream or init seed of their own vary in less than the others do; they are no replicates of those.
-    for name, value in zip(("stream_seed", "init_seed"), seeds[1:], strict=True):
-        if value is not None:
-            flat[name] = "set apart"
-    for name in ("activation.name", "benchmark.name", "intervention.name"):
+    for name in (*SEEDS, "activation.name", "benchmark.name", "intervention.name"):
         flat.pop(name, None)
+    flat |= apart
     own = {name: value for name, value in flat.items() if _belongs_to_the_activation(name)}
-    return Row(
-        run=record["run"],
+    return _Settings(
         activation=science["activation"]["name"],
         benchmark=science["benchmark"]["name"],
         intervention=intervention["name"],
-        **chosen,
-        seeds=seeds,
-        status=record["status"],
-        collapsed=bool(record.get("collapsed")),
         own=own,
         study={name: value for name, value in flat.items() if name not in own},
+    )
+
+
+def _row(
+    record: Mapping[str, Any], settings: _Settings, chosen: tuple[str, ...], declared: Declared, planned: bool
+) -> Row:
+    return Row(
+        run=record["run"],
+        activation=settings.activation,
+        benchmark=settings.benchmark,
+        intervention=settings.intervention,
+        **dict(zip(NAMED_BY_THE_ASKER, chosen, strict=True)),
+        seeds=tuple(record["science"].get(name) for name in SEEDS),
+        status=record["status"],
+        collapsed=bool(record.get("collapsed")),
+        own=settings.own,
+        study=settings.study,
         summary=record.get("summary") or {},
         declared=declared,
         provenance=record.get("provenance") or {},

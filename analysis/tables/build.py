@@ -85,10 +85,8 @@ def _columns(table: Table, rows: Sequence[Row], paper_order: Sequence[str]) -> d
     columns = {}
     for name in sorted(by_name, key=_order(paper_order)):
         differing = varying(row.study for row in by_name[name])
-        by_study: dict[str, list[Row]] = {}
-        for row in sorted(by_name[name], key=lambda row: _values(row.study, differing)):
-            by_study.setdefault(key(row.study), []).append(row)
-        for alike in by_study.values():
+        by_study = _alike(by_name[name])
+        for alike in sorted(by_study, key=lambda rows: _values(rows[0].study, differing)):
             words = _settings("benchmark.", alike[0].study, differing)
             column = Column(
                 name=name,
@@ -98,6 +96,16 @@ def _columns(table: Table, rows: Sequence[Row], paper_order: Sequence[str]) -> d
             )
             columns[column] = alike
     return columns
+
+
+def _alike(rows: Sequence[Row]) -> list[list[Row]]:
+    """The rows by what a fair comparison holds fixed."""
+    studies = {id(row.study): row.study for row in rows}
+    words = {which: key(study) for which, study in studies.items()}
+    by_study: dict[str, list[Row]] = {}
+    for row in rows:
+        by_study.setdefault(words[id(row.study)], []).append(row)
+    return list(by_study.values())
 
 
 def _telling(table: Table, columns: Iterable[Sequence[Row]]) -> dict[str, list[str]]:
