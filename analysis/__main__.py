@@ -12,9 +12,9 @@ from rich.console import Console
 from analysis.check_paper.checks import findings
 from analysis.check_paper.text import text as findings_text
 from analysis.figures import FIGURES
-from analysis.load import Row, load
 from analysis.reproduction.cells import compared
 from analysis.reproduction.text import text as reproduction_text
+from analysis.rows import Row, rows_in
 from analysis.tables import TABLES
 from analysis.tables.build import build
 from analysis.tables.headline import HEADLINE
@@ -124,7 +124,7 @@ def _asked_for(asked: argparse.Namespace) -> tuple[Path, list[Row]]:
     places = [place.expanduser() for place in asked.store or [default]]
     rows: list[Row] = []
     for place in places:
-        found, left_out = (rows_of(place), []) if place.is_file() else load(place)
+        found, left_out = (rows_of(place), []) if place.is_file() else rows_in(place)
         rows += found
         for sentence in left_out:
             print(f"Left out: {sentence}", file=sys.stderr)

@@ -39,6 +39,16 @@ def some(ids: Collection[str], most: int = SHOWN) -> str:
     return shown if len(ids) <= most else f"{shown} and {len(ids) - most:,} more"
 
 
+def flagged(words: str, flags: Collection[str]) -> str:
+    """«done, collapsed to chance»: what is said of a run, and the flags of its record."""
+    return ", ".join([words, *map(flag_in_words, flags)])
+
+
+def flag_in_words(flag: str) -> str:
+    """«collapsed to chance»; other flags say what they mean."""
+    return "collapsed to chance" if flag == "collapsed" else flag
+
+
 def say(words: str) -> None:
     """A line on stderr, at once."""
     print(words, file=sys.stderr, flush=True)

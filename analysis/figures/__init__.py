@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from analysis.figures.two_orders import two_orders
-from analysis.load import Row
+from analysis.rows import Row
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

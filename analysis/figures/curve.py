@@ -18,6 +18,8 @@ WIDTH, HEIGHT, DOTS = 8.0, 3.0, 150
 """Inches of a panel, and dots to each."""
 FEW_POINTS = 60
 """Of more a line alone is drawn."""
+COARSE_POINTS = 10
+"""Where there are fewer tasks than that, what is measured more often is drawn as often: one task would be one point."""
 
 
 def draw_curve(path: Path, table: pa.Table, declared: Declared, title: str, diverged_at: int | None) -> None:
@@ -53,8 +55,8 @@ def panels_of(declared: Declared) -> list[tuple[str, Sequence[Column]]]:
 
 
 def _draw(axes: Axes, table: pa.Table, column: Column) -> None:
-    """A column from the coarsest rows that measure it; tasks that do not count (not `hard`) are pale."""
-    kind = column.own_kinds[0]
+    """A column from rows of one kind; tasks that do not count (not `hard`) are pale."""
+    kind = _kind(table, column)
     rows = table.filter(pc.equal(table["kind"], kind))
     easy = rows.slice(0, 0)
     if "hard" in rows.column_names and kind == "task":
@@ -67,6 +69,13 @@ def _draw(axes: Axes, table: pa.Table, column: Column) -> None:
             easy["step"].to_numpy(), _values(easy, column), ".", color=line.get_color(), alpha=0.3,
             label=f"{label}, easy tasks",
         )  # fmt: skip
+
+
+def _kind(table: pa.Table, column: Column) -> str:
+    """The coarsest kind of rows that measures a column and is there often enough, else the finest that does."""
+    kinds = column.own_kinds
+    often = (kind for kind in kinds if pc.sum(pc.equal(table["kind"], kind)).as_py() >= COARSE_POINTS)
+    return next(often, kinds[-1])
 
 
 def _values(rows: pa.Table, column: Column) -> NDArray[np.float64]:

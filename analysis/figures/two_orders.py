@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analysis.load import Row, key
 from analysis.names import ACTIVATIONS, BENCHMARKS, display
+from analysis.rows import Row, key
 from plasticity_lab.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -4,16 +4,17 @@ Settings that belong to an activation split its row (`Leaky-ReLU (negative_slope
 runs of a benchmark differ splits its column, since activations can be compared only where those agree.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from analysis.load import Row, key, varying
 from analysis.metrics import metric
 from analysis.names import ACTIVATIONS, BENCHMARKS, display
 from analysis.reported.reported import published
+from analysis.rows import Row, key, varying
 from analysis.statistics.hedges import hedges
 from analysis.statistics.holm import holm
 from analysis.statistics.paired import paired
@@ -84,10 +85,8 @@ def _columns(table: Table, rows: Sequence[Row], paper_order: Sequence[str]) -> d
     columns = {}
     for name in sorted(by_name, key=_order(paper_order)):
         differing = varying(row.study for row in by_name[name])
-        by_study: dict[str, list[Row]] = {}
-        for row in sorted(by_name[name], key=lambda row: _values(row.study, differing)):
-            by_study.setdefault(key(row.study), []).append(row)
-        for alike in by_study.values():
+        by_study = _alike(by_name[name])
+        for alike in sorted(by_study, key=lambda rows: _values(rows[0].study, differing)):
             words = _settings("benchmark.", alike[0].study, differing)
             column = Column(
                 name=name,
@@ -97,6 +96,16 @@ def _columns(table: Table, rows: Sequence[Row], paper_order: Sequence[str]) -> d
             )
             columns[column] = alike
     return columns
+
+
+def _alike(rows: Sequence[Row]) -> list[list[Row]]:
+    """The rows by what a fair comparison holds fixed."""
+    studies = {id(row.study): row.study for row in rows}
+    words = {which: key(study) for which, study in studies.items()}
+    by_study: dict[str, list[Row]] = {}
+    for row in rows:
+        by_study.setdefault(words[id(row.study)], []).append(row)
+    return list(by_study.values())
 
 
 def _telling(table: Table, columns: Iterable[Sequence[Row]]) -> dict[str, list[str]]:
@@ -138,6 +147,7 @@ def _cell(runs: Sequence[Row], shown: Measure, beside: Sequence[str], most: int)
         seeds=tuple(row.seeds for row in finished),
         beside={name: float(np.mean(of)) if of else None for name, of in cost.items()},
         own=runs[0].own,
+        flagged=Counter(flag for row in finished for flag, is_so in row.flags.items() if is_so),
     )
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from analysis.load import Row
 from analysis.names import DATA
+from analysis.rows import Row
 from analysis.tables.table import Cell, Column, Result
 
 
@@ -32,14 +32,18 @@ def data_line(rows: Sequence[Row]) -> str:
 
 
 def _data(row: Row) -> str:
-    source = row.study.get("benchmark.source")
-    name = DATA.get(source, source) if source else f"the data of {row.benchmark}"
+    source, said = row.study.get("benchmark.source"), row.provenance.get("data")
+    name = DATA.get(source, source) if source else said or f"the data of {row.benchmark}"
     return f"part of {name}" if row.provenance.get("data_part") else name
 
 
 def _length(study: Mapping[str, Any]) -> str:
-    counts = {what: study.get(f"benchmark.{what}") for what in ("tasks", "epochs", "steps")}
-    words = [f"{many:,} {what if many != 1 else what[:-1]}" for what, many in counts.items() if many is not None]
+    counts = {what: study.get(f"benchmark.{what}") for what in ("tasks", "epochs", "steps", "environment_steps")}
+    words = [
+        f"{many:,} {(what if many != 1 else what[:-1]).replace('_', ' ')}"
+        for what, many in counts.items()
+        if many is not None
+    ]
     length = " of ".join([words[0], ", at most ".join(words[1:])]) if len(words) > 1 else "".join(words)
     batch = study.get("benchmark.batch_size")
     return f"{length}, batches of {batch}" if length and batch else length
@@ -136,6 +140,8 @@ def _missing(cells: Collection[Cell]) -> list[str]:
         lines.append("k/n: k of n runs have finished; the mean is theirs, and the cell is neither bold nor tested.")
     if any(cell.collapsed for cell in cells):
         lines.append("Collapsed: at chance (average online accuracy ≤ 1.2 / classes) for three tasks in a row.")
+    if flags := sorted({flag for cell in cells for flag in cell.flagged}):
+        lines.append(f"{', '.join(flags)}: how many runs their agent says this of; their values are in the mean.")
     if superseded := sum(cell.superseded for cell in cells):
         lines.append(f"Left out: {superseded} runs whose settings and seed were run again later under another id.")
     return lines

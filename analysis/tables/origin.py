@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from analysis.load import Row, key
+from analysis.rows import Row, key
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.classifier import declared_in
 
@@ -35,7 +35,7 @@ def origin(rows: Sequence[Row]) -> str:
             "measures": measures[id(row.declared)],
         }
         group = groups.setdefault(key(shared), {**shared, "runs": {}})
-        own = {name: getattr(row, name) for name in OWN}
+        own = {name: getattr(row, name) for name in OWN} | ({"flags": dict(row.flags)} if row.flags else {})
         group["runs"][row.run] = {**own, "settings": dict(row.own), "end": row.provenance.get("end")}
     return json.dumps(list(groups.values()), indent=1) + "\n"
 
@@ -53,6 +53,7 @@ def rows_of(path: Path) -> list[Row]:
                 study=group["study"],
                 declared=declared_in(group),
                 provenance={**group["made"], "end": one["end"]},
+                flags=one.get("flags", {}),
             )
             for group in json.loads(path.read_bytes())
             for run, one in group["runs"].items()

@@ -119,6 +119,7 @@ def _cell_lines(result: Result) -> list[dict[str, object]]:
             "diverged": cell.diverged,
             "failed": cell.failed,
             "collapsed": cell.collapsed,
+            **cell.flagged,
             "paper_mean": cell.paper.mean if cell.paper else None,
             "paper_sd": cell.paper.sd if cell.paper else None,
             "best": cell.best,
@@ -195,7 +196,7 @@ def _mean_sd(number: Callable[[float], str], mean: float | None, sd: float | Non
 
 def _notes(cell: Cell) -> str:
     """What is missing or went wrong: `(4/5, 1 diverged, 1 collapsed)`."""
-    counts = {"diverged": cell.diverged, "failed": cell.failed, "collapsed": cell.collapsed}
+    counts = {"diverged": cell.diverged, "failed": cell.failed, "collapsed": cell.collapsed, **cell.flagged}
     notes = [] if cell.complete else [f"{cell.n}/{cell.expected}"]
     notes += [f"{count} {what}" for what, count in counts.items() if count]
     return f"({', '.join(notes)})" if notes else ""

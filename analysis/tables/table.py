@@ -1,7 +1,7 @@
 """What a table is: a declaration, and the neutral result that every rendering shows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from analysis.reported.reported import Published
 from analysis.statistics.hedges import Hedges
@@ -14,7 +14,7 @@ from plasticity_lab.records.measures import Measure
 class Table:
     """The declaration of a table of the papers.
 
-    rows, columns: fields of `analysis.load.Row`. cell: the summary value whose mean ± SD a cell shows; None: the one
+    rows, columns: fields of `analysis.rows.Row`. cell: the summary value whose mean ± SD a cell shows; None: the one
     that the runs' agent names first. beside: summary values shown next to it (what the accuracy costs). reported: files
     in analysis/reported with the paper's values, which hold for `cell` and no other metric, and for runs without an
     intervention; source names them in words. level: of the significance test.
@@ -37,10 +37,11 @@ class Cell:
 
     mean, sd, values (in the metric's unit), runs (their ids), seeds and beside (means, as stored) are of the finished
     runs alone. expected: how many runs there should be. superseded: runs left out because the same settings and seed
-    were run again later. own: the settings that belong to the activation. best and significant are False for a cell
-    with missing runs. against_next: Welch's test against the next best complete cell of the column, which `next` names;
-    effect: how far they lie apart. Of the best of a column, paired: the paired test against the next, where both have
-    the same seeds; holm: Welch's p corrected for the tests of all columns' best.
+    were run again later. flagged: what else the records of finished runs say of them → of how many. own: the settings
+    that belong to the activation. best and significant are False for a cell with missing runs. against_next: Welch's
+    test against the next best complete cell of the column, which `next` names; effect: how far they lie apart. Of the
+    best of a column, paired: the paired test against the next, where both have the same seeds; holm: Welch's p
+    corrected for the tests of all columns' best.
     """
 
     mean: float | None
@@ -56,6 +57,7 @@ class Cell:
     seeds: Sequence[tuple[int | None, ...]]
     beside: Mapping[str, float | None]
     own: Mapping[str, object]
+    flagged: Mapping[str, int] = field(default_factory=dict)
     paper: Published | None = None
     best: bool = False
     significant: bool = False

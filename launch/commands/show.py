@@ -17,11 +17,12 @@ import yaml
 
 from launch.packs.lease_files import LeaseFiles
 from launch.packs.lookup import add_store, plans_to_read, runs_of, store_there, the_one
+from launch.wording import flagged
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.classifier import declared_in
 from plasticity_lab.records.measures import Declared, Measures
 from plasticity_lab.records.plan import Pack, Plan
-from plasticity_lab.records.record import CorruptRecord, check_files, read_metrics, read_record
+from plasticity_lab.records.record import CorruptRecord, check_files, flags_of, read_metrics, read_record
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.targets import measures_of
 
@@ -81,10 +82,7 @@ def _recorded(store: Store, run: str) -> Shown | None:
     if record is None:
         return None
     diverged_at = record.get("diverged_at_step")
-    state = record["status"] + (f" at step {diverged_at:,}" if diverged_at else "")
-    if record["collapsed"]:
-        state += ", collapsed to chance"
-    state += "".join(f", {flag}" for flag, is_so in record.get("flags", {}).items() if is_so)
+    state = flagged(record["status"] + (f" at step {diverged_at:,}" if diverged_at else ""), flags_of(record))
     if record["error"]:
         state += f":\n{record['error'].rstrip()}\n"
     told = {part: record[part] for part in TOLD if record[part]}
@@ -109,7 +107,8 @@ def _planned(store: Store, run: str, plans: list[Plan]) -> Shown:
     measures = measures_of(plan.runs[run].targets)
     table, diverged_at = _so_far(store, pack, run, measures)
     told = {"science": plan.runs[run].science, "asked_as": plan.runs[run].asked_as}
-    told["pack"] = {"id": pack.id, "runs": pack.width, "steps": pack.steps, "mode": pack.mode, "kind": pack.kind}
+    length = f"{pack.steps:,} {pack.unit}"
+    told["pack"] = {"id": pack.id, "runs": pack.width, "length": length, "mode": pack.mode, "kind": pack.kind}
     return Shown(state, told, table, measures.declared, diverged_at, store.pack_folder(pack.id))
 
 

@@ -24,7 +24,7 @@ from launch.packs.sweep import STATES, SweepState, state_of
 from launch.packs.todo import how_to_try_again
 from launch.plan.calibration import damaged_calibrations
 from launch.plan.table import PRINTED_WIDTH
-from launch.wording import counted, in_time, say, some
+from launch.wording import counted, flag_in_words, in_time, say, some
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.plan import read_plan, sweeps_of
 from plasticity_lab.records.store import Store
@@ -73,6 +73,8 @@ def run(options: argparse.Namespace) -> int:
         if alone and state.running:
             console.print()
             console.print(_held_packs(state))
+            for line in _lately(state):
+                console.print(line, soft_wrap=True, markup=False)
         for line in [*_went_wrong(state, alone), *_why_it_waits(state, known)]:
             console.print(line, soft_wrap=True, markup=False)
     return 0 if whole else 1
@@ -116,7 +118,8 @@ def _as_json(state: SweepState, jobs: SweepJobs | None) -> dict[str, object]:
 def _overview(states: Sequence[SweepState], known: Mapping[str, SweepJobs | None]) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False, expand=True)
     table.add_column("sweep", no_wrap=True)
-    for heading in ("runs", *STATES, "collapsed", "progress", "time left"):
+    flags = list(dict.fromkeys(["collapsed", *(flag for state in states for flag in state.flagged)]))
+    for heading in ("runs", *STATES, *flags, "progress", "time left"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("command", ratio=1, overflow="ellipsis", no_wrap=True)
     for state in states:
@@ -124,7 +127,7 @@ def _overview(states: Sequence[SweepState], known: Mapping[str, SweepJobs | None
             state.sweep,
             f"{len(state.states):,}",
             *(f"{count:,}" if count else "-" for count in state.counts.values()),
-            f"{len(state.collapsed):,}" if state.collapsed else "-",
+            *(f"{len(state.flagged[flag]):,}" if flag in state.flagged else "-" for flag in flags),
             f"{int(100 * state.progress)} %",
             _time_left(state, known),
             state.command,
@@ -167,6 +170,15 @@ def _held_packs(state: SweepState) -> Table:
     return table
 
 
+def _lately(state: SweepState) -> list[str]:
+    """What the runs of packs in training measured last, a line for each pack that tells it as it goes."""
+    lines = []
+    for pack in state.running[:MANY]:
+        words = ", ".join(f"{name} {number:,.1f}" for name, number in pack.lately.items())
+        lines += [f"{pack.pack} lately: {words}"] if words else []
+    return lines
+
+
 def _went_wrong(state: SweepState, alone: bool) -> list[str]:
     """What went wrong, and what to do about it, in lines.  alone: whether only this sweep was asked for."""
     lines = []
@@ -188,9 +200,8 @@ def _went_wrong(state: SweepState, alone: bool) -> list[str]:
     if alone and state.diverged:
         runs = [f"{run} at step {step:,}" for run, step in state.diverged.items()]
         lines.append(f"{state.sweep}: {counted(len(runs), 'run')} diverged: {some(runs, MANY)}")
-    if alone and state.collapsed:
-        runs = some(state.collapsed, MANY)
-        lines.append(f"{state.sweep}: {counted(len(state.collapsed), 'run')} collapsed to chance: {runs}")
+    for flag, runs in state.flagged.items() if alone else ():
+        lines.append(f"{state.sweep}: {counted(len(runs), 'run')} {flag_in_words(flag)}: {some(runs, MANY)}")
     lines += state.unreadable[:most]
     if len(state.unreadable) > most:
         lines.append(f"{state.sweep}: {len(state.unreadable) - most:,} more records cannot be read.")

@@ -9,11 +9,11 @@ from launch.packs.todo import Outstanding, how_to_try_again
 from launch.plan.store_size import store_bytes
 from launch.plan.table import print_plan
 from launch.runs.settings import store_option
-from launch.wording import counted, say
+from launch.wording import counted, flagged, say
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.records.classifier import declared_in
 from plasticity_lab.records.plan import Pack, read_plan
-from plasticity_lab.records.record import STATUSES, add_asked_as, failures, read_record
+from plasticity_lab.records.record import STATUSES, add_asked_as, failures, flags_of, read_record
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
@@ -165,9 +165,8 @@ def _result(store: Store, run: str) -> str:
     if record is None:
         return f"Run {run} has no record."
     ended = f"diverged at step {record['diverged_at_step']:,}" if record["status"] == "diverged" else record["status"]
-    collapsed = ", collapsed to chance" if record["collapsed"] else ""
     numbers = ", ".join(_numbers(record)) or "no task has ended"
-    return f"Run {run} is {ended}{collapsed}: {numbers}. Record: {store.run_folder(run)}"
+    return f"Run {run} is {flagged(ended, flags_of(record))}: {numbers}. Record: {store.run_folder(run)}"
 
 
 def _numbers(record: Mapping[str, Any]) -> list[str]:

@@ -1,7 +1,7 @@
 """How far packs have come: a small file of each running pack, and what they add up to."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -13,7 +13,7 @@ from plasticity_lab.records.files import names, write_json
 from plasticity_lab.records.plan import Pack, in_parts
 from plasticity_lab.records.store import Store
 
-_FIELDS = {"steps": int, "diverged": int, "seconds": int | float}
+_FIELDS = {"steps": int, "diverged": int, "seconds": int | float, "lately": dict}
 _ADVICE = "how far its pack is shows again when the pack trains"
 
 
@@ -22,6 +22,10 @@ class Measured(Protocol):
 
     steps: int
     diverged: np.ndarray
+
+    def lately(self) -> dict[str, float]:
+        """What its runs measured last, by name."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -44,11 +48,15 @@ class Progress:
 
 @dataclass(frozen=True)
 class Reached:
-    """How far one pack has come: steps of each of its runs, how many of these diverged, seconds of training."""
+    """How far one pack has come: steps of each of its runs, how many of these diverged, seconds of training.
+
+    lately: what its runs measured last, by name, where that is told as they go.
+    """
 
     steps: int
     diverged: int
     seconds: float
+    lately: Mapping[str, float] = field(default_factory=dict)
 
 
 NOWHERE = Reached(0, 0, 0.0)
@@ -98,10 +106,8 @@ class Watch:
 
 def write_progress(store: Store, pack: Pack, journal: Measured, seconds: float) -> None:
     """Says in the store how far a running pack has come, and in how many seconds of training.  Raises StoreError."""
-    write_json(
-        store.progress(pack.id),
-        {"steps": int(journal.steps), "diverged": int((journal.diverged > 0).sum()), "seconds": round(seconds, 3)},
-    )
+    far = {"steps": int(journal.steps), "diverged": int((journal.diverged > 0).sum()), "seconds": round(seconds, 3)}
+    write_json(store.progress(pack.id), far | {"lately": journal.lately()})
 
 
 def read_progress(store: Store, pack: str) -> Reached | None:
@@ -110,10 +116,11 @@ def read_progress(store: Store, pack: str) -> Reached | None:
     value = read_mapping(path, _ADVICE)
     if value is None:
         return None
-    known = {"diverged": 0, "seconds": 0.0, **value}  # earlier versions did not write these
+    known = {"diverged": 0, "seconds": 0.0, "lately": {}, **value}  # earlier versions did not write these
     if fault := fault_of_fields(known, _FIELDS):
         raise DamagedFile(path, fault, _ADVICE)
-    return Reached(known["steps"], known["diverged"], known["seconds"])
+    lately = {name: number for name, number in known["lately"].items() if isinstance(number, int | float)}
+    return Reached(known["steps"], known["diverged"], known["seconds"], lately)
 
 
 def reached(store: Store, pack: str) -> Reached:

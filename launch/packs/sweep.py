@@ -9,10 +9,10 @@ from typing import Any
 
 from launch.packs.endings import ending_of
 from launch.packs.lease_files import LeaseFiles, PackState
-from launch.packs.progress import Reached, reached
+from launch.packs.progress import NOWHERE, Reached, reached
 from plasticity_lab.records.files import names
 from plasticity_lab.records.plan import Pack, Plan
-from plasticity_lab.records.record import FINISHED, CorruptRecord, check_files, failures, pack_of, read_record
+from plasticity_lab.records.record import FINISHED, CorruptRecord, check_files, failures, flags_of, pack_of, read_record
 from plasticity_lab.records.store import Store
 
 STATES = ("done", "running", "waiting", "diverged", "failed")
@@ -28,7 +28,8 @@ class HeldPack:
     """A pack that a worker holds.
 
     family: what its runs are, in words. steps: of each run, in its `unit`; steps_done: how many of them are done.
-    worker: who holds it. silent: seconds since the worker was last heard of. left: seconds that the pack still needs.
+    lately: what its runs measured last, by columns of metrics.parquet (see `Journal.lately`). worker: who holds it.
+    silent: seconds since the worker was last heard of. left: seconds that the pack still needs.
     """
 
     pack: str
@@ -39,6 +40,7 @@ class HeldPack:
     steps_done: int
     unit: str
     diverged: int
+    lately: Mapping[str, float]
     worker: str
     silent: float
     left: float
@@ -48,19 +50,19 @@ class HeldPack:
 class SweepState:
     """The runs of one sweep.
 
-    states: run → one of STATES. collapsed: those of the finished runs that stood at chance. diverged: run → the step at
-    which it did. failed: reason → runs. errors: reason → the last lines of the error of the first of them. given_up:
-    run → how often it has failed, of those that failed too often to be planned again. unreadable: what is wrong with
-    records, metrics and weights that are damaged (their runs wait). running: the packs that workers hold. packs: the
-    ids of all packs that its runs are or were in, as far as is known. progress: how far a run is on average, from 0 to
-    1. left: seconds until the last pack ends, by how fast this sweep's packs have been so far; None where runs wait and
-    nobody trains.
+    states: run → one of STATES. flagged: what records say beside the status ("collapsed", or what a run's agent says of
+    it) → finished runs. diverged: run → the step at which it did. failed: reason → runs. errors: reason → the last
+    lines of the error of the first of them. given_up: run → how often it has failed, of those that failed too often to
+    be planned again. unreadable: what is wrong with records, metrics and weights that are damaged (their runs wait).
+    running: the packs that workers hold. packs: the ids of all packs that its runs are or were in, as far as is known.
+    progress: how far a run is on average, from 0 to 1. left: seconds until the last pack ends, by how fast this sweep's
+    packs have been so far; None where runs wait and nobody trains.
     """
 
     sweep: str
     command: str
     states: Mapping[str, str]
-    collapsed: Sequence[str]
+    flagged: Mapping[str, Sequence[str]]
     diverged: Mapping[str, int]
     failed: Mapping[str, Sequence[str]]
     errors: Mapping[str, Sequence[str]]
@@ -104,7 +106,7 @@ def state_of(store: Store, plan: Plan) -> SweepState:
         sweep=plan.sweep,
         command=in_words(plan.command),
         states=states,
-        collapsed=[run for run, state in states.items() if state in FINISHED and records[run]["collapsed"]],
+        flagged=_flagged({run: records[run] for run, state in states.items() if state in FINISHED}),
         diverged={run: records[run]["diverged_at_step"] for run, state in states.items() if state == "diverged"},
         failed=dict(failed),
         errors={reason: _last_lines(str(records[runs[0]]["error"])) for reason, runs in failed.items()},
@@ -145,6 +147,15 @@ def _state(record: Record | None, pack: PackState | None, rerun: bool) -> str:
     return "running" if pack is not None and pack.held else "waiting"
 
 
+def _flagged(records: Mapping[str, Record]) -> dict[str, list[str]]:
+    """Flag → the runs whose records have it."""
+    flagged = defaultdict(list)
+    for run, record in records.items():
+        for flag in flags_of(record):
+            flagged[flag].append(run)
+    return dict(flagged)
+
+
 def _reason(store: Store, record: Record) -> str:
     """Why a run failed, in a line."""
     pack = pack_of(record)
@@ -174,7 +185,7 @@ def _seconds_needed(
     pace = taken / planned if planned else 1.0
 
     def needed(pack: Pack) -> float:
-        now = far.get(pack.id, Reached(0, 0, 0.0))
+        now = far.get(pack.id, NOWHERE)
         if now.steps and now.seconds > SETTLED_SECONDS:
             return (pack.steps - now.steps) * now.seconds / now.steps
         return pace * pack.seconds * (1 - now.steps / pack.steps)
@@ -197,16 +208,17 @@ def _until_the_last(held: Sequence[float], waiting: Sequence[float], any_waits: 
 
 
 def _held(pack: Pack, now: Reached | None, state: PackState, left: float) -> HeldPack:
-    done, diverged = (0, 0) if now is None else (now.steps, now.diverged)
+    now = now or NOWHERE
     return HeldPack(
         pack=pack.id,
         family=pack.family,
         width=pack.width,
         mode=pack.mode,
         steps=pack.steps,
-        steps_done=done,
+        steps_done=now.steps,
         unit=pack.unit,
-        diverged=diverged,
+        diverged=now.diverged,
+        lately=now.lately,
         worker=str(state.owner),
         silent=state.age or 0.0,
         left=left,

@@ -104,6 +104,24 @@ CLASSIFIER = Measures(
 )
 
 
+class Declarations:
+    """What records say of their numbers. A store repeats a few declarations in all its records: each is read once, and
+    alike ones are one object.
+    """
+
+    def __init__(self) -> None:
+        self._known: list[tuple[Any, Declared]] = []
+
+    def of(self, record: Mapping[str, Any]) -> Declared:
+        """As `declared_in`."""
+        said = record.get("measures")
+        for known, declared in self._known:
+            if known is said or known == said:
+                return declared
+        self._known.append((said, declared_in(record)))
+        return self._known[-1][1]
+
+
 def declared_in(record: Mapping[str, Any]) -> Declared:
     """What a record, or the description of a run that is trained now, says of its numbers; a classifier's, if nothing.
 

@@ -115,6 +115,21 @@ class Journal:
         """How many epochs and tasks have ended."""
         return len(self._events.marks)
 
+    def lately(self) -> dict[str, float]:
+        """Means over the episodes that ended in the last epoch in which any did, of all runs together, by column.
+
+        Only columns of episodes, which come too often to be looked at one by one; without what is not finite.
+        """
+        marks = self._episodes.marks
+        if not len(marks):
+            return {}
+        last = self._episodes.values[np.searchsorted(marks[:, 2], marks[-1, 2]) :]
+        columns = ((column.name, last[:, at]) for at, column in enumerate(self._of_episodes))
+        finite = {name: values[np.isfinite(values)] for name, values in columns}
+        with np.errstate(over="ignore"):
+            means = {name: float(values.mean()) for name, values in finite.items() if len(values)}
+        return {name: mean for name, mean in means.items() if np.isfinite(mean)}
+
     def table(self, k: int, after: int = 0) -> pa.Table:
         """The rows of run k by step, as the measures' `schema` has them; those at or after its divergence are left out.
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from plasticity_lab.records.classifier import declared_in
+from plasticity_lab.records.classifier import Declarations
 from plasticity_lab.records.damage import (
     DamagedFile,
     fault_of_fields,
@@ -103,8 +103,11 @@ def write_record(store: Store, record: Mapping[str, Any]) -> None:
     write_json(store.record(record["run"]), record)
 
 
-def read_record(store: Store, run: str) -> dict[str, Any] | None:
-    """The record of a run, or None if it has none.  Raises CorruptRecord; StoreError if the disk does not answer."""
+def read_record(store: Store, run: str, declarations: Declarations | None = None) -> dict[str, Any] | None:
+    """The record of a run, or None if it has none.  Raises CorruptRecord; StoreError if the disk does not answer.
+
+    declarations: those of records read before, where many are read.
+    """
     path = store.record(run)
     try:
         record = read_mapping(path, _ADVICE)
@@ -123,7 +126,7 @@ def read_record(store: Store, run: str) -> dict[str, Any] | None:
     if record["status"] == "diverged" and not isinstance(record.get("diverged_at_step"), int):
         raise CorruptRecord(path, "does not say at which step its run diverged")
     try:
-        declared_in(record)
+        (declarations or Declarations()).of(record)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise CorruptRecord(path, "does not say what its numbers are in a way that can be read") from error
     return record
@@ -169,6 +172,12 @@ def checked_content(store: Store, run: str, path: Path) -> bytes | None:
     return content
 
 
+def flags_of(record: Mapping[str, Any]) -> list[str]:
+    """What a record says of its run beside its status: the names of the flags that are set, `collapsed` first."""
+    flags = {"collapsed": record.get("collapsed"), **record.get("flags", {})}
+    return [name for name, is_so in flags.items() if is_so]
+
+
 def failures(record: Mapping[str, Any] | None) -> int:
     """How often in turn the run of a record, if it has one, has failed."""
     failed = record is not None and record["status"] == "failed"
@@ -192,10 +201,11 @@ def records_of(store: Store, corrupt: list[CorruptRecord]) -> Iterator[dict[str,
 
     What is wrong with each of the others is added to corrupt.  Raises StoreError.
     """
+    declarations = Declarations()
     for first in names(store.runs_folder):
         for run in names(store.runs_folder / first):
             try:
-                record = read_record(store, run)
+                record = read_record(store, run, declarations)
             except CorruptRecord as error:
                 corrupt.append(error)
             else:

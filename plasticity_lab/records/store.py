@@ -24,7 +24,7 @@ class Store:
 
     def run_folder(self, run: str) -> Path:
         """What one run left behind."""
-        return self.runs_folder / run[:2] / run
+        return self.root.joinpath("runs", run[:2], run)
 
     def record(self, run: str) -> Path:
         """The record of a run; where it stands, the run is finished and its metrics are there."""

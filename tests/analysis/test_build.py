@@ -3,14 +3,14 @@ import io
 
 import pytest
 
-from analysis.load import Planned, rows
 from analysis.reported.reported import published
+from analysis.rows import Planned, rows
 from analysis.statistics.hedges import hedges
 from analysis.statistics.paired import paired
 from analysis.statistics.welch import welch
 from analysis.tables.build import build
 from analysis.tables.headline import HEADLINE
-from analysis.tables.render import csv_text
+from analysis.tables.render import csv_text, text
 from analysis.tables.table2 import TABLE2
 from analysis.tables.table_e3 import TABLE_E3
 from tests.helpers.made_up_agent import PLAYER
@@ -201,6 +201,21 @@ def test_table_e3_shows_the_gap_beside_the_papers_gap(record, benchmarks):
     assert cell.mean == pytest.approx(1.0)
     assert (cell.paper.mean, cell.paper.sd) == (9.37, 0.08)
     assert cell.beside == {"taoa": 0.5}
+
+
+def test_what_records_say_of_their_runs_is_counted_and_said(seeds):
+    records = seeds("relu", [0.5, 0.6])
+    records[1]["flags"] = {"unstable": True, "lost": False}
+    result = built(records)
+    assert column(result)["ReLU"].flagged == {"unstable": 1}
+    assert "(1 unstable)" in text([result])
+    assert "unstable: " in "\n".join(result.caption)
+
+
+def test_data_without_files_are_called_as_the_record_calls_them(record):
+    bodies = {"name": "cycle", "tasks": 3, "environment_steps": 10000}
+    result = built([record(benchmark=bodies, provenance={"data": "cartpole v1, hopper v5"})])
+    assert "cycle: cartpole v1, hopper v5; 3 tasks of 10,000 environment steps." in result.caption
 
 
 def test_a_metric_without_a_better_direction_has_no_best(record):

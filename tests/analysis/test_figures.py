@@ -3,7 +3,7 @@ import pytest
 from analysis.__main__ import main
 from analysis.figures.curve import draw_curve, panels_of
 from analysis.figures.two_orders import two_orders
-from analysis.load import rows
+from analysis.rows import rows
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.record import write_record
 from plasticity_lab.records.store import Store

@@ -5,7 +5,7 @@ import re
 import pytest
 from rich.console import Console
 
-from analysis.load import rows
+from analysis.rows import rows
 from analysis.tables.build import build
 from analysis.tables.render import csv_text, latex, markdown, terminal, text
 from analysis.tables.table2 import TABLE2

@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.helpers.sweeps import runs_of, trained
 
 ROOT = Path(__file__).resolve().parents[2]
-SLOW = {"torch", "wandb", "wandb_workspaces", "scipy", "sklearn", "pandas"}
+SLOW = {"torch", "wandb", "wandb_workspaces", "scipy", "sklearn", "pandas", "polars"}
 DRAWING = {"matplotlib"}
 SMALLER = {"hydra", "numpy", "pyarrow", "pydantic", "rich", "submitit"}
 """Each takes up to a tenth of a second, which nobody need wait for who only asks which commands there are."""

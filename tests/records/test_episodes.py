@@ -122,3 +122,18 @@ def test_a_state_of_other_measures_is_refused():
 
     with pytest.raises(ValueError, match="measured"):
         Journal(4, CLASSIFIER).load(rollouts(RUNS).state())
+
+
+def test_lately_has_the_means_of_the_last_epochs_episodes_and_no_number_that_is_not_finite():
+    journal = rollouts(RUNS)
+    ended = [row for k in range(4) for row in journal.table(k).to_pylist() if row["kind"] == "episode"]
+    last = [row["return"] for row in ended if row["epoch"] == 3]
+    lately = journal.lately()
+    assert lately.keys() == {"return", "length"}
+    # Run 1 diverged before: its later episodes are in no table, and still in what a pack measures.
+    assert min(last) <= lately["return"] <= max(last)
+    assert Journal(1, PLAYER).lately() == {}
+    fresh = Journal(1, PLAYER)
+    infinite = Episodes(np.array([0, 0]), np.array([3, 9]), {"score": np.array([np.inf, np.nan]), "length": np.ones(2)})
+    fresh.add_chunk(Chunk(0, 0, STEPS, True), Rows({"loss": np.ones((1, 1)), "entropy": np.ones((1, 1))}, infinite))
+    assert fresh.lately() == {"length": 1.0}

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from launch.runs.groups import COMPONENTS
 from plasticity_lab.records.measures import Declared, Kind
+from plasticity_lab.records.record import flags_of
 
 TAGGED = ("protocol", "schedule", "hyperparams")
 """The rules among the tags, written as in a command: `schedule=smoke`."""
@@ -84,23 +85,18 @@ def tags(run: Mapping[str, Any]) -> list[str]:
     words += [asked["experiment"] for asked in run["asked_as"] if asked.get("experiment")]
     words += [f"{rule}={asked[rule]}" for rule in TAGGED for asked in run["asked_as"] if asked.get(rule)]
     words += [run["status"]] if "status" in run else []
-    words += [flag for flag, is_so in _flags(run).items() if is_so]
+    words += flags_of(run)
     return list(dict.fromkeys(word[:_TAG_LENGTH] for word in words if word not in ("", "none")))
 
 
 def summary(record: Mapping[str, Any]) -> dict[str, Any]:
     """The record's summary, its status, and what went wrong."""
-    ended = {"status": record["status"], **_flags(record)}
+    ended = {"status": record["status"], "collapsed": bool(record.get("collapsed")), **record.get("flags", {})}
     if "diverged_at_step" in record:
         ended["diverged_at_step"] = record["diverged_at_step"]
     if record["error"]:
         ended["error"] = record["error"].strip().splitlines()[-1]
     return {key: value for key, value in record["summary"].items() if value is not None} | ended
-
-
-def _flags(run: Mapping[str, Any]) -> dict[str, bool]:
-    """What a record says of its run beside how it ended."""
-    return {"collapsed": bool(run.get("collapsed")), **run.get("flags", {})}
 
 
 def dated(parts: Iterable[Row], record: Mapping[str, Any]) -> list[Row]:

@@ -86,7 +86,7 @@ def test_an_unfinished_run_is_shown_as_far_as_its_last_checkpoint(store, show):
     (pack,) = plan.packs
     out = show(pack.runs[1])[1]
     assert out.startswith(f"Run {pack.runs[1]}: waiting\n")
-    assert f"pack:\n  id: {pack.id}\n  runs: 2\n  steps: 270\n" in out
+    assert f"pack:\n  id: {pack.id}\n  runs: 2\n  length: 270 steps\n" in out
     assert out.endswith("Nothing has been measured yet: no epoch has ended.\n")
     trained(store, "seed=0,1", *ONE, stop=after_looks(4))
     Leases(store, 1000, this_owner()).claim([pack.id])

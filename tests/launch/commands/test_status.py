@@ -113,7 +113,7 @@ def test_what_went_wrong_is_told_with_its_reason(store, capsys, monkeypatch):
     write_record(store, read_record(store, tame) | {"collapsed": True})
     state = state_of(store, plan)
     assert {reason: len(runs) for reason, runs in state.failed.items()} == {"ZeroDivisionError: by nought": 2}
-    assert state.collapsed == [tame]
+    assert state.flagged == {"collapsed": [tame]}
     code, out, err = status(store, capsys)
     assert (code, err) == (0, "")
     heads, figures, said, advice = out.splitlines()
@@ -129,6 +129,28 @@ def test_what_went_wrong_is_told_with_its_reason(store, capsys, monkeypatch):
     assert last == "    ZeroDivisionError: by nought"
     assert f"{plan.sweep}: 1 run diverged: {wild} at step " in out
     assert f"{plan.sweep}: 1 run collapsed to chance: {tame}" in out
+
+
+def test_what_an_agent_says_of_its_runs_has_a_column(store, capsys):
+    plan = trained(store, "seed=0,1")
+    second = plan.asked[1]
+    write_record(store, read_record(store, second) | {"flags": {"stuck": True, "lost": False}})
+    assert state_of(store, plan).flagged == {"stuck": [second]}
+    heads, figures = status(store, capsys)[1].splitlines()
+    assert heads.split()[7:9] == ["collapsed", "stuck"]
+    assert figures.split()[7:9] == ["-", "1"]
+    assert f"{plan.sweep}: 1 run stuck: {second}" in status(store, capsys, plan.sweep)[1]
+
+
+def test_a_pack_in_training_tells_what_it_measured_last(store, capsys):
+    plan = planned(store, "seed=0", *ONE)
+    Leases(store, 1000, this_owner()).claim([plan.packs[0].id])
+    write_progress(store, plan.packs[0], journal(100, 0), 1.0)
+    assert "lately" not in status(store, capsys, plan.sweep)[1]
+    write_progress(store, plan.packs[0], journal(100, 0, score=12.34, length=20.0), 1.0)
+    assert f"{plan.packs[0].id} lately: score 12.3, length 20.0" in status(store, capsys, plan.sweep)[1]
+    (found,) = json.loads(status(store, capsys, "--json")[1])
+    assert found["running"][0]["lately"] == {"score": 12.34, "length": 20.0}
 
 
 def test_failed_runs_that_are_tried_again_wait(store, monkeypatch):

@@ -18,8 +18,8 @@ def at(steps, **others):
     return replace(NOTHING, run_steps_done=steps, **others)
 
 
-def journal(steps, *diverged):
-    return SimpleNamespace(steps=steps, diverged=np.array(diverged))
+def journal(steps, *diverged, **lately):
+    return SimpleNamespace(steps=steps, diverged=np.array(diverged), lately=lambda: lately)
 
 
 def test_the_rate_counts_from_the_first_step_not_from_the_start_of_the_workers():

@@ -1,0 +1,93 @@
+"""Rows by the keys of a command: which runs have `benchmark.batch_size=16`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analysis.rows import Row
+from plasticity_lab.errors import ConfigError
+
+Where = Mapping[str, Any]
+"""Key → the value that a run must have there, or a list of those that it may have."""
+MADE_BY = ("commit", "dirty", "device", "cpu", "mode", "data", "data_part")
+"""What of a run's provenance it can be chosen by, beside its torch."""
+SHOWN = 12
+"""How many keys or values a message lists at most."""
+
+
+def chosen(rows: Sequence[Row], where: Where) -> list[Row]:
+    """The rows that have, at each key, the value that is wanted.
+
+    Values are compared as a command reads them: 16, 16.0 and "16" are one, and so are None and "null".
+    Raises ConfigError, naming what there is, for a key that no row has and where no row is left.
+    """
+    left = list(rows)
+    settings = {id(row): settings_of(row) for row in left}
+    keys = {key: None for of_row in settings.values() for key in of_row}
+    for key, wanted in where.items():
+        name = key.removesuffix(".name")
+        if left and name not in keys:
+            raise ConfigError(f"No run has the setting '{key}'; there are {_some(_nearest(name, [*keys]))}.")
+        values = {_comparable(value) for value in (wanted if isinstance(wanted, list | tuple | set) else [wanted])}
+        found = [row for row in left if _comparable(settings[id(row)].get(name)) in values]
+        if left and not found:
+            there = sorted({_comparable(settings[id(row)].get(name)) for row in left}, key=_by_size)
+            shown = ", ".join(sorted(map(_spelled, values)))
+            raise ConfigError(f"No run has {key}={shown}; there are {_some([*map(_spelled, there)])}.")
+        left = found
+    return left
+
+
+def settings_of(row: Row) -> dict[str, Any]:
+    """All by which a row can be chosen: what became of it, what was asked for, and what computed it."""
+    return {**_became(row), **_asked_for(row), **_made_by(row)}
+
+
+def _became(row: Row) -> dict[str, Any]:
+    return {"run": row.run, "status": row.status, "collapsed": row.collapsed, **row.flags}
+
+
+def _asked_for(row: Row) -> dict[str, Any]:
+    """Choices and settings by the keys of a command; a choice's option stands under the name of its group."""
+    names = ("activation", "benchmark", "intervention", "protocol", "schedule", "hyperparams")
+    seeds = dict(zip(("seed", "stream_seed", "init_seed"), row.seeds, strict=True))
+    settings = {key.removesuffix(".name"): value for key, value in sorted((*row.study.items(), *row.own.items()))}
+    groups = {key: value for key, value in settings.items() if "." not in key}
+    return {**{name: getattr(row, name) for name in names}, **groups, **settings, **seeds}
+
+
+def _made_by(row: Row) -> dict[str, Any]:
+    made = row.provenance
+    torch = (made.get("versions") or {}).get("torch")
+    return {**{name: made.get(name) for name in MADE_BY}, "torch": torch}
+
+
+def _comparable(value: Any) -> float | str:
+    """A value so that it equals the word by which a command gives it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return f"[{','.join(map(_spelled, map(_comparable, value)))}]"
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        words = "null" if value is None else str(value).strip()
+        return words.replace(" ", "") if words.startswith("[") else words
+
+
+def _spelled(value: float | str) -> str:
+    return f"{value:g}" if isinstance(value, float) else value
+
+
+def _by_size(value: float | str) -> tuple[bool, float, str]:
+    return (False, value, "") if isinstance(value, float) else (True, 0.0, value)
+
+
+def _nearest(name: str, keys: Sequence[str]) -> list[str]:
+    """The keys of the same group first; all of them where the name has none."""
+    group = name.partition(".")[0]
+    return [key for key in keys if key.partition(".")[0] == group] or list(keys)
+
+
+def _some(words: Sequence[str]) -> str:
+    more = len(words) - SHOWN
+    return ", ".join([*words[:SHOWN], f"{more} more"] if more > 0 else words)
