@@ -1,10 +1,10 @@
 """`python -m analysis table|figure|check-paper|reproduction`: what runs came to, and what the paper says."""
 
 import argparse
-import io
 import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -12,6 +12,8 @@ from rich.console import Console
 from analysis.check_paper.checks import findings
 from analysis.check_paper.text import text as findings_text
 from analysis.figures import FIGURES
+from analysis.figures.command import figure_named, write_figure
+from analysis.figures.read_metrics import metrics_of
 from analysis.reproduction.cells import compared
 from analysis.reproduction.text import text as reproduction_text
 from analysis.rows import Row, rows_in
@@ -56,6 +58,8 @@ def _parser() -> argparse.ArgumentParser:
     table.set_defaults(make=_table)
     figure = commands.add_parser("figure", help="a figure, from the runs of a store")
     figure.add_argument("name", help=f"which one: {', '.join(FIGURES)}")
+    figure.add_argument("--metric", help="a name of the records' summary, of curves a column of metrics.parquet")
+    figure.add_argument("--by", metavar="SETTING", help="of sensitivity: the setting that is varied, as optimizer.lr")
     figure.set_defaults(make=_figure)
     for command, what in ((table, "tables"), (figure, "figures")):
         command.add_argument(
@@ -81,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
 def _table(asked: argparse.Namespace) -> None:
     if asked.name and asked.name not in TABLES:
         raise ConfigError(f"There is no table '{asked.name}'; there are {', '.join(TABLES)}.")
-    folder, rows = _asked_for(asked)
+    folder, rows, _ = _asked_for(asked)
     is_of_papers = any(TABLE2.cell in row.declared.summaries for row in rows)
     table = TABLES[asked.name] if asked.name else TABLE2 if is_of_papers else HEADLINE
     rows = _measured(rows, asked.metric or table.cell)
@@ -98,14 +102,10 @@ def _table(asked: argparse.Namespace) -> None:
 
 
 def _figure(asked: argparse.Namespace) -> None:
-    if asked.name not in FIGURES:
-        raise ConfigError(f"There is no figure '{asked.name}'; there are {', '.join(FIGURES)}.")
-    folder, rows = _asked_for(asked)
-    drawn = io.BytesIO()
-    FIGURES[asked.name](rows).savefig(drawn, format="png", dpi=150)
-    path = (asked.out or folder / "figures") / f"{asked.name}.png"
-    _write(path, drawn.getvalue())
-    print(f"Written: {path}")
+    figure_named(asked.name)
+    folder, rows, places = _asked_for(asked)
+    metrics = partial(metrics_of, places, rows)
+    write_figure(asked.name, rows, metrics, asked.out or folder / "figures", _write, metric=asked.metric, by=asked.by)
 
 
 def _check_paper(asked: argparse.Namespace) -> None:
@@ -116,9 +116,9 @@ def _reproduction(asked: argparse.Namespace) -> None:
     print(reproduction_text(compared(), asked.markdown), end="")
 
 
-def _asked_for(asked: argparse.Namespace) -> tuple[Path, list[Row]]:
-    """The folder for files unless --out names one, and the rows that match the filters; what cannot be read is told
-    on stderr.
+def _asked_for(asked: argparse.Namespace) -> tuple[Path, list[Row], list[Path]]:
+    """The folder for files unless --out names one, the rows that match the filters, and where they were read; what
+    cannot be read is told on stderr.
     """
     default = Path(os.environ.get("PLASTICITY_STORE") or "store").expanduser()
     places = [place.expanduser() for place in asked.store or [default]]
@@ -132,7 +132,7 @@ def _asked_for(asked: argparse.Namespace) -> tuple[Path, list[Row]]:
     once = {(row.run, *(getattr(row, name) for name in FILTERS)): row for row in sorted(rows, key=_ended)}
     folder = next((place for place in places if place.is_dir()), default)
     wanted = {name: getattr(asked, name) for name in FILTERS}
-    return folder, _selected([*once.values()], wanted, " and ".join(map(str, places)))
+    return folder, _selected([*once.values()], wanted, " and ".join(map(str, places))), places
 
 
 def _ended(row: Row) -> bool:
@@ -145,7 +145,10 @@ def _selected(rows: Sequence[Row], wanted: dict[str, list[str] | None], where: s
     if not recorded:
         waiting = len({row.run for row in rows})
         state = f"holds no finished run yet ({waiting} planned)" if waiting else "holds no runs"
-        raise StoreError(f"The store {where} {state}; train some, or name another store with --store.")
+        raise StoreError(
+            f"The store {where} {state}; train some, as `python -m "
+            "plasticity_lab.main experiment=demo` does, or name another store with --store."
+        )
     chosen = [row for row in rows if all(not names or getattr(row, name) in names for name, names in wanted.items())]
     if not any(row.status != "waiting" for row in chosen):
         said = " ".join(f"--{name} {' '.join(names)}" for name, names in wanted.items() if names)
