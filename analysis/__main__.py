@@ -1,17 +1,18 @@
 """`python -m analysis table|figure|check-paper|reproduction`: what runs came to, and what the paper says."""
 
 import argparse
-import io
 from collections.abc import Sequence
+from functools import partial
 
-from analysis.asked import add_options, rows_asked_for, write
+from analysis.asked import add_options, places_of, rows_asked_for, write
 from analysis.check_paper.checks import findings
 from analysis.check_paper.text import text as findings_text
 from analysis.figures import FIGURES
+from analysis.figures.command import figure_named, write_figure
+from analysis.figures.read_metrics import metrics_of
 from analysis.reproduction.cells import compared
 from analysis.reproduction.text import text as reproduction_text
 from analysis.tables.command import add_command as add_table_command
-from plasticity_lab.errors import ConfigError
 from plasticity_lab.exits import leave, status_of
 from plasticity_lab.version import ShowVersion
 
@@ -35,8 +36,10 @@ def _parser() -> argparse.ArgumentParser:
     add_table_command(table)
     figure = commands.add_parser("figure", help="a figure, from the runs of a store")
     figure.add_argument("name", help=f"which one: {', '.join(FIGURES)}")
-    figure.set_defaults(make=_figure)
+    figure.add_argument("--metric", help="a name of the records' summary, of curves a column of metrics.parquet")
+    figure.add_argument("--by", metavar="SETTING", help="of sensitivity: the setting that is varied, as optimizer.lr")
     add_options(figure, "figures")
+    figure.set_defaults(make=_figure)
     check = commands.add_parser("check-paper", help="the paper's claims, recomputed from its own printed numbers")
     check.add_argument("--disagreements", action="store_true", help="only what does not agree")
     check.set_defaults(make=_check_paper)
@@ -47,14 +50,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _figure(asked: argparse.Namespace) -> None:
-    if asked.name not in FIGURES:
-        raise ConfigError(f"There is no figure '{asked.name}'; there are {', '.join(FIGURES)}.")
+    figure_named(asked.name)
     folder, rows = rows_asked_for(asked)
-    drawn = io.BytesIO()
-    FIGURES[asked.name](rows).savefig(drawn, format="png", dpi=150)
-    path = (asked.out or folder / "figures") / f"{asked.name}.png"
-    write(path, drawn.getvalue())
-    print(f"Written: {path}")
+    metrics = partial(metrics_of, places_of(asked), rows)
+    write_figure(asked.name, rows, metrics, asked.out or folder / "figures", write, metric=asked.metric, by=asked.by)
 
 
 def _check_paper(asked: argparse.Namespace) -> None:

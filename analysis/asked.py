@@ -48,7 +48,7 @@ def rows_asked_for(asked: argparse.Namespace, command: str = DEMO) -> tuple[Path
     What cannot be read is told on stderr. command: what would make the runs that are wanted, for a store that has none.
     Raises StoreError where there is no store, or no run has ended; ConfigError where none matches.
     """
-    places = _places(asked)
+    places = places_of(asked)
     rows: list[Row] = []
     for place in places:
         found, left_out = (rows_of(place), []) if place.is_file() else rows_in(place)
@@ -64,7 +64,12 @@ def rows_asked_for(asked: argparse.Namespace, command: str = DEMO) -> tuple[Path
 
 def folder_of(asked: argparse.Namespace) -> Path:
     """The first store that is asked for; the default where files alone are."""
-    return next((place for place in _places(asked) if place.is_dir()), _default())
+    return next((place for place in places_of(asked) if place.is_dir()), _default())
+
+
+def places_of(asked: argparse.Namespace) -> list[Path]:
+    """The stores, and the .json files of tables, that are asked for."""
+    return [place.expanduser() for place in asked.store or [_default()]]
 
 
 def write(path: Path, content: bytes) -> None:
@@ -78,10 +83,6 @@ def write(path: Path, content: bytes) -> None:
 
 def _default() -> Path:
     return Path(os.environ.get("PLASTICITY_STORE") or "store").expanduser()
-
-
-def _places(asked: argparse.Namespace) -> list[Path]:
-    return [place.expanduser() for place in asked.store or [_default()]]
 
 
 def _ended(row: Row) -> bool:

@@ -56,7 +56,7 @@ def resources_or_outlines(folder: Path, say: Callable[[str], None]) -> ResourceO
             outline = benchmark.outline()
             if outline is None:
                 raise
-            say(f"{error} The plan below is for the set as published.")
+            say(f"{error} The plan below is made without it.")
             return outline
 
     return _once(found)

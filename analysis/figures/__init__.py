@@ -1,12 +1,19 @@
-"""The figures that `python -m analysis figure NAME` can draw: one function a file, rows → a matplotlib figure."""
+"""The figures that `python -m analysis figure NAME` can draw: one function a file, what is asked for → a drawing."""
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from analysis.figures.asked import Asked
+from analysis.figures.curves import curves
+from analysis.figures.drawing import Drawing
+from analysis.figures.figure_e1 import figure_e1
+from analysis.figures.first_last import first_last
+from analysis.figures.sensitivity import sensitivity
 from analysis.figures.two_orders import two_orders
-from analysis.rows import Row
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-FIGURES: dict[str, Callable[[Sequence[Row]], "Figure"]] = {"two_orders": two_orders}
+FIGURES: dict[str, Callable[[Asked], Drawing]] = {
+    "curves": curves,
+    "figureE1": figure_e1,
+    "first_last": first_last,
+    "sensitivity": sensitivity,
+    "two_orders": two_orders,
+}

@@ -1,64 +1,105 @@
 """What the order of the batches measures: online against final accuracy, in class blocks and shuffled."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from analysis.figures.asked import Asked
+from analysis.figures.drawing import Drawing, Panel, Series
 from analysis.names import ACTIVATIONS, BENCHMARKS, display
-from analysis.rows import Row, key
+from analysis.rows import Row, key, varying
 from plasticity_lab.errors import ConfigError
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+ORDERS = {"class_blocks": ("in class blocks", "filled"), "shuffle": ("shuffled", "triangle")}
+ONLINE, FINAL = "online accuracy (%)", "accuracy at the end of a task (%)"
+Which = tuple[str, str, str]
+"""A benchmark, an activation and its settings as a word."""
+Values = NDArray[np.float64]
+"""Percent online and at the end, a row for each run."""
 
-ORDERS = {"class_blocks": ("in class blocks", "o"), "shuffle": ("shuffled", "^")}
 
-
-def two_orders(rows: Sequence[Row]) -> "Figure":
+def two_orders(asked: Asked) -> Drawing:
     """Each activation twice, joined by a line: mean online and mean final accuracy of its runs in either order.
 
     Above the diagonal the gap is positive: the network knows more at a task's end than it showed on the way. Far below
-    it, it followed the class shown last.  Raises ConfigError unless one benchmark's runs are there in both orders.
+    it, it followed the class shown last.  Raises ConfigError where no benchmark's runs are there in both orders.
     """
-    from matplotlib import colormaps
-    from matplotlib.figure import Figure  # half a second, which those who want a table need not wait
-
-    points = _points(rows)
+    points = _points(asked.rows)
     both = sorted({which for which, order in points if {(which, other) for other in ORDERS} <= points.keys()})
-    benchmarks = {row.benchmark for row in rows if row.study.get("benchmark.order") in ORDERS}
-    if not both or len(benchmarks) > 1:
+    if not both:
         raise ConfigError(
             "The figure two_orders needs the runs of one benchmark in two orders, benchmark.order=class_blocks and "
-            "benchmark.order=shuffle (protocol=as_published and protocol=clean of cifar51); choose with --benchmark."
+            "benchmark.order=shuffle: protocol=as_published and protocol=clean of cifar51."
         )
-    figure = Figure(figsize=(8.0, 6.0), layout="constrained")
-    axes = figure.subplots()
-    axes.axline((0, 0), slope=1, color="0.8", zorder=0)
-    for words, marker in ORDERS.values():
-        axes.plot([], [], marker, color="0.3", label=words)
-    for which, colour in zip(both, colormaps["turbo"](np.linspace(0.05, 0.95, len(both))), strict=True):
-        pair = np.array([points[which, order] for order in ORDERS])
-        axes.plot(*pair.T, color=colour, linewidth=1.5, label=display(ACTIVATIONS, which[0]))
-        for (online, final), (_, marker) in zip(pair, ORDERS.values(), strict=True):
-            axes.plot(online, final, marker, color=colour, markersize=6)
-    axes.set(
-        xlim=(0, 100),
-        ylim=(0, 100),
-        xlabel="online accuracy, mean over hard tasks (%)",
-        ylabel="accuracy at the end of a task, mean over hard tasks (%)",
-        title=f"{display(BENCHMARKS, benchmarks.pop())}: the same networks, the batches in two orders",
-    )
-    figure.legend(loc="outside right upper", frameon=False)
-    return figure
+    label_of = _labels(both)
+    panels = []
+    for benchmark in dict.fromkeys(which[0] for which in both):
+        legend = [Series(words, "", [], [], [], joined=False, marker=marker) for words, marker in ORDERS.values()]
+        lines = [one for which in both if which[0] == benchmark for one in _series(which, label_of[which], points)]
+        title = display(BENCHMARKS, benchmark)
+        panels.append(Panel(title, ONLINE, FINAL, [*legend, *lines], diagonal=True))
+    caption = _caption(asked.rows, points, both)
+    return Drawing("two_orders", "The same networks, the batches in two orders", panels, caption)
 
 
-def _points(rows: Sequence[Row]) -> dict[tuple[tuple[str, str], str], tuple[float, float]]:
-    """((activation, its settings), order) → percent online and at the end, means over the finished runs."""
-    found: dict[tuple[tuple[str, str], str], dict[str, tuple[float, float]]] = {}
+def _labels(whiches: Sequence[Which]) -> dict[Which, str]:
+    """An activation's name, with its settings where it is there with several."""
+    labels = {}
+    for which in whiches:
+        alike = [json.loads(own) for benchmark, activation, own in whiches if (benchmark, activation) == which[:2]]
+        own = json.loads(which[2])
+        words = ", ".join(f"{name.removeprefix('activation.')}={own.get(name)}" for name in varying(alike))
+        name = display(ACTIVATIONS, which[1])
+        labels[which] = f"{name} ({words})" if words else name
+    return labels
+
+
+def _series(which: Which, label: str, points: Mapping[tuple[Which, str], Values]) -> list[Series]:
+    """The line that joins the two means, and a point with its spread for each order."""
+    runs = {order: points[which, order] for order in ORDERS}
+    means = np.array([values.mean(axis=0) for values in runs.values()])
+    line = Series(label, which[1], *means.T.tolist(), n=[len(values) for values in runs.values()])
+    dots = []
+    for (x, y), (order, values) in zip(means.tolist(), runs.items(), strict=True):
+        sd = values.std(axis=0, ddof=1).tolist() if len(values) > 1 else (None, None)
+        dots.append(
+            Series(
+                label, which[1], [x], [y], [len(values)], x_sd=[sd[0]], y_sd=[sd[1]], joined=False,
+                marker=ORDERS[order][1], listed=False,
+            )
+        )  # fmt: skip
+    return [line, *dots]
+
+
+def _caption(rows: Sequence[Row], points: Mapping[tuple[Which, str], Values], both: Sequence[Which]) -> list[str]:
+    """What the points are, and which runs are not in them."""
+    seeds = sorted({len(points[which, order]) for which in both for order in ORDERS})
+    many = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
+    lines = [
+        f"Means over hard tasks and {many} seeds, ± 1 SD over seeds. Above the grey line a network knows more at the "
+        "end of a task than it showed on the way; far below it, it followed the class shown last."
+    ]
+    seen = {which[0] for which in both}
+    ended = {row.run: row.status for row in rows if row.benchmark in seen}
+    counts = {what: sum(status == what for status in ended.values()) for what in ("diverged", "failed", "waiting")}
+    if words := ", ".join(f"{many} {what}" for what, many in counts.items() if many):
+        lines.append(f"Not shown: runs {words}.")
+    alone = sorted({which for which, _ in points if which not in both and which[0] in seen})
+    if alone:
+        words = ", ".join(dict.fromkeys(_labels([*both, *alone])[which] for which in alone))
+        lines.append(f"Not shown, being there in one order only: {words}.")
+    return lines
+
+
+def _points(rows: Sequence[Row]) -> dict[tuple[Which, str], Values]:
+    """(benchmark, activation and settings; order) → the finished runs."""
+    found: dict[tuple[Which, str], dict[str, tuple[float, float]]] = {}
     for row in rows:
         order = row.study.get("benchmark.order")
-        if row.status == "done" and order in ORDERS and {"taoa", "final_accuracy"} <= row.summary.keys():
+        there = all(row.summary.get(name) is not None for name in ("taoa", "final_accuracy"))
+        if row.status == "done" and order in ORDERS and there:
             values = 100 * row.summary["taoa"], 100 * row.summary["final_accuracy"]
-            found.setdefault(((row.activation, key(row.own)), order), {})[row.run] = values
-    return {which: tuple(np.mean(list(runs.values()), axis=0)) for which, runs in found.items()}
+            found.setdefault(((row.benchmark, row.activation, key(row.own)), order), {})[row.run] = values
+    return {which: np.array(list(runs.values())) for which, runs in found.items()}

@@ -5,12 +5,17 @@ from dataclasses import dataclass
 
 from plasticity_lab.agents.supervised.workload_settings import SETTINGS
 
-PARTS = ("widths", "activations", "l2_init", "records", "processes")
+PARTS = ("widths", "activations", "l2_init", "records", "processes", "bodies")
+BODIES = ("halfcheetah", "hopper", "walker2d", "ant", "humanoid", "standing")
+"""Of the part `bodies`; the last does not move, and shows what the agent costs by itself."""
 
 
 @dataclass(frozen=True)
 class Choices:
-    """What the command line asks for. modes: eager, compiled. widths, steps of a burst: None for each network's own."""
+    """What the command line asks for. modes: eager, compiled. widths, steps of a burst: None for each network's own.
+
+    bodies: those on which PPO is measured, on a CPU only.
+    """
 
     networks: Sequence[str]
     activations: Sequence[str]
@@ -20,6 +25,7 @@ class Choices:
     device: str
     repeats: int
     steps: int | None = None
+    bodies: Sequence[str] = ()
 
     @property
     def mode(self) -> str:

@@ -87,10 +87,13 @@ def run(choices: Choices, say: Callable[[str], None]) -> list[Comparison]:
             "records": lambda plain=plain: _records(plain, choices, say),
             "processes": lambda plain=plain: _processes(plain, choices, say),
         }
-        for part in choices.parts:
+        for part in (part for part in choices.parts if part in measures):
             say(f"{network}: {part} …")
             comparison = measures[part]()
             found += [] if comparison is None else [comparison]
+    for body in choices.bodies if "bodies" in choices.parts else ():
+        say(f"{body} …")
+        found.append(_bodies(body, choices))
     return found
 
 
@@ -166,3 +169,13 @@ def _processes(workload: Workload, choices: Choices, say: Callable[[str], None])
     with workers(workload, choices.width_of(workload.network), choices.mode, bursts) as both:
         timings = interleaved(both, choices.repeats)
     return Comparison("processes", f"{workload.network}, worker processes", timings, "wall")
+
+
+def _bodies(body: str, choices: Choices) -> Comparison:
+    """One body; the first is measured at every width."""
+    from launch.bench.bodies import contenders  # needs MuJoCo, which a bare GPU machine does not have
+
+    widths = choices.widths or ((1, 2, 4, 8, 16) if body == choices.bodies[0] else (8,))
+    with on("cpu"):
+        timings = interleaved(contenders(body, widths, choices.mode), choices.repeats)
+    return Comparison("bodies", f"PPO on {body}", timings, "busy")

@@ -121,12 +121,34 @@ def _of_processes(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
             f"the cores, {by_busy:.2f}×."]  # fmt: skip
 
 
+def _of_bodies(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
+    """How packs stand against the plain script, and against the body's own step, round by round."""
+    seconds = {(row.name, row.facts["width"]): _seconds(comparison, timing)
+               for row, timing in zip(rows, comparison.timings, strict=True)}  # fmt: skip
+
+    def share(of: Sequence[float], by: Sequence[float]) -> float:
+        return median(one / other for one, other in zip(of, by, strict=True))
+
+    said = []
+    for (name, width), own in seconds.items():
+        if name.startswith("packed"):
+            words = [f"{name}, {width} runs: {1 / median(own):,.0f} steps a second"]
+            for (other, _), of in seconds.items():
+                if "plain" in other:
+                    words.append(f"{share(of, own):.2f}× the {other}")
+                elif "alone" in other:
+                    words.append(f"{share(of, own):.0%} of the rate of {other}")
+            said.append(f"{', '.join(words)}.")
+    return said
+
+
 _FINDINGS: dict[str, Callable[[Comparison, Sequence[Row]], list[str]]] = {
     "widths": _of_widths,
     "activations": _of_activations,
     "l2_init": _of_l2_init,
     "records": _of_records,
     "processes": _of_processes,
+    "bodies": _of_bodies,
 }
 
 

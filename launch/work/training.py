@@ -147,7 +147,7 @@ def train_pack(
         except AllDiverged:
             log.info("Every run of pack %s has diverged.", pack.id)
         lease.beat()
-        source = provenance() | pack_facts(pack)
+        source = provenance(resource.packages) | pack_facts(pack)
         source |= {
             "device": pack.kind,
             "start": began,

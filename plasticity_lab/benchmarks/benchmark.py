@@ -1,6 +1,6 @@
 """What a benchmark is, whatever its tasks are made of."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -13,6 +13,11 @@ class Resource(Protocol):
     @property
     def facts(self) -> Mapping[str, Any]:
         """What a record's provenance says of it: "data", its name; "data_part", whether only a part of it is there."""
+        ...
+
+    @property
+    def packages(self) -> Sequence[str]:
+        """Python packages that a run of it needs besides ours, by whose versions its numbers may differ."""
         ...
 
 

@@ -3,8 +3,9 @@
 Legend: N images, C channels, H rows, W columns.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -36,6 +37,9 @@ class ImageSet:
     mean: np.ndarray
     std: np.ndarray
     part: bool = False
+
+    packages: ClassVar[Sequence[str]] = ()
+    """Python packages by whose versions numbers may differ: none."""
 
     @property
     def facts(self) -> dict[str, str | bool]:

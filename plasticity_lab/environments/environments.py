@@ -31,6 +31,9 @@ class Ended:
     lengths: NDArray[np.int64]
 
 
+NONE_ENDED = Ended(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64))
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What one step led to.
@@ -109,9 +112,10 @@ class Environments:
         self._return += rewards
         truncated = (self._length >= self.body.max_steps) & ~terminated
         over = np.flatnonzero(terminated | truncated)
-        ended = Ended(over // self._count, self._return[over], self._length[over])
+        ended = NONE_ENDED
         self._observations = reached
         if len(over):
+            ended = Ended(over // self._count, self._return[over], self._length[over])
             self._episode[over] += 1
             self._length[over] = 0
             self._return[over] = 0.0

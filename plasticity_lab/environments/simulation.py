@@ -18,7 +18,10 @@ class Simulation(Protocol):
     """
 
     def start(self, copies: NDArray[np.int64], streams: Sequence[np.random.Generator]) -> NDArray[np.float32]:
-        """Begins these copies (E,) anew, each with the numbers of its own stream; their observations, (E, D)."""
+        """Begins these copies (E,) anew, each with the numbers of its own stream; their observations, (E, D).
+
+        What goes wrong in one copy does not reach the others, and raises nothing: its observation is not a number.
+        """
         ...
 
     def step(self, actions: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_]]:

@@ -4,6 +4,7 @@ import functools
 import platform
 import socket
 import subprocess
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -13,13 +14,16 @@ _CHECKOUT = Path(__file__).resolve().parents[2]
 _PACKAGES = {"plasticity_lab": "plasticity-lab", "torch": "torch", "numpy": "numpy", "hydra-core": "hydra-core"}
 
 
-def provenance() -> dict[str, Any]:
+def provenance(packages: Sequence[str] = ()) -> dict[str, Any]:
     """Commit and dirtiness of the checkout, versions, python, host, platform, cpu, and now as `start` (UTC, ISO 8601).
 
-    commit and dirty are null where the package runs from no git checkout, or git is missing. All but `start` is looked
+    packages: Python packages whose versions are named too, null where one is not there. commit and dirty are null where
+    the package runs from no git checkout, or git is missing. All but `start` and the versions of `packages` is looked
     up once a process. Who trains adds device, job, pack, width, mode, end, seconds and share.
     """
-    return {**_commit(), **_machine(), "start": utc_now()}
+    machine = _machine()
+    versions = machine["versions"] | {name: _version(name) for name in packages}
+    return {**_commit(), **machine, "versions": versions, "start": utc_now()}
 
 
 def utc_now() -> str:

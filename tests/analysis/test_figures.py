@@ -1,13 +1,144 @@
+"""Figures, from what is asked for to the files: every one on every sort of store."""
+
+import csv
+import io
+from itertools import pairwise
+
+import polars as pl
 import pytest
 
 from analysis.__main__ import main
+from analysis.figures import FIGURES
+from analysis.figures.asked import Asked
+from analysis.figures.courses import binned, measured, over_runs
 from analysis.figures.curve import draw_curve, panels_of
+from analysis.figures.end_labels import spread
+from analysis.figures.style import looks
 from analysis.figures.two_orders import two_orders
+from analysis.names import ACTIVATIONS
 from analysis.rows import rows
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.record import write_record
 from plasticity_lab.records.store import Store
+from tests.helpers.curves import classified, played
 from tests.helpers.made_up_agent import PLAYER, rollouts
+from tests.helpers.stores import planned_records
+
+ENDINGS = {"pdf": b"%PDF", "svg": b"<?xml", "png": b"\x89PNG", "csv": b"figure,panel,series"}
+
+
+@pytest.fixture
+def store(tmp_path, record):
+    """ReLU loses what Tanh keeps in ten tasks, three seeds each."""
+    store = Store(tmp_path / "store")
+    for seed in range(3):
+        classified(store, record("relu", seed=seed), [0.6 + seed / 100, *[0.5] * 8, 0.3])
+        classified(store, record("tanh", seed=seed), [0.5 + seed / 100, *[0.5] * 8, 0.6])
+    return store
+
+
+@pytest.fixture
+def two_rates(store, record):
+    """The same, and three seeds of each at another learning rate."""
+    for seed in range(3):
+        for name in ("relu", "tanh"):
+            classified(store, record(name, seed=seed, lr=1e-4), [0.4, 0.4])
+    return store
+
+
+def drawn(store, name, *words):
+    """Draws a figure → the lines of its CSV."""
+    assert main(["figure", name, "--store", str(store.root), *words]) == 0
+    folder = store.root / "figures"
+    for ending, beginning in ENDINGS.items():
+        assert (folder / f"{name}.{ending}").read_bytes().startswith(beginning)
+    return list(csv.DictReader(io.StringIO((folder / f"{name}.csv").read_text())))
+
+
+def test_curves_are_means_over_seeds_by_task(store):
+    lines = drawn(store, "curves")
+    assert {line["series"] for line in lines} == {"ReLU", "Tanh"}
+    relu = [line for line in lines if line["activation"] == "relu"]
+    assert [float(line["x"]) for line in relu] == [*range(1, 11)]
+    assert [float(line["y"]) for line in relu] == pytest.approx([61, *[50] * 8, 30])
+    assert [float(line["y_sd"]) for line in relu] == pytest.approx([1, *[0] * 9])
+    assert {line["n"] for line in lines} == {"3"}
+    assert len(relu[0]["runs"].split()) == 3
+    assert (relu[0]["x_is"], relu[0]["y_is"]) == ("task", "Online accuracy (%)")
+    finals = drawn(store, "curves", "--metric", "final_accuracy")
+    assert float(next(line["y"] for line in finals if line["series"] == "ReLU")) == pytest.approx(81)
+
+
+def test_curves_of_episodes_are_returns_over_steps(tmp_path, record):
+    store = Store(tmp_path)
+    for seed in range(2):
+        played(store, record(seed=seed, science={"agent": {"name": "player"}}), seed)
+    lines = drawn(store, "curves")
+    assert (lines[0]["x_is"], lines[0]["y_is"]) == ("steps of the run", "Return (points)")
+    assert 20 < len(lines) <= 50
+    places = [float(line["x"]) for line in lines]
+    assert places == sorted(places)
+    # An episode of the made-up agent is worth half the step at which it ends.
+    assert all(float(line["y"]) == pytest.approx(place / 2) for line, place in zip(lines, places, strict=True))
+
+
+def test_a_body_has_a_panel_of_its_own_and_its_line_breaks_where_another_was_learned():
+    episodes = {"run": ["a"] * 6, "kind": ["episode"] * 6, "task": [0, 0, 1, 1, 2, 2], "step": [5, 10, 15, 20, 25, 30]}
+    episodes |= {"body": [0, 0, 1, 1, 0, 0], "return": [1.0, 2.0, 30.0, 40.0, 5.0, float("nan")]}
+    values, whole = measured(pl.LazyFrame(episodes), PLAYER.columns[0])
+    means = over_runs(binned(values, whole, points=6), pl.DataFrame({"run": ["a"], "line": [0]}), whole)
+    courses = {body: points["value"].to_list() for (body,), points in means.group_by("body", maintain_order=True)}
+    assert courses[1] == [30, 40]
+    assert str(courses[0]) == "[1.0, 2.0, nan, 5.0]"
+
+
+def test_few_tasks_are_drawn_by_their_epochs():
+    rows = {"run": ["a"] * 22, "kind": ["epoch"] * 20 + ["task"] * 2, "task": [0] * 10 + [1] * 10 + [0, 1]}
+    rows |= {"step": [*range(10, 210, 10), 100, 200], "aoa": [0.5] * 22, "hard": [True] * 22}
+    values, whole = measured(pl.LazyFrame(rows), CLASSIFIER.columns[0])
+    assert (len(values), whole) == (20, False)
+
+
+def test_figure_e1_sorts_activations_and_shows_the_paper_where_it_reports(tmp_path, seeds, benchmarks):
+    store = Store(tmp_path)
+    for name, value in (("relu", 0.7), ("tanh", 0.6), ("gelu", 0.8)):
+        for each in seeds(name, [value, value + 0.02], benchmark=benchmarks["mnist"], schedule="full"):
+            write_record(store, each)
+    lines = drawn(store, "figureE1")
+    ours = [line for line in lines if line["series"].startswith("ours")]
+    assert [line["y"] for line in ours] == ["GeLU", "ReLU", "Tanh"], "the best first"
+    assert [float(line["x"]) for line in ours] == pytest.approx([81, 71, 61])
+    paper = {line["y"]: line["x"] for line in lines if not line["series"].startswith("ours")}
+    assert paper["ReLU"] == "78.85"
+
+
+def test_first_and_last_tasks(store):
+    lines = drawn(store, "first_last")
+    values = {(line["series"], line["y"]): float(line["x"]) for line in lines if line["series"].startswith("the")}
+    assert values["the first tasks", "ReLU"] == pytest.approx(61)
+    assert values["the last tasks", "ReLU"] == pytest.approx(30)
+    assert [line["y"] for line in lines if line["series"] == "the last tasks"] == ["Tanh", "ReLU"], (
+        "the best kept first"
+    )
+
+
+def test_sensitivity_to_a_setting(two_rates):
+    lines = drawn(two_rates, "sensitivity", "--by", "optimizer.lr")
+    relu = [line for line in lines if line["series"] == "ReLU"]
+    assert [(float(line["x"]), line["n"], line["x_is"]) for line in relu] == [
+        (1e-4, "3", "optimizer.lr"),
+        (1e-3, "3", "optimizer.lr"),
+    ]
+
+
+def test_sensitivity_to_a_setting_of_words_that_is_not_the_activations(tmp_path, record):
+    store = Store(tmp_path)
+    for init in ("default", "kaiming"):
+        for seed in range(2):
+            network = {"name": "mlp", "hidden": 100, "init": init}
+            classified(store, record(seed=seed, science={"network": network}), [0.5, 0.4])
+    lines = drawn(store, "sensitivity")
+    assert [line["x"] for line in lines] == ["default", "kaiming"], "the only setting in which runs differ"
 
 
 @pytest.fixture
@@ -18,44 +149,112 @@ def in_both_orders(seeds, benchmarks):
     for name, online in (("relu", 0.1), ("tanh", 0.5)):
         for benchmark in (benchmarks["cifar51"], shuffled):
             recorded += seeds(name, [online, online + 0.02], benchmark=benchmark)
-    return [*recorded, *seeds("tanh", [0.9], lr=1e-4)]
-
-
-def with_final(records):
-    for record in records:
-        record["summary"]["final_accuracy"] = record["summary"]["taoa"] + 0.2
-    return records
+    recorded += seeds("tanh", [0.9], lr=1e-4, benchmark=shuffled)
+    for each in recorded:
+        each["summary"]["final_accuracy"] = each["summary"]["taoa"] + 0.2
+    return recorded
 
 
 def test_the_orders_are_joined_for_each_activation_with_the_same_settings(in_both_orders):
-    figure = two_orders(rows(with_final(in_both_orders)))
-    (axes,), (legend,) = figure.axes, figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == ["in class blocks", "shuffled", "ReLU", "Tanh"]
-    joined = [line.get_xydata().round(6).tolist() for line in axes.lines if len(line.get_xydata()) == 2][1:]
-    assert joined == [[[11, 31], [11, 31]], [[51, 71], [51, 71]]], "the means of two seeds, in percent"
+    drawing = two_orders(Asked(rows(in_both_orders), lambda runs: None))
+    (panel,) = drawing.panels
+    lines = {series.label: series for series in panel.series if series.joined}
+    assert {name: [*zip(line.x, line.y, strict=True)] for name, line in lines.items()} == {
+        "ReLU": [(pytest.approx(11), pytest.approx(31))] * 2,
+        "Tanh": [(pytest.approx(51), pytest.approx(71))] * 2,
+    }, "the means of two seeds, in percent"
+    dots = [series for series in panel.series if not series.listed]
+    assert all(dot.x_sd[0] == pytest.approx(2**0.5) for dot in dots)
+    assert any("Tanh (optimizer.lr=0.0001)" in sentence for sentence in drawing.caption), "not shown, but told"
 
 
-def test_the_figure_is_written(tmp_path, in_both_orders, capsys):
+@pytest.mark.parametrize("name", FIGURES)
+def test_an_empty_store_is_answered_with_what_to_run(tmp_path, name, capsys):
+    assert main(["figure", name, "--store", str(tmp_path)]) == 1
+    err = capsys.readouterr().err
+    assert "python -m plasticity_lab.main" in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", ["curves", "figureE1", "first_last"])
+def test_one_run_is_enough(tmp_path, record, name):
     store = Store(tmp_path)
-    for record in with_final(in_both_orders):
-        write_record(store, record)
-    assert main(["figure", "two_orders", "--store", str(tmp_path)]) == 0
-    assert (tmp_path / "figures" / "two_orders.png").read_bytes().startswith(b"\x89PNG")
-    assert "two_orders.png" in capsys.readouterr().out
+    classified(store, record("relu"), [0.5, 0.4])
+    assert drawn(store, name)
+
+
+@pytest.mark.parametrize("name", ["curves", "figureE1", "first_last", "sensitivity"])
+def test_runs_that_diverged_failed_or_wait_are_counted_in_the_caption(two_rates, record, name, capsys):
+    store = two_rates
+    waiting = record("tanh", seed=3)
+    asked = [record("relu", seed=seed) for seed in range(3)] + [record("tanh", seed=seed) for seed in range(3)]
+    ended = [record("gelu", status="diverged"), record("relu", seed=4, status="failed")]
+    for each in ended:
+        write_record(store, each)
+    planned_records(store, [*asked, *ended], [waiting])
+    drawn(store, name)
+    said = capsys.readouterr().out
+    for words in ("1 diverged", "1 failed", "1 not finished", "GeLU on Permuted digits"):
+        assert words in said
+
+
+@pytest.mark.parametrize("name", ["curves", "figureE1"])
+def test_data_sources_and_agents_have_panels_of_their_own(store, record, benchmarks, name):
+    classified(store, record("relu", benchmark=benchmarks["mnist"]), [0.9, 0.8])
+    played(store, record("relu", science={"agent": {"name": "player"}}), 0)
+    panels = {(line["panel"], line["y_is"] or line["x_is"]) for line in drawn(store, name)}
+    assert len(panels) == 3
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["two_order"], "There is no figure 'two_order'; there are two_orders."),
-        (["two_orders", "--benchmark", "permuted_digits"], "needs the runs of one benchmark in two orders"),
+        (["two_order"], "There is no figure 'two_order'; there are curves,"),
+        (["two_orders"], "needs the runs of one benchmark in two orders"),
+        (["curves", "--metric", "return"], "there are curves of aoa, final_accuracy, train_loss"),
+        (["sensitivity", "--by", "network.size"], "No run has the setting 'network.size'; runs differ in optimizer.lr"),
+        (["sensitivity", "--by", "network.hidden"], "more than one value"),
     ],
 )
-def test_what_cannot_be_drawn_is_a_sentence(tmp_path, seeds, words, said, capsys):
-    for record in seeds("relu", [0.5]):
-        write_record(Store(tmp_path), record)
-    assert main(["figure", *words, "--store", str(tmp_path)]) == 1
+def test_what_cannot_be_drawn_is_a_sentence(two_rates, words, said, capsys):
+    assert main(["figure", *words, "--store", str(two_rates.root)]) == 1
     assert said in capsys.readouterr().err
+    assert not (two_rates.root / "figures").exists()
+
+
+def test_damaged_metrics_are_told_and_left_out(store, capsys):
+    path = next(store.runs_folder.glob("*/*/metrics.parquet"))
+    path.write_bytes(b"PAR1")
+    drawn(store, "curves")
+    assert str(path) in capsys.readouterr().err
+
+
+def test_all_activations_look_different_and_the_same_in_every_figure():
+    known = looks([(name, name) for name in ACTIVATIONS])
+    assert len(set(known.values())) == len(ACTIVATIONS)
+    few = looks([("a (beta=1)", "swish"), ("mine", "mine"), ("tanh", "tanh"), ("a (beta=2)", "swish")])
+    assert few["tanh"] == known["tanh"]
+    assert few["a (beta=1)"] == known["swish"]
+    assert len(set(few.values())) == 4
+    many = looks([(f"relu (lr={number})", "relu") for number in range(50)])
+    assert len(many) == 50
+
+
+@pytest.mark.parametrize("wanted", [[0.5, 0.5, 0.5], [0.99, 1.0, 0.0], [0.1, 0.9], []])
+def test_names_at_the_ends_of_lines_do_not_cover_each_other(wanted):
+    places = spread(wanted, 0.1)
+    ordered = sorted(places)
+    assert all(after - before > 0.0999 for before, after in pairwise(ordered))
+    assert all(-1e-9 <= place <= 1 + 1e-9 for place in places)
+    assert [wanted[places.index(place)] for place in ordered] == sorted(wanted)
+
+
+def test_the_same_figure_gives_the_same_files(store):
+    drawn(store, "first_last")
+    first = {ending: (store.root / "figures" / f"first_last.{ending}").read_bytes() for ending in ENDINGS}
+    drawn(store, "first_last")
+    for ending, content in first.items():
+        assert (store.root / "figures" / f"first_last.{ending}").read_bytes() == content
 
 
 def test_the_curve_of_any_agent_has_a_panel_for_each_unit(tmp_path):

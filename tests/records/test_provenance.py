@@ -20,6 +20,13 @@ def test_provenance_names_code_libraries_and_machine():
     assert datetime.fromisoformat(found["start"]).utcoffset().total_seconds() == 0
 
 
+def test_packages_that_matter_to_a_run_are_named_too():
+    found = provenance(["pyarrow", "no-such-package"])["versions"]
+    assert found["pyarrow"]
+    assert found["no-such-package"] is None
+    assert "pyarrow" not in provenance()["versions"]
+
+
 def test_the_commit_is_that_of_the_checkout(monkeypatch):
     head = subprocess.run(["git", "-C", ROOT, "rev-parse", "HEAD"], capture_output=True, text=True)
     assert provenance()["commit"] == (head.stdout.strip() if head.returncode == 0 else None)

@@ -30,8 +30,10 @@ class Answers:
         runs, rows = len(network.seeds), aligned(environments)
         self.network, self.environments = network, environments
         self.given = torch.zeros(runs, rows, numbers)
+        self._rows = self.given.numpy()[:, :environments]
         self.keys = run_keys(network.seeds, "acting", network.device)
         self.randomised = randomised and network.model.draws(rows, body) > 0
+        self._at = torch.tensor(0, device=network.device)
         model, draws = network.model, network.model.draws(rows, body) if self.randomised else 0
 
         def answer(
@@ -46,8 +48,10 @@ class Answers:
     def __call__(self, observations: NDArray[np.float32], count: int) -> dict[str, Array]:
         """(K, N, D) → name → (K, N, O).  count: of what is drawn, a new one for each call of a run."""
         network = self.network
-        self.given.numpy()[:, : self.environments] = observations
+        self._rows[...] = observations
         x = self.given.to(network.device)
-        shape, at = network.settings["activation"], torch.tensor(count, device=network.device)
+        shape, at = network.settings["activation"], self._at
+        if self.randomised:
+            at = torch.tensor(count, device=network.device)
         outputs = self.answer(network.parameters, shape, self.keys, x, at)
         return {name: value[:, : self.environments].cpu().numpy() for name, value in outputs.items()}

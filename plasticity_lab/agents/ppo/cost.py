@@ -63,8 +63,8 @@ def cost_of(agent: "PPO", parts: Parts, model: Model, resource: Bodies) -> Cost:
 
 
 def steps_of_bodies() -> Mapping[str, Callable[[int], object]]:
-    """For each body, what takes that many steps of it with actions drawn at random."""
-    return {name: partial(_step, body) for name, body in BODIES.items()}
+    """For each body that can be built here, what takes that many steps of it with actions drawn at random."""
+    return {name: partial(_step, body) for name, body in BODIES.items() if not body.missing}
 
 
 def _host_steps(parts: Parts, stages: Stages) -> dict[str, int]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from plasticity_lab.agents.ppo.acting import Answers
 from plasticity_lab.agents.ppo.normalise import Normaliser
 from plasticity_lab.agents.ppo.policy import deviation
-from plasticity_lab.environments.environments import Ended, Environments
+from plasticity_lab.environments.environments import Ended, Environments, Outcome
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.records.rows import Episodes
 
@@ -67,7 +67,9 @@ class Actor:
         self.environments, self.answers, self.seeds, self.steps, self.gamma = environments, answers, seeds, steps, gamma
         self.normaliser, self.body = normaliser, environments.body
         self.normalise_observations, self.normalise_rewards = normalise_observations, normalise_rewards
-        self.clips, self.timeout_is_terminal = clip_action and not self.body.discrete, timeout_is_terminal
+        self.timeout_is_terminal = timeout_is_terminal
+        clips = clip_action and not self.body.discrete
+        self.bounds = (np.float32(self.body.low), np.float32(self.body.high)) if clips else None
         self.finite = np.ones(len(seeds), bool)
 
     def begin(self) -> None:
@@ -80,31 +82,29 @@ class Actor:
         noise = self._noise(first)
         rows: dict[str, list[Array]] = {name: [] for name in ("x", "action", "rewards", "terminated", "ended", "then")}
         outputs, ended = list[Mapping[str, Array]](), list[tuple[Ended, int]]()
+        shown = self._flat(self.environments.observations)
         for t in range(self.steps):
-            x = self._given(self.environments.observations)
+            x = self._given(shown)
             answered = self.answers(x, 2 * (first + t))
             if t == 0 and "log_std" in answered:
                 noise *= deviation(answered["log_std"])[:, None]
             action = self._action(answered["policy"], noise[:, t])
-            outcome = self.environments.step(np.clip(action, self.body.low, self.body.high) if self.clips else action)
-            over = outcome.terminated | outcome.truncated
-            rewards = outcome.rewards
-            if not np.isfinite(rewards).all():
-                self._note(np.isfinite(rewards))
+            outcome = self.environments.step(self._within_bounds(action))
+            over, rewards = outcome.terminated | outcome.truncated, outcome.rewards
+            led_to, shown = self._seen(outcome)
             if self.normalise_observations:
-                led_to, shown = self._flat(outcome.last), self._flat(self.environments.observations)
                 self.normaliser.see(led_to, shown, over)
             if self.normalise_rewards:
                 rewards = self.normaliser.scaled_rewards(rewards, outcome.terminated, self.gamma)
             then = None
-            if outcome.truncated.any() and not self.timeout_is_terminal:
-                then = self.answers(self._given(outcome.last), 2 * (first + t) + 1)["value"][..., 0]
+            if not self.timeout_is_terminal and outcome.truncated.any():
+                then = self.answers(self._given(led_to), 2 * (first + t) + 1)["value"][..., 0]
             for name, value in zip(rows, (x, action, rewards, outcome.terminated, over, then), strict=True):
                 rows[name].append(value)
             outputs.append(answered)
             if len(outcome.ended.run):
                 ended.append((outcome.ended, first + (t + 1) * over.shape[1]))
-        last = self.answers(self._given(self.environments.observations), 2 * (first + self.steps))["value"][..., 0]
+        last = self.answers(self._given(shown), 2 * (first + self.steps))["value"][..., 0]
         outputs_by_name = {name: np.stack([each[name] for each in outputs], axis=1) for name in outputs[0]}
         following = np.concatenate([outputs_by_name["value"][:, 1:, :, 0], last[:, None]], axis=1)
         for t, value in enumerate(rows.pop("then")):
@@ -117,14 +117,35 @@ class Actor:
             outputs=outputs_by_name, following=following, finite=self.finite, episodes=_episodes(ended), **stacked
         )
 
-    def _given(self, observations: Array) -> Array:
+    def _given(self, shown: Array) -> Array:
         """As the network is given them, (K, N, D)."""
-        flat = self._flat(observations)
-        return self.normaliser.scaled(flat) if self.normalise_observations else flat
+        return self.normaliser.scaled(shown) if self.normalise_observations else shown
+
+    def _seen(self, outcome: Outcome) -> tuple[Array, Array]:
+        """What a step led to, and what is shown after it, (K, N, D) each, finite.
+
+        Every step looks whether its numbers are finite (`Outcome.broken`): only where some are not is there more to do.
+        """
+        if not len(outcome.ended.run):
+            led_to = self._by_run(outcome.last)
+            return led_to, led_to
+        if outcome.broken.any():
+            self._note(~outcome.broken)
+        return self._flat(outcome.last), self._flat(self.environments.observations)
 
     def _flat(self, observations: Array) -> Array:
         """(K, N, ...) → (K, N, D), finite."""
-        return self._sane(observations.reshape(*observations.shape[:2], -1))
+        return self._sane(self._by_run(observations))
+
+    def _by_run(self, observations: Array) -> Array:
+        return observations.reshape(*observations.shape[:2], -1)
+
+    def _within_bounds(self, action: Array) -> Array:
+        """What the body is given; np.clip would do the same, and take longer over its checks."""
+        if self.bounds is None:
+            return action
+        low, high = self.bounds
+        return np.minimum(np.maximum(action, low), high)
 
     def _sane(self, values: Array) -> Array:
         finite = np.isfinite(values)

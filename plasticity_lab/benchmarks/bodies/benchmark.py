@@ -9,7 +9,7 @@ from plasticity_lab.benchmarks.benchmark import Benchmark
 from plasticity_lab.component import check
 from plasticity_lab.environments.bodies import body_named
 from plasticity_lab.environments.body import Body
-from plasticity_lab.errors import ConfigError
+from plasticity_lab.errors import ConfigError, DataError
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,11 @@ class Bodies:
         """Their names and versions, as a record's provenance says them."""
         words = [f"{body.name} {body.version}" for body in self.by_name.values()]
         return {"data": ", ".join(words), "data_part": False}
+
+    @property
+    def packages(self) -> list[str]:
+        """The Python packages that they are made of."""
+        return list(dict.fromkeys(package for body in self.by_name.values() for package in body.packages))
 
 
 class BodyCycle(Benchmark):
@@ -45,7 +50,18 @@ class BodyCycle(Benchmark):
         self.environment_steps = check("benchmark.environment_steps", environment_steps, at_least=1)
 
     def resource(self, folder: Path) -> Bodies:
-        """Its bodies; they need no files."""
+        """Its bodies; they need no files.  Raises DataError where a package that they are made of is not installed."""
+        bodies = self.outline()
+        for body in bodies.by_name.values():
+            if body.missing:
+                raise DataError(
+                    f"The body {body.name} needs {' and '.join(body.missing)}, which cannot be found here: "
+                    "pip install 'gymnasium[mujoco]', or choose a body that needs none, such as cartpole."
+                )
+        return bodies
+
+    def outline(self) -> Bodies:
+        """The same, whether or not the packages that they are made of are installed here."""
         return Bodies({name: body_named(name) for name in self.bodies})
 
     def verified(self, folder: Path) -> str:

@@ -76,12 +76,19 @@ class Physics:
         self._models = [models[factor] for factor in factors]
 
     def start(self, at: int, positions: NDArray[np.float64], velocities: NDArray[np.float64]) -> None:
-        """Puts copy `at` there, (Q,) and (V,) away from the model's first state, with everything else at its first."""
+        """Puts copy `at` there, (Q,) and (V,) away from the model's first state, with everything else at its first.
+
+        Where MuJoCo raises, its positions are no numbers: it shows so, and breaks in the next step.
+        """
         model, data = self._models[at], self._data[at]
         mujoco.mj_resetData(model, data)
         data.qpos[:] = model.qpos0 + positions
         data.qvel[:] = velocities
-        mujoco.mj_forward(model, data)
+        try:
+            mujoco.mj_forward(model, data)
+        except (mujoco.FatalError, mujoco.UnexpectedError):
+            mujoco.mj_resetData(model, data)
+            data.qpos[:] = np.nan
 
     def advance(self, controls: NDArray[Any], times: int, contact_forces: bool) -> list[int]:
         """`times` steps of every copy under its controls (M, U); the numbers of those that broke.

@@ -4,14 +4,17 @@ import numpy as np
 import pytest
 import torch
 
+from plasticity_lab import component
 from plasticity_lab.agents.ppo.learner import MEASURED
+from plasticity_lab.agents.ppo.policy import log_probability
 from plasticity_lab.assembly import agent_of
 from plasticity_lab.records.journal import Journal
 from tests.agents.ppo.packs import BOTH, CLEANRL, ONE, SMALL, begun, numbers, there_are
 from tests.helpers.made_up_bodies import poisoned
-from tests.helpers.packs import needs_compiler
+from tests.helpers.packs import choice, choices, needs_compiler
 from tests.tenants.packs import FIND, differing, packs_of, trained
 
+DETERMINISTIC = [name for name in choices("activation") if not component.load(choice("activation", name)[0]).randomised]
 RESETS = (FIND, "intervention=random_units", "intervention.every=3", "intervention.share=0.25")
 
 
@@ -64,6 +67,30 @@ def test_compiled_a_run_is_the_same_alone_and_in_packs_of_many_widths(words):
     alone = trained(runs[:1], compiled=True)[0]
     for width in (2, 3, 5, 6, 8, 12):
         assert not differing(alone, trained(runs[:width], compiled=True)[0]), f"in a pack of {width}"
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_compiled_on_mujocos_bodies_packed_alone_and_resumed_are_the_same():
+    pack = packs_of(*SMALL, "benchmark.bodies=[hopper,ant]", "protocol=clean", "seed=3,1,0")
+    packed = trained(pack, compiled=True)
+    assert not differing(packed[1], trained([pack[1]], compiled=True)[0])
+    resumed = trained(pack, compiled=True, stops=[1, 2, 2])
+    assert not [name for k in range(len(pack)) for name in differing(packed[k], resumed[k])]
+
+
+@pytest.mark.parametrize("body", ["sliders", "chosen"])
+@pytest.mark.parametrize("activation", DETERMINISTIC)
+def test_the_ratio_of_the_first_minibatch_is_1_where_nothing_is_drawn(activation, body):
+    """What acted, on the host and padded, is what learns: to rounding, whatever the activation."""
+    runs = packs_of(*SMALL, f"benchmark.bodies=[{body}]", f"activation={activation}", "seed=0,1")
+    learner, (chunk, *_) = begun(runs)
+    network, seen = learner.network, learner.actor.rollout(chunk.first)
+    common, each = learner.minibatches.tables(seen, learner.on_host, [0, 1], chunk.first)
+    pick = each["pick"][0, :, : learner.minibatches.size]
+    x, action, old = (common[name][pick] for name in ("x", "action", "old"))
+    outputs, _ = network.model.forward(network.parameters, network.settings["activation"], x, None, body)
+    assert (torch.exp(log_probability(outputs, action) - old) - 1).abs().max() < 1e-5
 
 
 @pytest.mark.parametrize("body", ["sliders", "chosen", "cartpole"])

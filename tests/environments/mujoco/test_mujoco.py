@@ -149,6 +149,28 @@ def test_a_copy_that_breaks_is_marked_and_its_mates_go_on(body, harm, monkeypatc
     assert capfd.readouterr() == ("", "")
 
 
+def test_a_copy_that_cannot_be_started_is_marked_and_its_mates_go_on(body, monkeypatch):
+    seeds, forward = (0, 1, 2), mujoco.mj_forward
+    undisturbed, harmed = Environments(body, seeds, 1, 0), Environments(body, seeds, 1, 0)
+    lost = harmed._simulation._physics._data[1]
+
+    def raising(model, data):
+        if data is lost:
+            raise mujoco.FatalError("gave up")
+        forward(model, data)
+
+    monkeypatch.setattr(mujoco, "mj_forward", raising)
+    harmed._simulation.start(np.array([1]), [host_stream(1, "start")])
+    monkeypatch.setattr(mujoco, "mj_forward", forward)
+    harmed.load(harmed.state())  # saved and restored, it is as lost
+    for step in range(3):
+        actions = host_stream(0, "action", step).uniform(body.low, body.high, (3, 1, body.actions))
+        expected, outcome = undisturbed.step(actions), harmed.step(actions)
+        assert outcome.broken.ravel().tolist() == [False, step == 0, False]
+        assert np.array_equal(outcome.last[[0, 2]], expected.last[[0, 2]])
+        assert np.isfinite(harmed.observations).all(), "it has begun anew"
+
+
 @pytest.mark.parametrize("action", [np.nan, np.inf])
 def test_an_action_that_is_not_finite_breaks_its_own_copy_only(body, action):
     environments, expected = (Environments(body, (0, 1), 1, 0) for _ in range(2))

@@ -1,0 +1,84 @@
+"""The runs of a store as figures take them: the cells of a table, a group for each column of it.
+
+Figures so show what tables show: runs of different settings, data or protocols never meet in one point.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from analysis.rows import Row
+from analysis.tables.build import build
+from analysis.tables.table import Cell, Column, Result, RowHead, Table
+
+NAMED = 8
+"""How many cells that are not whole a caption names one by one."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A column of a table: its runs share all but the activation, its own settings and the seed."""
+
+    title: str
+    result: Result
+    column: Column
+    cells: Sequence[tuple[RowHead, Cell]]
+
+
+def groups(table: Table, rows: Sequence[Row], metric: str | None = None) -> list[Group]:
+    """The columns of that table of the rows; metric: None for the table's own, else what each agent names first."""
+    results = build(table, rows, metric)
+    several = [name for result in results for name in result.selection]
+    told = [name for name in dict.fromkeys(several) if len({result.selection.get(name) for result in results}) > 1]
+    found = []
+    for result in results:
+        words = ", ".join(result.selection[name] for name in told if name in result.selection)
+        for column in result.columns:
+            title = f"{column.label} · {words}" if words else column.label
+            cells = [(head, cell) for head in result.rows if (cell := result.cells.get((head, column)))]
+            found.append(Group(title, result, column, cells))
+    return found
+
+
+def selection(groups: Sequence[Group]) -> str:
+    """Protocol, schedule and hyperparameters that all of them share, in words."""
+    shared: dict[str, set[str]] = {}
+    for group in groups:
+        for name, value in group.result.selection.items():
+            shared.setdefault(name, set()).add(value)
+    words = [f"{name} {values.pop()}" for name, values in shared.items() if len(values) == 1]
+    return ", ".join(word for word in words if word != "intervention none")
+
+
+def caption(groups: Sequence[Group], first: str) -> list[str]:
+    """What must be said below a figure: what it shows, the data of each panel, and which runs are not in it."""
+    data: dict[str, list[str]] = {}
+    for group in groups:
+        data.setdefault(group.column.data, []).append(group.column.label)
+    shared = selection(groups)
+    lines = [first, *([f"All runs: {shared}."] if shared else [])]
+    lines += [f"{', '.join(dict.fromkeys(labels))}: {words}." for words, labels in data.items()]
+    return [*lines, *not_shown(groups)]
+
+
+def not_shown(groups: Iterable[Group]) -> list[str]:
+    """Which runs no point has: diverged, failed, not finished; and which it has although they collapsed."""
+    totals: Counter[str] = Counter()
+    flags: Counter[str] = Counter()
+    named = []
+    for group in groups:
+        for head, cell in group.cells:
+            absent = cell.expected - cell.n - cell.diverged - cell.failed
+            counts = {"diverged": cell.diverged, "failed": cell.failed, "not finished": max(absent, 0)}
+            totals.update({what: many for what, many in counts.items() if many})
+            flags.update({"collapsed": cell.collapsed, **cell.flagged})
+            if words := ", ".join(f"{many} {what}" for what, many in counts.items() if many):
+                named.append(f"{head.label} on {group.title} ({words} of {cell.expected})")
+    lines = []
+    if totals:
+        words = ", ".join(f"{many} {what}" for what, many in totals.items())
+        more = f"; and {len(named) - NAMED} more cells" if len(named) > NAMED else ""
+        lines.append(f"Not in the means: runs {words}: {'; '.join(named[:NAMED])}{more}.")
+    if words := ", ".join(f"{many} {flag}" for flag, many in flags.items() if many):
+        lines.append(f"Of the runs in the means: {words}.")
+    return lines

@@ -1,0 +1,30 @@
+"""What runs measured along their way, out of the stores where they lie, for the figures that show it."""
+
+import sys
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from analysis.frames import metrics_frame
+from analysis.rows import Row
+from plasticity_lab.records.store import Store
+
+
+def metrics_of(places: Sequence[Path], rows: Sequence[Row], runs: Collection[str]) -> pl.LazyFrame:
+    """The rows of the metrics.parquet of those runs, with `run`; of a run in several stores the first one's.
+
+    A damaged or missing file is told on stderr and left out. Tables' JSON files among the places have no metrics.
+    """
+    wanted = {row.run: row for row in rows if row.run in set(runs)}
+    stores = [Store(place) for place in places if place.is_dir()]
+    found = []
+    for at, store in enumerate(stores):
+        last = at == len(stores) - 1
+        here = {run: row for run, row in wanted.items() if last or store.metrics(run).exists()}
+        frame, damaged = metrics_frame(store, here.values())
+        found.append(frame)
+        wanted = {run: row for run, row in wanted.items() if run not in here}
+        for sentence in damaged:
+            print(f"Left out: {sentence}", file=sys.stderr)
+    return pl.concat(found, how="diagonal") if found else metrics_frame(Store("."), [])[0]

@@ -1,0 +1,141 @@
+"""How what runs come to depends on one of their settings: a line for each activation over the values of the setting."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import isfinite
+from typing import Any
+
+from analysis.figures.asked import Asked
+from analysis.figures.drawing import Drawing, Panel, Series
+from analysis.figures.groups import Group, caption, groups
+from analysis.figures.style import MOST
+from analysis.names import ACTIVATIONS, display
+from analysis.rows import Row, key, varying
+from analysis.tables.headline import HEADLINE
+from analysis.tables.table import Cell
+from plasticity_lab.errors import ConfigError
+
+WIDE, TICKS = 10.0, 8
+"""The axis is logarithmic where the largest value is more than so many times the smallest; up to so many values have
+marks of their own."""
+
+
+def sensitivity(asked: Asked) -> Drawing:
+    """The figure: a panel for each set of runs that share all but activation, its settings, the seed and this setting.
+
+    Raises ConfigError where the setting is not said, or nothing was tried of it but one value.
+    """
+    by = _setting(asked)
+    having = [row for row in asked.rows if by in row.own or by in row.study]
+    panels_of: dict[str, list[Row]] = {}
+    for row in having:
+        study = {name: value for name, value in row.study.items() if name != by}
+        named = [row.benchmark, row.protocol, row.schedule, row.hyperparams, row.intervention]
+        panels_of.setdefault(key({"named": named, "study": study}), []).append(row)
+    drawn, found = [], []
+    for rows in panels_of.values():
+        lines, used = _lines(rows, by, asked.metric)
+        if sum(len(line.x) for line in lines) > len(lines):
+            drawn.append((used[0], lines))
+            found += used
+    if not drawn:
+        raise ConfigError(
+            f"Of {by} no finished runs of one benchmark have more than one value; sweep it, as in {by}=A,B."
+        )
+    said = f"Mean over seeds, ± 1 SD, at each value of {by} that was tried."
+    panels = [_panel(group, lines, by) for group, lines in drawn]
+    return Drawing("sensitivity", f"Sensitivity to {by}", panels, caption(found, said))
+
+
+def _setting(asked: Asked) -> str:
+    """The setting of which the figure is: the named one, or the only one in which runs differ."""
+    settings = [{**row.own, **row.study} for row in asked.rows]
+    by_activation: dict[str, list[Mapping[str, Any]]] = {}
+    for row, one in zip(asked.rows, settings, strict=True):
+        by_activation.setdefault(f"{row.activation} {row.benchmark} {row.intervention}", []).append(one)
+    vary = sorted({name for alike in by_activation.values() for name in varying(alike)})
+    if asked.by is None and len(vary) == 1:
+        return vary[0]
+    there = (
+        f"runs differ in {', '.join(vary)}"
+        if vary
+        else "but no runs differ in any setting; sweep one, as optimizer.lr=1e-3,1e-4"
+    )
+    if asked.by is None:
+        raise ConfigError(f"The figure sensitivity needs the setting, as in --by optimizer.lr; {there}.")
+    if not any(asked.by in one for one in settings):
+        raise ConfigError(f"No run has the setting '{asked.by}'; {there}.")
+    return asked.by
+
+
+def _lines(rows: Sequence[Row], by: str, metric: str | None) -> tuple[list[Series], list[Group]]:
+    """A line for each activation with its other settings; and the cells of the tables that its points are."""
+    alike: dict[tuple[str, str], dict[str, list[Row]]] = {}
+    for row in rows:
+        rest = {name: value for name, value in row.own.items() if name != by}
+        value = row.own.get(by, row.study.get(by))
+        alike.setdefault((row.activation, key(rest)), {}).setdefault(key({"value": value}), []).append(row)
+    lines, used = [], []
+    for (activation, _), by_value in alike.items():
+        points = []
+        for same in by_value.values():
+            (group,) = groups(HEADLINE, same, metric)
+            ((_, cell),) = group.cells
+            used.append(group)
+            points.append((same[0].own.get(by, same[0].study.get(by)), cell))
+        others = [one for one, _ in alike if one == activation]
+        label = display(ACTIVATIONS, activation)
+        if len(others) > 1:
+            label = f"{label} ({_words(activation, next(iter(by_value.values()))[0], rows, by)})"
+        if line := _line(label, activation, points):
+            lines.append(line)
+    return sorted(lines, key=lambda line: -max(line.y))[:MOST], used
+
+
+def _words(activation: str, row: Row, rows: Sequence[Row], by: str) -> str:
+    """The settings in which the lines of an activation differ."""
+    names = varying(one.own for one in rows if one.activation == activation)
+    return ", ".join(f"{name.removeprefix('activation.')}={row.own.get(name)}" for name in names if name != by)
+
+
+def _line(label: str, activation: str, points: Sequence[tuple[Any, Cell]]) -> Series | None:
+    there = [(value, cell) for value, cell in points if cell.mean is not None]
+    if not there:
+        return None
+    there.sort(key=lambda of: _order(of[0]))
+    return Series(
+        label=label,
+        key=activation,
+        x=[value for value, _ in there],
+        y=[cell.mean for _, cell in there],
+        y_sd=[cell.sd for _, cell in there],
+        n=[cell.n for _, cell in there],
+        runs=[run for _, cell in there for run in cell.runs],
+        marker="own",
+    )
+
+
+def _panel(group: Group, lines: Sequence[Series], by: str) -> Panel:
+    values = sorted({value for line in lines for value in line.x}, key=_order)
+    are_numbers = all(map(_is_number, values))
+    wide = are_numbers and values[0] > 0 and values[-1] > WIDE * values[0]
+    metric = group.result.metric
+    unit = f" ({metric.unit})" if metric.unit else ""
+    return Panel(
+        title=group.title,
+        x_label=by,
+        y_label=f"{metric.label}{unit}",
+        series=lines if are_numbers else [replace(line, x=[str(value) for value in line.x]) for line in lines],
+        x_categories=() if are_numbers else [str(value) for value in values],
+        x_log=wide,
+        x_ticks=values if are_numbers and len(values) <= TICKS else (),
+        labels=True,
+    )
+
+
+def _order(value: Any) -> tuple[bool, float, str]:
+    return (False, float(value), "") if _is_number(value) else (True, 0.0, str(value))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)

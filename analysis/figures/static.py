@@ -1,0 +1,194 @@
+"""A drawing as a picture of matplotlib's: PDF and SVG for papers, PNG for everything else."""
+
+import io
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from analysis.figures import style
+from analysis.figures.drawing import Drawing, Panel, Series
+from analysis.figures.end_labels import spread
+from analysis.figures.style import Look, looks
+
+if TYPE_CHECKING:  # half a second, which those who want a table need not wait for
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FORMATS: Mapping[str, Mapping[str, object]] = {
+    "pdf": {"metadata": {"CreationDate": None}},
+    "svg": {"metadata": {"Date": None}},
+    "png": {"dpi": style.DOTS},
+}
+"""Ending → what matplotlib is told beside it; without dates, so that the same figure gives the same file."""
+ACROSS = 2
+"""Panels side by side."""
+WIDTH, ALONE, HEIGHT, LEGEND, A_CATEGORY = 4.8, 6.4, 3.2, 1.6, 0.19
+"""Inches: of a panel, of one that stands alone, of the legend beside them; what each category adds to the height."""
+FEW = 4
+"""Names that a legend has in one line above the panels; of more it is a column beside them."""
+CROWDED = 8
+"""Of more lines in a panel the bands are paler."""
+
+
+def pictures(drawing: Drawing) -> dict[str, bytes]:
+    """Ending → the file.  No screen is needed."""
+    import matplotlib
+
+    with matplotlib.rc_context(style.MATPLOTLIB):
+        figure = draw(drawing)
+        files = {}
+        for ending, told in FORMATS.items():
+            file = io.BytesIO()
+            figure.savefig(file, format=ending, **told)
+            files[ending] = file.getvalue()
+    return files
+
+
+def draw(drawing: Drawing) -> "Figure":
+    """The drawing on a figure of matplotlib's; `pictures` does it in the style's own settings."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    panels = drawing.panels
+    across = min(ACROSS, len(panels))
+    down = -(-len(panels) // across)
+    look_of = looks([(series.label, series.key) for panel in panels for series in panel.series])
+    names = {series.label for panel in panels if not panel.labels for series in panel.series if series.listed}
+    heights = [max(_height(panel) for panel in panels[row * across :][:across]) for row in range(down)]
+    width = (ALONE if across == 1 else WIDTH * across) + (LEGEND if len(names) > FEW else 0.0)
+    caption = _wrapped(drawing.caption, width)
+    top = 0.5 if 1 < len(names) <= FEW else 0.3
+    height = sum(heights) + top + 0.13 * len(caption)
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    drawn = figure.subplots(down, across, squeeze=False, height_ratios=heights).ravel()
+    for axes, panel in zip(drawn, panels, strict=False):
+        _panel(axes, panel, look_of)
+    for axes in drawn[len(panels) :]:
+        axes.set_axis_off()
+    # An empty second line of the title keeps the room in which the legend stands.
+    figure.suptitle(drawing.title + "\n" * (1 < len(names) <= FEW), x=0.01, ha="left", color=style.INK)
+    if caption:
+        words = "\n".join(caption)
+        figure.supxlabel(words, x=0.01, ha="left", fontsize=style.TINY, color=style.INK, linespacing=1.3)
+    if len(names) > 1:
+        _legend(figure, drawn, {"loc": "outside right upper"} if len(names) > FEW else {
+            "loc": "upper left", "bbox_to_anchor": (0.0, 1 - 0.2 / height), "ncols": FEW
+        })  # fmt: skip
+    figure.draw_without_rendering()  # lays it out: only then is it known how high each pair of axes is
+    for axes, panel in zip(drawn, panels, strict=False):
+        if panel.labels:
+            _end_labels(axes, panel, look_of)
+    return figure
+
+
+def _height(panel: Panel) -> float:
+    """Inches, with room for the names of its categories or of its lines."""
+    if panel.categories:
+        return 1.0 + A_CATEGORY * len(panel.categories)
+    if panel.diagonal:
+        return WIDTH
+    return max(HEIGHT, 0.9 + 0.125 * len(panel.series) if panel.labels else 0.0)
+
+
+def _panel(axes: "Axes", panel: Panel, look_of: Mapping[str, Look]) -> None:
+    if panel.diagonal:
+        axes.axline((0, 0), slope=1, color=style.PALE, linewidth=0.8, zorder=0)
+    if panel.x_log:
+        axes.set_xscale("log")
+    for series in panel.series:
+        _series(axes, panel, series, look_of[series.label])
+    if panel.diagonal:
+        limits = min(axes.get_xlim()[0], axes.get_ylim()[0]), max(axes.get_xlim()[1], axes.get_ylim()[1])
+        axes.set(xlim=limits, ylim=limits)
+    if panel.categories:
+        axes.set_yticks(range(len(panel.categories)), panel.categories)
+        axes.set_ylim(len(panel.categories) - 0.4, -0.6)
+    if panel.x_categories:
+        axes.set_xticks(range(len(panel.x_categories)), panel.x_categories)
+    elif panel.x_ticks:
+        axes.set_xticks(panel.x_ticks, [f"{tick:g}" for tick in panel.x_ticks])
+        axes.minorticks_off()
+    elif not panel.x_log:
+        axes.locator_params("x", nbins=8, integer=panel.x_whole)
+        axes.xaxis.set_major_formatter(_thousands)
+    axes.set_title(panel.title, loc="left")
+    axes.set(xlabel=panel.x_label, ylabel=panel.y_label)
+
+
+def _series(axes: "Axes", panel: Panel, series: Series, look: Look) -> None:
+    x, y = _numbers(series.x, panel.x_categories), _numbers(series.y, panel.categories)
+    x_sd, y_sd = _spreads(series.x_sd), _spreads(series.y_sd)
+    colour = look.colour if series.key else _colour_of(series)
+    sign, face = _sign(series, look), "white" if series.marker == "hollow" else colour
+    if panel.band and y_sd is not None:
+        axes.fill_between(
+            x, y - y_sd, y + y_sd, color=colour, alpha=style.BAND / (1 + (len(panel.series) > CROWDED)), linewidth=0
+        )
+        y_sd = None
+    line = _dashes(look) if series.key else "-"
+    axes.errorbar(
+        x, y, xerr=x_sd, yerr=y_sd, color=colour, linestyle=line if series.joined else "none", marker=sign,
+        markersize=4.5, markerfacecolor=face, elinewidth=0.9, capsize=1.5,
+        label=series.label if series.listed else None,
+    )  # fmt: skip
+
+
+def _numbers(values: Sequence[float | str], categories: Sequence[str]) -> np.ndarray:
+    """Values as they are, names as their places among the categories."""
+    return np.array([categories.index(at) if isinstance(at, str) else at for at in values], float)
+
+
+def _dashes(look: Look) -> Any:
+    """As matplotlib has it."""
+    return (0, look.dash) if look.dash else "-"
+
+
+def _sign(series: Series, look: Look) -> str:
+    signs = {"none": "", "own": look.marker, "filled": "o", "hollow": "o", "triangle": "^"}
+    alone = series.marker == "none" and len(series.x) == 1  # a line of one point would not be seen
+    return "." if alone else signs[series.marker]
+
+
+def _colour_of(series: Series) -> str:
+    return {"filled": style.OURS, "triangle": style.OURS, "hollow": style.OTHER}.get(series.marker, style.PALE)
+
+
+def _spreads(of: Sequence[float | None]) -> np.ndarray | None:
+    return np.array([np.nan if value is None else value for value in of], float) if len(of) else None
+
+
+def _end_labels(axes: "Axes", panel: Panel, look_of: Mapping[str, Look]) -> None:
+    """Names beside the ends of the lines, moved apart where they would cover each other."""
+    ends = [(series, last) for series in panel.series if (last := series.last)]
+    if not ends:
+        return
+    to_axes = axes.transData + axes.transAxes.inverted()
+    places = [to_axes.transform(last) for _, last in ends]
+    room = axes.get_window_extent().height / axes.figure.dpi * 72 / (style.TINY * 1.25)
+    for (series, _), (x, y), at in zip(ends, places, spread([y for _, y in places], 1 / room), strict=True):
+        look = look_of[series.label]
+        beyond = {"color": look.colour, "transform": axes.transAxes, "clip_on": False, "scalex": False, "scaley": False}
+        axes.plot([x, 1.03], [y, at], linewidth=0.4, **beyond)
+        axes.plot([1.03, 1.08], [at, at], linestyle=_dashes(look), **beyond)
+        axes.text(1.09, at, series.label, color=look.colour, fontsize=style.TINY, va="center", transform=axes.transAxes)
+
+
+def _legend(figure: "Figure", drawn: Sequence["Axes"], where: Mapping[str, Any]) -> None:
+    """One for all panels: each name once."""
+    handles = {}
+    for axes in drawn:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    figure.legend(handles.values(), handles.keys(), **where)
+
+
+def _wrapped(sentences: Sequence[str], width: float) -> list[str]:
+    """Lines that fit below a figure so many inches wide."""
+    return [line for sentence in sentences for line in textwrap.wrap(sentence, int(width * 19.5))]
+
+
+def _thousands(value: float, _: int) -> str:
+    return f"{value:,.10g}"

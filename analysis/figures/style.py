@@ -1,0 +1,87 @@
+"""How all figures look: colours, dashes, signs and sizes, for printed pictures and for the report's alike.
+
+Seven colours that people with any kind of colour blindness can tell apart (Okabe and Ito, without their yellow, which
+is too pale for a line) times three dashes: enough for all activations. An activation looks the same in every figure.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analysis.names import ACTIVATIONS
+
+COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7")
+INK, PALE, GRID = "#222222", "#999999", "#DDDDDD"
+OURS, OTHER = COLOURS[4], COLOURS[5]
+"""Of dots that stand for no activation: ours, or the later; the paper's, or the earlier."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one series looks. dash: in points on and off, empty for a whole line; marker: matplotlib's sign."""
+
+    colour: str
+    dash: tuple[float, ...]
+    marker: str
+
+
+DASHES: tuple[tuple[float, ...], ...] = ((), (5.0, 1.6), (1.3, 1.3))
+MARKERS = ("o", "s", "^")
+MOST = len(COLOURS) * len(DASHES)
+"""How many series can be told apart."""
+
+FONT, SMALL, TINY = 9.0, 7.5, 6.5
+"""Points."""
+LINE, BAND = 1.4, 0.14
+DOTS = 200
+"""To the inch, of a PNG."""
+
+MATPLOTLIB = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": FONT,
+    "axes.titlesize": FONT,
+    "axes.labelsize": FONT,
+    "axes.edgecolor": PALE,
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.labelsize": SMALL,
+    "ytick.labelsize": SMALL,
+    "legend.fontsize": SMALL,
+    "legend.frameon": False,
+    "figure.titlesize": FONT + 1,
+    "lines.linewidth": LINE,
+    "pdf.fonttype": 42,  # text that journals accept, and that can be searched
+    "svg.hashsalt": "plasticity_lab",  # the same figure gives the same file
+}
+
+
+def looks(named: Sequence[tuple[str, str]]) -> dict[str, Look]:
+    """Label → look, for pairs of a label and what it belongs to, an activation's name or "".
+
+    An activation always looks alike; others, and the second of an activation that is there twice, take what is free.
+    """
+    known = {name: place for place, name in enumerate(ACTIVATIONS)}
+    places: dict[str, int] = {}
+    waiting = []
+    for label, key in dict(named).items():
+        if key in known and known[key] not in places.values():
+            places[label] = known[key]
+        else:
+            waiting.append(label)
+    free = [place for place in range(MOST) if place not in places.values()]
+    for number, label in enumerate(waiting):
+        places[label] = free[number] if number < len(free) else number
+    return {label: _look(place) for label, place in places.items()}
+
+
+def _look(place: int) -> Look:
+    dash = place // len(COLOURS) % len(DASHES)
+    return Look(COLOURS[place % len(COLOURS)], DASHES[dash], MARKERS[dash])

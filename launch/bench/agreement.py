@@ -1,0 +1,169 @@
+"""Whether agent=ppo_cleanrl learns as the plain script does: their returns on the same bodies, side by side.
+
+    python -m launch.bench.agreement --plain FOLDER --store STORE --out FOLDER
+
+Reads the runs of `launch.bench.plain_ppo` and those of a store, and leaves agreement.md, a figure and its data. With
+--published it compares the store with what is printed of CleanRL's own runs (MuJoCo's bodies in their v4 forms).
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from tabulate import tabulate
+
+from analysis import load
+from analysis.figures.drawing import Drawing, Panel, Series
+from analysis.figures.numbers import csv_text
+from analysis.figures.static import pictures
+from analysis.statistics.summaries import mean_sd
+from analysis.statistics.welch import welch
+from plasticity_lab.environments.bodies import BODIES
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.exits import status_of
+from plasticity_lab.records.files import write_atomically
+
+FINAL = 0.15
+"""The part of a run's steps whose episodes make its final return, as in the records."""
+POINTS = 40
+PUBLISHED = {"HalfCheetah-v4": (1442.64, 46.03), "Walker2d-v4": (2287.95, 571.78), "Hopper-v4": (2382.86, 271.74)}
+"""Mean and SD after a million steps, 3 seeds.  Source: CleanRL, docs/benchmark/ppo_continuous_action.md."""
+
+
+@dataclass(frozen=True)
+class Learned:
+    """Episodes of one run: the steps at which they ended, their returns, and the steps of the whole run."""
+
+    step: NDArray[np.float64]
+    returns: NDArray[np.float64]
+    steps: int
+
+    @property
+    def final(self) -> float:
+        """The mean return of the episodes that ended in the last part."""
+        return float(self.returns[self.step > (1 - FINAL) * self.steps].mean())
+
+    def course(self, points: int) -> NDArray[np.float64]:
+        """The mean return of the episodes that ended in each of so many equal parts; nan where none did."""
+        places = np.minimum((self.step - 1) * points // self.steps, points - 1).astype(int)
+        sums, counts = np.bincount(places, self.returns, points), np.bincount(places, minlength=points)
+        return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+def plain(folder: Path) -> dict[str, list[Learned]]:
+    """Gymnasium's name of a body → the plain script's runs on it."""
+    found: dict[str, list[Learned]] = {}
+    for path in sorted(folder.glob("*.json")):
+        run = json.loads(path.read_text())
+        step, returns, _ = np.array(run["episodes"], float).T
+        found.setdefault(run["body"], []).append(Learned(step, returns, run["steps"]))
+    return found
+
+
+def packed(store: Path) -> dict[str, list[Learned]]:
+    """The same for the runs of a store that are done. Raises ConfigError if it has none of agent=ppo_cleanrl."""
+    runs, metrics = load(store, where={"agent": "ppo_cleanrl", "status": "done"})
+    episodes = metrics.filter(pl.col("kind") == "episode").select("run", "step", "return").collect()
+    ends = metrics.filter(pl.col("kind") == "task").select("run", "step").collect()
+    found: dict[str, list[Learned]] = {}
+    for run, body in runs.unique("run").sort("seed").select("run", "benchmark.bodies").iter_rows():
+        own = episodes.filter(pl.col("run") == run)
+        steps = ends.filter(pl.col("run") == run)["step"].item()
+        name = BODIES[body.strip("[]")].source.rsplit(" ", 1)[1].removeprefix("Gymnasium's ")
+        found.setdefault(name, []).append(Learned(own["step"].to_numpy(), own["return"].to_numpy(), steps))
+    return found
+
+
+def interval(finals: Sequence[float]) -> tuple[float, float]:
+    """Mean and half the width of its 95 % interval, by Student's t."""
+    from scipy.stats import t
+
+    summary = mean_sd(finals)
+    if summary.mean is None or summary.sd is None:
+        raise ConfigError("There is no interval of fewer than two runs; train more seeds.")
+    return summary.mean, float(t.ppf(0.975, summary.n - 1)) * summary.sd / summary.n**0.5
+
+
+def table(ours: Mapping[str, list[Learned]], theirs: Mapping[str, list[Learned]]) -> str:
+    """Final returns with their 95 % intervals, in Markdown."""
+    rows = []
+    for body in [body for body in theirs if body in ours]:
+        a, b = ([run.final for run in of[body]] for of in (ours, theirs))
+        (mean_a, half_a), (mean_b, half_b) = interval(a), interval(b)
+        overlap = "yes" if abs(mean_a - mean_b) <= half_a + half_b else "no"
+        p = welch(a, b).p
+        rows.append([body, f"{mean_b:,.0f} ± {half_b:,.0f}", len(b), f"{mean_a:,.0f} ± {half_a:,.0f}", len(a), overlap,
+                     "" if p is None else f"{p:.2f}"])  # fmt: skip
+    heads = ["body", "plain script", "seeds", "packed", "seeds", "intervals overlap", "Welch's p"]
+    return tabulate(rows, heads, tablefmt="github", disable_numparse=True)
+
+
+def table_beside_published(ours: Mapping[str, list[Learned]]) -> str:
+    """Final returns beside CleanRL's, mean ± SD, in Markdown."""
+    rows = []
+    for body, (mean, sd) in PUBLISHED.items():
+        if body in ours:
+            own = mean_sd([run.final for run in ours[body]])
+            rows.append([body, f"{mean:,.0f} ± {sd:,.0f}", f"{own.mean:,.0f} ± {own.sd or 0:,.0f}", own.n])
+    heads = ["body", "CleanRL, as published (3 seeds)", "packed", "seeds"]
+    return tabulate(rows, heads, tablefmt="github", disable_numparse=True)
+
+
+def drawing(named: Mapping[str, Mapping[str, list[Learned]]]) -> Drawing:
+    """Curves of each body that all have, the mean over runs with their SD."""
+    bodies = [body for body in next(iter(named.values())) if all(body in of for of in named.values())]
+    panels = []
+    for body in bodies:
+        series = []
+        for label, of in named.items():
+            courses = np.array([run.course(POINTS) for run in of[body]])
+            steps = of[body][0].steps * (np.arange(POINTS) + 0.5) / POINTS
+            there = np.isfinite(courses).all(axis=0)
+            spread = courses[:, there].std(axis=0, ddof=1) if len(courses) > 1 else np.zeros(there.sum())
+            series.append(
+                Series(
+                    label=label,
+                    key="",
+                    x=steps[there].tolist(),
+                    y=courses[:, there].mean(axis=0).tolist(),
+                    y_sd=spread.tolist(),
+                    n=[len(courses)] * int(there.sum()),
+                    marker="hollow" if series else "filled",
+                )
+            )
+        panels.append(Panel(body, "steps of the run", "Return (reward)", series, band=True))
+    said = f"Mean over seeds ± 1 SD over them, in {POINTS} parts of a run."
+    return Drawing("agreement", "PPO, packed and plain", panels, [said])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command.  Returns its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m launch.bench.agreement", description=__doc__.split("\n")[0])
+    parser.add_argument("--plain", type=Path, help="folder of the plain script's runs")
+    parser.add_argument("--store", type=Path, required=True, help="store with runs of experiment=ppo_cleanrl")
+    parser.add_argument("--published", action="store_true", help="beside CleanRL's printed numbers")
+    parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for the table and the figure")
+    return status_of(lambda: _compared(parser.parse_args(arguments)))
+
+
+def _compared(options: argparse.Namespace) -> int:
+    ours = packed(options.store)
+    named = {"packed": ours} | ({"plain script": plain(options.plain)} if options.plain else {})
+    text = table_beside_published(ours) if options.published else table(ours, named.get("plain script", {}))
+    print(text)
+    options.out.mkdir(parents=True, exist_ok=True)
+    drawn = drawing(named)
+    files = {f".{ending}": content for ending, content in pictures(drawn).items() if ending != "pdf"}
+    for ending, content in {**files, ".csv": csv_text(drawn).encode(), ".md": f"{text}\n".encode()}.items():
+        write_atomically(options.out / f"agreement{ending}", content)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+"""While one body is trained, the others' adapters, heads and moments do not move at all, under any intervention."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from plasticity_lab.assembly import assembled, resources
+from plasticity_lab.records.position import Position
+from tests.agents.ppo.packs import BOTH, numbers, there_are
+from tests.helpers.packs import CPU, choices
+from tests.tenants.packs import FIND, RESETS, packs_of
+
+RANDOM_UNITS = (FIND, *RESETS)
+
+
+def taught(learner, task) -> None:
+    """Learns a whole task, with what interventions and optimizer do at its end."""
+    learner.begin(task, fresh=True)
+    for chunk in task.chunks(Position(task.position, 0)):
+        learner.advance(chunk)
+    learner.evaluate(task)
+    learner.end(task)
+
+
+def everything(learner) -> dict[str, torch.Tensor]:
+    """Parameters, moments and what the intervention keeps, copied."""
+    return numbers(learner) | {f"kept {name}": value.clone() for name, value in learner.network.kept.items()}
+
+
+@pytest.mark.parametrize("words", [*((f"intervention={name}",) for name in choices("intervention")), RANDOM_UNITS])
+@pytest.mark.parametrize("activation", ["relu", "prelu"])  # one with parameters of its own, in each adapter too
+def test_what_belongs_to_idle_bodies_does_not_move_and_is_met_again_as_it_was_left(monkeypatch, words, activation):
+    there_are(monkeypatch)
+    own = () if activation == "relu" else ("activation.scope=layer",)
+    runs = packs_of(*BOTH, *words, "seed=0,1", f"activation={activation}", *own)
+    stream, learner = assembled(runs, resources(Path())(runs[0]), CPU, False)
+    for position, (active, idle) in enumerate([("sliders", "chosen"), ("chosen", "sliders"), ("sliders", "chosen")]):
+        before = everything(learner)
+        taught(learner, stream.task(position))
+        after = everything(learner)
+        assert after.keys() == before.keys()
+        moved = {name for name, value in after.items() if not torch.equal(value, before[name])}
+        of_idle = {name for name in before if name.rpartition(" ")[2].startswith(f"{idle}.")}
+        assert len(of_idle) >= 3 * 6
+        assert not moved & of_idle
+        of_others = {name for name in before if not name.startswith("kept ")} - of_idle
+        assert of_others <= moved, "trunk and active body have learned"
+        assert any(name.startswith(f"{active}.") for name in moved)
