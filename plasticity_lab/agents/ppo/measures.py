@@ -87,6 +87,8 @@ PPO_MEASURES = Measures(
         _of_updates("first_kl", "The same in the first pass over a rollout", "nats"),
         _of_updates("clip_fraction", "Clipped actions"),
         Column(Measure("unstable", "Unstable"), "unstable", {"epoch": "mean"}),
+        Column(_return("test_return", "Return in the test"), "test_return", {"task": "value"}),
+        Column(Measure("friction", "Factor of friction"), "friction", {"task": "value"}),
     ),
     summaries=(
         _return("final_return", "Return over the last 15 % of each task", short="final return"),
