@@ -14,6 +14,7 @@ from analysis.check_paper.text import text as findings_text
 from analysis.figures import FIGURES
 from analysis.figures.command import figure_named, write_figure
 from analysis.figures.read_metrics import metrics_of
+from analysis.report.command import report
 from analysis.reproduction.cells import compared
 from analysis.reproduction.text import text as reproduction_text
 from analysis.rows import Row, rows_in
@@ -61,7 +62,9 @@ def _parser() -> argparse.ArgumentParser:
     figure.add_argument("--metric", help="a name of the records' summary, of curves a column of metrics.parquet")
     figure.add_argument("--by", metavar="SETTING", help="of sensitivity: the setting that is varied, as optimizer.lr")
     figure.set_defaults(make=_figure)
-    for command, what in ((table, "tables"), (figure, "figures")):
+    page = commands.add_parser("report", help="everything that a store holds, as one HTML page")
+    page.set_defaults(make=_report)
+    for command, what in ((table, "tables"), (figure, "figures"), (page, "report.html")):
         command.add_argument(
             "--store",
             type=Path,
@@ -70,7 +73,8 @@ def _parser() -> argparse.ArgumentParser:
             help="the folder of records, or several, or the .json files of tables made earlier; "
             "default $PLASTICITY_STORE, else ./store",
         )
-        command.add_argument("--out", type=Path, help=f"the folder for the files; default <store>/{what}")
+        kind = "file" if command is page else "folder for the files"
+        command.add_argument("--out", type=Path, help=f"the {kind}; default <store>/{what}")
         for name in FILTERS:
             command.add_argument(f"--{name}", nargs="+", metavar="NAME", help=f"only runs with this {name}")
     check = commands.add_parser("check-paper", help="the paper's claims, recomputed from its own printed numbers")
@@ -106,6 +110,13 @@ def _figure(asked: argparse.Namespace) -> None:
     folder, rows, places = _asked_for(asked)
     metrics = partial(metrics_of, places, rows)
     write_figure(asked.name, rows, metrics, asked.out or folder / "figures", _write, metric=asked.metric, by=asked.by)
+
+
+def _report(asked: argparse.Namespace) -> None:
+    folder, rows, places = _asked_for(asked)
+    path = asked.out or folder / "report.html"
+    _write(path, report(rows, partial(metrics_of, places, rows), places, []).encode())
+    print(f"Written: {path}")
 
 
 def _check_paper(asked: argparse.Namespace) -> None:

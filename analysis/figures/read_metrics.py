@@ -16,7 +16,8 @@ def metrics_of(places: Sequence[Path], rows: Sequence[Row], runs: Collection[str
 
     A damaged or missing file is told on stderr and left out. Tables' JSON files among the places have no metrics.
     """
-    wanted = {row.run: row for row in rows if row.run in set(runs)}
+    named = set(runs)
+    wanted = {row.run: row for row in rows if row.run in named}
     stores = [Store(place) for place in places if place.is_dir()]
     found = []
     for at, store in enumerate(stores):

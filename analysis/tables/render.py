@@ -40,13 +40,13 @@ def terminal(results: Sequence[Result], console: Console) -> None:
     for result in results:
         bold = "[bold]{}[/]".format if console.is_terminal else "**{}**".format
         table = RichTable(box=box.SIMPLE_HEAD)
-        header, body, align = _grid(result, bold, escape=rich.markup.escape)
+        header, body, align = grid(result, bold, escape=rich.markup.escape)
         for heading, side in zip(header, align, strict=True):
             table.add_column(heading, justify=side, no_wrap=True)
         for line in body:
             table.add_row(*line)
         window = console.width
-        console.print(Text(_title(result), style="bold"))
+        console.print(Text(title(result), style="bold"))
         needed = Measurement.get(console, console.options.update(max_width=10_000), table).maximum
         console.width = max(window, needed)  # rich cuts what is wider than its console
         console.print(table, no_wrap=True)
@@ -67,10 +67,10 @@ def markdown(results: Sequence[Result]) -> str:
     """GitHub's Markdown: a heading, the table, the caption."""
     parts = []
     for result in results:
-        header, body, align = _grid(result, "**{}**".format, escape=lambda words: words.replace("|", r"\|"))
+        header, body, align = grid(result, "**{}**".format, escape=lambda words: words.replace("|", r"\|"))
         table = tabulate.tabulate(body, header, tablefmt="pipe", disable_numparse=True, colalign=align)
         caption = "\n".join(f"- {line}" for line in result.caption)
-        parts.append(f"### {_title(result)}\n\n{table}\n\n{caption}\n")
+        parts.append(f"### {title(result)}\n\n{table}\n\n{caption}\n")
     return "\n".join(parts)
 
 
@@ -78,7 +78,7 @@ def latex(results: Sequence[Result]) -> str:
     """A table environment a result, for the booktabs package; as in the paper without the cost of a run."""
     parts = ["% \\usepackage{booktabs}\n"]
     for result in results:
-        header, body, align = _grid(result, r"\textbf{{{}}}".format, escape=_latex_escape, cost=False)
+        header, body, align = grid(result, r"\textbf{{{}}}".format, escape=_latex_escape, cost=False)
         table = tabulate.tabulate(body, header, tablefmt=_BOOKTABS, disable_numparse=True)
         caption = " ".join(_latex_escape(line) for line in result.caption)
         parts.append(
@@ -144,7 +144,7 @@ def _cell_lines(result: Result) -> list[dict[str, object]]:
     ]
 
 
-def _grid(
+def grid(
     result: Result, bold: Callable[[str], str], escape: Callable[[str], str], cost: bool = True
 ) -> tuple[list[str], list[list[str]], list[Literal["left", "right"]]]:
     """Headings and lines of cells, escaped for the format they go to, and how each column is aligned.
@@ -202,7 +202,8 @@ def _notes(cell: Cell) -> str:
     return f"({', '.join(notes)})" if notes else ""
 
 
-def _title(result: Result) -> str:
+def title(result: Result) -> str:
+    """The table's name, what it shows, and of which runs."""
     names = [name for choice, name in result.selection.items() if (choice, name) != ("intervention", "none")]
     return f"{result.table.title}: {result.metric.title} ({', '.join(names)})"
 
