@@ -33,6 +33,14 @@ BENCHMARKS = {
     "permuted_digits": "Permuted digits",
     "random_label_digits": "Random Label digits",
     "digits51": "Digits 5+1",
+    "mujoco_cycle": "MuJoCo cycle",
+}
+
+INTERVENTIONS = {
+    "none": "Vanilla",
+    "l2_init": "+L2-Init",
+    "snr": "+SNR",
+    "ewc": "+EWC",
 }
 
 DATA = {
@@ -42,6 +50,10 @@ DATA = {
     "cifar100": "CIFAR-100",
     "imagenet32": "ImageNet, 32×32",
 }
+
+
+NAMES = {"activation": ACTIVATIONS, "benchmark": BENCHMARKS, "intervention": INTERVENTIONS}
+"""The groups of choices whose options have display names."""
 
 
 def display(names: dict[str, str], name: str) -> str:

@@ -21,6 +21,8 @@ def chosen(rows: Sequence[Row], where: Where) -> list[Row]:
     Raises ConfigError, naming what there is, for a key that no row has and where no row is left.
     """
     left = list(rows)
+    if not where:
+        return left
     settings = {id(row): settings_of(row) for row in left}
     keys = {key: None for of_row in settings.values() for key in of_row}
     for key, wanted in where.items():

@@ -32,7 +32,7 @@ def curves(asked: Asked) -> Drawing:
     said = f"Mean over seeds; the band is ± 1 SD over them. At most {POINTS} points a curve, each the mean around it."
     most = max(len(group.cells) for group in found)
     left_out = [f"Of {most} lines a panel the {MOST} with the best are shown."] if most > MOST else []
-    return Drawing("curves", "Learning curves", panels, [*caption(found, said), *left_out])
+    return Drawing("curves", "Learning curves", panels, [*caption(found, asked.rows, said), *left_out])
 
 
 def _nothing(asked: Asked) -> str:

@@ -120,7 +120,7 @@ def _series(axes: "Axes", panel: Panel, series: Series, look: Look) -> None:
     x, y = _numbers(series.x, panel.x_categories), _numbers(series.y, panel.categories)
     x_sd, y_sd = _spreads(series.x_sd), _spreads(series.y_sd)
     colour = look.colour if series.key else _colour_of(series)
-    sign, face = _sign(series, look), "white" if series.marker == "hollow" else colour
+    sign, face = _sign(series, look), "white" if series.marker in style.HOLLOW else colour
     if panel.band and y_sd is not None:
         axes.fill_between(
             x,
@@ -150,7 +150,7 @@ def _dashes(look: Look) -> Any:
 
 
 def _sign(series: Series, look: Look) -> str:
-    signs = {"none": "", "own": look.marker, "filled": "o", "hollow": "o", "triangle": "^"}
+    signs = {"none": "", "own": look.marker, "filled": "o", "hollow": "o", "diamond": "D", "triangle": "^"}
     alone = series.marker == "none" and len(series.x) == 1  # a line of one point would not be seen
     return "." if alone else signs[series.marker]
 

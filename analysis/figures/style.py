@@ -15,6 +15,8 @@ OURS, OTHER = COLOURS[4], COLOURS[5]
 """Of dots that stand for no activation: ours, or the later; the paper's, or the earlier."""
 PLAIN = {"filled": OURS, "triangle": OURS, "hollow": OTHER}
 """Sign → colour of such series; that of others is pale."""
+HOLLOW = ("hollow", "diamond")
+"""Signs that are drawn as outlines."""
 CROWDED = 8
 """Of more lines in a panel the bands are paler."""
 

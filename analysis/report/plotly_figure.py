@@ -36,7 +36,7 @@ def _chart(panel: Panel, look_of: Mapping[str, Look]) -> Chart:
 def _trace(panel: Panel, series: Series, look: Look) -> dict[str, Any]:
     colour = look.colour if series.key else _colour_of(series)
     marked = series.marker != "none" or len(series.x) == 1
-    signs = {"own": _SIGNS[look.marker], "triangle": "triangle-up", "hollow": "circle-open"}
+    signs = {"own": _SIGNS[look.marker], "triangle": "triangle-up", "hollow": "circle-open", "diamond": "diamond-open"}
     trace = {
         "type": "scatter",
         "mode": "+".join([*(["lines"] if series.joined else []), *(["markers"] if marked else [])]),

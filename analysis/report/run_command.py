@@ -5,14 +5,13 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import yaml
 
+from analysis.conf import FOLDER, option
 from analysis.rows import Row
 
-CONF = Path(__file__).resolve().parents[2] / "conf"
 GROUPS = ("activation", "benchmark", "network", "optimizer", "intervention", "agent")
 _PLAIN = re.compile(r"[\w.+-]+")
 
@@ -36,7 +35,7 @@ def words(row: Row) -> list[str]:
         for key, value in settings.items()
         if (group := key.partition(".")[0]) in chosen
         and not key.endswith(".name")
-        and (key in touched or not _same(value, _option(group, chosen[group]).get(key.partition(".")[2], ...)))
+        and (key in touched or not _same(value, option(group, chosen[group]).get(key.partition(".")[2], ...)))
     ]
     seeds = dict(zip(("seed", "stream_seed", "init_seed"), row.seeds, strict=True))
     alone = {key: value for key, value in settings.items() if "." not in key and key not in seeds}
@@ -50,20 +49,13 @@ def command(row: Row) -> str:
 
 
 @functools.cache
-def _option(group: str, name: str | None) -> Mapping[str, Any]:
-    """What the file of an option says; nothing of one that lies elsewhere."""
-    path = CONF / group / f"{name}.yaml"
-    return (yaml.safe_load(path.read_text(encoding="utf-8")) or {}) if path.is_file() else {}
-
-
-@functools.cache
 def _usual(benchmark: str) -> Mapping[str, Any]:
     """What a command means that says nothing: of each group the option, of each setting without a group the value."""
-    config = yaml.safe_load((CONF / "config.yaml").read_text(encoding="utf-8"))
+    config = yaml.safe_load((FOLDER / "config.yaml").read_text(encoding="utf-8"))
     choices = {name: value for one in config["defaults"] if isinstance(one, dict) for name, value in one.items()}
     its_own = {
         key.removeprefix("default_"): value
-        for key, value in _option("benchmark", benchmark).items()
+        for key, value in option("benchmark", benchmark).items()
         if "default_" in key
     }
     # A benchmark is always named, so that the line says what is trained; so is the activation.
@@ -72,13 +64,13 @@ def _usual(benchmark: str) -> Mapping[str, Any]:
 
 def _mentioned(named: Mapping[str, str]) -> set[str]:
     """The settings that a protocol or a schedule may change."""
-    at_most = _option("schedule", named.get("schedule")).get("at_most") or {}
-    changed = _option("protocol", named.get("protocol")).get("set") or {}
+    at_most = option("schedule", named.get("schedule")).get("at_most") or {}
+    changed = option("protocol", named.get("protocol")).get("set") or {}
     return {f"benchmark.{key}" for key in at_most} | {f"{group}.{key}" for group, of in changed.items() for key in of}
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two values are the same; YAML reads 1e-8 as a word."""
+    """Whether two values are the same, as a command reads them."""
     if isinstance(one, bool) or isinstance(other, bool) or one is None or other is None:
         return one is other
     try:

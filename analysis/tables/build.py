@@ -12,69 +12,99 @@ from typing import Any
 import numpy as np
 
 from analysis.metrics import metric
-from analysis.names import ACTIVATIONS, BENCHMARKS, display
-from analysis.reported.reported import published
+from analysis.names import NAMES, display
 from analysis.rows import Row, key, varying
-from analysis.statistics.hedges import hedges
-from analysis.statistics.holm import holm
-from analysis.statistics.paired import paired
 from analysis.statistics.summaries import mean_sd
-from analysis.statistics.welch import welch
 from analysis.tables.caption import caption, data_line
+from analysis.tables.judge import Judged, corrected, judged
+from analysis.tables.made_by import mixed
+from analysis.tables.missing import fill
+from analysis.tables.paper import paper_values, unlike_paper
 from analysis.tables.table import Cell, Column, Result, RowHead, Table
+from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.measures import Measure
 
-DISPLAYED = {"activation": ACTIVATIONS, "benchmark": BENCHMARKS}
 SELECTED_BY = ("benchmark", "protocol", "schedule", "hyperparams", "intervention")
 
 
 def build(table: Table, rows: Sequence[Row], metric_name: str | None = None) -> list[Result]:
     """One result for each selection (protocol, schedule, hyperparams, intervention) that the rows hold.
 
-    Where neither names a metric, for each headline as well that their agents name.
+    Where neither names a metric, for each headline as well that their agents name; for each of the table's own where it
+    has several. Rows that the table is not about are left out; without any, there is one result of the paper's values.
     """
     by = [name for name in SELECTED_BY if name not in (table.rows, table.columns)]
     selections: dict[tuple[str, ...], list[Row]] = {}
-    for row in rows:
-        shown = metric_name or table.cell or row.declared.headline
-        selections.setdefault((shown, *(getattr(row, name) for name in by)), []).append(row)
+    for row in of_table(table, rows):
+        for shown in [metric_name] if metric_name else [table.cell or row.declared.headline, *table.also]:
+            selections.setdefault((shown, *(getattr(row, name) for name in by)), []).append(row)
+    if not selections and table.cell:
+        return [
+            _result(table, {}, [], shown) for shown in ([metric_name] if metric_name else [table.cell, *table.also])
+        ]
+    order = {name: place for place, name in enumerate((table.cell, *table.also))}
     return [
         _result(table, dict(zip(by, names, strict=True)), selections[shown, *names], shown)
-        for shown, *names in sorted(selections)
+        for shown, *names in sorted(selections, key=lambda one: (order.get(one[0], -1), one))
     ]
 
 
+def of_table(table: Table, rows: Sequence[Row]) -> list[Row]:
+    """The rows that a table is about."""
+    return [row for row in rows if all(getattr(row, name) in allowed for name, allowed in table.only.items())]
+
+
 def _result(table: Table, selection: Mapping[str, str], rows: Sequence[Row], metric_name: str) -> Result:
-    declared = [row.declared for row in rows]
+    declared = [row.declared for row in rows] or [CLASSIFIER.declared]
     shown, beside = metric(metric_name, declared), [metric(name, declared) for name in table.beside]
-    paper = published(table.reported)
-    has_reported = shown.name == table.cell and selection.get("intervention", "none") == "none"
-    columns = _columns(table, rows, [name for name, _ in paper])
+    paper = paper_values(table).get(shown.name, {})
+    if selection.get("intervention", "none") != "none":
+        paper = {}
+    columns = _columns(table, rows, [name for _, name in paper]) if rows else _papers_columns(table, paper)
     telling = _telling(table, columns.values())
-    heads = {_head(table, row, telling): row for row in rows}
-    order = _order([name for _, name in paper])
-    cells = {}
+    order = _order(table.only.get(table.rows) or [name for name, _ in paper])
+    heads = {_head(table, row, telling): row for row in rows} if rows else _papers_heads(table, paper)
+    found: dict[Column, Judged] = {}
     for column, there in columns.items():
         runs: dict[RowHead, list[Row]] = {}
         for row in there:
             runs.setdefault(_head(table, row, telling), []).append(row)
-        most = max(len({row.seeds for row in alike}) for alike in runs.values())
-        drawn = {head: _cell(alike, shown, table.beside, most) for head, alike in runs.items()}
-        for head, cell in (_judged(drawn, table.level, shown) if shown.better else drawn).items():
-            value = paper.get((column.name, head.name)) if has_reported else None
-            cells[head, column] = replace(cell, paper=value)
+        most = max((len({row.seeds for row in alike}) for alike in runs.values()), default=0)
+        drawn = {
+            head: replace(_cell(alike, shown, table.beside, most), paper=paper.get((head.name, column.name)))
+            for head, alike in runs.items()
+        }
+        found[column] = judged(drawn, table, shown) if shown.better else Judged(drawn, None, [])
+    cells = corrected(found)
+    heads_in_order = sorted(
+        heads, key=lambda head: (order(head.name), _values(heads[head].own, telling[head.name]) if rows else [])
+    )
     result = Result(
         table=table,
         metric=shown,
         beside=beside,
         selection=selection,
-        rows=sorted(heads, key=lambda head: (order(head.name), _values(heads[head].own, telling[head.name]))),
+        rows=heads_in_order,
         columns=list(columns),
-        cells=_corrected(cells),
-        has_reported=has_reported,
+        cells=cells,
+        has_reported=bool(paper),
         caption=(),
+        paper=paper,
+        fill=fill(table, selection, heads_in_order, list(columns), cells),
+        tests=sum(test.p is not None for of in found.values() for test in of.tests),
     )
-    return replace(result, caption=caption(result))
+    return replace(result, caption=caption(result, rows))
+
+
+def _papers_columns(table: Table, paper: Mapping[tuple[str, str], Any]) -> dict[Column, list[Row]]:
+    """The columns of a table without runs: those that the paper has, or that it is declared to have."""
+    names = table.only.get(table.columns) or dict.fromkeys(name for _, name in paper)
+    return {Column(name, _label(table.columns, name, ""), data="", recency=False): [] for name in names}
+
+
+def _papers_heads(table: Table, paper: Mapping[tuple[str, str], Any]) -> dict[RowHead, None]:
+    names = table.only.get(table.rows) or dict.fromkeys(name for name, _ in paper)
+    return {RowHead(name, "", _label(table.rows, name, "")): None for name in names}
 
 
 def _columns(table: Table, rows: Sequence[Row], paper_order: Sequence[str]) -> dict[Column, list[Row]]:
@@ -87,12 +117,15 @@ def _columns(table: Table, rows: Sequence[Row], paper_order: Sequence[str]) -> d
         differing = varying(row.study for row in by_name[name])
         by_study = _alike(by_name[name])
         for alike in sorted(by_study, key=lambda rows: _values(rows[0].study, differing)):
-            words = _settings("benchmark.", alike[0].study, differing)
+            study = alike[0].study
             column = Column(
                 name=name,
-                label=_label(table.columns, name, words),
+                label=_label(table.columns, name, _settings("benchmark.", study, differing)),
                 data=data_line(alike),
-                recency=alike[0].study.get("benchmark.order") == "class_blocks",
+                recency=study.get("benchmark.order") == "class_blocks",
+                settings=tuple(f"{setting}={_word(study.get(setting))}" for setting in differing),
+                seeds=tuple(sorted({row.seeds[0] for row in alike if row.seeds[0] is not None})),
+                unlike=tuple(unlike_paper(alike[0].benchmark, study)),
             )
             columns[column] = alike
     return columns
@@ -123,7 +156,8 @@ def _telling(table: Table, columns: Iterable[Sequence[Row]]) -> dict[str, list[s
 def _head(table: Table, row: Row, telling: Mapping[str, Sequence[str]]) -> RowHead:
     name = getattr(row, table.rows)
     words = _settings("activation.", row.own, telling[name])
-    return RowHead(name, words, _label(table.rows, name, words))
+    own = tuple(f"{setting}={_word(row.own[setting])}" for setting in telling[name] if setting in row.own)
+    return RowHead(name, words, _label(table.rows, name, words), own)
 
 
 def _cell(runs: Sequence[Row], shown: Measure, beside: Sequence[str], most: int) -> Cell:
@@ -141,12 +175,14 @@ def _cell(runs: Sequence[Row], shown: Measure, beside: Sequence[str], most: int)
         diverged=sum(row.status == "diverged" for row in replicates),
         failed=sum(row.status == "failed" for row in replicates),
         collapsed=sum(row.collapsed for row in finished),
+        waiting=sum(row.status == "waiting" for row in replicates),
         superseded=len(runs) - len(replicates),
         values=tuple(values),
         runs=tuple(row.run for row in finished),
         seeds=tuple(row.seeds for row in finished),
         beside={name: float(np.mean(of)) if of else None for name, of in cost.items()},
         own=runs[0].own,
+        mixed=mixed(finished),
         flagged=Counter(flag for row in finished for flag, is_so in row.flags.items() if is_so),
     )
 
@@ -159,36 +195,6 @@ def _replicates(runs: Sequence[Row]) -> list[Row]:
     for row in sorted(runs, key=lambda row: (row.status != "waiting", row.provenance.get("end") or "")):
         latest[tuple(-1 if seed is None else seed for seed in row.seeds)] = row
     return [latest[seeds] for seeds in sorted(latest)]
-
-
-def _judged(cells: Mapping[RowHead, Cell], level: float, shown: Measure) -> dict[RowHead, Cell]:
-    """The cells of a column with the best marked, and each complete one tested against the next best."""
-    sign = 1 if shown.better == "less" else -1
-    ranked = sorted((head for head in cells if cells[head].complete), key=lambda head: sign * cells[head].mean)
-    judged = dict(cells)
-    for place, head in enumerate(ranked):
-        cell = replace(cells[head], best=cells[head].mean == cells[ranked[0]].mean)
-        if place + 1 < len(ranked):
-            after = ranked[place + 1]
-            values = cell.values, cells[after].values
-            test = welch(*values)
-            cell = replace(
-                cell,
-                next=after.label,
-                against_next=test,
-                significant=cell.best and test.significant(level),
-                effect=hedges(*values),
-                paired=paired(*values) if cell.best and cell.seeds == cells[after].seeds else None,
-            )
-        judged[head] = cell
-    return judged
-
-
-def _corrected(cells: Mapping[tuple[RowHead, Column], Cell]) -> dict[tuple[RowHead, Column], Cell]:
-    """The cells of a table with Holm's correction of the tests it is read for: each column's best against the next."""
-    tested = [place for place, cell in cells.items() if cell.best and cell.against_next]
-    corrected = holm([cells[place].against_next.p for place in tested])
-    return {**cells, **{place: replace(cells[place], holm=p) for place, p in zip(tested, corrected, strict=True)}}
 
 
 def _order(paper: Sequence[str]) -> Callable[[str], tuple[int, str]]:
@@ -205,10 +211,13 @@ def _values(settings: Mapping[str, Any], names: Sequence[str]) -> list[tuple[boo
 
 def _settings(group: str, settings: Mapping[str, Any], names: Sequence[str]) -> str:
     """The named settings in words, without the prefix of the group they mostly come from."""
-    words = {name.removeprefix(group): settings.get(name) for name in names}
-    return ", ".join(f"{name}={'null' if value is None else value}" for name, value in words.items())
+    return ", ".join(f"{name.removeprefix(group)}={_word(settings.get(name))}" for name in names)
+
+
+def _word(value: Any) -> str:
+    return "null" if value is None else str(value)
 
 
 def _label(axis: str, name: str, settings: str) -> str:
-    shown = display(DISPLAYED.get(axis, {}), name)
+    shown = display(NAMES.get(axis, {}), name)
     return f"{shown} ({settings})" if settings else shown

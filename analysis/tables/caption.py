@@ -5,12 +5,21 @@ from typing import Any
 
 from analysis.names import DATA
 from analysis.rows import Row
+from analysis.tables.made_by import made_lines
+from analysis.tables.missing import NOT_HERE, cannot, missing_lines, waiting_lines
+from analysis.tables.paper import of_another
 from analysis.tables.table import Cell, Column, Result
 
 
-def caption(result: Result) -> tuple[str, ...]:
-    """The caption's sentences, one a line."""
+def caption(result: Result, rows: Sequence[Row]) -> tuple[str, ...]:
+    """The caption's sentences, one a line.  rows: what the result was made of."""
+    if not rows:
+        absent = cannot(result.table)
+        reason = f"{NOT_HERE}, which lacks {' and '.join(absent)}" if absent else "no runs of it yet"
+        lines = [f"{_measured(result)}: {reason}; the paper's values alone."]
+        return (*lines, *(_paper(result) if result.has_reported else []), *([] if absent else _to_come(result)))
     lines = [_what(result), _selection(result), *[f"{column.label}: {column.data}." for column in result.columns]]
+    lines += made_lines(rows, result.cells)
     lines += [
         f"{column.label} is trained in class blocks: the column measures recency (how fast a network follows the class "
         "shown last) more than plasticity."
@@ -20,8 +29,16 @@ def caption(result: Result) -> tuple[str, ...]:
     if result.metric.better:
         lines += _significance(result)
     if result.has_reported:
-        lines.append(_paper(result))
-    return (*lines, *_missing(result.cells.values()))
+        lines += _paper(result)
+    return (*lines, *_incomplete(result.cells.values()), *_to_come(result), *waiting_lines(list(result.cells.values())))
+
+
+def _to_come(result: Result) -> list[str]:
+    there = {
+        column: [row.name for row in result.rows if (row, column) in result.cells]
+        for column in (result.columns if result.cells else [])
+    }
+    return missing_lines(result.table, result.selection, list(there), there, list(result.paper))
 
 
 def data_line(rows: Sequence[Row]) -> str:
@@ -53,8 +70,11 @@ def _what(result: Result) -> str:
     seeds = sorted({cell.expected for cell in result.cells.values()})
     many = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     over = "1 seed (no SD)" if seeds == [1] else f"{many} seeds"
-    unit = f" ({result.metric.unit})" if result.metric.unit else ""
-    return f"{result.metric.title}{unit}, mean ± SD over {over}."
+    return f"{_measured(result)}, mean ± SD over {over}."
+
+
+def _measured(result: Result) -> str:
+    return result.metric.title + (f" ({result.metric.unit})" if result.metric.unit else "")
 
 
 def _selection(result: Result) -> str:
@@ -74,11 +94,12 @@ def _selection(result: Result) -> str:
 
 
 def _significance(result: Result) -> list[str]:
-    level = result.table.level
+    table = result.table
     best = "best, the lowest," if result.metric.better == "less" else "best"
+    others = "the next best of them" if table.against == "next" else "each of the others of them"
     rule = (
-        f"Bold (** in plain text): the {best} of a column's complete cells; †: better than the next best of them, "
-        f"Welch's two-sided t-test (unequal variances), p < {level}."
+        f"Bold (** in plain text): the {best} of a column's complete cells; †: better than {others}, "
+        f"Welch's two-sided t-test (unequal variances), p < {table.level}."
     )
     verdicts = [*filter(None, (_verdict(result, column) for column in result.columns))]
     return [rule, *_beside_welch(result), *verdicts]
@@ -87,10 +108,9 @@ def _significance(result: Result) -> list[str]:
 def _beside_welch(result: Result) -> list[str]:
     """What the numbers beside Welch's p are, where there are any."""
     best = [cell for cell in result.cells.values() if cell.best]
-    tests = _tests(result)
     words = []
-    if tests > 1:
-        words.append(f"Holm: Welch's p, corrected for the {tests} tests of a column's best")
+    if result.tests > 1:
+        words.append(f"Holm: Welch's p, corrected for the {result.tests} tests of a column's best")
     if any(cell.paired and cell.paired.p is not None for cell in best):
         words.append("paired: the t-test of the differences at the same seeds")
     if any(cell.effect and cell.effect.g is not None for cell in best):
@@ -99,17 +119,12 @@ def _beside_welch(result: Result) -> list[str]:
     return [f"{line[:1].upper()}{line[1:]}."] if line else []
 
 
-def _tests(result: Result) -> int:
-    """For how many tests Holm's correction was made."""
-    return sum(cell.holm is not None for cell in result.cells.values())
-
-
 def _verdict(result: Result, column: Column) -> str | None:
     """How the best of a column stands against the next best; None where there are not two to compare."""
     for row in result.rows:
         cell = result.cells.get((row, column))
         if cell and cell.best and cell.against_next:
-            return f"{column.label}: {row.label} against {cell.next}: {_outcome(cell, _tests(result))}."
+            return f"{column.label}: {row.label} against {cell.next}: {_outcome(cell, result.tests)}."
     return None
 
 
@@ -127,14 +142,22 @@ def _outcome(cell: Cell, tests: int) -> str:
     return f"{words}, g = {effect.g:.2f} [{effect.low:.2f}, {effect.high:.2f}]"
 
 
-def _paper(result: Result) -> str:
-    told = {column.name for (_, column), cell in result.cells.items() if cell.paper}
+def _paper(result: Result) -> list[str]:
+    """What the paper's numbers are, and beside which runs they are of something else."""
+    told = {name for _, name in result.paper}
     without = [column.label for column in result.columns if column.name not in told]
     line = f"Paper: what it reports in {result.table.source} (full schedule, best hyperparameters, 5 seeds)"
-    return f"{line}; nothing for {', '.join(without)}." if without else f"{line}."
+    return [
+        f"{line}; nothing for {', '.join(without)}." if without else f"{line}.",
+        *(
+            f"‡ {column.label}: the paper's numbers are {of_another(column.unlike)} ({'; '.join(column.unlike)})."
+            for column in result.columns
+            if column.unlike and column.name in told
+        ),
+    ]
 
 
-def _missing(cells: Collection[Cell]) -> list[str]:
+def _incomplete(cells: Collection[Cell]) -> list[str]:
     lines = []
     if any(not cell.complete for cell in cells):
         lines.append("k/n: k of n runs have finished; the mean is theirs, and the cell is neither bold nor tested.")

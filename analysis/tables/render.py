@@ -2,9 +2,7 @@
 
 import csv
 import io
-import json
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Sequence
 
 import rich.markup
 import tabulate
@@ -14,13 +12,17 @@ from rich.measure import Measurement
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from analysis.tables.table import Cell, Column, Result
-from plasticity_lab.records.measures import Measure
+from analysis.tables.grid import Shown, cell_lines, grid_of
+from analysis.tables.listing import Listing
 
 TEXT_WIDTH = 160
 """The least width of text that goes to a pipe or a file, where nobody can make the window wider."""
 
-_NOTHING = "–"
+LONG_WIDTH = 100
+"""Of a column that may be broken into lines."""
+LONG_COLUMN = r"p{0.6\textwidth}"
+NARROW = 8
+"""So many columns fit on a page of LaTeX as they are."""
 # tabulate's own booktabs format escapes what it is given, \textbf too; this one leaves that to us.
 _BOOKTABS = tabulate.TableFormat(
     lineabove=tabulate.Line(r"\toprule", "", "", ""),
@@ -32,66 +34,68 @@ _BOOKTABS = tabulate.TableFormat(
     padding=0,
     with_header_hide=None,
 )
-_LATEX_SIGNS = {"±": r"$\pm$", "≤": r"$\le$", "×": r"$\times$", "†": r"$^\dagger$", "–": "--"}
+_LATEX_SIGNS = {"±": r"$\pm$", "≤": r"$\le$", "×": r"$\times$", "†": r"$^\dagger$", "‡": r"$^\ddagger$", "–": "--"}
 
 
-def terminal(results: Sequence[Result], console: Console) -> None:
+def terminal(shown: Sequence[Shown], console: Console) -> None:
     """Prints the tables. A table wider than the window is printed whole, for the window to wrap: no number is cut."""
-    for result in results:
+    for each in shown:
         bold = "[bold]{}[/]".format if console.is_terminal else "**{}**".format
         table = RichTable(box=box.SIMPLE_HEAD)
-        header, body, align = grid(result, bold, escape=rich.markup.escape)
-        for heading, side in zip(header, align, strict=True):
-            table.add_column(heading, justify=side, no_wrap=True)
-        for line in body:
+        grid = grid_of(each, bold, escape=rich.markup.escape)
+        for place, (heading, side) in enumerate(zip(grid.header, grid.align, strict=True)):
+            is_long = place in grid.long
+            table.add_column(heading, justify=side, no_wrap=not is_long, max_width=LONG_WIDTH if is_long else None)
+        for line in grid.body:
             table.add_row(*line)
         window = console.width
-        console.print(Text(title(result), style="bold"))
+        console.print(Text(each.title, style="bold"))
         needed = Measurement.get(console, console.options.update(max_width=10_000), table).maximum
         console.width = max(window, needed)  # rich cuts what is wider than its console
         console.print(table, no_wrap=True)
         console.width = window
-        for line in result.caption:
+        for line in each.caption:
             console.print(Text(line), width=min(window, TEXT_WIDTH))
         console.print()
 
 
-def text(results: Sequence[Result]) -> str:
+def text(shown: Sequence[Shown]) -> str:
     """The terminal text as a file holds it; `**` stands for bold."""
     file = io.StringIO()
-    terminal(results, Console(file=file, width=TEXT_WIDTH, force_terminal=False, color_system=None))
+    terminal(shown, Console(file=file, width=TEXT_WIDTH, force_terminal=False, color_system=None))
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
 
 
-def markdown(results: Sequence[Result]) -> str:
+def markdown(shown: Sequence[Shown]) -> str:
     """GitHub's Markdown: a heading, the table, the caption."""
     parts = []
-    for result in results:
-        header, body, align = grid(result, "**{}**".format, escape=lambda words: words.replace("|", r"\|"))
-        table = tabulate.tabulate(body, header, tablefmt="pipe", disable_numparse=True, colalign=align)
-        caption = "\n".join(f"- {line}" for line in result.caption)
-        parts.append(f"### {title(result)}\n\n{table}\n\n{caption}\n")
+    for each in shown:
+        grid = grid_of(each, "**{}**".format, escape=lambda words: words.replace("|", r"\|"))
+        table = tabulate.tabulate(grid.body, grid.header, tablefmt="pipe", disable_numparse=True, colalign=grid.align)
+        caption = "\n".join(f"- {line}" for line in each.caption)
+        parts.append(f"### {each.title}\n\n{table}\n\n{caption}\n")
     return "\n".join(parts)
 
 
-def latex(results: Sequence[Result]) -> str:
-    """A table environment a result, for the booktabs package; as in the paper without the cost of a run."""
-    parts = ["% \\usepackage{booktabs}\n"]
-    for result in results:
-        header, body, align = grid(result, r"\textbf{{{}}}".format, escape=_latex_escape, cost=False)
-        table = tabulate.tabulate(body, header, tablefmt=_BOOKTABS, disable_numparse=True)
-        caption = " ".join(_latex_escape(line) for line in result.caption)
-        parts.append(
-            "\\begin{table}\n\\centering\n"
-            f"\\caption{{{_latex_escape(result.table.title)}. {caption}}}\n"
-            f"\\begin{{tabular}}{{{''.join(side[0] for side in align)}}}\n{table}\n\\end{{tabular}}\n\\end{{table}}\n"
-        )
+def latex(shown: Sequence[Shown]) -> str:
+    """A table environment each, for the packages booktabs and graphicx: a wide table is made as narrow as the page."""
+    parts = ["% \\usepackage{booktabs, graphicx}\n"]
+    for each in shown:
+        grid = grid_of(each, r"\textbf{{{}}}".format, escape=_latex_escape)
+        table = tabulate.tabulate(grid.body, grid.header, tablefmt=_BOOKTABS, disable_numparse=True)
+        caption = " ".join(_latex_escape(line) for line in each.caption)
+        sides = [LONG_COLUMN if place in grid.long else side[0] for place, side in enumerate(grid.align)]
+        tabular = f"\\begin{{tabular}}{{{''.join(sides)}}}\n{table}\n\\end{{tabular}}"
+        if len(grid.align) > NARROW:
+            tabular = f"\\resizebox{{\\textwidth}}{{!}}{{%\n{tabular}}}"
+        caption = f"\\caption{{{_latex_escape(_heading(each))}. {caption}}}"
+        parts.append(f"\\begin{{table}}\n\\centering\n{caption}\n{tabular}\n\\end{{table}}\n")
     return "\n".join(parts)
 
 
-def csv_text(results: Sequence[Result]) -> str:
-    """One line a cell, every number in full: for programs."""
-    lines = [line for result in results for line in _cell_lines(result)]
+def csv_text(shown: Sequence[Shown]) -> str:
+    """One line a cell, every number in full: for programs. A cell without runs says what would fill it."""
+    lines = [line for each in shown for line in (each.lines if isinstance(each, Listing) else cell_lines(each))]
     file = io.StringIO()
     writer = csv.DictWriter(file, list(dict.fromkeys(name for line in lines for name in line)), lineterminator="\n")
     writer.writeheader()
@@ -99,113 +103,9 @@ def csv_text(results: Sequence[Result]) -> str:
     return file.getvalue()
 
 
-def _cell_lines(result: Result) -> list[dict[str, object]]:
-    return [
-        {
-            "table": result.table.name,
-            "metric": result.metric.name,
-            "unit": result.metric.unit,
-            **result.selection,
-            result.table.columns: column.name,
-            "column": column.label,
-            "data": column.data,
-            result.table.rows: row.name,
-            "row": row.label,
-            "settings": json.dumps(cell.own, ensure_ascii=False, sort_keys=True),
-            "mean": cell.mean,
-            "sd": cell.sd,
-            "n": cell.n,
-            "expected": cell.expected,
-            "diverged": cell.diverged,
-            "failed": cell.failed,
-            "collapsed": cell.collapsed,
-            **cell.flagged,
-            "paper_mean": cell.paper.mean if cell.paper else None,
-            "paper_sd": cell.paper.sd if cell.paper else None,
-            "best": cell.best,
-            "significant": cell.significant,
-            "next": cell.next,
-            "t_against_next": cell.against_next.t if cell.against_next else None,
-            "p_against_next": cell.against_next.p if cell.against_next else None,
-            "no_p_because": cell.against_next.reason if cell.against_next else None,
-            "df_against_next": cell.against_next.df if cell.against_next else None,
-            "holm_p_against_next": cell.holm,
-            "paired_p_against_next": cell.paired.p if cell.paired else None,
-            "g_against_next": cell.effect.g if cell.effect else None,
-            "g_low": cell.effect.low if cell.effect else None,
-            "g_high": cell.effect.high if cell.effect else None,
-            **cell.beside,
-            "values": json.dumps(cell.values),
-            "runs": " ".join(cell.runs),
-        }
-        for row in result.rows
-        for column in result.columns
-        if (cell := result.cells.get((row, column)))
-    ]
-
-
-def grid(
-    result: Result, bold: Callable[[str], str], escape: Callable[[str], str], cost: bool = True
-) -> tuple[list[str], list[list[str]], list[Literal["left", "right"]]]:
-    """Headings and lines of cells, escaped for the format they go to, and how each column is aligned.
-
-    Ours stands to the left, so that the numbers of a column line up whatever is noted behind them.
-    """
-    beside = result.beside if cost else ()
-    header, align = [result.table.rows], ["left"]
-    for column in result.columns:
-        header += [column.label, *["paper"] * result.has_reported, *[measure.label for measure in beside]]
-        align += ["left", *["right"] * (result.has_reported + len(beside))]
-    body = []
-    for row in result.rows:
-        line = [escape(row.label)]
-        for column in result.columns:
-            line += _fields(result, column, result.cells.get((row, column)), bold, escape, beside)
-        body.append(line)
-    return [escape(heading) for heading in header], body, align
-
-
-def _fields(
-    result: Result,
-    column: Column,
-    cell: Cell | None,
-    bold: Callable[[str], str],
-    escape: Callable[[str], str],
-    beside: Sequence[Measure],
-) -> list[str]:
-    """A cell and what stands beside it."""
-    if cell is None:
-        return [escape(_NOTHING)] * (1 + result.has_reported + len(beside))
-    number = escape(_mean_sd(result.metric.number, cell.mean, cell.sd))
-    ours = f"{bold(number) if cell.best else number}{escape('†' if cell.significant else '')}"
-    fields = [" ".join(filter(None, [ours, escape(_notes(cell))]))]
-    if result.has_reported:
-        paper = cell.paper
-        fields.append(escape(_mean_sd(result.metric.number, paper.mean, paper.sd) if paper else _NOTHING))
-    for shown in beside:
-        value = cell.beside[shown.name]
-        fields.append(escape(_NOTHING if value is None else shown.number(value * shown.scale)))
-    return fields
-
-
-def _mean_sd(number: Callable[[float], str], mean: float | None, sd: float | None) -> str:
-    if mean is None:
-        return _NOTHING
-    return number(mean) if sd is None else f"{number(mean)} ± {number(sd)}"
-
-
-def _notes(cell: Cell) -> str:
-    """What is missing or went wrong: `(4/5, 1 diverged, 1 collapsed)`."""
-    counts = {"diverged": cell.diverged, "failed": cell.failed, "collapsed": cell.collapsed, **cell.flagged}
-    notes = [] if cell.complete else [f"{cell.n}/{cell.expected}"]
-    notes += [f"{count} {what}" for what, count in counts.items() if count]
-    return f"({', '.join(notes)})" if notes else ""
-
-
-def title(result: Result) -> str:
-    """The table's name, what it shows, and of which runs."""
-    names = [name for choice, name in result.selection.items() if (choice, name) != ("intervention", "none")]
-    return f"{result.table.title}: {result.metric.title} ({', '.join(names)})"
+def _heading(shown: Shown) -> str:
+    """What a LaTeX caption begins with."""
+    return shown.title if isinstance(shown, Listing) else shown.table.title
 
 
 def _latex_escape(words: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from analysis.reported.reported import Published
 from analysis.statistics.hedges import Hedges
@@ -12,12 +13,16 @@ from plasticity_lab.records.measures import Measure
 
 @dataclass(frozen=True)
 class Table:
-    """The declaration of a table of the papers.
+    """The declaration of a table of means over seeds.
 
     rows, columns: fields of `analysis.rows.Row`. cell: the summary value whose mean ± SD a cell shows; None: the one
-    that the runs' agent names first. beside: summary values shown next to it (what the accuracy costs). reported: files
-    in analysis/reported with the paper's values, which hold for `cell` and no other metric, and for runs without an
-    intervention; source names them in words. level: of the significance test.
+    that the runs' agent names first. also: summary values that have a table each after it. beside: summary values shown
+    next to it (what the accuracy costs). reported: files in analysis/reported with the paper's values, for `cell` or
+    what a line's `metric_read_as` says, and for runs without an intervention unless interventions are the columns;
+    source names them in words; renamed: what they call a column → its name here. only: fields of `Row` → the names of
+    which the table is made, in its order; all, where nothing is said. against: with what the best of a column is
+    compared, the next best or all others. level: of that test. experiment: the preset of conf/experiment/ that trains
+    its runs, where there is one.
     """
 
     name: str
@@ -28,7 +33,12 @@ class Table:
     beside: Sequence[str]
     reported: Sequence[str]
     source: str
+    also: Sequence[str] = ()
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    only: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    against: Literal["next", "all"] = "next"
     level: float = 0.05
+    experiment: str | None = None
 
 
 @dataclass(frozen=True)
@@ -36,12 +46,16 @@ class Cell:
     """The runs of one setting.
 
     mean, sd, values (in the metric's unit), runs (their ids), seeds and beside (means, as stored) are of the finished
-    runs alone. expected: how many runs there should be. superseded: runs left out because the same settings and seed
-    were run again later. flagged: what else the records of finished runs say of them → of how many. own: the settings
-    that belong to the activation. best and significant are False for a cell with missing runs. against_next: Welch's
-    test against the next best complete cell of the column, which `next` names; effect: how far they lie apart. Of the
-    best of a column, paired: the paired test against the next, where both have the same seeds; holm: Welch's p
-    corrected for the tests of all columns' best.
+    runs alone. expected: how many runs there should be; waiting: how many a plan names that have not ended. superseded:
+    runs left out because the same settings and seed were run again later. flagged: what else the records of finished
+    runs say of them → of how many. mixed: what made the finished runs, where it was not the same → of how many, as in
+    {"mode": {"eager": 2, "compiled": 3}}. own: the settings that belong to the activation. best and significant are
+    False for a cell with missing runs.
+
+    against_next: Welch's test against what `next` names, the next best complete cell of the column; effect: how far
+    they lie apart. Where the best is compared with all others, it is the one from which it is told apart the least, and
+    the others have no test. Of the best of a column, paired: the paired test against `next`, where both have the same
+    seeds; holm: Welch's p corrected for all tests that the table is read for.
     """
 
     mean: float | None
@@ -51,6 +65,7 @@ class Cell:
     diverged: int
     failed: int
     collapsed: int
+    waiting: int
     superseded: int
     values: Sequence[float]
     runs: Sequence[str]
@@ -58,6 +73,7 @@ class Cell:
     beside: Mapping[str, float | None]
     own: Mapping[str, object]
     flagged: Mapping[str, int] = field(default_factory=dict)
+    mixed: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     paper: Published | None = None
     best: bool = False
     significant: bool = False
@@ -75,28 +91,42 @@ class Cell:
 
 @dataclass(frozen=True)
 class RowHead:
-    """A row: the name it stands for, and the settings that tell it from another row of the same name."""
+    """A row: the name it stands for, and the settings that tell it from another row of the same name.
+
+    words: those settings as a command gives them.
+    """
 
     name: str
     settings: str
     label: str
+    words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: the name it stands for, its heading, and what the caption says of its runs and data."""
+    """A column: the name it stands for, its heading, and what the caption says of its runs and data.
+
+    settings: those that tell it from another column of the same name, as a command gives them. seeds: those of its
+    runs. unlike: in which settings, and how, its runs are not as the paper's were, as in "order=shuffle, there fixed";
+    empty where the paper's number of a cell stands beside runs of its own protocol.
+    """
 
     name: str
     label: str
     data: str
     recency: bool
+    settings: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = ()
+    unlike: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Result:
     """A table of one selection of runs: cells by (row, column); a pair without runs has no cell.
 
-    metric: what the cells show. beside: what stands next to them.
+    metric: what the cells show. beside: what stands next to them. paper: the paper's values of the metric by the names
+    of row and column, also of those without runs. has_reported: whether it has any. fill: the command that trains what
+    a pair lacks, or why there is none. tests: for how many of them Holm's correction was made.
     """
 
     table: Table
@@ -108,3 +138,12 @@ class Result:
     cells: Mapping[tuple[RowHead, Column], Cell]
     has_reported: bool
     caption: Sequence[str]
+    paper: Mapping[tuple[str, str], Published] = field(default_factory=dict)
+    fill: Mapping[tuple[RowHead, Column], str] = field(default_factory=dict)
+    tests: int = 0
+
+    @property
+    def title(self) -> str:
+        """The table's, with the metric and what was selected."""
+        names = [name for choice, name in self.selection.items() if (choice, name) != ("intervention", "none")]
+        return f"{self.table.title}: {self.metric.title}" + (f" ({', '.join(names)})" if names else "")

@@ -11,4 +11,5 @@ TABLE2 = Table(
     beside=("gap", "parameters", "seconds"),
     reported=("table2_taoa.csv", "tableG2_G3_taoa.csv"),
     source="Tables 2, G2 and G3",
+    experiment="table2",
 )

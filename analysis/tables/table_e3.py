@@ -11,4 +11,5 @@ TABLE_E3 = Table(
     beside=("taoa",),
     reported=("tableE3_generalization_gap.csv",),
     source="Table E3",
+    experiment="tableE3",
 )

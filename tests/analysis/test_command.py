@@ -48,7 +48,7 @@ def test_filters_metric_and_folder(store, tmp_path, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["table9"], "There is no table 'table9'; there are table2, tableE3, headline."),
+        (["table9"], "There is no table 'table9'; there are 1, 2, 3, 4, A1, B1, B2, E1, E2, E3, "),
         (["--metric", "tao"], "No run's summary has 'tao'; there are gap, parameters, seconds, taoa."),
         (
             ["--benchmark", "cifar51"],

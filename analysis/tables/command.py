@@ -1,0 +1,137 @@
+"""`python -m analysis table NAME`: a table of the papers, printed, and written in every format."""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from analysis.asked import DEMO, add_options, folder_of, rows_asked_for, write
+from analysis.rows import Row
+from analysis.tables import TABLES, Declared, named
+from analysis.tables.build import of_table
+from analysis.tables.grid import Shown
+from analysis.tables.headline import HEADLINE
+from analysis.tables.make import has_something, made, needs_runs
+from analysis.tables.missing import TRAINING
+from analysis.tables.origin import origin
+from analysis.tables.render import csv_text, latex, markdown, terminal, text
+from analysis.tables.table import Table
+from analysis.tables.table2 import TABLE2
+from plasticity_lab.errors import ConfigError
+
+FORMATS: dict[str, Callable[[Sequence[Shown]], str]] = {"md": markdown, "csv": csv_text, "tex": latex}
+ALL = "all"
+"""The name of everything that a store can feed."""
+
+
+def add_command(command: argparse.ArgumentParser) -> None:
+    """The options of the command, and what it does."""
+    command.add_argument(
+        "name",
+        nargs="?",
+        help=f"which one: {', '.join(TABLES)} (2 or E3 will do), or {ALL}: each that the store can feed; "
+        f"default {TABLE2.name}, and {HEADLINE.name} where no run has its metric",
+    )
+    command.add_argument("--metric", help="a name of the records' summary; default the table's own")
+    add_options(command, "tables")
+    command.set_defaults(make=_make)
+
+
+def _make(asked: argparse.Namespace) -> None:
+    if asked.name == ALL:
+        _make_all(asked)
+        return
+    table = named(asked.name) if asked.name else None
+    # Tables of conf/ alone have a column more where there is a store, and no need of one.
+    if table is None or needs_runs(table):
+        folder, rows = rows_asked_for(asked, _training(table))
+    else:
+        folder, rows = folder_of(asked), []
+    table = table or _default(rows)
+    rows = _measured(table, rows, asked.metric)
+    shown = made(table, rows, asked.metric)
+    words = text(shown)
+    _show(shown, words)
+    if asked.out or folder.is_dir():
+        print(_written(table, rows, shown, asked.out or folder / "tables", words))
+
+
+def _make_all(asked: argparse.Namespace) -> None:
+    """Prints the default table; writes every one that has something of ours, and says which have not."""
+    folder, rows = rows_asked_for(asked)
+    first = _default(rows)
+    shown = made(first, _measured(first, rows, asked.metric), asked.metric)
+    _show(shown, text(shown))
+    without = []
+    for table in TABLES.values():
+        try:
+            those = _measured(table, rows, None, quiet=True)
+        except ConfigError:  # no run has its metric
+            without.append(table.name)
+            continue
+        shown = made(table, those)
+        if has_something(shown):
+            print(_written(table, those, shown, asked.out or folder / "tables", text(shown)))
+        else:
+            without.append(table.name)
+    print(f"Nothing here for: {', '.join(without)}. `python -m analysis table NAME` says what each lacks.")
+
+
+def _show(shown: Sequence[Shown], words: str) -> None:
+    """Prints tables; words: their text, for what is no terminal."""
+    if sys.stdout.isatty():
+        terminal(shown, Console())
+    else:
+        print(words)
+
+
+def _written(table: Declared, rows: Sequence[Row], shown: Sequence[Shown], out: Path, words: str) -> str:
+    """Writes every format, and what it was made of where it was made of runs.  Returns where they are."""
+    write(out / f"{table.name}.txt", words.encode())
+    for ending, rendered in FORMATS.items():
+        write(out / f"{table.name}.{ending}", rendered(shown).encode())
+    if rows:
+        write(out / f"{table.name}.json", origin(rows).encode())
+    return f"Written: {out / table.name}.{{{','.join(['txt', *FORMATS, *['json'] * bool(rows)])}}}"
+
+
+def _training(table: Declared | None) -> str:
+    """The command that trains a table's runs, for a store without any."""
+    preset = getattr(table, "experiment", None)
+    return f"{TRAINING} experiment={preset}" if preset and "{" not in preset else DEMO
+
+
+def _default(rows: Sequence[Row]) -> Table:
+    return TABLE2 if any(TABLE2.cell in row.declared.summaries for row in rows) else HEADLINE
+
+
+def _measured(table: Declared, rows: Sequence[Row], metric: str | None, quiet: bool = False) -> list[Row]:
+    """The rows of a table whose agents measure what it shows; all, where no agent says that it does, and for a table of
+    headlines.
+
+    What is left out is told on stderr unless that should be quiet.  Raises ConfigError, naming what is there, if no
+    run's summary has the value.
+    """
+    if not isinstance(table, Table):
+        return list(rows)
+    rows = of_table(table, rows)
+    shown = metric or table.cell
+    names = {name for row in rows for name, value in row.summary.items() if isinstance(value, int | float)}
+    wanted = {shown} if shown else {row.declared.headline for row in rows}
+    if rows and not names & wanted:
+        there = f"there are {', '.join(sorted(names))}" if names else "all of them failed or diverged at once"
+        raise ConfigError(f"No run's summary has '{' or '.join(sorted(wanted))}'; {there}.")
+    theirs = [row for row in rows if shown in row.declared.summaries]
+    if not theirs or len(theirs) == len(rows):
+        return rows
+    left_out = {row.run: row.study.get("agent.name") for row in rows if shown not in row.declared.summaries}
+    agents = ", ".join(sorted(map(str, set(left_out.values()))))
+    if not quiet:
+        print(
+            f"Left out: {len(left_out)} runs of agent={agents}, which do not measure {shown}; "
+            f"`table {HEADLINE.name}` has what they measure.",
+            file=sys.stderr,
+        )
+    return theirs

@@ -1,0 +1,159 @@
+"""A table as lines of words that a format sets, and as lines of values for programs."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from analysis.tables.listing import Listing
+from analysis.tables.table import Cell, Column, Result, RowHead
+
+Shown = Result | Listing
+NOTHING = "–"
+
+
+def cell_lines(result: Result) -> list[dict[str, object]]:
+    """One line for each pair of row and column, column of a CSV → value, every number in full."""
+    return [
+        {
+            "table": result.table.name,
+            "metric": result.metric.name,
+            "unit": result.metric.unit,
+            **result.selection,
+            result.table.columns: column.name,
+            "column": column.label,
+            "data": column.data,
+            result.table.rows: row.name,
+            "row": row.label,
+            **_cell_line(result, row, column, result.cells.get((row, column))),
+        }
+        for row in result.rows
+        for column in result.columns
+    ]
+
+
+def _cell_line(result: Result, row: RowHead, column: Column, cell: Cell | None) -> dict[str, object]:
+    paper = result.paper.get((row.name, column.name))
+    printed = {"paper_mean": paper.mean if paper else None, "paper_sd": paper.sd if paper else None}
+    if cell is None:
+        return {**printed, "missing": result.fill.get((row, column))}
+    difference = _difference(result, column, cell)
+    return {
+        "settings": json.dumps(cell.own, ensure_ascii=False, sort_keys=True),
+        "mean": cell.mean,
+        "sd": cell.sd,
+        "n": cell.n,
+        "expected": cell.expected,
+        "waiting": cell.waiting,
+        "diverged": cell.diverged,
+        "failed": cell.failed,
+        "collapsed": cell.collapsed,
+        **cell.flagged,
+        **printed,
+        "difference": difference,
+        "paper_unlike": "; ".join(column.unlike) if paper else None,
+        "best": cell.best,
+        "significant": cell.significant,
+        "next": cell.next,
+        "t_against_next": cell.against_next.t if cell.against_next else None,
+        "p_against_next": cell.against_next.p if cell.against_next else None,
+        "no_p_because": cell.against_next.reason if cell.against_next else None,
+        "df_against_next": cell.against_next.df if cell.against_next else None,
+        "holm_p_against_next": cell.holm,
+        "paired_p_against_next": cell.paired.p if cell.paired else None,
+        "g_against_next": cell.effect.g if cell.effect else None,
+        "g_low": cell.effect.low if cell.effect else None,
+        "g_high": cell.effect.high if cell.effect else None,
+        **cell.beside,
+        "mixed": json.dumps(cell.mixed) if cell.mixed else None,
+        "values": json.dumps(cell.values),
+        "seeds": json.dumps([seeds[0] for seeds in cell.seeds]),
+        "runs": " ".join(cell.runs),
+        "missing": None,
+    }
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Headings and lines of cells, escaped for the format they go to, and how each column is set."""
+
+    header: Sequence[str]
+    body: Sequence[Sequence[str]]
+    align: Sequence[Literal["left", "right"]]
+    long: frozenset[int] = frozenset()
+
+
+def grid_of(shown: Shown, bold: Callable[[str], str], escape: Callable[[str], str]) -> Grid:
+    """What a format shows. Ours stands to the left, so that numbers line up whatever is noted behind them."""
+    if isinstance(shown, Listing):
+        body = [
+            [bold(escape(cell)) if (line, place) in shown.bold else escape(cell) for place, cell in enumerate(cells)]
+            for line, cells in enumerate(shown.body)
+        ]
+        align = shown.align or ["left"] * len(shown.header)
+        return Grid([escape(heading) for heading in shown.header], body, align, shown.long)
+    header, align = [shown.table.rows], ["left"]
+    for column in shown.columns:
+        beside = _beside(shown, column)
+        header += [column.label, *beside]
+        align += ["left", *["right"] * len(beside)]
+    body = [
+        [escape(row.label), *(field for column in shown.columns for field in _fields(shown, row, column, bold, escape))]
+        for row in shown.rows
+    ]
+    return Grid([escape(heading) for heading in header], body, align)
+
+
+def _beside(result: Result, column: Column) -> list[str]:
+    """The headings of what stands beside a column's cells."""
+    differs = ["diff"] if _is_compared(result, column) else []
+    costs = [measure.label for measure in result.beside] if result.cells else []
+    return [*["paper"] * result.has_reported, *differs, *costs]
+
+
+def _is_compared(result: Result, column: Column) -> bool:
+    """Whether the paper's numbers stand beside runs of its own protocol."""
+    return bool(result.cells) and not column.unlike and any(name == column.name for _, name in result.paper)
+
+
+def _difference(result: Result, column: Column, cell: Cell) -> float | None:
+    if cell.mean is None or cell.paper is None or not _is_compared(result, column):
+        return None
+    return cell.mean - cell.paper.mean
+
+
+def _fields(
+    result: Result, row: RowHead, column: Column, bold: Callable[[str], str], escape: Callable[[str], str]
+) -> list[str]:
+    """A cell and what stands beside it."""
+    cell, number = result.cells.get((row, column)), result.metric.number
+    fields = [escape(NOTHING)]
+    if cell:
+        mean = escape(_mean_sd(number, cell.mean, cell.sd))
+        ours = f"{bold(mean) if cell.best else mean}{escape('†' if cell.significant else '')}"
+        fields = [" ".join(filter(None, [ours, escape(_notes(cell))]))]
+    if result.has_reported:
+        paper = result.paper.get((row.name, column.name))
+        mark = "‡" if column.unlike else ""
+        fields.append(escape(f"{_mean_sd(number, paper.mean, paper.sd)}{mark}" if paper else NOTHING))
+    if _is_compared(result, column):
+        difference = _difference(result, column, cell) if cell else None
+        fields.append(escape(NOTHING if difference is None else f"{'+' * (difference >= 0)}{number(difference)}"))
+    for shown in result.beside if result.cells else ():
+        value = cell.beside[shown.name] if cell else None
+        fields.append(escape(NOTHING if value is None else shown.number(value * shown.scale)))
+    return fields
+
+
+def _mean_sd(number: Callable[[float], str], mean: float | None, sd: float | None) -> str:
+    if mean is None:
+        return NOTHING
+    return number(mean) if sd is None else f"{number(mean)} ± {number(sd)}"
+
+
+def _notes(cell: Cell) -> str:
+    """What is missing or went wrong: `(4/5, 1 diverged, 1 collapsed)`."""
+    counts = {"diverged": cell.diverged, "failed": cell.failed, "collapsed": cell.collapsed, **cell.flagged}
+    notes = [] if cell.complete else [f"{cell.n}/{cell.expected}"]
+    notes += [f"{count} {what}" for what, count in counts.items() if count]
+    return f"({', '.join(notes)})" if notes else ""

@@ -1,0 +1,70 @@
+"""What computed the runs of a table: code, device and mode, and where runs that were made differently are averaged."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from analysis.rows import Row
+from analysis.tables.table import Cell, Column, RowHead
+
+Made = Mapping[str, Any]
+MOST = 4
+"""How many cells a caption names before it only counts them."""
+
+
+def _commit(made: Made) -> str | None:
+    commit = made.get("commit")
+    return f"{commit[:12]}{' (changed checkout)' if made.get('dirty') else ''}" if commit else None
+
+
+def _torch(made: Made) -> str | None:
+    return (made.get("versions") or {}).get("torch")
+
+
+def _data(made: Made) -> str | None:
+    name = made.get("data")
+    return f"part of {name or 'the data'}" if made.get("data_part") else name
+
+
+CODE: Mapping[str, Callable[[Made], str | None]] = {"commit": _commit, "torch": _torch}
+MACHINE: Mapping[str, Callable[[Made], str | None]] = {
+    "data": _data,
+    "mode": lambda made: made.get("mode"),
+    "device": lambda made: made.get("device"),
+}
+"""What must not differ between the runs of a mean without being said; precision is a setting, and splits columns."""
+
+
+def mixed(rows: Sequence[Row]) -> dict[str, dict[str, int]]:
+    """In what the making of these runs differs: data, mode or device → of how many runs it was which."""
+    found = {name: _counts(rows, of) for name, of in MACHINE.items()}
+    return {name: dict(counts) for name, counts in found.items() if len(counts) > 1}
+
+
+def made_lines(rows: Sequence[Row], cells: Mapping[tuple[RowHead, Column], Cell]) -> list[str]:
+    """What a caption says of it: by which code and on what the finished runs were computed, and which means mix."""
+    ended = [row for row in {row.run: row for row in rows}.values() if row.status == "done"]
+    named = {name: _counts(ended, of) for name, of in {**CODE, **MACHINE}.items() if name != "data"}
+    named["precision"] = Counter(row.study["precision"] for row in ended if "precision" in row.study)
+    words = [_said(name, counts) for name, counts in named.items() if counts]
+    lines = [f"Computed by {', '.join(words)}."] if words else []
+    blends = [
+        f"{head.label} on {column.label} ({'; '.join(_said(name, counts) for name, counts in cell.mixed.items())})"
+        for (head, column), cell in cells.items()
+        if cell.mixed
+    ]
+    if blends:
+        more = f", and {len(blends) - MOST} more" if len(blends) > MOST else ""
+        lines.append(f"Means over runs that were not made alike: {', '.join(blends[:MOST])}{more}.")
+    return lines
+
+
+def _counts(rows: Iterable[Row], of: Callable[[Made], str | None]) -> Counter[str]:
+    return Counter(word for row in rows if (word := of(row.provenance)))
+
+
+def _said(name: str, counts: Mapping[str, int]) -> str:
+    if len(counts) == 1:
+        return f"{name} {next(iter(counts))}"
+    ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    return f"{name}s {', '.join(f'{word} ({count} runs)' for word, count in ordered)}"

@@ -1,0 +1,118 @@
+"""What a table lacks: the command that trains it, or that this version of plasticity_lab cannot."""
+
+from collections.abc import Mapping, Sequence
+
+from analysis.conf import has
+from analysis.names import NAMES, display
+from analysis.tables.table import Cell, Column, RowHead, Table
+
+NOT_HERE = "not in this version"
+TRAINING = "python -m plasticity_lab.main"
+DEFAULTS = {"protocol": "as_published", "schedule": "full", "hyperparams": "default", "intervention": "none"}
+"""What a command need not say."""
+BEST = {"hyperparams": "best"}
+"""What the paper's runs had."""
+SEEDS = tuple(range(5))
+"""The paper's."""
+
+
+def cannot(table: Table) -> list[str]:
+    """The choices that all runs of a table need and this version has not, as in "benchmark=split_cifar100"."""
+    fixed = {group: names for group, names in table.only.items() if group in NAMES}
+    return [
+        f"{group}={','.join(names)}"
+        for group, names in fixed.items()
+        if names and not any(has(group, name) for name in names)
+    ]
+
+
+def fill(
+    table: Table,
+    selection: Mapping[str, str],
+    rows: Sequence[RowHead],
+    columns: Sequence[Column],
+    cells: Mapping[tuple[RowHead, Column], Cell],
+) -> dict[tuple[RowHead, Column], str]:
+    """For each pair of the table's own rows and columns that has no runs: the command that trains them, or why none."""
+    return {
+        (row, column): _command(table, selection, [row.name], [column.name], column, row.words)
+        for row in rows
+        for column in columns
+        if (row, column) not in cells
+    }
+
+
+def missing_lines(
+    table: Table,
+    selection: Mapping[str, str],
+    columns: Sequence[Column],
+    there: Mapping[Column, Sequence[str]],
+    expected: Sequence[tuple[str, str]],
+) -> list[str]:
+    """What a caption says of what is missing, each with the command that trains it, or that there is none.
+
+    there: the names of the rows that a column has runs of. expected: the (row, column) names that the paper has.
+    """
+    lacking: dict[str, list[str]] = {}
+    for column in columns:
+        wanted = [row for row, name in expected if name == column.name] or _all_rows(there)
+        absent = [name for name in wanted if name not in there[column]]
+        for names in _by_presence(table.rows, absent):
+            words = f"{_named(table.rows, names)} on {column.label}"
+            lacking.setdefault(_command(table, selection, names, [column.name], column), []).append(words)
+    names = table.only.get(table.columns) or dict.fromkeys(name for _, name in expected)
+    whole = [name for name in names if name not in {column.name for column in columns}]
+    for those in _by_presence(table.columns, whole):
+        wanted = list(table.only.get(table.rows) or dict.fromkeys(row for row, _ in expected))
+        preset = table.experiment and all(has(table.columns, name) for name in those)
+        command = f"{TRAINING} experiment={table.experiment}" if preset else _command(table, BEST, wanted, those, None)
+        lacking.setdefault(command, []).append(_named(table.columns, those))
+    return [f"Missing: {'; '.join(what)}: {command}." for command, what in lacking.items()]
+
+
+def waiting_lines(cells: Sequence[Cell]) -> list[str]:
+    """What finishes runs that wait or failed."""
+    waiting, failed = sum(cell.waiting for cell in cells), sum(cell.failed for cell in cells)
+    words = [f"{count} runs {what}" for count, what in ((waiting, "are still to come"), (failed, "failed")) if count]
+    advice = "give their command again, or on a cluster `python -m launch resume`"
+    return [f"{' and '.join(words)}: {advice}."] if words else []
+
+
+def _all_rows(there: Mapping[Column, Sequence[str]]) -> list[str]:
+    return list(dict.fromkeys(name for names in there.values() for name in names))
+
+
+def _by_presence(group: str, names: Sequence[str]) -> list[list[str]]:
+    """The names that this version has, and those that it has not; a group of none is left out."""
+    known = [name for name in names if group not in NAMES or has(group, name)]
+    return [each for each in (known, [name for name in names if name not in known]) if each]
+
+
+def _named(axis: str, names: Sequence[str]) -> str:
+    shown = [display(NAMES.get(axis, {}), name) for name in names]
+    return ", ".join(shown) if len(shown) <= 6 else f"{len(shown)} {axis}s"
+
+
+def _command(
+    table: Table,
+    selection: Mapping[str, str],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    column: Column | None,
+    settings: Sequence[str] = (),
+) -> str:
+    """The command that trains these rows on these columns, as those beside them were; or that this version has none."""
+    chosen = {table.rows: rows, table.columns: columns}
+    chosen |= {group: names for group, names in table.only.items() if group in NAMES and group not in chosen}
+    if any(group in NAMES and not has(group, name) for group, names in chosen.items() for name in names):
+        return NOT_HERE
+    words = [f"{group}={','.join(names)}" for group, names in chosen.items() if names]
+    words += [f"{choice}={name}" for choice, name in selection.items() if name not in (DEFAULTS.get(choice), "unnamed")]
+    words += [*settings, *(column.settings if column else ())]
+    return " ".join([TRAINING, *words, _seeds(column.seeds if column and column.seeds else SEEDS)])
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    first, after = seeds[0], seeds[-1] + 1
+    short = len(seeds) <= 5 or list(seeds) != list(range(first, after))
+    return f"seed={','.join(map(str, seeds))}" if short else f"'seed=range({first},{after})'"

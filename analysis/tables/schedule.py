@@ -1,0 +1,113 @@
+"""Table E1: how long each benchmark is, as conf/benchmark/ has it, beside what the paper prints."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.conf import FOLDER, has, option
+from analysis.names import NAMES, display
+from analysis.reported.reported import lines
+from analysis.rows import Row
+from analysis.tables.grid import NOTHING
+from analysis.tables.listing import Listing
+from analysis.tables.missing import NOT_HERE
+
+COLUMNS = {"images": "images", "batch": "batch", "epochs": "epochs", "steps": "timesteps", "tasks": "tasks"}
+"""What is shown → what the paper's file calls it."""
+
+
+@dataclass(frozen=True)
+class ScheduleTable:
+    """The declaration: reported is the file of analysis/reported with the paper's table, source its name in words."""
+
+    name: str
+    title: str
+    reported: str
+    source: str
+
+
+def schedule_table(table: ScheduleTable, rows: Sequence[Row], metric_name: str | None = None) -> list[Listing]:
+    """One listing: the paper's benchmarks in its order, then those that it does not have.  Needs no runs."""
+    paper = {(line["benchmark"], line["tasks_of"]): line for line in lines(table.reported)}
+    there = [path.stem for path in sorted((FOLDER / "benchmark").glob("*.yaml"))]
+    known = [name for name in there if "batch_size" in option("benchmark", name)]
+    names = list(dict.fromkeys([*(benchmark for benchmark, _ in paper), *known]))
+    body, listed, bold = [], [], set()
+    for benchmark in names:
+        ours = schedules(option("benchmark", benchmark))
+        kinds = list(ours) or [kind for name, kind in paper if name == benchmark]
+        for kind in kinds:
+            counts, theirs = ours.get(kind), paper.get((benchmark, kind))
+            printed = {what: int(theirs[column]) if theirs else None for what, column in COLUMNS.items()}
+            cells = [_label(benchmark, kind)]
+            for what in COLUMNS:
+                if counts and printed[what] is not None and counts[what] == printed[what]:
+                    bold.add((len(body), len(cells)))
+                cells += [_word(counts[what]) if counts else NOTHING, _word(printed[what])]
+            body.append(cells)
+            listed.append(
+                {
+                    "table": table.name,
+                    "benchmark": benchmark,
+                    "tasks_of": kind,
+                    **(counts or {}),
+                    **{f"paper_{what}": value for what, value in printed.items()},
+                    "missing": None if counts else NOT_HERE,
+                }
+            )
+    absent = [display(NAMES["benchmark"], name) for name in names if not has("benchmark", name)]
+    caption = [
+        "As the files of conf/benchmark/ have it, for schedule=full; bold: as published. Steps are updates of a task.",
+        "Where a task is given by its steps, its epochs are what those come to.",
+        f"Paper: what it reports in {table.source}, where epochs of CIFAR 5+1 are approximate.",
+        *([f"{', '.join(absent)}: {NOT_HERE}."] if absent else []),
+    ]
+    header = ["benchmark", *(heading for what in COLUMNS for heading in (what, "paper"))]
+    return [
+        Listing(
+            table.name,
+            table.title,
+            header,
+            body,
+            caption,
+            listed,
+            align=["left", *["right"] * (len(header) - 1)],
+            bold=frozenset(bold),
+        )
+    ]
+
+
+def schedules(settings: Mapping[str, Any]) -> dict[str, dict[str, int | None]]:
+    """Which tasks of a benchmark → images and batch of a task, its epochs and steps, and how many such tasks there are.
+
+    Tasks of several classes and of one follow each other where there are two kinds.  Empty of a benchmark that is not
+    there.
+    """
+    if not settings:
+        return {}
+    if "classes_hard" not in settings:
+        return {"all": _counts(settings, settings["images"], settings["tasks"])}
+    hard = (settings["tasks"] + 1) // 2
+    kinds = {"hard": hard, "easy": settings["tasks"] - hard}
+    return {
+        kind: _counts(settings, settings[f"classes_{kind}"] * settings["images_per_class"], tasks)
+        for kind, tasks in kinds.items()
+    }
+
+
+def _counts(settings: Mapping[str, Any], images: int, tasks: int) -> dict[str, int | None]:
+    batch = settings["batch_size"]
+    in_an_epoch = -(-images // batch)
+    limits = (settings["steps"], settings["epochs"] and settings["epochs"] * in_an_epoch)
+    steps = min(limit for limit in limits if limit is not None)
+    epochs = settings["epochs"] or round(steps * batch / images)
+    return {"images": images, "batch": batch, "epochs": epochs, "steps": steps, "tasks": tasks}
+
+
+def _label(benchmark: str, kind: str) -> str:
+    shown = display(NAMES["benchmark"], benchmark)
+    return shown if kind == "all" else f"{shown}, {kind}"
+
+
+def _word(value: int | None) -> str:
+    return NOTHING if value is None else f"{value:,}"

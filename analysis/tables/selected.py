@@ -1,0 +1,130 @@
+"""`table selected`: the best settings of a store, and how much of their means is the luck of the seeds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from analysis.names import NAMES, display
+from analysis.rows import Row
+from analysis.tables.grid import NOTHING
+from analysis.tables.listing import Listing
+from analysis.tables.missing import TRAINING
+from analysis.tables.selection import Selected, selections
+
+
+@dataclass(frozen=True)
+class SelectionTable:
+    """The declaration: its name and title."""
+
+    name: str
+    title: str
+
+
+SELECTED = SelectionTable("selected", "Best settings, and the bias of selecting them")
+_HEADER = ("activation", "benchmark", "best setting", "chosen on all seeds", "chosen on half", "bias", "agreement")
+
+
+def selection_table(table: SelectionTable, rows: Sequence[Row], metric_name: str | None = None) -> list[Listing]:
+    """One listing for each protocol, schedule, intervention and metric."""
+    groups: dict[tuple[str, ...], list[Selected]] = {}
+    for each in selections(rows, metric_name):
+        chosen = {choice: name for choice, name in each.selection.items() if choice != "benchmark"}
+        groups.setdefault((each.measure.name, *chosen.values()), []).append(each)
+    if not groups:
+        line = (
+            "No activation here has two settings to choose between, on the same seeds; a search trains some, as "
+            f"`{TRAINING} 'activation=glob(*)' hyperparams=grid seed=0,1,2,3,4`."
+        )
+        return [Listing(table.name, table.title, _HEADER, [], [line], [], is_ours=False)]
+    return [_listing(table, found) for found in groups.values()]
+
+
+def words_of(own: Mapping[str, object], names: Sequence[str]) -> str:
+    """Some settings of an activation in words, the learning rate last."""
+    ordered = sorted(names, key=lambda name: name == "optimizer.lr")
+    return ", ".join(f"{name.rpartition('.')[2]}={_word(own.get(name))}" for name in ordered) or NOTHING
+
+
+def _word(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _listing(table: SelectionTable, found: Sequence[Selected]) -> Listing:
+    measure = found[0].measure
+    chosen = {choice: name for choice, name in found[0].selection.items() if choice != "benchmark"}
+    names = [name for choice, name in chosen.items() if (choice, name) != ("intervention", "none")]
+    body = [
+        [
+            display(NAMES["activation"], each.activation),
+            each.label.replace(
+                each.selection["benchmark"], display(NAMES["benchmark"], each.selection["benchmark"]), 1
+            ),
+            f"{words_of(each.own, each.varied)} (of {each.settings:,})",
+            _mean(each),
+            NOTHING if each.bias.honest is None else measure.number(each.bias.honest),
+            NOTHING if each.bias.bias is None else f"{each.bias.bias:+,.{measure.places}f}",
+            NOTHING if each.bias.agreement is None else f"{each.bias.agreement:.0%}",
+        ]
+        for each in found
+    ]
+    return Listing(
+        name=table.name,
+        title=f"{table.title}: {measure.title} ({', '.join(names)})",
+        header=_HEADER,
+        body=body,
+        caption=_caption(found),
+        lines=[_line(each) for each in found],
+        align=["left", "left", "left", "left", "right", "right", "right"],
+    )
+
+
+def _mean(each: Selected) -> str:
+    number = each.measure.number
+    return " ± ".join(number(value) for value in (each.ours.mean, each.ours.sd) if value is not None)
+
+
+def _caption(found: Sequence[Selected]) -> list[str]:
+    measure = found[0].measure
+    seeds = sorted({each.bias.seeds for each in found})
+    unit = f" ({measure.unit})" if measure.unit else ""
+    biases = [each.bias.bias for each in found if each.bias.bias is not None]
+    lines = [
+        f"{measure.title}{unit}, mean ± SD over {' or '.join(map(str, seeds))} seeds, of the setting with the best "
+        "mean on them; in brackets how many settings were compared.",
+        "Chosen on half: the setting is chosen on half of the seeds and reported on the other half, as a mean over all "
+        "such halves. Bias: by how much choosing and reporting on the same seeds flatters. Agreement: how many of the "
+        "halves choose the same setting as all seeds do.",
+    ]
+    if biases:
+        lines.append(
+            f"Selection bias, mean over {len(biases)} selections: {fmean(biases):+.{measure.places}f} {measure.unit}; "
+            f"the greatest {max(biases):+.{measure.places}f}."
+        )
+    if left_out := sum(each.left_out for each in found):
+        lines.append(f"Left out: {left_out} settings that lack some of the seeds on which the others are compared.")
+    lines.append("Reported on seeds that took no part: hyperparams=selected and other seeds, in the search's command.")
+    return lines
+
+
+def _line(each: Selected) -> dict[str, object]:
+    bias = each.bias
+    return {
+        "table": SELECTED.name,
+        "metric": each.measure.name,
+        "unit": each.measure.unit,
+        "activation": each.activation,
+        **each.selection,
+        "column": each.label,
+        **{f"best.{name}": value for name, value in each.own.items() if name in each.varied},
+        "mean": each.ours.mean,
+        "sd": each.ours.sd,
+        "seeds": bias.seeds,
+        "settings": each.settings,
+        "left_out": each.left_out,
+        "honest": bias.honest,
+        "bias": bias.bias,
+        "agreement": bias.agreement,
+        "splits": bias.splits,
+        "no_bias_because": bias.reason,
+        "runs": " ".join(each.runs),
+    }

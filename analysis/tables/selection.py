@@ -1,0 +1,121 @@
+"""The best setting of each activation, as the paper chooses it, and how much of its mean is luck.
+
+Settings are compared as `hyperparams=selected` compares them: on the seeds that the most runs have, by the mean of a
+metric, by the same function. A setting that diverged on one of these seeds cannot win.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from analysis.metrics import metric
+from analysis.rows import Row, key, varying
+from analysis.statistics.selection import best_setting, compared_on
+from analysis.statistics.selection_bias import SelectionBias, selection_bias
+from analysis.statistics.summaries import MeanSD, mean_sd
+from plasticity_lab.records.measures import Measure
+
+BY = ("benchmark", "protocol", "schedule", "intervention")
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The best setting of an activation among runs that differ in nothing but their own settings and seeds.
+
+    selection: benchmark, protocol, schedule and intervention. label: of the benchmark, with the settings in which its
+    runs differ from others of it. own: the best setting; varied: the keys in which the compared ones differ. ours: its
+    mean ± SD in the metric's unit, over the seeds that it was chosen on; bias: how much of that is luck. settings: how
+    many were compared; left_out: how many lack some of these seeds.
+    """
+
+    activation: str
+    selection: Mapping[str, str]
+    label: str
+    measure: Measure
+    own: Mapping[str, Any]
+    varied: Sequence[str]
+    ours: MeanSD
+    bias: SelectionBias
+    settings: int
+    left_out: int
+    runs: Sequence[str]
+
+
+def selections(rows: Sequence[Row], metric_name: str | None = None) -> list[Selected]:
+    """One for each activation × benchmark × intervention that has two settings or more to choose between.
+
+    metric_name: by which; None: what the runs' agent names first. Runs that were only asked for as `selected` report a
+    selection, and take part in none.
+    """
+    found = []
+    labels = _labels(rows)
+    groups: dict[tuple[str, ...], dict[str, Row]] = {}
+    for row in rows:
+        measure = metric(metric_name or row.declared.headline, [row.declared])
+        if row.hyperparams != "selected" and measure.better and row.status in ("done", "diverged"):
+            place = (*(getattr(row, name) for name in BY), labels[id(row.study)], row.activation, measure.name)
+            groups.setdefault(place, {})[row.run] = row
+    for (*names, label, activation, _), by_run in sorted(groups.items()):
+        of = _selected(activation, dict(zip(BY, names, strict=True)), label, list(by_run.values()), metric_name)
+        found += [of] if of else []
+    return found
+
+
+def _selected(
+    activation: str, selection: Mapping[str, str], label: str, rows: Sequence[Row], metric_name: str | None
+) -> Selected | None:
+    measure = metric(metric_name or rows[0].declared.headline, [rows[0].declared])
+    of_setting: dict[str, list[Row]] = {}
+    for row in rows:
+        of_setting.setdefault(key(row.own), []).append(row)
+    results = {word: {_seeds(row): _value(row, measure) for row in alike} for word, alike in of_setting.items()}
+    best = best_setting(results, measure.better)
+    if best is None or best.settings < 2:
+        return None
+    seeds, settings = compared_on(results)
+    values = np.array([[_number(results[word][seed]) for seed in seeds] for word in settings])
+    winners = sorted((row for row in of_setting[best.setting] if _seeds(row) in seeds), key=_seeds)
+    return Selected(
+        activation=activation,
+        selection=selection,
+        label=label,
+        measure=measure,
+        own=winners[0].own,
+        varied=varying(of_setting[word][0].own for word in settings),
+        ours=mean_sd([_number(_value(row, measure)) for row in winners]),
+        bias=selection_bias(values, f"{activation} on {label}", measure.better),
+        settings=best.settings,
+        left_out=best.left_out,
+        runs=tuple(row.run for row in winners),
+    )
+
+
+def _labels(rows: Sequence[Row]) -> dict[int, str]:
+    """The id of a study → its benchmark, with the settings in which it differs from others of that benchmark."""
+    of_benchmark: dict[str, dict[int, Mapping[str, Any]]] = {}
+    for row in rows:
+        of_benchmark.setdefault(row.benchmark, {})[id(row.study)] = row.study
+    labels = {}
+    for name, studies in of_benchmark.items():
+        differing = varying(studies.values())
+        for which, study in studies.items():
+            words = ", ".join(f"{setting.removeprefix('benchmark.')}={study.get(setting)}" for setting in differing)
+            labels[which] = f"{name} ({words})" if words else name
+    return labels
+
+
+def _seeds(row: Row) -> tuple[int, int]:
+    """The seeds of its tasks and of its weights."""
+    seed, stream, init = row.seeds
+    return (seed if stream is None else stream, seed if init is None else init)
+
+
+def _value(row: Row, measure: Measure) -> float | None:
+    value = row.summary.get(measure.name) if row.status == "done" else None
+    return None if value is None else value * measure.scale
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else value

@@ -1,0 +1,172 @@
+"""Tables of best settings: those that a store's searches find, beside those that the paper prints."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from analysis.conf import has
+from analysis.names import NAMES, display
+from analysis.reported.reported import FOLDER, lines_of
+from analysis.rows import Row
+from analysis.tables.grid import NOTHING
+from analysis.tables.listing import Listing
+from analysis.tables.missing import NOT_HERE, TRAINING
+from analysis.tables.selected import words_of
+from analysis.tables.selection import Selected, selections
+
+Settings = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class SettingsTable:
+    """The declaration of a table of best settings.
+
+    published: a CSV file of the paper's, in analysis/reported or with its path; source names it in words.
+    activations: of its rows, in their order; all that the file has, where nothing is said. intervention: of its runs.
+    experiment: the preset that searches for a benchmark's settings, "{benchmark}" standing for it.
+    """
+
+    name: str
+    title: str
+    published: str | Path
+    source: str
+    activations: Sequence[str] = ()
+    intervention: str = "none"
+    experiment: str | None = None
+
+
+def settings_table(table: SettingsTable, rows: Sequence[Row], metric_name: str | None = None) -> list[Listing]:
+    """One listing for each protocol, schedule and metric by which something was selected; else the paper's alone."""
+    paper = _published(table)
+    activations = list(table.activations or dict.fromkeys(activation for _, activation in paper))
+    of_table = [row for row in rows if row.intervention == table.intervention and row.activation in activations]
+    groups: dict[tuple[str, ...], list[Selected]] = {}
+    for each in selections(of_table, metric_name):
+        place = (each.selection["protocol"], each.selection["schedule"], each.measure.name)
+        groups.setdefault(place, []).append(each)
+    return [_listing(table, paper, activations, found) for found in groups.values() or [[]]]
+
+
+def same(own: Settings, published: Settings) -> bool:
+    """Whether a setting is the published one, in everything that was published of it."""
+    return all(own.get(name) == value for name, value in published.items())
+
+
+def _listing(
+    table: SettingsTable,
+    paper: Mapping[tuple[str, str], Settings],
+    activations: Sequence[str],
+    found: Sequence[Selected],
+) -> Listing:
+    papers = list(dict.fromkeys(benchmark for benchmark, _ in paper))
+    ours = {(each.label, each.activation): each for each in found}
+    benchmark_of = {each.label: each.selection["benchmark"] for each in found}
+    # The paper's benchmarks in its order, each as often as runs of it differ in other settings; then all others.
+    labels = [name for benchmark in papers for name in _labels_of(benchmark, benchmark_of) or [benchmark]]
+    labels += [label for label, benchmark in sorted(benchmark_of.items()) if benchmark not in papers]
+    body: list[list[str]] = [[display(NAMES["activation"], activation)] for activation in activations]
+    header, bold, lines = ["activation"], set(), []
+    for label in labels:
+        benchmark = benchmark_of.get(label, label)
+        printed = benchmark in papers
+        header += [label.replace(benchmark, display(NAMES["benchmark"], benchmark), 1), *["paper"] * printed]
+        for place, activation in enumerate(activations):
+            each, theirs = ours.get((label, activation)), paper.get((benchmark, activation))
+            if each and theirs and same(each.own, theirs):
+                bold.add((place, len(body[place])))
+            body[place].append(words_of(each.own, _shown(each, theirs)) if each else NOTHING)
+            body[place] += [words_of(theirs, list(theirs)) if theirs else NOTHING] * printed
+            lines.append(_line(table, activation, benchmark, label, each, theirs))
+    return Listing(
+        name=table.name,
+        title=_title(table, found),
+        header=header,
+        body=body,
+        caption=_caption(table, papers, found),
+        lines=lines,
+        bold=frozenset(bold),
+        is_ours=bool(found),
+    )
+
+
+def _labels_of(benchmark: str, benchmark_of: Mapping[str, str]) -> list[str]:
+    return sorted(label for label, of in benchmark_of.items() if of == benchmark)
+
+
+def _shown(each: Selected, theirs: Settings | None) -> list[str]:
+    """What was chosen, and what the paper names."""
+    return [name for name in each.own if name in each.varied or name in (theirs or {})]
+
+
+def _title(table: SettingsTable, found: Sequence[Selected]) -> str:
+    if not found:
+        return table.title
+    selection = found[0].selection
+    return f"{table.title}: best by {found[0].measure.title} ({selection['protocol']}, {selection['schedule']})"
+
+
+def _caption(table: SettingsTable, papers: Sequence[str], found: Sequence[Selected]) -> list[str]:
+    lines = []
+    if found:
+        seeds = sorted({each.bias.seeds for each in found})
+        settings = sorted({each.settings for each in found})
+        lines.append(
+            f"The best of {settings[0]:,} to {settings[-1]:,} settings by the mean {found[0].measure.title} over "
+            f"{' or '.join(map(str, seeds))} seeds, the first of equals; bold: as published. How much of their means "
+            "is luck: `python -m analysis table selected`."
+        )
+    else:
+        lines.append("No search of it yet; the paper's settings alone.")
+    lines.append(f"Paper: what it reports in {table.source}.")
+    there = {each.selection["benchmark"] for each in found}
+    missing: dict[str, list[str]] = {}
+    for benchmark in papers:
+        if benchmark not in there:
+            missing.setdefault(_command(table, benchmark), []).append(display(NAMES["benchmark"], benchmark))
+    return lines + [f"Missing: {', '.join(names)}: {command}." for command, names in missing.items()]
+
+
+def _command(table: SettingsTable, benchmark: str) -> str:
+    if not (has("benchmark", benchmark) and has("intervention", table.intervention)):
+        return NOT_HERE
+    preset = (table.experiment or "").format(benchmark=benchmark)
+    if preset and has("experiment", preset):
+        return f"{TRAINING} experiment={preset}"
+    words = [] if table.intervention == "none" else [f"intervention={table.intervention}"]
+    words += [f"activation={','.join(table.activations)}" if table.activations else "'activation=glob(*)'"]
+    return " ".join([TRAINING, *words, f"benchmark={benchmark} hyperparams=grid seed=0,1,2,3,4"])
+
+
+def _published(table: SettingsTable) -> dict[tuple[str, str], Settings]:
+    """(benchmark, activation) → the published settings, by the keys of a command."""
+    found = {}
+    for line in lines_of(FOLDER / table.published):
+        if line.get("intervention", table.intervention) != table.intervention:
+            continue
+        shape = {f"activation.{name}": value for name, value in json.loads(line.get("hyperparameters", "{}")).items()}
+        strength = {"intervention.strength": float(line["strength"])} if "strength" in line else {}
+        if not table.activations or line["activation"] in table.activations:
+            found[line["benchmark"], line["activation"]] = {**shape, **strength, "optimizer.lr": float(line["lr"])}
+    return found
+
+
+def _line(
+    table: SettingsTable, activation: str, benchmark: str, label: str, each: Selected | None, theirs: Settings | None
+) -> dict[str, object]:
+    return {
+        "table": table.name,
+        "activation": activation,
+        "benchmark": benchmark,
+        "column": label,
+        **({"protocol": each.selection["protocol"], "schedule": each.selection["schedule"]} if each else {}),
+        "settings": json.dumps({name: each.own[name] for name in _shown(each, theirs)}) if each else None,
+        "paper_settings": json.dumps(theirs) if theirs else None,
+        "as_published": same(each.own, theirs) if each and theirs else None,
+        "metric": each.measure.name if each else None,
+        "mean": each.ours.mean if each else None,
+        "sd": each.ours.sd if each else None,
+        "seeds": each.bias.seeds if each else None,
+        "compared": each.settings if each else None,
+        "missing": None if each else _command(table, benchmark),
+    }
