@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from analysis.figures.asked import Asked, Metrics
-from analysis.figures.courses import POINTS, binned, measured, over_runs
+from analysis.figures.courses import POINTS, binned, extents, over_runs
 from analysis.figures.drawing import Drawing, Panel, Series
 from analysis.figures.groups import Group, caption, groups
 from analysis.figures.style import MOST
@@ -61,8 +61,9 @@ def _panels(group: Group, column: Column, metrics: Metrics, bodies: Sequence[str
         schema={"run": pl.String, "line": pl.Int64},
         orient="row",
     )
-    values, whole = measured(metrics(line_of["run"].to_list()), column)
-    means = over_runs(binned(values, whole), line_of, whole)
+    read = metrics(line_of["run"].to_list())
+    bins, whole = binned(read, column, extents(read))
+    means = over_runs(bins, line_of, whole)
     panels = []
     for (body,), seen in means.group_by("body", maintain_order=True):
         series = []

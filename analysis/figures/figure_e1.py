@@ -10,12 +10,12 @@ from analysis.figures.drawing import Drawing, Marker, Panel, Series
 from analysis.figures.groups import Group, caption, groups
 from analysis.reported.reported import Published
 from analysis.tables.headline import HEADLINE
-from analysis.tables.paper import of_another
 from analysis.tables.table import Cell, RowHead
 from analysis.tables.table2 import TABLE2
 from plasticity_lab.errors import ConfigError
 
-OURS, PAPER = "ours, mean ± SD over seeds", "the paper's, mean ± SD over 5 seeds"
+OURS = "ours, mean ± SD over seeds"
+PAPER, UNLIKE = "the paper's, mean ± SD over 5 seeds", "the paper's, of runs unlike ours"
 
 
 def figure_e1(asked: Asked) -> Drawing:
@@ -55,7 +55,7 @@ def _panel(group: Group) -> Panel:
     theirs = [(head, cell.paper) for head, cell in shown if cell.paper]
     series = [_ours([(head, cell) for head, cell in shown if cell.mean is not None])]
     if theirs and group.column.unlike:
-        series.append(_papers(f"the paper's, {of_another(group.column.unlike)}", "diamond", theirs))
+        series.append(_papers(UNLIKE, "diamond", theirs))
     elif theirs:
         series.append(_papers(PAPER, "hollow", theirs))
     unit = f" ({group.result.metric.unit})" if group.result.metric.unit else ""

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from analysis.figures.asked import Metrics
-from analysis.figures.courses import POINTS, binned, measured
+from analysis.figures.courses import POINTS, binned, extents
 from analysis.report.packed import rounded
 from analysis.rows import Row
 from plasticity_lab.records.record import FINISHED
@@ -30,14 +30,15 @@ def curves_payload(rows: Sequence[Row], metrics: Metrics) -> dict[str, Any]:
     panels = []
     for group in alike.values():
         read = metrics([row.run for row in group])
+        known = extents(read)
         for column in group[0].declared.columns:
-            values, whole = measured(read, column)
-            if len(values):
+            bins, whole = binned(read, column, known, points)
+            if len(bins):
                 unit = f" ({column.measure.unit})" if column.measure.unit else ""
                 panels.append({
                     "y": f"{column.measure.title}{unit}",
                     "x": "task" if whole else "steps of the run",
-                    "lines": _lines(binned(values, whole, points), place_of, {row.run: row for row in group}),
+                    "lines": _lines(bins, place_of, {row.run: row for row in group}),
                 })  # fmt: skip
     return {"points": points, "panels": panels}
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from analysis.rows import Row
 from analysis.tables import TABLES, Declared
-from analysis.tables.grid import NOTHING, Shown, grid_of
+from analysis.tables.grid import NOTHING, Grid, Shown, grid_of
 from analysis.tables.headline import HEADLINE
 from analysis.tables.make import has_something, made, needs_runs
 from analysis.tables.table import Table
@@ -62,8 +62,8 @@ def _able(table: Declared, rows: Sequence[Row]) -> list[Row]:
 
 
 def table_page(shown: Shown) -> TablePage:
-    """The same words as in the terminal."""
-    grid = grid_of(shown, f"{BEST}{{}}".format, escape=str)
+    """The same words as in the terminal, without columns that have nothing, of which the caption tells."""
+    grid = _filled(grid_of(shown, f"{BEST}{{}}".format, escape=str))
     numeric = [place > 0 and not any(_is_word(line[place]) for line in grid.body) for place in range(len(grid.header))]
     lines = [
         [
@@ -79,6 +79,16 @@ def table_page(shown: Shown) -> TablePage:
         for line in grid.body
     ]
     return TablePage(shown.title, grid.header, lines, shown.caption)
+
+
+def _filled(grid: Grid) -> Grid:
+    kept = [place for place in range(len(grid.header)) if any(line[place] != NOTHING for line in grid.body)]
+    return Grid(
+        header=[grid.header[place] for place in kept],
+        body=[[line[place] for place in kept] for line in grid.body],
+        align=[grid.align[place] for place in kept],
+        long=frozenset(at for at, place in enumerate(kept) if place in grid.long),
+    )
 
 
 def _is_word(cell: str) -> bool:

@@ -11,7 +11,7 @@ import pytest
 from analysis.__main__ import main
 from analysis.figures import FIGURES
 from analysis.figures.asked import Asked
-from analysis.figures.courses import binned, measured, over_runs
+from analysis.figures.courses import binned, extents, over_runs
 from analysis.figures.curve import draw_curve, panels_of
 from analysis.figures.end_labels import spread
 from analysis.figures.numbers import csv_text
@@ -103,8 +103,9 @@ def test_curves_of_episodes_are_returns_over_steps(tmp_path, record):
 def test_a_body_has_a_panel_of_its_own_and_its_line_breaks_where_another_was_learned():
     episodes = {"run": ["a"] * 6, "kind": ["episode"] * 6, "task": [0, 0, 1, 1, 2, 2], "step": [5, 10, 15, 20, 25, 30]}
     episodes |= {"body": [0, 0, 1, 1, 0, 0], "return": [1.0, 2.0, 30.0, 40.0, 5.0, float("nan")]}
-    values, whole = measured(pl.LazyFrame(episodes), PLAYER.columns[0])
-    means = over_runs(binned(values, whole, points=6), pl.DataFrame({"run": ["a"], "line": [0]}), whole)
+    metrics = pl.LazyFrame(episodes)
+    bins, whole = binned(metrics, PLAYER.columns[0], extents(metrics), points=6)
+    means = over_runs(bins, pl.DataFrame({"run": ["a"], "line": [0]}), whole)
     courses = {body: points["value"].to_list() for (body,), points in means.group_by("body", maintain_order=True)}
     assert courses[1] == [30, 40]
     assert str(courses[0]) == "[1.0, 2.0, nan, 5.0]"
@@ -113,8 +114,9 @@ def test_a_body_has_a_panel_of_its_own_and_its_line_breaks_where_another_was_lea
 def test_few_tasks_are_drawn_by_their_epochs():
     rows = {"run": ["a"] * 22, "kind": ["epoch"] * 20 + ["task"] * 2, "task": [0] * 10 + [1] * 10 + [0, 1]}
     rows |= {"step": [*range(10, 210, 10), 100, 200], "aoa": [0.5] * 22, "hard": [True] * 22}
-    values, whole = measured(pl.LazyFrame(rows), CLASSIFIER.columns[0])
-    assert (len(values), whole) == (20, False)
+    metrics = pl.LazyFrame(rows)
+    bins, whole = binned(metrics, CLASSIFIER.columns[0], extents(metrics))
+    assert (len(bins), whole) == (20, False)
 
 
 def test_figure_e1_sorts_activations_and_shows_the_paper_where_it_reports(tmp_path, seeds, benchmarks):
