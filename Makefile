@@ -20,11 +20,13 @@ $(READY): pyproject.toml constraints.txt
 	.venv/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
-demo: $(READY) ## Train every activation on embedded data, 3 seeds each, and show the table (minutes)
+demo: $(READY) ## Train every activation on embedded data, 3 seeds each, and show the table and a report (minutes)
 	.venv/bin/python -m plasticity_lab.main experiment=demo store=$(STORE)
 	.venv/bin/python -m analysis table --store $(STORE)
+	.venv/bin/python -m analysis report --store $(STORE)
 	@echo
-	@echo "The records are in $(STORE)/runs, the table's files in $(STORE)/tables. To try next:"
+	@echo "The records are in $(STORE)/runs, the table's files in $(STORE)/tables. Open $(STORE)/report.html in a browser:"
+	@echo "its first figure shows which activations still learn their last tasks as well as their first. To try next:"
 	@echo "  .venv/bin/python -m plasticity_lab.main activation=leaky_relu activation.negative_slope=0.3 dry_run=true"
 	@echo "  .venv/bin/python -m plasticity_lab.main -m 'activation=glob(*relu*)' benchmark=random_label_digits schedule=demo seed=0,1,2"
 	@echo "  .venv/bin/python -m plasticity_lab.main --help"

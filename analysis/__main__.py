@@ -1,15 +1,12 @@
-"""`python -m analysis table|figure|check-paper|reproduction`: what runs came to, and what the paper says."""
+"""`python -m analysis table|figure|report|check-paper|reproduction`: what runs came to, and what the paper says."""
 
 import argparse
 from collections.abc import Sequence
-from functools import partial
 
-from analysis.asked import add_options, places_of, rows_asked_for, write
 from analysis.check_paper.checks import findings
 from analysis.check_paper.text import text as findings_text
-from analysis.figures import FIGURES
-from analysis.figures.command import figure_named, write_figure
-from analysis.figures.read_metrics import metrics_of
+from analysis.figures.command import add_command as add_figure_command
+from analysis.report.command import add_command as add_report_command
 from analysis.reproduction.cells import compared
 from analysis.reproduction.text import text as reproduction_text
 from analysis.tables.command import add_command as add_table_command
@@ -35,11 +32,9 @@ def _parser() -> argparse.ArgumentParser:
     table = commands.add_parser("table", help="a table of the papers, from the runs of a store")
     add_table_command(table)
     figure = commands.add_parser("figure", help="a figure, from the runs of a store")
-    figure.add_argument("name", help=f"which one: {', '.join(FIGURES)}")
-    figure.add_argument("--metric", help="a name of the records' summary, of curves a column of metrics.parquet")
-    figure.add_argument("--by", metavar="SETTING", help="of sensitivity: the setting that is varied, as optimizer.lr")
-    add_options(figure, "figures")
-    figure.set_defaults(make=_figure)
+    add_figure_command(figure)
+    report = commands.add_parser("report", help="everything that a store holds, as one HTML page")
+    add_report_command(report)
     check = commands.add_parser("check-paper", help="the paper's claims, recomputed from its own printed numbers")
     check.add_argument("--disagreements", action="store_true", help="only what does not agree")
     check.set_defaults(make=_check_paper)
@@ -47,13 +42,6 @@ def _parser() -> argparse.ArgumentParser:
     reproduction.add_argument("--markdown", action="store_true", help="as Markdown")
     reproduction.set_defaults(make=_reproduction)
     return parser
-
-
-def _figure(asked: argparse.Namespace) -> None:
-    figure_named(asked.name)
-    folder, rows = rows_asked_for(asked)
-    metrics = partial(metrics_of, places_of(asked), rows)
-    write_figure(asked.name, rows, metrics, asked.out or folder / "figures", write, metric=asked.metric, by=asked.by)
 
 
 def _check_paper(asked: argparse.Namespace) -> None:

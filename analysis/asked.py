@@ -4,7 +4,7 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from analysis.rows import Row, rows_in
@@ -19,8 +19,8 @@ DEMO = f"{TRAINING} experiment=demo"
 """What makes a store that has something of everything, in minutes."""
 
 
-def add_options(command: argparse.ArgumentParser, what: str) -> None:
-    """The options of a command that reads runs and writes files into the folder `what` of the store."""
+def add_options(command: argparse.ArgumentParser, what: str, kind: str = "folder for the files") -> None:
+    """The options of a command that reads runs and writes into `what` of the store, which is of that kind."""
     command.add_argument(
         "--store",
         type=Path,
@@ -29,7 +29,7 @@ def add_options(command: argparse.ArgumentParser, what: str) -> None:
         help="the folder of records, or several, or the .json files of tables made earlier; "
         "default $PLASTICITY_STORE, else ./store",
     )
-    command.add_argument("--out", type=Path, help=f"the folder for the files; default <store>/{what}")
+    command.add_argument("--out", type=Path, help=f"the {kind}; default <store>/{what}")
     for name in FILTERS:
         command.add_argument(f"--{name}", nargs="+", metavar="NAME", help=f"only runs with this {name}")
     command.add_argument(
@@ -42,10 +42,18 @@ def add_options(command: argparse.ArgumentParser, what: str) -> None:
     )
 
 
-def rows_asked_for(asked: argparse.Namespace, command: str = DEMO) -> tuple[Path, list[Row]]:
+def tell(sentence: str) -> None:
+    """Says on stderr what cannot be read."""
+    print(f"Left out: {sentence}", file=sys.stderr)
+
+
+def rows_asked_for(
+    asked: argparse.Namespace, command: str = DEMO, told: Callable[[str], None] = tell, unfinished: bool = False
+) -> tuple[Path, list[Row]]:
     """The folder for files unless --out names one, and the rows that match the filters.
 
-    What cannot be read is told on stderr. command: what would make the runs that are wanted, for a store that has none.
+    command: what would make the runs that are wanted, for a store that has none. told: is called with a sentence for
+    each file that cannot be read. unfinished: whether runs that wait are enough.
     Raises StoreError where there is no store, or no run has ended; ConfigError where none matches.
     """
     places = places_of(asked)
@@ -54,12 +62,13 @@ def rows_asked_for(asked: argparse.Namespace, command: str = DEMO) -> tuple[Path
         found, left_out = (rows_of(place), []) if place.is_file() else rows_in(place)
         rows += found
         for sentence in left_out:
-            print(f"Left out: {sentence}", file=sys.stderr)
+            told(sentence)
     # A run that lies in two places is one run, and one that has ended is no longer waited for.
     once = {(row.run, *(getattr(row, name) for name in FILTERS)): row for row in sorted(rows, key=_ended)}
     wanted = {name: getattr(asked, name) for name in FILTERS}
     where = _where(asked.where or [])
-    return folder_of(asked), _selected([*once.values()], wanted, where, " and ".join(map(str, places)), command)
+    found = _selected([*once.values()], wanted, where, " and ".join(map(str, places)), command, unfinished)
+    return folder_of(asked), found
 
 
 def folder_of(asked: argparse.Namespace) -> Path:
@@ -78,7 +87,7 @@ def write(path: Path, content: bytes) -> None:
         write_atomically(path, content)
     except StoreError as error:
         reason = getattr(error.__cause__, "strerror", None) or error
-        raise StoreError(f"Cannot write {path}: {reason}; name another folder with --out.") from error
+        raise StoreError(f"Cannot write {path}: {reason}; name another place with --out.") from error
 
 
 def _default() -> Path:
@@ -107,15 +116,19 @@ def _selected(
     where: Mapping[str, list[str]],
     places: str,
     command: str,
+    unfinished: bool,
 ) -> list[Row]:
-    """The rows that match every filter.  Raises StoreError if none has ended, ConfigError if none matches."""
-    recorded = [row for row in rows if row.status != "waiting"]
+    """The rows that match every filter.  Raises StoreError if none has ended, ConfigError if none matches.
+
+    unfinished: whether it is enough that they wait.
+    """
+    recorded = [row for row in rows if unfinished or _ended(row)]
     if not recorded:
         waiting = len({row.run for row in rows})
         state = f"holds no finished run yet ({waiting} planned)" if waiting else "holds no runs"
         raise StoreError(f"The store {places} {state}; train some, as with `{command}`, or name another with --store.")
     found = [row for row in rows if all(not names or getattr(row, name) in names for name, names in wanted.items())]
-    if not any(row.status != "waiting" for row in found):
+    if not any(unfinished or _ended(row) for row in found):
         said = " ".join(f"--{name} {' '.join(names)}" for name, names in wanted.items() if names)
         there = "; ".join(f"{name} {', '.join(sorted({getattr(row, name) for row in recorded}))}" for name in wanted)
         raise ConfigError(f"No finished run in {places} matches {said}; there are: {there}.")

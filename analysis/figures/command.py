@@ -1,32 +1,36 @@
 """`python -m analysis figure NAME`: writes a figure as PDF, SVG and PNG, and the data it shows as CSV."""
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+import argparse
+from functools import partial
 
+from analysis.asked import add_options, places_of, rows_asked_for, write
 from analysis.figures import FIGURES
-from analysis.figures.asked import Asked, Metrics
+from analysis.figures.asked import Asked
 from analysis.figures.numbers import csv_text
+from analysis.figures.read_metrics import metrics_of
 from analysis.figures.static import pictures
-from analysis.rows import Row
 from plasticity_lab.errors import ConfigError
 
-Write = Callable[[Path, bytes], None]
+
+def add_command(command: argparse.ArgumentParser) -> None:
+    """The options of the command, and what it does."""
+    command.add_argument("name", help=f"which one: {', '.join(FIGURES)}")
+    command.add_argument("--metric", help="a name of the records' summary, of curves a column of metrics.parquet")
+    command.add_argument("--by", metavar="SETTING", help="of sensitivity: the setting that is varied, as optimizer.lr")
+    add_options(command, "figures")
+    command.set_defaults(make=_make)
 
 
-def write_figure(
-    name: str, rows: Sequence[Row], metrics: Metrics, out: Path, write: Write, *, metric: str | None, by: str | None
-) -> None:
-    """Draws it into a folder, and prints what stands below it.  Raises ConfigError where it cannot be drawn."""
-    drawing = figure_named(name)(Asked(rows, metrics, metric, by))
+def _make(asked: argparse.Namespace) -> None:
+    name = asked.name
+    if name not in FIGURES:
+        raise ConfigError(f"There is no figure '{name}'; there are {', '.join(FIGURES)}.")
+    folder, rows = rows_asked_for(asked)
+    metrics = partial(metrics_of, places_of(asked), rows)
+    drawing = FIGURES[name](Asked(rows, metrics, asked.metric, asked.by))
     files = {**pictures(drawing), "csv": csv_text(drawing).encode()}
+    out = asked.out or folder / "figures"
     for ending, content in files.items():
         write(out / f"{name}.{ending}", content)
     print("\n".join([drawing.title, *drawing.caption]))
     print(f"Written: {out / name}.{{{','.join(files)}}}")
-
-
-def figure_named(name: str) -> Callable:
-    """The function that draws it.  Raises ConfigError, naming those there are."""
-    if name not in FIGURES:
-        raise ConfigError(f"There is no figure '{name}'; there are {', '.join(FIGURES)}.")
-    return FIGURES[name]

@@ -1,4 +1,10 @@
-"""The courses of runs on common points: at most fifty, each the mean of what a run measured around it."""
+"""The courses of runs on common points: at most fifty, each the mean of what a run measured around it.
+
+A store may hold a hundred million rows of metrics: nothing is in memory before it is averaged.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -9,57 +15,61 @@ FEW_TASKS = 10
 """Where there are fewer tasks than that, what is measured more often, too, is taken as often."""
 
 
-def measured(metrics: pl.LazyFrame, column: Column) -> tuple[pl.DataFrame, bool]:
-    """A row for each value of a column: run, task, place, body, value; and whether places are the numbers of tasks.
+@dataclass(frozen=True)
+class Extent:
+    """Of the rows of one kind: how many the longest run has, and the last task (from 0) and step."""
 
-    metrics: as metrics.parquet has it, with `run`. place: the number of the task from 1 where tasks measure the column,
-    else the step. body: 0 where there are none. value: in the column's unit, finite. Tasks that do not count (not
-    `hard`) are left out.
+    rows: int
+    task: int
+    step: int
+
+
+def extents(metrics: pl.LazyFrame) -> dict[str, Extent]:
+    """Kind of rows → its extent.  metrics: as metrics.parquet has it, with `run`."""
+    by_run = metrics.group_by("run", "kind").agg(rows=pl.len(), task=pl.col("task").max(), step=pl.col("step").max())
+    found = by_run.group_by("kind").agg(pl.col("rows", "task", "step").max()).collect()
+    return {kind: Extent(rows, task, step) for kind, rows, task, step in found.iter_rows()}
+
+
+def binned(
+    metrics: pl.LazyFrame, column: Column, known: Mapping[str, Extent], points: int = POINTS
+) -> tuple[pl.DataFrame, bool]:
+    """The means over bins, the same bins for all runs: run, body, bin, task, place, value, in this order; and whether
+    places are the numbers of tasks from 1, which no bin cuts, else steps.
+
+    body: 0 where there are none. value: in the column's unit, finite. Tasks that do not count (not `hard`) are left
+    out. known: the extents of the metrics.
     """
     there = metrics.collect_schema().names()
-    if column.name not in there:
-        metrics = metrics.head(0).with_columns(pl.lit(0.0).alias(column.name))
-    rows = metrics.filter(pl.col("kind").is_in(column.own_kinds))
+    if column.name not in there or not known.keys() & {*column.own_kinds}:
+        return _nothing(), False
+    kind = _kind(column, known)
+    whole = kind == "task"
+    last = known[kind].task + 1 if whole else known[kind].step
+    wide = -(-last // points) if whole else max(last, 1) / points
+    rows = metrics.filter(pl.col("kind") == kind)
     if "hard" in there:
         rows = rows.filter(pl.col("hard").fill_null(True))
-    body = pl.col("body").fill_null(0) if "body" in there else pl.lit(0, pl.Int64)
-    value = pl.col(column.name).cast(pl.Float64) * column.measure.scale
-    found = rows.select("run", "kind", "task", "step", body=body, value=value)
-    found = found.filter(pl.col("value").is_finite()).collect()
-    kind = _kind(found, column)
-    place = pl.col("task") + 1 if kind == "task" else pl.col("step")
-    chosen = found.filter(pl.col("kind") == kind)
-    return chosen.select("run", "task", "body", "value", place=place.cast(pl.Float64)), kind == "task"
-
-
-def _kind(found: pl.DataFrame, column: Column) -> str:
-    """The coarsest kind of rows of which there are enough for a curve, else that of which there are most."""
-    counts = {}
-    for kind in column.own_kinds:
-        rows = found.filter(pl.col("kind") == kind)["run"].value_counts()["count"].max() or 0
-        if rows >= FEW_TASKS:
-            return kind
-        counts[kind] = rows
-    return max(counts, key=counts.__getitem__)
-
-
-def binned(values: pl.DataFrame, whole: bool, points: int = POINTS) -> pl.DataFrame:
-    """The means over bins, the same bins for all runs: run, body, bin, task, place, value, ordered.
-
-    whole: whether places are the numbers of tasks, so that no bin cuts one.
-    """
-    last = values["place"].max() or 1.0
-    wide = -(-last // points) if whole else last / points
-    return (
-        values.with_columns(bin=((pl.col("place") - (0.5 if whole else 1e-9)) // wide).cast(pl.Int64))
+    place = (pl.col("task") + 1 if whole else pl.col("step")).cast(pl.Float64)
+    means = (
+        rows.select(
+            "run",
+            "task",
+            place=place,
+            body=pl.col("body").fill_null(0) if "body" in there else pl.lit(0, pl.Int64),
+            value=pl.col(column.name).cast(pl.Float64) * column.measure.scale,
+        )
+        .filter(pl.col("value").is_finite())
+        .with_columns(bin=((pl.col("place") - (0.5 if whole else 1e-9)) // wide).cast(pl.Int64))
         .group_by("run", "body", "bin")
         .agg(pl.col("task").min(), pl.col("place").mean(), pl.col("value").mean())
         .sort("run", "body", "bin")
     )
+    return means.collect(engine="streaming"), whole
 
 
 def over_runs(bins: pl.DataFrame, line_of: pl.DataFrame, whole: bool) -> pl.DataFrame:
-    """The mean over the runs of each line: line, body, place, value, sd (null of one run), n, ordered.
+    """The mean over the runs of each line: line, body, bin, task, place, value, sd (null of one run), n, ordered.
 
     line_of: run, line. Where a line has nothing of the tasks between two points, being of another body, a point of nan
     stands between them, which breaks it.
@@ -89,3 +99,16 @@ def over_runs(bins: pl.DataFrame, line_of: pl.DataFrame, whole: bool) -> pl.Data
         n=pl.lit(0, pl.UInt32),
     )
     return pl.concat([means, gaps.select(means.columns)]).sort("line", "body", "place")
+
+
+def _kind(column: Column, known: Mapping[str, Extent]) -> str:
+    """The coarsest kind of rows of which there are enough for a curve, else that of which there are most."""
+    kinds = [kind for kind in column.own_kinds if kind in known]
+    return next(
+        (kind for kind in kinds if known[kind].rows >= FEW_TASKS), max(kinds, key=lambda kind: known[kind].rows)
+    )
+
+
+def _nothing() -> pl.DataFrame:
+    numbers = {"body": pl.Int64, "bin": pl.Int64, "task": pl.Int64, "place": pl.Float64, "value": pl.Float64}
+    return pl.DataFrame(schema={"run": pl.String, **numbers})

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from analysis.figures.asked import Asked, Metrics
-from analysis.figures.courses import POINTS, binned, measured, over_runs
+from analysis.figures.courses import POINTS, binned, extents, over_runs
 from analysis.figures.drawing import Drawing, Panel, Series
 from analysis.figures.groups import Group, caption, groups
 from analysis.figures.style import MOST
@@ -32,7 +32,7 @@ def curves(asked: Asked) -> Drawing:
     said = f"Mean over seeds; the band is ± 1 SD over them. At most {POINTS} points a curve, each the mean around it."
     most = max(len(group.cells) for group in found)
     left_out = [f"Of {most} lines a panel the {MOST} with the best are shown."] if most > MOST else []
-    return Drawing("curves", "Learning curves", panels, [*caption(found, said), *left_out])
+    return Drawing("curves", "Learning curves", panels, [*caption(found, asked.rows, said), *left_out])
 
 
 def _nothing(asked: Asked) -> str:
@@ -61,8 +61,9 @@ def _panels(group: Group, column: Column, metrics: Metrics, bodies: Sequence[str
         schema={"run": pl.String, "line": pl.Int64},
         orient="row",
     )
-    values, whole = measured(metrics(line_of["run"].to_list()), column)
-    means = over_runs(binned(values, whole), line_of, whole)
+    read = metrics(line_of["run"].to_list())
+    bins, whole = binned(read, column, extents(read))
+    means = over_runs(bins, line_of, whole)
     panels = []
     for (body,), seen in means.group_by("body", maintain_order=True):
         series = []

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Literal
 
-Marker = Literal["own", "filled", "hollow", "triangle", "none"]
+Marker = Literal["own", "filled", "hollow", "diamond", "triangle", "none"]
 """own: the sign of an activation's look; the others are the same whatever a series stands for."""
 
 

@@ -6,69 +6,85 @@ The paper draws the values of its Table 2; so does this, with the spread over se
 from collections.abc import Sequence
 
 from analysis.figures.asked import Asked
-from analysis.figures.drawing import Drawing, Panel, Series
+from analysis.figures.drawing import Drawing, Marker, Panel, Series
 from analysis.figures.groups import Group, caption, groups
+from analysis.reported.reported import Published
 from analysis.tables.headline import HEADLINE
+from analysis.tables.table import Cell, RowHead
 from analysis.tables.table2 import TABLE2
+from plasticity_lab.errors import ConfigError
 
-OURS, PAPER = "ours, mean ± SD over seeds", "the paper's, mean ± SD over 5 seeds"
+OURS = "ours, mean ± SD over seeds"
+PAPER, UNLIKE = "the paper's, mean ± SD over 5 seeds", "the paper's, of runs unlike ours"
 
 
 def figure_e1(asked: Asked) -> Drawing:
     """The figure: a panel for each column of Table 2, the best activation at its top.
 
-    Of agents that do not classify, what they name first instead.
+    Of agents that do not classify, what they name first instead.  Raises ConfigError where no run has the metric.
     """
-    classifiers = [row for row in asked.rows if TABLE2.cell in row.declared.summaries]
-    others = [row for row in asked.rows if TABLE2.cell not in row.declared.summaries]
-    found = (
-        [*groups(TABLE2, classifiers, asked.metric), *groups(HEADLINE, others)]
-        if asked.metric is None
-        else (groups(TABLE2, asked.rows, asked.metric))
-    )
+    metric = asked.metric or TABLE2.cell
+    having = [row for row in asked.rows if metric in row.declared.summaries]
+    others = [row for row in asked.rows if metric not in row.declared.summaries] if asked.metric is None else []
+    found = [*(groups(TABLE2, having, metric) if having else []), *(groups(HEADLINE, others) if others else [])]
+    panels = [_panel(group) for group in found if any(cell.mean is not None for _, cell in group.cells)]
+    if not panels:
+        names = sorted({name for row in asked.rows for name in row.declared.summaries})
+        raise ConfigError(f"No run that finished has '{asked.metric or metric}'; there are {', '.join(names)}.")
     titles = {group.result.metric.title for group in found}
-    title = f"Figure E1: {titles.pop()}" if len(titles) == 1 else "Figure E1: what every activation came to"
-    return Drawing("figureE1", title, [_panel(group) for group in found], caption(found, _said(found)))
+    title = titles.pop() if len(titles) == 1 else "what every activation came to"
+    return Drawing("figureE1", f"Figure E1: {title}", panels, caption(found, [*having, *others], _said(found)))
 
 
 def _said(found: Sequence[Group]) -> str:
-    paper = any(cell.paper for group in found for _, cell in group.cells)
-    told = "Mean ± SD over seeds, the best at the top"
-    return f"{told}; hollow: what the paper prints in {TABLE2.source}." if paper else f"{told}."
+    """What the dots are; where the paper's are of runs that were not as ours, that they are."""
+    words = "Mean ± SD over seeds, the best at the top."
+    with_paper = [group for group in found if any(cell.paper for _, cell in group.cells)]
+    if with_paper:
+        words += f" Hollow: what the paper prints in {TABLE2.source}."
+    for group in with_paper:
+        if group.column.unlike:
+            words += f" On {group.title} the paper's runs were not as ours: {'; '.join(group.column.unlike)}."
+    return words
 
 
 def _panel(group: Group) -> Panel:
     less = group.result.metric.better == "less"
     shown = [(head, cell) for head, cell in group.cells if cell.mean is not None or cell.paper]
     shown.sort(key=lambda of: (of[1].mean is None, (of[1].mean or 0.0) * (1 if less else -1)))
-    ours = [(head, cell) for head, cell in shown if cell.mean is not None]
     theirs = [(head, cell.paper) for head, cell in shown if cell.paper]
-    series = [
-        Series(
-            label=OURS,
-            key="",
-            x=[cell.mean for _, cell in ours],
-            x_sd=[cell.sd for _, cell in ours],
-            y=[head.label for head, _ in ours],
-            n=[cell.n for _, cell in ours],
-            runs=[run for _, cell in ours for run in cell.runs],
-            joined=False,
-            marker="filled",
-        )
-    ]
-    if theirs:
-        series.append(
-            Series(
-                label=PAPER,
-                key="",
-                x=[paper.mean for _, paper in theirs],
-                x_sd=[paper.sd for _, paper in theirs],
-                y=[head.label for head, _ in theirs],
-                n=[5 for _ in theirs],
-                joined=False,
-                marker="hollow",
-            )
-        )
+    series = [_ours([(head, cell) for head, cell in shown if cell.mean is not None])]
+    if theirs and group.column.unlike:
+        series.append(_papers(UNLIKE, "diamond", theirs))
+    elif theirs:
+        series.append(_papers(PAPER, "hollow", theirs))
     unit = f" ({group.result.metric.unit})" if group.result.metric.unit else ""
     label = f"{group.result.metric.label}{unit}"
     return Panel(group.title, label, "", series, categories=[head.label for head, _ in shown])
+
+
+def _ours(cells: Sequence[tuple[RowHead, Cell]]) -> Series:
+    return Series(
+        label=OURS,
+        key="",
+        x=[cell.mean for _, cell in cells],
+        x_sd=[cell.sd for _, cell in cells],
+        y=[head.label for head, _ in cells],
+        n=[cell.n for _, cell in cells],
+        runs=[run for _, cell in cells for run in cell.runs],
+        joined=False,
+        marker="filled",
+    )
+
+
+def _papers(label: str, marker: Marker, values: Sequence[tuple[RowHead, Published]]) -> Series:
+    return Series(
+        label=label,
+        key="",
+        x=[paper.mean for _, paper in values],
+        x_sd=[paper.sd for _, paper in values],
+        y=[head.label for head, _ in values],
+        n=[5 for _ in values],
+        joined=False,
+        marker=marker,
+    )

@@ -39,7 +39,7 @@ def first_last(asked: Asked) -> Drawing:
         "From the mean over the first tasks (hollow) to that over the last (filled), ± 1 SD over seeds: a move to the "
     )
     said += "left is plasticity lost. At the top those that gained, or kept, most."
-    return Drawing("first_last", "From the first tasks to the last", panels, caption(found, said))
+    return Drawing("first_last", "From the first tasks to the last", panels, caption(found, asked.rows, said))
 
 
 def _pair(declared: Declared) -> tuple[str, str] | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from analysis.rows import Row
 from analysis.tables.build import build
+from analysis.tables.made_by import made_lines
 from analysis.tables.table import Cell, Column, Result, RowHead, Table
 
 NAMED = 8
@@ -50,15 +51,18 @@ def selection(groups: Sequence[Group]) -> str:
     return ", ".join(word for word in words if word != "intervention none")
 
 
-def caption(groups: Sequence[Group], first: str) -> list[str]:
-    """What must be said below a figure: what it shows, the data of each panel, and which runs are not in it."""
+def caption(groups: Sequence[Group], rows: Sequence[Row], first: str) -> list[str]:
+    """What must be said below a figure: what it shows, the data of each panel, which runs are not in it, and what
+    computed them.
+    """
     data: dict[str, list[str]] = {}
     for group in groups:
         data.setdefault(group.column.data, []).append(group.column.label)
     shared = selection(groups)
     lines = [first, *([f"All runs: {shared}."] if shared else [])]
     lines += [f"{', '.join(dict.fromkeys(labels))}: {words}." for words, labels in data.items()]
-    return [*lines, *not_shown(groups)]
+    cells = {(head, group.column): cell for group in groups for head, cell in group.cells}
+    return [*lines, *not_shown(groups), *made_lines(rows, cells)]
 
 
 def not_shown(groups: Iterable[Group]) -> list[str]:

@@ -1,22 +1,26 @@
 """What runs measured along their way, out of the stores where they lie, for the figures that show it."""
 
-import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import polars as pl
 
+from analysis.asked import tell
 from analysis.frames import metrics_frame
 from analysis.rows import Row
 from plasticity_lab.records.store import Store
 
 
-def metrics_of(places: Sequence[Path], rows: Sequence[Row], runs: Collection[str]) -> pl.LazyFrame:
+def metrics_of(
+    places: Sequence[Path], rows: Sequence[Row], runs: Collection[str], told: Callable[[str], None] = tell
+) -> pl.LazyFrame:
     """The rows of the metrics.parquet of those runs, with `run`; of a run in several stores the first one's.
 
-    A damaged or missing file is told on stderr and left out. Tables' JSON files among the places have no metrics.
+    told: is called with a sentence for each damaged or missing file, which is left out. Tables' JSON files among the
+    places have no metrics.
     """
-    wanted = {row.run: row for row in rows if row.run in set(runs)}
+    named = set(runs)
+    wanted = {row.run: row for row in rows if row.run in named}
     stores = [Store(place) for place in places if place.is_dir()]
     found = []
     for at, store in enumerate(stores):
@@ -26,5 +30,5 @@ def metrics_of(places: Sequence[Path], rows: Sequence[Row], runs: Collection[str
         found.append(frame)
         wanted = {run: row for run, row in wanted.items() if run not in here}
         for sentence in damaged:
-            print(f"Left out: {sentence}", file=sys.stderr)
+            told(sentence)
     return pl.concat(found, how="diagonal") if found else metrics_frame(Store("."), [])[0]

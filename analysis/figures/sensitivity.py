@@ -44,7 +44,7 @@ def sensitivity(asked: Asked) -> Drawing:
         )
     said = f"Mean over seeds, ± 1 SD, at each value of {by} that was tried."
     panels = [_panel(group, lines, by) for group, lines in drawn]
-    return Drawing("sensitivity", f"Sensitivity to {by}", panels, caption(found, said))
+    return Drawing("sensitivity", f"Sensitivity to {by}", panels, caption(found, having, said))
 
 
 def _setting(asked: Asked) -> str:

@@ -28,8 +28,6 @@ WIDTH, ALONE, HEIGHT, LEGEND, A_CATEGORY = 4.8, 6.4, 3.2, 1.6, 0.19
 """Inches: of a panel, of one that stands alone, of the legend beside them; what each category adds to the height."""
 FEW = 4
 """Names that a legend has in one line above the panels; of more it is a column beside them."""
-CROWDED = 8
-"""Of more lines in a panel the bands are paler."""
 
 
 def pictures(drawing: Drawing) -> dict[str, bytes]:
@@ -122,10 +120,15 @@ def _series(axes: "Axes", panel: Panel, series: Series, look: Look) -> None:
     x, y = _numbers(series.x, panel.x_categories), _numbers(series.y, panel.categories)
     x_sd, y_sd = _spreads(series.x_sd), _spreads(series.y_sd)
     colour = look.colour if series.key else _colour_of(series)
-    sign, face = _sign(series, look), "white" if series.marker == "hollow" else colour
+    sign, face = _sign(series, look), "white" if series.marker in style.HOLLOW else colour
     if panel.band and y_sd is not None:
         axes.fill_between(
-            x, y - y_sd, y + y_sd, color=colour, alpha=style.BAND / (1 + (len(panel.series) > CROWDED)), linewidth=0
+            x,
+            y - y_sd,
+            y + y_sd,
+            color=colour,
+            alpha=style.BAND / (1 + (len(panel.series) > style.CROWDED)),
+            linewidth=0,
         )
         y_sd = None
     line = _dashes(look) if series.key else "-"
@@ -147,13 +150,13 @@ def _dashes(look: Look) -> Any:
 
 
 def _sign(series: Series, look: Look) -> str:
-    signs = {"none": "", "own": look.marker, "filled": "o", "hollow": "o", "triangle": "^"}
+    signs = {"none": "", "own": look.marker, "filled": "o", "hollow": "o", "diamond": "D", "triangle": "^"}
     alone = series.marker == "none" and len(series.x) == 1  # a line of one point would not be seen
     return "." if alone else signs[series.marker]
 
 
 def _colour_of(series: Series) -> str:
-    return {"filled": style.OURS, "triangle": style.OURS, "hollow": style.OTHER}.get(series.marker, style.PALE)
+    return style.PLAIN.get(series.marker, style.PALE)
 
 
 def _spreads(of: Sequence[float | None]) -> np.ndarray | None:

@@ -13,6 +13,12 @@ COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#C
 INK, PALE, GRID = "#222222", "#999999", "#DDDDDD"
 OURS, OTHER = COLOURS[4], COLOURS[5]
 """Of dots that stand for no activation: ours, or the later; the paper's, or the earlier."""
+PLAIN = {"filled": OURS, "triangle": OURS, "hollow": OTHER}
+"""Sign → colour of such series; that of others is pale."""
+HOLLOW = ("hollow", "diamond")
+"""Signs that are drawn as outlines."""
+CROWDED = 8
+"""Of more lines in a panel the bands are paler."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,13 @@ FONT, SMALL, TINY = 9.0, 7.5, 6.5
 LINE, BAND = 1.4, 0.14
 DOTS = 200
 """To the inch, of a PNG."""
+
+SMALL_CHART = {
+    "font": {"size": 12, "color": INK},
+    "margin": {"l": 50, "r": 10, "t": 30, "b": 40},
+    "plot_bgcolor": "white",
+}
+"""The layout of Plotly's small charts, in which the report draws single runs."""
 
 MATPLOTLIB = {
     "font.family": "sans-serif",

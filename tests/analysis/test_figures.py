@@ -2,6 +2,7 @@
 
 import csv
 import io
+from functools import partial
 from itertools import pairwise
 
 import polars as pl
@@ -10,13 +11,16 @@ import pytest
 from analysis.__main__ import main
 from analysis.figures import FIGURES
 from analysis.figures.asked import Asked
-from analysis.figures.courses import binned, measured, over_runs
+from analysis.figures.courses import binned, extents, over_runs
 from analysis.figures.curve import draw_curve, panels_of
 from analysis.figures.end_labels import spread
+from analysis.figures.numbers import csv_text
+from analysis.figures.read_metrics import metrics_of
+from analysis.figures.static import pictures
 from analysis.figures.style import looks
 from analysis.figures.two_orders import two_orders
 from analysis.names import ACTIVATIONS
-from analysis.rows import rows
+from analysis.rows import rows, rows_in
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.record import write_record
 from plasticity_lab.records.store import Store
@@ -46,13 +50,27 @@ def two_rates(store, record):
     return store
 
 
-def drawn(store, name, *words):
-    """Draws a figure → the lines of its CSV."""
-    assert main(["figure", name, "--store", str(store.root), *words]) == 0
-    folder = store.root / "figures"
+def drawing_of(store, name, **asked):
+    """A figure of all runs of a store, before anybody draws it."""
+    found, _ = rows_in(store.root)
+    return FIGURES[name](Asked(found, partial(metrics_of, [store.root], found), **asked))
+
+
+def drawn(store, name, **asked):
+    """The lines of a figure's CSV."""
+    return list(csv.DictReader(io.StringIO(csv_text(drawing_of(store, name, **asked)))))
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_is_written_in_three_forms_with_its_numbers(two_rates, in_both_orders, name, capsys):
+    for each in in_both_orders:
+        write_record(two_rates, each)
+    by = ["--by", "optimizer.lr"] if name == "sensitivity" else []
+    assert main(["figure", name, *by, "--store", str(two_rates.root)]) == 0
+    said = capsys.readouterr().out
     for ending, beginning in ENDINGS.items():
-        assert (folder / f"{name}.{ending}").read_bytes().startswith(beginning)
-    return list(csv.DictReader(io.StringIO((folder / f"{name}.csv").read_text())))
+        assert (two_rates.root / "figures" / f"{name}.{ending}").read_bytes().startswith(beginning)
+        assert ending in said
 
 
 def test_curves_are_means_over_seeds_by_task(store):
@@ -65,7 +83,7 @@ def test_curves_are_means_over_seeds_by_task(store):
     assert {line["n"] for line in lines} == {"3"}
     assert len(relu[0]["runs"].split()) == 3
     assert (relu[0]["x_is"], relu[0]["y_is"]) == ("task", "Online accuracy (%)")
-    finals = drawn(store, "curves", "--metric", "final_accuracy")
+    finals = drawn(store, "curves", metric="final_accuracy")
     assert float(next(line["y"] for line in finals if line["series"] == "ReLU")) == pytest.approx(81)
 
 
@@ -85,8 +103,9 @@ def test_curves_of_episodes_are_returns_over_steps(tmp_path, record):
 def test_a_body_has_a_panel_of_its_own_and_its_line_breaks_where_another_was_learned():
     episodes = {"run": ["a"] * 6, "kind": ["episode"] * 6, "task": [0, 0, 1, 1, 2, 2], "step": [5, 10, 15, 20, 25, 30]}
     episodes |= {"body": [0, 0, 1, 1, 0, 0], "return": [1.0, 2.0, 30.0, 40.0, 5.0, float("nan")]}
-    values, whole = measured(pl.LazyFrame(episodes), PLAYER.columns[0])
-    means = over_runs(binned(values, whole, points=6), pl.DataFrame({"run": ["a"], "line": [0]}), whole)
+    metrics = pl.LazyFrame(episodes)
+    bins, whole = binned(metrics, PLAYER.columns[0], extents(metrics), points=6)
+    means = over_runs(bins, pl.DataFrame({"run": ["a"], "line": [0]}), whole)
     courses = {body: points["value"].to_list() for (body,), points in means.group_by("body", maintain_order=True)}
     assert courses[1] == [30, 40]
     assert str(courses[0]) == "[1.0, 2.0, nan, 5.0]"
@@ -95,8 +114,9 @@ def test_a_body_has_a_panel_of_its_own_and_its_line_breaks_where_another_was_lea
 def test_few_tasks_are_drawn_by_their_epochs():
     rows = {"run": ["a"] * 22, "kind": ["epoch"] * 20 + ["task"] * 2, "task": [0] * 10 + [1] * 10 + [0, 1]}
     rows |= {"step": [*range(10, 210, 10), 100, 200], "aoa": [0.5] * 22, "hard": [True] * 22}
-    values, whole = measured(pl.LazyFrame(rows), CLASSIFIER.columns[0])
-    assert (len(values), whole) == (20, False)
+    metrics = pl.LazyFrame(rows)
+    bins, whole = binned(metrics, CLASSIFIER.columns[0], extents(metrics))
+    assert (len(bins), whole) == (20, False)
 
 
 def test_figure_e1_sorts_activations_and_shows_the_paper_where_it_reports(tmp_path, seeds, benchmarks):
@@ -123,7 +143,7 @@ def test_first_and_last_tasks(store):
 
 
 def test_sensitivity_to_a_setting(two_rates):
-    lines = drawn(two_rates, "sensitivity", "--by", "optimizer.lr")
+    lines = drawn(two_rates, "sensitivity", by="optimizer.lr")
     relu = [line for line in lines if line["series"] == "ReLU"]
     assert [(float(line["x"]), line["n"], line["x_is"]) for line in relu] == [
         (1e-4, "3", "optimizer.lr"),
@@ -184,7 +204,7 @@ def test_one_run_is_enough(tmp_path, record, name):
 
 
 @pytest.mark.parametrize("name", ["curves", "figureE1", "first_last", "sensitivity"])
-def test_runs_that_diverged_failed_or_wait_are_counted_in_the_caption(two_rates, record, name, capsys):
+def test_runs_that_diverged_failed_or_wait_are_counted_in_the_caption(two_rates, record, name):
     store = two_rates
     waiting = record("tanh", seed=3)
     asked = [record("relu", seed=seed) for seed in range(3)] + [record("tanh", seed=seed) for seed in range(3)]
@@ -192,8 +212,7 @@ def test_runs_that_diverged_failed_or_wait_are_counted_in_the_caption(two_rates,
     for each in ended:
         write_record(store, each)
     planned_records(store, [*asked, *ended], [waiting])
-    drawn(store, name)
-    said = capsys.readouterr().out
+    said = " ".join(drawing_of(store, name).caption)
     for words in ("1 diverged", "1 failed", "1 not finished", "GeLU on Permuted digits"):
         assert words in said
 
@@ -250,11 +269,8 @@ def test_names_at_the_ends_of_lines_do_not_cover_each_other(wanted):
 
 
 def test_the_same_figure_gives_the_same_files(store):
-    drawn(store, "first_last")
-    first = {ending: (store.root / "figures" / f"first_last.{ending}").read_bytes() for ending in ENDINGS}
-    drawn(store, "first_last")
-    for ending, content in first.items():
-        assert (store.root / "figures" / f"first_last.{ending}").read_bytes() == content
+    drawing = drawing_of(store, "first_last")
+    assert pictures(drawing) == pictures(drawing)
 
 
 def test_the_curve_of_any_agent_has_a_panel_for_each_unit(tmp_path):

@@ -1,0 +1,90 @@
+// Brings the page to life: sortable tables, figures, and the table of all runs.
+"use strict";
+
+const HINTS = { info: "_START_ to _END_ of _TOTAL_", infoFiltered: "(of _MAX_)", search: "Search:", lengthMenu: "_MENU_ a page" };
+
+function sortTables(DataTable) {
+  for (const table of document.querySelectorAll("table.sortable")) {
+    const long = table.tBodies[0].rows.length > 50;
+    new DataTable(table, { order: [], paging: long, pageLength: 50, info: long, scrollX: true, language: HINTS });
+  }
+}
+
+// A column of the table of runs. Its values are escaped once, not cell by cell: a store may have ten thousand runs.
+function columnOf({ title, values, places }) {
+  const numeric = values.every((value) => value === null || typeof value === "number");
+  const shown = values.map((value) => (value === null ? "" : numeric ? value : escaped(inWords(value))));
+  const display = (value) => (value === "" || places === undefined ? value : inPlaces(value, places));
+  return {
+    shown,
+    settings: {
+      title: escaped(title),
+      type: numeric ? "num" : "string",
+      className: numeric ? "dt-right" : "dt-left",
+      render: numeric ? { display } : undefined,
+    },
+  };
+}
+
+function tableOfRuns(DataTable, data) {
+  const ids = data.runs.columns[0];
+  const columns = data.runs.columns.map(columnOf);
+  const codes = data.runs.columns.map((column) => column.codes);
+  const table = new DataTable("#all-runs", {
+    data: ids.codes.map((_, at) => [...columns.map(({ shown }, column) => shown[codes[column][at]]), at]),
+    columns: [...columns.map(({ settings }) => settings), { visible: false, searchable: false, title: "" }],
+    order: [],
+    pageLength: 15,
+    lengthMenu: [15, 50, 200],
+    scrollX: true,
+    language: HINTS,
+    columnControl: [{ target: 0, content: ["order"] }, { target: 1, content: ["search"] }],
+    ordering: { indicators: false },
+  });
+  table.on("click", "tbody tr", (event) => {
+    const line = table.row(event.currentTarget).data();
+    if (line) location.hash = `run=${valueOf(ids, line.at(-1))}`;
+  });
+  return table;
+}
+
+// A run has an address: #run=<id>.
+function followAddress(data) {
+  const ids = data.runs.columns[0];
+  const follow = () => {
+    const [, id] = location.hash.match(/^#run=(.+)$/) || [];
+    const at = ids.codes.findIndex((code) => ids.values[code] === id);
+    if (id && at >= 0) showRun(at, data);
+  };
+  const dialog = document.getElementById("run");
+  dialog.addEventListener("close", () => history.replaceState(null, "", "#runs"));
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  document.getElementById("run-copy").addEventListener("click", () =>
+    navigator.clipboard?.writeText(document.getElementById("run-command").textContent),
+  );
+  window.addEventListener("hashchange", follow);
+  follow();
+}
+
+// What was drawn until now is seen before long work goes on.
+function painted() {
+  return new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+}
+
+(async () => {
+  try {
+    const [data, DataTable] = await Promise.all([unpacked("data"), tablesLibrary()]);
+    drawCharts(data.charts);
+    await painted();
+    sortTables(DataTable);
+    await painted();
+    tableOfRuns(DataTable, data);
+    followAddress(data);
+    document.body.dataset.ready = "yes";
+  } catch (error) {
+    const trouble = document.getElementById("trouble");
+    trouble.hidden = false;
+    trouble.textContent = `This browser could not show all of the page; a newer one may (${error}).`;
+    throw error;
+  }
+})();

@@ -1,0 +1,149 @@
+"""A drawing as charts of Plotly's, in the style of the printed figures: the same series, with values to hover over."""
+
+import html
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+from analysis.figures import style
+from analysis.figures.drawing import Drawing, Panel, Series
+from analysis.figures.style import Look, looks
+
+Chart = dict[str, Any]
+"""What Plotly.newPlot is given: `data` and `layout`."""
+A_CATEGORY, LINES, AROUND = 22, 440, 150
+"""Pixels: of the height for a category, of a panel of lines, and of what stands around a panel of categories."""
+_SIGNS = {"o": "circle", "s": "square", "^": "triangle-up"}
+_AXIS = {"gridcolor": style.GRID, "zerolinecolor": style.GRID, "linecolor": style.PALE, "ticks": "outside"}
+
+
+def charts(drawing: Drawing) -> list[Chart]:
+    """One for each panel, with its title."""
+    look_of = looks([(series.label, series.key) for panel in drawing.panels for series in panel.series])
+    return [_chart(panel, look_of) for panel in drawing.panels]
+
+
+def _chart(panel: Panel, look_of: Mapping[str, Look]) -> Chart:
+    traces: list[dict[str, Any]] = []
+    for series in panel.series:
+        look = look_of[series.label]
+        if panel.band and any(_there(sd) for sd in series.y_sd):
+            traces.append(_band(series, look, len(panel.series)))
+        traces.append(_trace(panel, series, look))
+    return {"data": traces, "layout": _layout(panel)}
+
+
+def _trace(panel: Panel, series: Series, look: Look) -> dict[str, Any]:
+    colour = look.colour if series.key else _colour_of(series)
+    marked = series.marker != "none" or len(series.x) == 1
+    signs = {"own": _SIGNS[look.marker], "triangle": "triangle-up", "hollow": "circle-open", "diamond": "diamond-open"}
+    trace = {
+        "type": "scatter",
+        "mode": "+".join([*(["lines"] if series.joined else []), *(["markers"] if marked else [])]),
+        "name": _escaped(series.label),
+        "legendgroup": _escaped(series.label),
+        "showlegend": series.listed,
+        "x": _escaped_all(series.x),
+        "y": _escaped_all(series.y),
+        "line": {"color": colour, "width": style.LINE * 1.3, "dash": _dash(look) if series.key else "solid"},
+        "marker": {"color": colour, "size": 8, "symbol": signs.get(series.marker, "circle"), "line": {"width": 1.5}},
+        "customdata": [[many, _spread(series, at)] for at, many in enumerate(series.n)],
+        "hovertemplate": _hover(panel, series),
+    }
+    for axis, spread in (("x", series.x_sd), ("y", series.y_sd)):
+        if any(_there(sd) for sd in spread) and not (axis == "y" and panel.band):
+            array = [sd if _there(sd) else 0 for sd in spread]
+            trace[f"error_{axis}"] = {"type": "data", "array": array, "thickness": 1, "width": 3, "color": colour}
+    return trace
+
+
+def _band(series: Series, look: Look, lines: int) -> dict[str, Any]:
+    """The spread around a line: there and back again. It breaks where the line does: beyond, only its first part."""
+    points = [
+        (x, y, sd) for x, y, sd in zip(series.x, series.y, series.y_sd, strict=True) if _there(sd) and isfinite(y)
+    ]
+    xs = [x for x, _, _ in points]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": [*xs, *reversed(xs)],
+        "y": [y + sd for _, y, sd in points] + [y - sd for _, y, sd in reversed(points)],
+        "fill": "toself",
+        "fillcolor": look.colour,
+        "opacity": style.BAND / (1 + (lines > style.CROWDED)),
+        "line": {"width": 0},
+        "legendgroup": _escaped(series.label),
+        "showlegend": False,
+        "hoverinfo": "skip",
+    }
+
+
+def _layout(panel: Panel) -> dict[str, Any]:
+    layout = {
+        "title": {"text": _escaped(panel.title), "x": 0, "xref": "paper", "font": {"size": 14}},
+        "font": {"size": 12, "color": style.INK},
+        "height": AROUND + A_CATEGORY * len(panel.categories) if panel.categories else LINES,
+        "margin": {"l": 60, "r": 10, "t": 45, "b": 50},
+        "hovermode": "closest",
+        "plot_bgcolor": "white",
+        "xaxis": {**_AXIS, "title": {"text": _escaped(panel.x_label)}},
+        "yaxis": {**_AXIS, "title": {"text": _escaped(panel.y_label)}},
+        "legend": {"tracegroupgap": 0, "font": {"size": 11}},
+    }
+    if panel.x_log:
+        layout["xaxis"]["type"] = "log"
+    if panel.x_ticks:
+        layout["xaxis"] |= {"tickvals": list(panel.x_ticks), "ticktext": [f"{tick:g}" for tick in panel.x_ticks]}
+    if panel.x_categories:
+        layout["xaxis"] |= _categories(panel.x_categories)
+    if panel.categories:
+        layout["yaxis"] |= {
+            **_categories(panel.categories),
+            "automargin": True,
+            "range": [len(panel.categories) - 0.5, -0.5],
+        }
+        layout["legend"] = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"}
+    if panel.diagonal:
+        line = {"type": "line", "x0": 0, "y0": 0, "x1": 100, "y1": 100, "line": {"color": style.PALE, "width": 1}}
+        layout["shapes"] = [{**line, "layer": "below"}]
+    return layout
+
+
+def _categories(names: Sequence[str]) -> dict[str, Any]:
+    return {"type": "category", "categoryorder": "array", "categoryarray": _escaped_all(names)}
+
+
+def _hover(panel: Panel, series: Series) -> str:
+    """What stands under the mouse: the name, both values, the spread, and of how many runs."""
+    place = "%{y}" if panel.categories else f"{_escaped(panel.x_label)} %{{x:,.6~g}}"
+    value = "%{x:.4~g}" if panel.categories else "%{y:.4~g}"
+    label = "" if panel.categories and not series.listed else f"<b>{_escaped(series.label)}</b><br>"
+    named = _escaped(panel.x_label if panel.categories else panel.y_label)
+    return f"{label}{place}<br>{named}: {value}%{{customdata[1]}}<br>runs: %{{customdata[0]}}<extra></extra>"
+
+
+def _spread(series: Series, at: int) -> str:
+    spreads = series.y_sd or series.x_sd
+    return f" ± {spreads[at]:.2f}" if at < len(spreads) and _there(spreads[at]) else ""
+
+
+def _colour_of(series: Series) -> str:
+    return style.PLAIN.get(series.marker, style.PALE)
+
+
+def _dash(look: Look) -> str:
+    return ",".join(f"{part * style.LINE * 1.3:.1f}px" for part in look.dash) or "solid"
+
+
+def _there(value: float | None) -> bool:
+    return value is not None and isfinite(value)
+
+
+def _escaped_all(values: Sequence[float | str]) -> list[Any]:
+    """Values as JSON and Plotly want them: names escaped, and null for what is no number."""
+    return [_escaped(value) if isinstance(value, str) else (value if isfinite(value) else None) for value in values]
+
+
+def _escaped(words: str) -> str:
+    """Plotly reads tags in all its texts."""
+    return html.escape(words, quote=False)

@@ -1,0 +1,83 @@
+"""What the report shows of the runs of a store: figures, tables and every run, put into its page."""
+
+import shlex
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from analysis.figures import FIGURES, style
+from analysis.figures.asked import Asked, Metrics
+from analysis.figures.drawing import Drawing
+from analysis.report.overview import overview
+from analysis.report.page import page
+from analysis.report.plotly_figure import charts
+from analysis.report.run_curves import curves_payload
+from analysis.report.runs import one_each, runs_payload
+from analysis.report.table_page import table_pages
+from analysis.rows import Row, varying
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.version import version_line
+
+ORDER = ("first_last", "curves", "figureE1", "two_orders")
+"""Of figures; then what each setting that was varied does."""
+MOST = 6
+"""Settings whose sensitivity is shown."""
+
+
+def report(rows: Sequence[Row], metrics: Metrics, places: Sequence[Path], left_out: Sequence[str]) -> str:
+    """The page.  left_out: sentences on what could not be read, to which reading metrics may add.
+
+    Raises ConfigError where a library that it needs is not installed.
+    """
+    runs = one_each(rows)
+    figures: list[dict[str, Any]] = []
+    drawn: list[dict[str, Any]] = []
+    for drawing in _drawings(rows, metrics):
+        made = charts(drawing)
+        numbers = range(len(drawn), len(drawn) + len(made))
+        figures.append({"title": drawing.title, "charts": numbers, "caption": drawing.caption})
+        drawn += made
+    curves = curves_payload(runs, metrics)
+    shown = {
+        "title": f"plasticity_lab: {', '.join(place.resolve().name for place in places)}",
+        "made": datetime.now().astimezone().strftime("%d %B %Y, %H:%M %Z"),
+        "version": version_line(),
+        "stores": ", ".join(map(str, places)),
+        "command": shlex.join(["python", "-m", "analysis", "report", "--store", *map(str, places)]),
+        "overview": overview(rows),
+        "left_out": list(dict.fromkeys(left_out)),
+        "figures": figures,
+        "tables": table_pages(rows),
+    }
+    data = {
+        "charts": drawn,
+        "runs": runs_payload(runs),
+        "curves": curves,
+        "style": {"colours": style.COLOURS, "grid": style.GRID, "layout": style.SMALL_CHART},
+    }
+    return page(shown, data)
+
+
+def _drawings(rows: Sequence[Row], metrics: Metrics) -> list[Drawing]:
+    """Every figure that the runs can make."""
+    asked = [(FIGURES[name], Asked(rows, metrics)) for name in ORDER]
+    asked += [(FIGURES["sensitivity"], Asked(rows, metrics, by=name)) for name in _varied(rows)[:MOST]]
+    return [drawing for figure, of in asked if (drawing := _drawn(figure, of))]
+
+
+def _drawn(figure: Callable[[Asked], Drawing], asked: Asked) -> Drawing | None:
+    """The drawing; None where there are no runs for it."""
+    try:
+        drawing = figure(asked)
+    except ConfigError:
+        return None
+    return drawing if any(series.x for panel in drawing.panels for series in panel.series) else None
+
+
+def _varied(rows: Sequence[Row]) -> list[str]:
+    """The settings in which runs of one activation on one benchmark differ."""
+    alike: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        alike.setdefault((row.activation, row.benchmark, row.intervention), []).append({**row.study, **row.own})
+    return sorted({name for settings in alike.values() for name in varying(settings)})

@@ -1,0 +1,60 @@
+"""The curve of every run, of at most fifty points: what its agent measured along its way."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from analysis.figures.asked import Metrics
+from analysis.figures.courses import POINTS, binned, extents
+from analysis.report.packed import rounded
+from analysis.rows import Row
+from plasticity_lab.records.record import FINISHED
+
+NUMBERS, LEAST = 1_000_000, 10
+"""All curves together hold about so many numbers: those of very many runs have fewer points, never less than ten."""
+DIGITS = 4
+
+
+def curves_payload(rows: Sequence[Row], metrics: Metrics) -> dict[str, Any]:
+    """points: how many a curve has at most. panels: those of each agent's columns, each with title, unit, what x is and
+    `lines`: the place of a run among the rows → its lines: name (of a body, "" where there are none), x and y.
+    """
+    place_of = {row.run: place for place, row in enumerate(rows)}
+    alike: dict[int, list[Row]] = {}
+    for row in rows:
+        if row.status in FINISHED:
+            alike.setdefault(id(row.declared), []).append(row)
+    curves = sum(len(group) * len(group[0].declared.columns) for group in alike.values())
+    points = max(LEAST, min(POINTS, NUMBERS // max(curves, 1)))
+    panels = []
+    for group in alike.values():
+        read = metrics([row.run for row in group])
+        known = extents(read)
+        for column in group[0].declared.columns:
+            bins, whole = binned(read, column, known, points)
+            if len(bins):
+                unit = f" ({column.measure.unit})" if column.measure.unit else ""
+                panels.append({
+                    "y": f"{column.measure.title}{unit}",
+                    "x": "task" if whole else "steps of the run",
+                    "lines": _lines(bins, place_of, {row.run: row for row in group}),
+                })  # fmt: skip
+    return {"points": points, "panels": panels}
+
+
+def _lines(bins: pl.DataFrame, place_of: dict[str, int], row_of: dict[str, Row]) -> dict[str, list]:
+    several = bins["body"].n_unique() > 1
+    lines: dict[str, list] = {}
+    for (run, body), points in bins.group_by("run", "body", maintain_order=True):
+        name = _body(row_of[run], body) if several else ""
+        x = [rounded(value, DIGITS + 1) for value in points["place"]]
+        lines.setdefault(str(place_of[run]), []).append(
+            [name, x, [rounded(value, DIGITS) for value in points["value"]]]
+        )
+    return lines
+
+
+def _body(row: Row, body: int) -> str:
+    named = row.study.get("benchmark.bodies")
+    return str(named[body]) if isinstance(named, list) and body < len(named) else f"body {body}"

@@ -1,0 +1,93 @@
+"""The report in a real browser: it is sorted, filtered and read there, and a run is opened."""
+
+import os
+import shutil
+
+import pytest
+
+from analysis.__main__ import main
+from plasticity_lab.records.record import write_record
+from plasticity_lab.records.store import Store
+from tests.helpers.curves import classified, played
+from tests.helpers.stores import planned_records
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+HOSTILE = "<script>window.harmed = true</script>"
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine (apt-get install chromium)")
+playwright = pytest.importorskip("playwright.sync_api", reason="the extra dev is not installed")
+
+
+@pytest.fixture
+def report(tmp_path, record):
+    """The report of a store that is still running: classifiers, an agent with episodes, a run that diverged, and names
+    that a page must not take for its own."""
+    store = Store(tmp_path / "store")
+    records = []
+    for seed in range(2):
+        for name, accuracy in (("relu", 0.5), ("tanh", 0.7), (HOSTILE, 0.6)):
+            records.append(classified(store, record(name, seed=seed), [accuracy + seed / 100, *[0.4] * 10]))
+    records.append(played(store, record(seed=7, science={"agent": {"name": "player"}}), 0))
+    records.append(record("gelu", status="diverged", provenance={"host": HOSTILE}))
+    write_record(store, records[-1])
+    waiting = record("selu", seed=3)
+    planned_records(store, [*records, waiting], [waiting])
+    path = tmp_path / "report.html"
+    assert main(["report", "--store", str(store.root), "--out", str(path)]) == 0
+    return path
+
+
+@pytest.fixture
+def page(report):
+    """The open page. Afterwards: it asked nothing of a network, nothing went wrong, no name became a part of it."""
+    asked, wrong = [], []
+    with playwright.sync_playwright() as started:
+        environment = {**os.environ, "HOME": str(report.parent)}
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], env=environment)
+        page = browser.new_page(viewport={"width": 1400, "height": 1000})
+        page.set_default_timeout(60_000)
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.goto(report.as_uri())
+        page.wait_for_selector("body[data-ready]")
+        yield page
+        assert page.evaluate("window.harmed") is None
+        browser.close()
+    assert [url for url in asked if not url.startswith(("file:", "blob:", "data:"))] == []
+    assert wrong == []
+
+
+def test_a_reader_sorts_filters_reads_and_opens_a_run(page):
+    assert page.locator(".counts").inner_text().split("\n") == ["9 runs", "7 done", "1 diverged", "1 waiting"]
+    page.wait_for_selector("#figures .js-plotly-plot .scatterlayer .point")
+
+    table = page.locator("#tables .dt-container").first
+    rows = table.locator("tbody tr")
+    heading = table.locator("thead th").nth(1)
+    heading.click()
+    assert [row.split("\t")[0] for row in rows.all_inner_texts()] == ["GeLU", "SeLU", "ReLU", HOSTILE, "Tanh"]
+    heading.click()
+    assert [row.split("\t")[0] for row in rows.all_inner_texts()][:3] == ["Tanh", HOSTILE, "ReLU"]
+    table.get_by_role("searchbox").fill("relu")
+    assert rows.count() == 1
+    assert rows.first.inner_text().split("\t")[:2] == ["ReLU", "40.95 ± 0.06"]
+
+    runs = page.locator("#runs .dt-container")
+    lines = runs.locator("tbody tr")
+    assert lines.count() == 9
+    runs.locator("thead tr").nth(1).locator("input").nth(1).fill("diverged")
+    assert lines.count() == 1
+    assert lines.first.locator("td").nth(1).inner_text() == "diverged at step 7"
+    lines.first.click()
+    dialog = page.locator("#run")
+    assert HOSTILE in dialog.inner_text(), "as words"
+    page.keyboard.press("Escape")
+    runs.locator("thead tr").nth(1).locator("input").nth(1).fill("")
+
+    runs.get_by_role("searchbox").first.fill("tanh")
+    lines.first.click()
+    dialog.locator(".js-plotly-plot .scatterlayer .point").first.wait_for()
+    assert dialog.locator(".js-plotly-plot").count() == 2, "online and final accuracy"
+    assert "python -m plasticity_lab.main activation=tanh benchmark=permuted_digits" in dialog.inner_text()
+    assert "#run=" in page.url

@@ -1,0 +1,149 @@
+"""What the report is made of; how it looks and works, test_browser.py says."""
+
+import base64
+import gzip
+import json
+import re
+import sys
+from functools import partial
+
+import pytest
+
+from analysis.__main__ import main
+from analysis.figures.read_metrics import metrics_of
+from analysis.report import run_curves
+from analysis.report.overview import overview
+from analysis.report.packed import coded, packed, rounded
+from analysis.report.runs import one_each, runs_payload
+from analysis.rows import rows, rows_in
+from plasticity_lab.records.record import write_record
+from plasticity_lab.records.store import Store
+from tests.helpers.curves import classified, played
+from tests.helpers.stores import planned_records
+
+
+@pytest.fixture
+def store(tmp_path, record):
+    """Two classifiers of forty tasks and a player."""
+    store = Store(tmp_path / "store")
+    for seed in range(2):
+        classified(store, record("relu", seed=seed), [0.5, *[0.4] * 39])
+    played(store, record("tanh", science={"agent": {"name": "player"}}), 0)
+    return store
+
+
+def page(store, capsys, *words):
+    """The page of a store, and what is in it."""
+    assert main(["report", "--store", str(store.root), *words]) == 0
+    path = store.root / "report.html"
+    assert str(path) in capsys.readouterr().out
+    content = path.read_text()
+    data = re.search(r'<script type="text/plain" id="data">([^<]*)</script>', content)[1]
+    return content, json.loads(gzip.decompress(base64.b64decode(data)))
+
+
+def test_the_page_needs_nothing_from_elsewhere(store, capsys):
+    content, data = page(store, capsys)
+    ours = re.sub(r"<script>.*?</script>|<style>.*?</style>", "", content, flags=re.DOTALL)
+    assert not re.search(r'(src|href)="(?!#|data:)', ours)
+    assert len(data["runs"]["words"]) == 3
+    assert len(data["charts"]) == content.count("data-chart=")
+
+
+def test_a_store_that_is_still_running_has_a_report(tmp_path, record, capsys):
+    store = Store(tmp_path)
+    waiting = [record("relu"), record("tanh")]
+    planned_records(store, waiting, waiting)
+    content, data = page(store, capsys)
+    assert "2 runs wait" in content
+    assert 'id="figures"' not in content
+    assert len(data["runs"]["words"]) == 2
+    classified(store, waiting[0], [0.5, 0.4])
+    content, _ = page(store, capsys)
+    assert "1 runs wait" in content
+    assert 'id="figures"' in content
+
+
+def test_an_empty_store_is_answered_with_what_to_run(tmp_path, capsys):
+    assert main(["report", "--store", str(tmp_path)]) == 1
+    err = capsys.readouterr().err
+    assert "python -m plasticity_lab.main" in err
+    assert len(err.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("library", ["plotly.offline", "itables", "jinja2"])
+def test_without_a_library_one_sentence_says_what_to_install(store, library, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, library, None)
+    assert main(["report", "--store", str(store.root)]) == 1
+    err = capsys.readouterr().err
+    assert ".[report]" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_what_cannot_be_read_is_told_in_the_page_too(store, record, capsys):
+    torn = record("gelu")
+    write_record(store, torn)
+    store.record(torn["run"]).write_text("{")
+    content, _ = page(store, capsys)
+    assert f"Left out: {store.record(torn['run'])}" in content
+
+
+def test_the_overview_says_what_runs_share_and_in_what_they_differ(record, benchmarks):
+    made = {"commit": "a" * 40, "device": "cpu", "mode": "eager"}
+    recorded = [
+        record("relu", provenance=made),
+        record("tanh", provenance=made, collapsed=True),
+        record("relu", provenance={**made, "commit": "b" * 40}, benchmark=benchmarks["mnist"], status="diverged"),
+    ]
+    seen = overview(rows(recorded))
+    assert seen.counts == {"done": 2, "diverged": 1, "collapsed": 1}
+    assert seen.shared["device"] == "cpu"
+    assert [(group["benchmark"], group["commit"], group["done"], group["diverged"]) for group in seen.groups] == [
+        ("Permuted MNIST", "b" * 10, 0, 1),
+        ("Permuted digits", "a" * 10, 2, 0),
+    ]
+
+
+def test_a_run_asked_for_under_two_names_is_one_run(record):
+    asked = [{"protocol": name, "schedule": "full", "hyperparams": "best"} for name in ("clean", "as_published")]
+    found = rows([record(asked_as=asked)])
+    assert (len(found), len(one_each(found)), overview(found).total) == (2, 1, 1)
+
+
+def test_columns_are_what_runs_with_the_same_choice_differ_in(record):
+    found = rows([record("leaky_relu", negative_slope=slope) for slope in (0.1, 0.3)] + [record("swish", beta=1.0)])
+    titles = [column["title"] for column in runs_payload(found)["columns"]]
+    assert "activation.negative_slope" in titles
+    assert not {"activation.beta", "optimizer.lr", "protocol"} & {*titles}
+
+
+def test_curves_have_fewer_points_where_there_are_very_many_runs(store, monkeypatch):
+    found, _ = rows_in(store.root)
+    metrics = partial(metrics_of, [store.root], found)
+
+    def most(payload):
+        return max(len(line[1]) for panel in payload["panels"] for lines in panel["lines"].values() for line in lines)
+
+    payload = run_curves.curves_payload(found, metrics)
+    assert (payload["points"], most(payload)) == (50, 40), "one for each task"
+    monkeypatch.setattr(run_curves, "NUMBERS", 200)
+    payload = run_curves.curves_payload(found, metrics)
+    assert (payload["points"], most(payload)) == (20, 20)
+
+
+def test_data_comes_back_as_it_was_packed():
+    content = {"a": [1, None, "</script>", 0.25]}
+    assert json.loads(gzip.decompress(base64.b64decode(packed(content)))) == content
+    assert "<" not in packed(content)
+    assert coded(["b", 1, 1.0, True, None, ["b"], "b"]) == {
+        "values": ["b", 1, 1.0, True, None, ["b"]],
+        "codes": [0, 1, 2, 3, 4, 5, 0],
+    }
+    assert [rounded(value) for value in (1 / 3, 2.0, float("nan"), float("inf"), None)] == [
+        0.33333,
+        2,
+        None,
+        None,
+        None,
+    ]
