@@ -38,7 +38,7 @@ MOST = len(COLOURS) * len(DASHES)
 FONT, SMALL, TINY = 9.0, 7.5, 6.5
 """Points."""
 LINE, BAND = 1.4, 0.14
-DOTS = 200
+DOTS = 150
 """To the inch, of a PNG."""
 
 SMALL_CHART = {

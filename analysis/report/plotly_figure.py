@@ -11,7 +11,7 @@ from analysis.figures.style import Look, looks
 
 Chart = dict[str, Any]
 """What Plotly.newPlot is given: `data` and `layout`."""
-A_CATEGORY, LINES, AROUND = 22, 440, 150
+A_CATEGORY, LINES, AROUND = 22, 440, 170
 """Pixels: of the height for a category, of a panel of lines, and of what stands around a panel of categories."""
 _SIGNS = {"o": "circle", "s": "square", "^": "triangle-up"}
 _AXIS = {"gridcolor": style.GRID, "zerolinecolor": style.GRID, "linecolor": style.PALE, "ticks": "outside"}
@@ -103,6 +103,7 @@ def _layout(panel: Panel) -> dict[str, Any]:
             "range": [len(panel.categories) - 0.5, -0.5],
         }
         layout["legend"] = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"}
+        layout["margin"]["t"] = 75  # the chart's own buttons stand above the legend
     if panel.diagonal:
         line = {"type": "line", "x0": 0, "y0": 0, "x1": 100, "y1": 100, "line": {"color": style.PALE, "width": 1}}
         layout["shapes"] = [{**line, "layer": "below"}]
