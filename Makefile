@@ -53,8 +53,8 @@ build/rliable/.ready:
 	build/rliable/bin/pip install --quiet --disable-pip-version-check 'rliable==1.2.0' 'pandas<3'
 	@touch $@
 
-tables: $(READY) ## Make the tables of what STORE holds (default ./store)
-	.venv/bin/python -m analysis table --store $(STORE)
+tables: $(READY) ## Write every table that STORE can feed (default ./store), and show the first
+	.venv/bin/python -m analysis table all --store $(STORE)
 
 avx512: build/avx512.so ## Build what gives MKL its AVX-512 on AMD CPUs: LD_PRELOAD=$PWD/build/avx512.so before a command
 	@echo "Now put LD_PRELOAD=$(CURDIR)/build/avx512.so before a command; its runs count as of another kind of device."

@@ -76,6 +76,11 @@ def folder_of(asked: argparse.Namespace) -> Path:
     return next((place for place in places_of(asked) if place.is_dir()), _default())
 
 
+def places_of(asked: argparse.Namespace) -> list[Path]:
+    """The stores, and the .json files of tables, that are asked for."""
+    return [place.expanduser() for place in asked.store or [_default()]]
+
+
 def write(path: Path, content: bytes) -> None:
     """Writes a file that a command was asked for.  Raises StoreError, naming --out."""
     try:
@@ -87,11 +92,6 @@ def write(path: Path, content: bytes) -> None:
 
 def _default() -> Path:
     return Path(os.environ.get("PLASTICITY_STORE") or "store").expanduser()
-
-
-def places_of(asked: argparse.Namespace) -> list[Path]:
-    """The stores, and the files of tables, that are asked for."""
-    return [place.expanduser() for place in asked.store or [_default()]]
 
 
 def _ended(row: Row) -> bool:

@@ -1,9 +1,13 @@
-"""ΔGAP: how much the gap between training and test returns widens from the first cycle to the last."""
+"""GAP: by how much returns of training are above those of a test; ΔGAP: how much that widens over the cycles.
+
+Legend: C cycles, N seeds, M environments.
+"""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.statistics.iqm import iqm
 from analysis.statistics.normalise import FLOOR, failed
 
 
@@ -13,6 +17,44 @@ class GapChange:
 
     change: np.ndarray
     failed: np.ndarray
+
+
+@dataclass(frozen=True)
+class GapSummary:
+    """ΔGAP of one activation as Tables 4 and F3 print it.
+
+    mean (M,): over seeds. half (M,): half the width of its 95 % interval by Student's t, NaN of a single seed. iqm,
+    overall, sd: of the environments' means, the interquartile mean, mean and sample standard deviation.
+    """
+
+    mean: np.ndarray
+    half: np.ndarray
+    iqm: float
+    overall: float
+    sd: float
+
+
+def gaps(train_CNM: np.ndarray, test_CNM: np.ndarray, floor: float = FLOOR) -> np.ndarray:
+    """Training less test of each cycle, (C, N, M); 0 where one of the two is a failure (see `failed`).
+
+    Source: Figure F1. Raises ValueError where they differ in shape.
+    """
+    train, test = _checked(train_CNM, test_CNM, least=1)
+    lost = failed(train, floor) | failed(test, floor)
+    return np.where(lost, 0.0, np.where(lost, 0.0, train) - np.where(lost, 0.0, test))
+
+
+def gap_summary(change_NM: np.ndarray, level: float = 0.95) -> GapSummary:
+    """`gap_change` of all seeds of an activation, in the numbers of Tables 4 and F3."""
+    import scipy.stats  # slow to import; see `welch`
+
+    change = np.asarray(change_NM, dtype=np.float64)
+    mean, seeds = change.mean(axis=0), len(change)
+    half = np.full(len(mean), np.nan)
+    if seeds > 1:
+        half = scipy.stats.t.ppf(0.5 + level / 2, seeds - 1) * change.std(axis=0, ddof=1) / np.sqrt(seeds)
+    spread = float(mean.std(ddof=1)) if len(mean) > 1 else float("nan")
+    return GapSummary(mean, half, float(iqm(mean[None])), float(mean.mean()), spread)
 
 
 def gap_change(train_CNM: np.ndarray, test_CNM: np.ndarray, floor: float = FLOOR) -> GapChange:
@@ -25,13 +67,19 @@ def gap_change(train_CNM: np.ndarray, test_CNM: np.ndarray, floor: float = FLOOR
     Raises ValueError for fewer than two cycles, or where train and test differ in shape.
     Source: the paper's "Robust Metrics for Non-Stationary RL", Tables 4 and F3.
     """
-    train, test = (np.asarray(each, dtype=np.float64) for each in (train_CNM, test_CNM))
-    if train.ndim != 3 or train.shape != test.shape or len(train) < 2:
-        raise ValueError(
-            f"Returns of training and test are (cycles, seeds, environments), of two cycles or more; these are "
-            f"{train.shape} and {test.shape}."
-        )
+    train, test = _checked(train_CNM, test_CNM, least=2)
     ends = np.stack([train[0], test[0], train[-1], test[-1]])
     lost = failed(ends, floor).any(axis=0)
     first_train, first_test, last_train, last_test = np.where(lost, 0.0, ends)
     return GapChange((last_train - last_test) - (first_train - first_test), lost)
+
+
+def _checked(train: np.ndarray, test: np.ndarray, least: int) -> tuple[np.ndarray, np.ndarray]:
+    """Both as floats.  Raises ValueError for other shapes, or fewer cycles."""
+    train, test = (np.asarray(each, dtype=np.float64) for each in (train, test))
+    if train.ndim != 3 or train.shape != test.shape or len(train) < least:
+        raise ValueError(
+            f"Returns of training and test are (cycles, seeds, environments), of {least} cycles or more; these are "
+            f"{train.shape} and {test.shape}."
+        )
+    return train, test

@@ -19,7 +19,8 @@ def caption(result: Result, rows: Sequence[Row]) -> tuple[str, ...]:
         lines = [f"{_measured(result)}: {reason}; the paper's values alone."]
         return (*lines, *(_paper(result) if result.has_reported else []), *([] if absent else _to_come(result)))
     lines = [_what(result), _selection(result), *[f"{column.label}: {column.data}." for column in result.columns]]
-    lines += made_lines(rows, result.cells)
+    mixes = {f"{head.label} on {column.label}": cell.mixed for (head, column), cell in result.cells.items()}
+    lines += made_lines(rows, mixes)
     lines += [
         f"{column.label} is trained in class blocks: the column measures recency (how fast a network follows the class "
         "shown last) more than plasticity."

@@ -12,14 +12,17 @@ from analysis.rows import Row
 from analysis.tables import TABLES, Declared, named
 from analysis.tables.build import of_table
 from analysis.tables.grid import Shown
+from analysis.tables.grids import GridsTable
 from analysis.tables.headline import HEADLINE
 from analysis.tables.make import has_something, made, needs_runs
 from analysis.tables.missing import TRAINING
 from analysis.tables.origin import origin
 from analysis.tables.render import csv_text, latex, markdown, terminal, text
+from analysis.tables.selected import SelectionTable
+from analysis.tables.settings import SettingsTable
 from analysis.tables.table import Table
 from analysis.tables.table2 import TABLE2
-from plasticity_lab.errors import ConfigError
+from plasticity_lab.errors import ConfigError, StoreError
 
 FORMATS: dict[str, Callable[[Sequence[Shown]], str]] = {"md": markdown, "csv": csv_text, "tex": latex}
 ALL = "all"
@@ -44,11 +47,10 @@ def _make(asked: argparse.Namespace) -> None:
         _make_all(asked)
         return
     table = named(asked.name) if asked.name else None
-    # Tables of conf/ alone have a column more where there is a store, and no need of one.
     if table is None or needs_runs(table):
         folder, rows = rows_asked_for(asked, _training(table))
     else:
-        folder, rows = folder_of(asked), []
+        folder, rows = folder_of(asked), _rows_if_any(table, asked)
     table = table or _default(rows)
     rows = _measured(table, rows, asked.metric)
     shown = made(table, rows, asked.metric)
@@ -77,6 +79,16 @@ def _make_all(asked: argparse.Namespace) -> None:
         else:
             without.append(table.name)
     print(f"Nothing here for: {', '.join(without)}. `python -m analysis table NAME` says what each lacks.")
+
+
+def _rows_if_any(table: Declared, asked: argparse.Namespace) -> list[Row]:
+    """What a table that needs no runs has a column for where there are some."""
+    if not isinstance(table, GridsTable):
+        return []
+    try:
+        return rows_asked_for(asked)[1]
+    except StoreError:  # there is no store, or none of its runs has ended
+        return []
 
 
 def _show(shown: Sequence[Shown], words: str) -> None:
@@ -114,13 +126,13 @@ def _measured(table: Declared, rows: Sequence[Row], metric: str | None, quiet: b
     What is left out is told on stderr unless that should be quiet.  Raises ConfigError, naming what is there, if no
     run's summary has the value.
     """
-    if not isinstance(table, Table):
+    if not isinstance(table, Table | SelectionTable | SettingsTable):
         return list(rows)
-    rows = of_table(table, rows)
-    shown = metric or table.cell
+    rows = of_table(table, rows) if isinstance(table, Table) else list(rows)
+    shown = metric or (table.cell if isinstance(table, Table) else None)
     names = {name for row in rows for name, value in row.summary.items() if isinstance(value, int | float)}
     wanted = {shown} if shown else {row.declared.headline for row in rows}
-    if rows and not names & wanted:
+    if not names & wanted and any(row.status != "waiting" for row in rows):
         there = f"there are {', '.join(sorted(names))}" if names else "all of them failed or diverged at once"
         raise ConfigError(f"No run's summary has '{' or '.join(sorted(wanted))}'; {there}.")
     theirs = [row for row in rows if shown in row.declared.summaries]

@@ -138,11 +138,17 @@ def _fields(
         fields.append(escape(f"{_mean_sd(number, paper.mean, paper.sd)}{mark}" if paper else NOTHING))
     if _is_compared(result, column):
         difference = _difference(result, column, cell) if cell else None
-        fields.append(escape(NOTHING if difference is None else f"{'+' * (difference >= 0)}{number(difference)}"))
+        fields.append(escape(NOTHING if difference is None else signed(difference, result.metric.places)))
     for shown in result.beside if result.cells else ():
         value = cell.beside[shown.name] if cell else None
         fields.append(escape(NOTHING if value is None else shown.number(value * shown.scale)))
     return fields
+
+
+def signed(value: float, places: int) -> str:
+    """A difference, with its sign; none before what is rounded to 0."""
+    rounded = round(value, places)
+    return f"{rounded:+,.{places}f}" if rounded else f"{0:,.{places}f}"
 
 
 def _mean_sd(number: Callable[[float], str], mean: float | None, sd: float | None) -> str:

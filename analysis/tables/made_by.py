@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from analysis.rows import Row
-from analysis.tables.table import Cell, Column, RowHead
 
 Made = Mapping[str, Any]
 MOST = 4
@@ -41,17 +40,20 @@ def mixed(rows: Sequence[Row]) -> dict[str, dict[str, int]]:
     return {name: dict(counts) for name, counts in found.items() if len(counts) > 1}
 
 
-def made_lines(rows: Sequence[Row], cells: Mapping[tuple[RowHead, Column], Cell]) -> list[str]:
-    """What a caption says of it: by which code and on what the finished runs were computed, and which means mix."""
+def made_lines(rows: Sequence[Row], mixes: Mapping[str, Mapping[str, Mapping[str, int]]]) -> list[str]:
+    """What a caption says of it: by which code and on what the finished runs were computed, and which means mix.
+
+    mixes: what a mean is of → what `mixed` says of its runs.
+    """
     ended = [row for row in {row.run: row for row in rows}.values() if row.status == "done"]
     named = {name: _counts(ended, of) for name, of in {**CODE, **MACHINE}.items() if name != "data"}
     named["precision"] = Counter(row.study["precision"] for row in ended if "precision" in row.study)
     words = [_said(name, counts) for name, counts in named.items() if counts]
     lines = [f"Computed by {', '.join(words)}."] if words else []
     blends = [
-        f"{head.label} on {column.label} ({'; '.join(_said(name, counts) for name, counts in cell.mixed.items())})"
-        for (head, column), cell in cells.items()
-        if cell.mixed
+        f"{what} ({'; '.join(_said(name, counts) for name, counts in differing.items())})"
+        for what, differing in mixes.items()
+        if differing
     ]
     if blends:
         more = f", and {len(blends) - MOST} more" if len(blends) > MOST else ""
@@ -67,4 +69,4 @@ def _said(name: str, counts: Mapping[str, int]) -> str:
     if len(counts) == 1:
         return f"{name} {next(iter(counts))}"
     ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
-    return f"{name}s {', '.join(f'{word} ({count} runs)' for word, count in ordered)}"
+    return f"{name if name == 'data' else f'{name}s'} {', '.join(f'{word} ({count} runs)' for word, count in ordered)}"

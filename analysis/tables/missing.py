@@ -54,18 +54,25 @@ def missing_lines(
     there: the names of the rows that a column has runs of. expected: the (row, column) names that the paper has.
     """
     lacking: dict[str, list[str]] = {}
+    alike: dict[tuple[tuple[str, ...], tuple[str, ...], tuple[int, ...]], list[Column]] = {}
     for column in columns:
         wanted = [row for row, name in expected if name == column.name] or _all_rows(there)
         absent = [name for name in wanted if name not in there[column]]
         for names in _by_presence(table.rows, absent):
-            words = f"{_named(table.rows, names)} on {column.label}"
-            lacking.setdefault(_command(table, selection, names, [column.name], column), []).append(words)
+            alike.setdefault((tuple(names), column.settings, column.seeds), []).append(column)
+    for (names, _, _), those in alike.items():
+        words = f"{_named(table.rows, names)} on {', '.join(column.label for column in those)}"
+        command = _command(table, selection, names, [column.name for column in those], those[0])
+        lacking.setdefault(command, []).append(words)
     names = table.only.get(table.columns) or dict.fromkeys(name for _, name in expected)
     whole = [name for name in names if name not in {column.name for column in columns}]
     for those in _by_presence(table.columns, whole):
         wanted = list(table.only.get(table.rows) or dict.fromkeys(row for row, _ in expected))
         preset = table.experiment and all(has(table.columns, name) for name in those)
-        command = f"{TRAINING} experiment={table.experiment}" if preset else _command(table, BEST, wanted, those, None)
+        protocol = {choice: name for choice, name in selection.items() if choice == "protocol"}
+        command = _command(table, {**protocol, **BEST}, wanted, those, None)
+        if preset:
+            command = " ".join([TRAINING, f"experiment={table.experiment}", *_said(protocol)])
         lacking.setdefault(command, []).append(_named(table.columns, those))
     return [f"Missing: {'; '.join(what)}: {command}." for command, what in lacking.items()]
 
@@ -107,9 +114,14 @@ def _command(
     if any(group in NAMES and not has(group, name) for group, names in chosen.items() for name in names):
         return NOT_HERE
     words = [f"{group}={','.join(names)}" for group, names in chosen.items() if names]
-    words += [f"{choice}={name}" for choice, name in selection.items() if name not in (DEFAULTS.get(choice), "unnamed")]
+    words += _said(selection)
     words += [*settings, *(column.settings if column else ())]
     return " ".join([TRAINING, *words, _seeds(column.seeds if column and column.seeds else SEEDS)])
+
+
+def _said(selection: Mapping[str, str]) -> list[str]:
+    """What a command has to say of a selection."""
+    return [f"{choice}={name}" for choice, name in selection.items() if name not in (DEFAULTS.get(choice), "unnamed")]
 
 
 def _seeds(seeds: Sequence[int]) -> str:

@@ -122,7 +122,7 @@ def _caption(table: ScoreTable, found: Scores) -> list[str]:
     if not found.arms:
         said.append(f"No runs of it; the paper's numbers alone. Missing: all of it: {missing}.")
     else:
-        said += made_lines(found.rows, {})
+        said += made_lines(found.rows, {label: arm.mixed for label, arm in found.arms.items()})
         said.append(
             "Failed: a return below -500, or one that is not finite. k/n: k of n runs have finished; bold: the best of "
             "those that are complete."

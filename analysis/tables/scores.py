@@ -18,6 +18,7 @@ from analysis.statistics.interval import mean_interval
 from analysis.statistics.iqm import iqm
 from analysis.statistics.normalise import FLOOR, Normalised, failed, normalise
 from analysis.statistics.summaries import mean_sd
+from analysis.tables.made_by import mixed
 from analysis.tables.selected import words_of
 
 Kind = Literal["return", "score", "gap"]
@@ -63,7 +64,7 @@ class Shown:
 @dataclass(frozen=True)
 class Arm:
     """The numbers of an activation at one setting by column; of how many runs, of how many that should be there, how
-    many diverged.
+    many diverged. mixed: in what their making differs, as `made_by.mixed` has it.
     """
 
     activation: str
@@ -71,6 +72,7 @@ class Arm:
     n: int
     expected: int
     diverged: int
+    mixed: Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,7 @@ def _scores(table: ScoreTable, selection: Mapping[str, str], rows: Sequence[Row]
             n=len(whole[name]),
             expected=len(runs) if all(row.planned for row in runs) else most,
             diverged=sum(row.status == "diverged" for row in runs),
+            mixed=mixed(whole[name]),
         )
         for name, runs in by_arm.items()
     }

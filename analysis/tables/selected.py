@@ -6,8 +6,10 @@ from statistics import fmean
 
 from analysis.names import NAMES, display
 from analysis.rows import Row
-from analysis.tables.grid import NOTHING
+from analysis.tables.caption import data_line
+from analysis.tables.grid import NOTHING, signed
 from analysis.tables.listing import Listing
+from analysis.tables.made_by import made_lines
 from analysis.tables.missing import TRAINING
 from analysis.tables.selection import Selected, selections
 
@@ -56,13 +58,11 @@ def _listing(table: SelectionTable, found: Sequence[Selected]) -> Listing:
     body = [
         [
             display(NAMES["activation"], each.activation),
-            each.label.replace(
-                each.selection["benchmark"], display(NAMES["benchmark"], each.selection["benchmark"]), 1
-            ),
+            each.name,
             f"{words_of(each.own, each.varied)} (of {each.settings:,})",
             _mean(each),
             NOTHING if each.bias.honest is None else measure.number(each.bias.honest),
-            NOTHING if each.bias.bias is None else f"{each.bias.bias:+,.{measure.places}f}",
+            NOTHING if each.bias.bias is None else signed(each.bias.bias, measure.places),
             NOTHING if each.bias.agreement is None else f"{each.bias.agreement:.0%}",
         ]
         for each in found
@@ -97,13 +97,32 @@ def _caption(found: Sequence[Selected]) -> list[str]:
     ]
     if biases:
         lines.append(
-            f"Selection bias, mean over {len(biases)} selections: {fmean(biases):+.{measure.places}f} {measure.unit}; "
-            f"the greatest {max(biases):+.{measure.places}f}."
+            f"Selection bias, mean over {len(biases)} selections: {signed(fmean(biases), measure.places)}{unit}; "
+            f"the greatest {signed(max(biases), measure.places)}."
         )
     if left_out := sum(each.left_out for each in found):
         lines.append(f"Left out: {left_out} settings that lack some of the seeds on which the others are compared.")
+    lines += provenance(found)
     lines.append("Reported on seeds that took no part: hyperparams=selected and other seeds, in the search's command.")
     return lines
+
+
+def provenance(found: Sequence[Selected]) -> list[str]:
+    """What captions say of the runs among which something was selected: data, protocol, schedule, code and machine."""
+    chosen = found[0].selection
+    schedule = "full schedule" if chosen["schedule"] == "full" else f"reduced schedule: {chosen['schedule']}"
+    with_it = "" if chosen["intervention"] == "none" else f"; intervention: {chosen['intervention']}"
+    of_label: dict[str, list[Row]] = {}
+    for each in found:
+        of_label.setdefault(each.name, []).extend(each.rows)
+    return [
+        f"Protocol: {chosen['protocol']}; {schedule}{with_it}.",
+        *(f"{label}: {data_line(rows)}." for label, rows in of_label.items()),
+        *made_lines(
+            [row for rows in of_label.values() for row in rows],
+            {f"{display(NAMES['activation'], each.activation)} on {each.name}": each.mixed for each in found},
+        ),
+    ]
 
 
 def _line(each: Selected) -> dict[str, object]:

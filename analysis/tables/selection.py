@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from analysis.metrics import metric
+from analysis.names import BENCHMARKS, display
 from analysis.rows import Row, key, varying
 from analysis.statistics.selection import best_setting, compared_on
 from analysis.statistics.selection_bias import SelectionBias, selection_bias
 from analysis.statistics.summaries import MeanSD, mean_sd
+from analysis.tables.made_by import mixed
 from plasticity_lab.records.measures import Measure
 
 BY = ("benchmark", "protocol", "schedule", "intervention")
@@ -27,7 +29,8 @@ class Selected:
     selection: benchmark, protocol, schedule and intervention. label: of the benchmark, with the settings in which its
     runs differ from others of it. own: the best setting; varied: the keys in which the compared ones differ. ours: its
     mean ± SD in the metric's unit, over the seeds that it was chosen on; bias: how much of that is luck. settings: how
-    many were compared; left_out: how many lack some of these seeds.
+    many were compared; left_out: how many lack some of these seeds. runs: those of the best. rows: of all that took
+    part; mixed: in what the making of the best one's runs differs, as `made_by.mixed` has it.
     """
 
     activation: str
@@ -41,6 +44,14 @@ class Selected:
     settings: int
     left_out: int
     runs: Sequence[str]
+    rows: Sequence[Row]
+    mixed: Mapping[str, Mapping[str, int]]
+
+    @property
+    def name(self) -> str:
+        """The label as people read it."""
+        benchmark = self.selection["benchmark"]
+        return self.label.replace(benchmark, display(BENCHMARKS, benchmark), 1)
 
 
 def selections(rows: Sequence[Row], metric_name: str | None = None) -> list[Selected]:
@@ -55,7 +66,8 @@ def selections(rows: Sequence[Row], metric_name: str | None = None) -> list[Sele
     for row in rows:
         measure = metric(metric_name or row.declared.headline, [row.declared])
         if row.hyperparams != "selected" and measure.better and row.status in ("done", "diverged"):
-            place = (*(getattr(row, name) for name in BY), labels[id(row.study)], row.activation, measure.name)
+            label = labels[*_selection(row), id(row.study)]
+            place = (*_selection(row), label, row.activation, measure.name)
             groups.setdefault(place, {})[row.run] = row
     for (*names, label, activation, _), by_run in sorted(groups.items()):
         of = _selected(activation, dict(zip(BY, names, strict=True)), label, list(by_run.values()), metric_name)
@@ -89,21 +101,27 @@ def _selected(
         settings=best.settings,
         left_out=best.left_out,
         runs=tuple(row.run for row in winners),
+        rows=rows,
+        mixed=mixed(winners),
     )
 
 
-def _labels(rows: Sequence[Row]) -> dict[int, str]:
-    """The id of a study → its benchmark, with the settings in which it differs from others of that benchmark."""
-    of_benchmark: dict[str, dict[int, Mapping[str, Any]]] = {}
+def _labels(rows: Sequence[Row]) -> dict[tuple[Any, ...], str]:
+    """Selection and id of a study → the benchmark, with the settings in which it differs from others selected alike."""
+    alike: dict[tuple[str, ...], dict[int, Mapping[str, Any]]] = {}
     for row in rows:
-        of_benchmark.setdefault(row.benchmark, {})[id(row.study)] = row.study
+        alike.setdefault(_selection(row), {})[id(row.study)] = row.study
     labels = {}
-    for name, studies in of_benchmark.items():
+    for selection, studies in alike.items():
         differing = varying(studies.values())
         for which, study in studies.items():
             words = ", ".join(f"{setting.removeprefix('benchmark.')}={study.get(setting)}" for setting in differing)
-            labels[which] = f"{name} ({words})" if words else name
+            labels[*selection, which] = f"{selection[0]} ({words})" if words else selection[0]
     return labels
+
+
+def _selection(row: Row) -> tuple[str, ...]:
+    return tuple(getattr(row, name) for name in BY)
 
 
 def _seeds(row: Row) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from analysis.rows import Row
 from analysis.tables.grid import NOTHING
 from analysis.tables.listing import Listing
 from analysis.tables.missing import NOT_HERE, TRAINING
-from analysis.tables.selected import words_of
+from analysis.tables.selected import provenance, words_of
 from analysis.tables.selection import Selected, selections
 
 Settings = Mapping[str, object]
@@ -50,7 +50,16 @@ def settings_table(table: SettingsTable, rows: Sequence[Row], metric_name: str |
 
 def same(own: Settings, published: Settings) -> bool:
     """Whether a setting is the published one, in everything that was published of it."""
-    return all(own.get(name) == value for name, value in published.items())
+    return all(_function(own).get(name) == value for name, value in _function(published).items())
+
+
+def _function(settings: Settings) -> Settings:
+    """Settings by what counts of them: c and p count through c / p alone, and a run has but one of its names."""
+    c, p = (settings.get(f"activation.{name}") for name in ("c", "p"))
+    if not (isinstance(c, int | float) and isinstance(p, int | float)):
+        return settings
+    rest = {name: value for name, value in settings.items() if name not in ("activation.c", "activation.p")}
+    return {**rest, "activation.c/p": float(f"{c / p:.12g}")}
 
 
 def _listing(
@@ -103,7 +112,7 @@ def _title(table: SettingsTable, found: Sequence[Selected]) -> str:
     if not found:
         return table.title
     selection = found[0].selection
-    return f"{table.title}: best by {found[0].measure.title} ({selection['protocol']}, {selection['schedule']})"
+    return f"{table.title}, by {found[0].measure.title} ({selection['protocol']}, {selection['schedule']})"
 
 
 def _caption(table: SettingsTable, papers: Sequence[str], found: Sequence[Selected]) -> list[str]:
@@ -111,8 +120,10 @@ def _caption(table: SettingsTable, papers: Sequence[str], found: Sequence[Select
     if found:
         seeds = sorted({each.bias.seeds for each in found})
         settings = sorted({each.settings for each in found})
+        many = f"{settings[0]:,} to {settings[-1]:,}" if len(settings) > 1 else f"{settings[0]:,}"
+        lines += provenance(found)
         lines.append(
-            f"The best of {settings[0]:,} to {settings[-1]:,} settings by the mean {found[0].measure.title} over "
+            f"The best of {many} settings by the mean {found[0].measure.title} over "
             f"{' or '.join(map(str, seeds))} seeds, the first of equals; bold: as published. How much of their means "
             "is luck: `python -m analysis table selected`."
         )

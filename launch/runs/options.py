@@ -39,6 +39,14 @@ class Activation(Extras):
     grids: dict[str, Any] | None = None
 
 
+class Agent(Extras):
+    """default_settings: what settings of other choices are where this agent is chosen and nothing else is said: group →
+    option → setting → value. A learning rate that suits one agent does not suit another.
+    """
+
+    default_settings: dict[Literal[tuple(COMPONENTS)], dict[str, dict[str, Any]]] = Field(default_factory=dict)
+
+
 class BenchmarkAlone(Extras):
     """What rules take from the benchmark's file.
 
@@ -92,7 +100,7 @@ class Schedule(Extras):
 RULES: dict[str, type[Extras]] = {"hyperparams": Hyperparams, "protocol": Protocol, "schedule": Schedule}
 """The groups whose options say where settings come from: what their files may hold."""
 
-EXTRAS: dict[str, type[Extras]] = {"activation": Activation, "benchmark": Benchmark}
+EXTRAS: dict[str, type[Extras]] = {"activation": Activation, "agent": Agent, "benchmark": Benchmark}
 """What the files of components may hold besides their settings; it is no part of the science."""
 
 ADJUSTABLE = {"hyperparams.grid": "grids", "hyperparams.metric": "metric"}

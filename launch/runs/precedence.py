@@ -1,7 +1,8 @@
 """Which value a setting has when several sources name one.
 
-option < schedule < protocol < hyperparams < experiment < typed. `resolve` puts in what `hyperparams` finds (best, grid,
-selected), except where the last two say something.
+option < agent < schedule < protocol < hyperparams < experiment < typed. An agent may have default settings for other
+options that are chosen beside it. `resolve` puts in what `hyperparams` finds (best, grid, selected), except where the
+last two say something.
 Everything here is a pure function of plain dictionaries: group → setting → value.
 """
 
@@ -44,5 +45,8 @@ def completed(option: Option) -> dict[str, Any]:
 def before_hyperparams(options: Mapping[str, Option], schedule: Schedule, protocol: Protocol) -> Nodes:
     """The settings of each component before values of `hyperparams`, of the experiment and of the command line."""
     nodes = {group: completed(option) for group, option in options.items()}
+    for option in options.values():
+        for group, by_option in getattr(option.extras, "default_settings", {}).items():
+            nodes[group] |= by_option.get(options[group].name, {})
     nodes["benchmark"] = capped(nodes["benchmark"], schedule.at_most)
     return overlaid(nodes, protocol.set)

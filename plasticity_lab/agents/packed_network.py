@@ -54,15 +54,15 @@ class PackedNetwork:
         )
 
     @torch.no_grad()
-    def answers(self, x_KBD: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
-        """The outputs of the active body, name → (K, B, O), in evaluation mode; both on the host.
+    def answers(self, x_KBD: NDArray[np.float32], body: str | None = None) -> dict[str, NDArray[np.float32]]:
+        """The outputs of a body, name → (K, B, O), in evaluation mode; both on the host.  body: None for the active.
 
         However few the examples are, a run's answers do not depend on its mates: rows are padded for the products.
         """
         there = x_KBD.shape[1]
         padded = np.pad(x_KBD, ((0, 0), (0, aligned(there) - there), (0, 0)))
         x, shape = torch.from_numpy(padded).to(self.device), self.settings["activation"]
-        outputs, _ = self.model.forward(self.parameters, shape, x, None, self.body)
+        outputs, _ = self.model.forward(self.parameters, shape, x, None, body or self.body)
         return {name: value[:, :there].cpu().numpy() for name, value in outputs.items()}
 
     def corrections(self, updates: int) -> dict[str, Tensor]:

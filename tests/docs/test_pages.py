@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from analysis.figures import FIGURES
-from analysis.tables import TABLES
+from analysis.tables import named as table_named
+from analysis.tables.command import ALL
 from launch.command import resolve
 from launch.command_line import taken_apart
 from plasticity_lab.records.store import Store
@@ -101,7 +102,10 @@ def test_a_command_around_sweeps_is_read_by_its_own_parser(command, monkeypatch)
     if command.module == "launch" and command.words[0] in ("doctor", "calibrate"):
         resolves(options.words)
     if command.module == "analysis" and options.command in ("table", "figure"):
-        assert options.name in ((None, *TABLES) if options.command == "table" else FIGURES)
+        if options.command == "figure":
+            assert options.name in FIGURES
+        elif options.name not in (None, ALL):
+            assert table_named(options.name)
         assert all(path.exists() for path in options.store or [] if path.suffix == ".json")
 
 

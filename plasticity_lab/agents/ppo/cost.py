@@ -1,6 +1,6 @@
 """What a run of PPO costs, before it starts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
@@ -9,7 +9,7 @@ import numpy as np
 
 from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.benchmarks.bodies.benchmark import Bodies
+from plasticity_lab.benchmarks.bodies.benchmark import Bodies, BodyCycle
 from plasticity_lab.benchmarks.bodies.stream import Stages
 from plasticity_lab.environments.bodies import BODIES
 from plasticity_lab.environments.body import Body
@@ -30,7 +30,10 @@ STEPS_AN_EPISODE = 100
 
 
 def cost_of(agent: "PPO", parts: Parts, model: Model, resource: Bodies) -> Cost:
-    """Steps, operations and bytes of one run: means over the bodies, each of which has as many tasks."""
+    """Steps, operations and bytes of one run: means over the bodies, each of which has as many tasks.
+
+    Steps and passes of tests are those of the longest episodes that there can be.
+    """
     stages = Stages(parts.benchmark, agent.steps)
     bodies = [resource.by_name[name] for name in parts.benchmark.bodies]
     rollouts = parts.benchmark.tasks * stages.rollouts
@@ -38,6 +41,7 @@ def cost_of(agent: "PPO", parts: Parts, model: Model, resource: Bodies) -> Cost:
     size = aligned(agent.steps // agent.minibatches)
     widest = max(prod(body.observation) + 2 * body.actions for body in bodies)
     between = sum(prod(unit.produced) for unit in model.units)
+    tests = [_test(parts.benchmark, resource, position) for position in range(parts.benchmark.tasks)]
     rollout = 4 * agent.steps * (2 * widest + NUMBERS_A_STEP) + 16 * agent.steps * agent.epochs
     return Cost(
         length=stages.total_steps,
@@ -55,9 +59,9 @@ def cost_of(agent: "PPO", parts: Parts, model: Model, resource: Bodies) -> Cost:
         speed="dense",
         rows=rollouts + parts.benchmark.tasks + stages.total_steps // STEPS_AN_EPISODE,
         parameters=model.size,
-        forwards=rollouts * (agent.rollout + 1),
+        forwards=rollouts * (agent.rollout + 1) + sum(steps for steps, _ in tests),
         forward_flops=2 * work * aligned(agent.environments),
-        host_steps=_host_steps(parts, stages),
+        host_steps=_host_steps(parts, stages, tests),
         graphs=2 * len({body.name for body in bodies}),
     )
 
@@ -67,12 +71,19 @@ def steps_of_bodies() -> Mapping[str, Callable[[int], object]]:
     return {name: partial(_step, body) for name, body in BODIES.items() if not body.missing}
 
 
-def _host_steps(parts: Parts, stages: Stages) -> dict[str, int]:
+def _test(benchmark: BodyCycle, resource: Bodies, position: int) -> tuple[int, int]:
+    """The passes of the test after a task, and the steps of its body."""
+    body = resource.by_name[benchmark.body_of(position)]
+    frictions = benchmark.test_frictions(body)
+    return (0, 0) if frictions is None else (body.max_steps, body.max_steps * len(frictions))
+
+
+def _host_steps(parts: Parts, stages: Stages, tests: Sequence[tuple[int, int]]) -> dict[str, int]:
     """Body → its steps in the whole run."""
     steps: dict[str, int] = {}
     for position in range(parts.benchmark.tasks):
         body = parts.benchmark.body_of(position)
-        steps[body] = steps.get(body, 0) + stages.rollouts * stages.steps
+        steps[body] = steps.get(body, 0) + stages.rollouts * stages.steps + tests[position][1]
     return steps
 
 

@@ -22,6 +22,7 @@ from plasticity_lab.agents.ppo.minibatches import Minibatches
 from plasticity_lab.agents.ppo.normalise import Normaliser
 from plasticity_lab.agents.ppo.rollout import Actor
 from plasticity_lab.agents.ppo.step import Step, step_of
+from plasticity_lab.agents.ppo.tested import returns_in_test
 from plasticity_lab.agents.put_back import Copy
 from plasticity_lab.benchmarks.bodies.benchmark import Bodies
 from plasticity_lab.benchmarks.bodies.stream import Rollout, Stage
@@ -75,7 +76,10 @@ class PPOLearner:
         """New environments of the task's body, or those of a resumed run where it left them."""
         body, agent = self.bodies.by_name[task.body], self.agent
         self.network.body = task.body
-        self.environments = Environments(body, self.parts.stream_seeds, agent.environments, task.position)
+        seeds = self.parts.stream_seeds
+        factors = self.parts.benchmark.friction_of(task.position, seeds)
+        friction = None if factors is None else factors[:, None]
+        self.environments = Environments(body, seeds, agent.environments, task.position, friction=friction)
         if task.body not in self._answers:
             numbers, randomised = int(np.prod(body.observation)), agent.rollout_mode == "train"
             self._answers[task.body] = Answers(
@@ -115,8 +119,14 @@ class PPOLearner:
         return Rows(self._rows(), seen.episodes)
 
     def evaluate(self, task: Stage) -> Evaluation:
-        """Nothing: what PPO measures are the episodes of its training."""
-        return {}
+        """How much the policy earns on the benchmark's test (see `returns_in_test`), and the friction of the task."""
+        body, seeds, benchmark = self.bodies.by_name[task.body], self.parts.stream_seeds, self.parts.benchmark
+        factors, of_test = benchmark.friction_of(task.position, seeds), benchmark.test_frictions(body)
+        returns = np.full(self.runs, np.nan)
+        if of_test is not None:
+            normaliser = self.normalisers[task.body] if self.agent.normalise_observations else None
+            returns = returns_in_test(self.network, body, seeds, of_test, normaliser, self.agent.clip_action)
+        return {"test_return": returns, "friction": np.ones(self.runs) if factors is None else factors}
 
     def end(self, task: Stage) -> None:
         """Intervention and optimizer end the task."""

@@ -29,6 +29,22 @@ def test_the_protocols_differ_in_what_a_body_is_given_and_shows(name):
     assert agent_of("protocol=clean", f"agent.{name}=false")[name] is False
 
 
+@pytest.mark.parametrize(
+    ("words", "rate"),
+    [
+        (["benchmark=classic_cycle"], 1e-4),
+        (["benchmark=classic_cycle", "optimizer=adamw"], 1e-4),
+        (["benchmark=classic_cycle", "optimizer=sgd"], 0.01),
+        (["benchmark=classic_cycle", "agent=ppo_cleanrl"], 3e-4),
+        (["benchmark=classic_cycle", "optimizer.lr=0.5"], 0.5),
+        (["benchmark=permuted_digits"], 1e-3),
+    ],
+)
+def test_a_learning_rate_that_nobody_named_is_the_agents_for_adam(words, rate):
+    (run,) = resolve(words).runs
+    assert run.science["optimizer"]["lr"] == rate
+
+
 def test_cleanrls_preset_names_its_network_and_optimizer_too():
     run, *others = resolve(["experiment=ppo_cleanrl"]).runs
     assert len(others) == 4
@@ -68,5 +84,6 @@ def test_its_cost_counts_updates_passes_and_steps(monkeypatch):
     (run,) = packs_of(*BOTH, "seed=0")
     cost = cost_of(run, resources(Path())(run))
     assert (cost.length, cost.unit, cost.updates) == (3 * 96, "environment steps", 3 * 3 * 8)
-    assert cost.host_steps == {"sliders": 2 * 96, "chosen": 96}
-    assert (cost.forwards, cost.graphs) == (3 * 3 * 33, 4)
+    tests = {"sliders": 2 * 25, "chosen": 15}  # of one episode each, for as long as there can be one
+    assert cost.host_steps == {"sliders": 2 * 96 + tests["sliders"], "chosen": 96 + tests["chosen"]}
+    assert (cost.forwards, cost.graphs) == (3 * 3 * 33 + sum(tests.values()), 4)

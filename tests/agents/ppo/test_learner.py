@@ -15,6 +15,7 @@ from tests.helpers.packs import choice, choices, needs_compiler
 from tests.tenants.packs import FIND, differing, packs_of, trained
 
 DETERMINISTIC = [name for name in choices("activation") if not component.load(choice("activation", name)[0]).randomised]
+MUJOCO = (*SMALL, "benchmark.bodies=[hopper,ant]", "protocol=clean", "benchmark.test_episodes=0")
 RESETS = (FIND, "intervention=random_units", "intervention.every=3", "intervention.share=0.25")
 
 
@@ -37,7 +38,7 @@ def as_a_worker_computes(monkeypatch):
         (*BOTH, *RESETS, "agent.environments=3", "activation=crelu"),
         (*CLEANRL, "agent.environments=2", "agent.target_kl=0.02", "agent.minibatches=2"),
         (*ONE, "activation=rrelu", "agent.rollout=33", "agent.minibatches=3"),
-        (*SMALL, "benchmark.bodies=[hopper,ant]", "protocol=clean"),
+        MUJOCO,
     ],
     ids=["cartpole", "l2_init", "resets", "cleanrl", "randomised", "mujoco"],
 )
@@ -72,7 +73,9 @@ def test_compiled_a_run_is_the_same_alone_and_in_packs_of_many_widths(words):
 @needs_compiler
 @pytest.mark.slow
 def test_compiled_on_mujocos_bodies_packed_alone_and_resumed_are_the_same():
-    pack = packs_of(*SMALL, "benchmark.bodies=[hopper,ant]", "protocol=clean", "seed=3,1,0")
+    pack = packs_of(
+        *SMALL, "benchmark.bodies=[hopper,ant]", "protocol=clean", "benchmark.test_episodes=0", "seed=3,1,0"
+    )
     packed = trained(pack, compiled=True)
     assert not differing(packed[1], trained([pack[1]], compiled=True)[0])
     resumed = trained(pack, compiled=True, stops=[1, 2, 2])

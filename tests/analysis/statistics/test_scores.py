@@ -1,13 +1,16 @@
+import csv
 import math
 
 import numpy as np
 import pytest
 import scipy.stats
 
-from analysis.statistics.gap import gap_change
+from analysis.reported.reported import FOLDER
+from analysis.statistics.gap import gap_change, gap_summary, gaps
 from analysis.statistics.improvement import improvement
 from analysis.statistics.iqm import iqm
 from analysis.statistics.normalise import normalise
+from analysis.statistics.plasticity_score import plasticity_scores
 from analysis.statistics.profiles import above
 from analysis.statistics.summaries import mean_score, median_score, optimality_gap
 
@@ -109,3 +112,51 @@ def test_a_run_that_failed_in_one_of_the_cycles_compared_has_no_gap(value, cycle
     assert found.change.tolist() == [[10.0], [0.0 if fails else 10.0]]
     with pytest.raises(ValueError, match="cycles"):
         gap_change(train[:1], test[:1])
+
+
+def test_the_gap_of_each_cycle_is_0_where_a_return_failed():
+    train = np.array([[[100.0, 5.0]], [[90.0, -501.0]]])
+    test = np.array([[[80.0, np.nan]], [[95.0, 2.0]]])
+    assert gaps(train, test).tolist() == [[[20.0, 0.0]], [[-5.0, 0.0]]]
+    with pytest.raises(ValueError, match="1 cycles"):
+        gaps(train[0], test[0])
+
+
+def test_a_gap_is_summed_up_as_the_papers_table_does():
+    """Of the means that Table F3 prints its IQM, mean and SD follow; Table 4 has lost a sign."""
+    rows = csv.DictReader((FOLDER / "tableF3_gap_delta.csv").read_text().splitlines())
+    by_activation = {}
+    for row in rows:
+        by_activation.setdefault(row["activation"], []).append(row)
+    assert len(by_activation) == 17
+    for of_one in by_activation.values():
+        found = gap_summary(np.array([[float(row["delta_mean"]) for row in of_one]]))
+        printed = [float(of_one[0][name]) for name in ("iqm_delta", "mean_delta", "std_delta")]
+        assert [found.iqm, found.overall, found.sd] == pytest.approx(printed, abs=0.02)
+        assert np.isnan(found.half).all(), "of one seed there is no interval"
+    table4 = csv.DictReader((FOLDER / "table4_gap_delta.csv").read_text().splitlines())
+    lost = {row["activation"]: float(row["iqm_delta"]) for row in table4}["rand_smooth_leaky"]
+    assert lost == 59.03
+    assert float(by_activation["rand_smooth_leaky"][0]["iqm_delta"]) == -lost
+
+
+def test_the_interval_of_a_gap_is_students():
+    found = gap_summary(np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [4.0, 0.0], [5.0, 0.0]]))
+    assert found.half == pytest.approx([2.776445 * math.sqrt(2.5 / 5), 0.0], rel=1e-6)
+
+
+def test_a_plasticity_score_is_the_iqm_of_normalised_returns_over_all_arms_compared():
+    """Two arms of four seeds in two environments: bounds from all eight runs, failures at the floor and scored 0."""
+    low = np.array([[0.0, 100.0]] * 3 + [[0.0, -1e30]])
+    high = np.array([[10.0, 200.0]] * 4)
+    found = plasticity_scores({"low": low, "high": high}, percentiles=(0, 100), replicates=200)
+    assert found.normalised.low.tolist() == [0.0, -500.0]
+    assert found.normalised.high.tolist() == [10.0, 200.0]
+    assert found.scores["high"].value == 1.0
+    # low scores 0, 0, 0, 0 in one environment and 0, 6/7, 6/7, 6/7 in the other: the middle four of eight
+    assert found.scores["low"].value == pytest.approx((0 + 0 + 0 + 6 / 7) / 4)
+    assert found.normalised.failures["low"].tolist() == [0, 1]
+    assert found.scores["low"].low <= found.scores["low"].value <= found.scores["low"].high
+    alike = plasticity_scores({"one": np.zeros((2, 2))})
+    assert not alike.scores
+    assert "do not differ" in alike.normalised.reason

@@ -1,0 +1,40 @@
+"""The Plasticity Score: the interquartile mean of normalised returns, over seeds and environments, by activation."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.statistics.bootstrap import REPLICATES, Estimate, bootstrap
+from analysis.statistics.iqm import iqm
+from analysis.statistics.normalise import FLOOR, PERCENTILES, Normalised, normalise
+
+
+@dataclass(frozen=True)
+class PlasticityScores:
+    """scores: arm → the score with its interval; empty where `normalised.reason` says why.
+
+    normalised: the scores of runs that they are made of, the returns that became 0 and 1, and how many runs failed;
+    they depend on which arms are compared, and are shown with every score.
+    """
+
+    scores: Mapping[str, Estimate]
+    normalised: Normalised
+
+
+def plasticity_scores(
+    returns: Mapping[str, np.ndarray],
+    floor: float = FLOOR,
+    percentiles: tuple[float, float] = PERCENTILES,
+    replicates: int = REPLICATES,
+) -> PlasticityScores:
+    """The scores of all arms that are compared: arm → returns over the last part of each environment's last stage, (N
+    seeds, M environments).
+
+    Raises ValueError as `normalise` does.  Source: the paper's Section 7, Tables 3 and F1.
+    """
+    normalised = normalise(returns, floor, percentiles)
+    scores = normalised.scores or {}
+    return PlasticityScores(
+        {arm: bootstrap(iqm, values, name=arm, replicates=replicates) for arm, values in scores.items()}, normalised
+    )

@@ -1,0 +1,62 @@
+"""How much a pack's policies earn where friction is another: likeliest actions, nothing drawn, nothing learned.
+
+Legend: K runs, E episodes of the test, each in an environment of its own, D numbers of an observation.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plasticity_lab.agents.packed_network import PackedNetwork
+from plasticity_lab.agents.ppo.normalise import Normaliser
+from plasticity_lab.environments.body import Body
+from plasticity_lab.environments.environments import Environments
+
+Array = NDArray[np.float64]
+
+
+def returns_in_test(
+    network: PackedNetwork,
+    body: Body,
+    seeds: Sequence[int],
+    frictions: Array,
+    normaliser: Normaliser | None,
+    clip_action: bool,
+) -> Array:
+    """The mean return of each run (K,) over the test; −∞ where an episode broke (see `Outcome.broken`).
+
+    frictions: of each episode, (E,), by what to multiply it. normaliser: scales what the body shows by the statistics
+    of its training, which stay as they are; None where observations are not normalised. The policy takes its likeliest
+    action, randomised activations their mean slope. Episodes begin at the same places in every cycle and after every
+    task. Each is stepped to its end, and as many of the body's steps are taken for all of them as the longest has.
+    """
+    shape = (len(seeds), len(frictions))
+    own = frictions[None] if body.has_friction else None
+    environments = Environments(body, seeds, shape[1], task=0, purpose="test", friction=own)
+    returns, over = np.zeros(shape), np.zeros(shape, bool)
+    while not over.all():
+        outcome = environments.step(_likeliest(network, body, environments.observations, normaliser, clip_action))
+        ends = outcome.terminated | outcome.truncated
+        ended = np.zeros(shape)
+        ended[ends] = outcome.ended.returns
+        returns = np.where(ends & ~over, ended, returns)
+        over |= ends
+    whole = np.where(np.isfinite(returns), returns, -np.inf)
+    return np.add.accumulate(whole, axis=1)[:, -1] / shape[1]
+
+
+def _likeliest(
+    network: PackedNetwork, body: Body, observations: NDArray[np.float32], normaliser: Normaliser | None, clips: bool
+) -> NDArray[np.float32] | NDArray[np.int64]:
+    """Observations (K, E, …) → actions (K, E) or (K, E, A)."""
+    flat = _finite(observations.reshape(*observations.shape[:2], -1))
+    policy = _finite(network.answers(flat if normaliser is None else normaliser.scaled(flat), body.name)["policy"])
+    if body.discrete:
+        return policy.argmax(axis=2)
+    return np.clip(policy, np.float32(body.low), np.float32(body.high)) if clips else policy
+
+
+def _finite(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """With 0 for what is not finite, as while a run is trained."""
+    return np.where(np.isfinite(values), values, np.float32(0))

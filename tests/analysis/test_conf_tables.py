@@ -1,0 +1,49 @@
+"""Tables E1 and B1, made of the files of conf/; they need no runs."""
+
+from analysis.rows import rows
+from analysis.tables import TABLES
+from analysis.tables.make import made
+from analysis.tables.render import latex, text
+from analysis.tables.schedule import schedules
+
+
+def lines(name, records=()):
+    (shown,) = made(TABLES[name], rows(records))
+    return shown
+
+
+def test_the_schedules_of_this_version_are_those_of_the_paper():
+    shown = lines("tableE1")
+    of = {(line["benchmark"], line["tasks_of"]): line for line in shown.lines}
+    for place in (("permuted_mnist", "all"), ("random_label_mnist", "all"), ("cifar51", "hard"), ("cifar51", "easy")):
+        for what in ("images", "batch", "epochs", "steps", "tasks"):
+            assert of[place][what] == of[place][f"paper_{what}"], (place, what)
+    assert of["permuted_digits", "all"]["steps"] == 90
+    assert of["permuted_digits", "all"]["paper_steps"] is None
+    assert of["continual_imagenet", "all"]["missing"] == "not in this version"
+    assert "steps" not in of["continual_imagenet", "all"]
+
+
+def test_a_task_ends_after_its_epochs_or_its_steps_whichever_comes_first():
+    settings = {"images": 100, "batch_size": 16, "tasks": 3}
+    assert schedules({**settings, "epochs": 2, "steps": None})["all"]["steps"] == 14
+    assert schedules({**settings, "epochs": 2, "steps": 5})["all"]["steps"] == 5
+    assert schedules({**settings, "epochs": 2, "steps": 50})["all"]["steps"] == 14
+    assert schedules({}) == {}
+
+
+def test_the_grids_count_what_the_paper_counts_and_say_whose_they_are():
+    shown = lines("tableB1")
+    of = {(line["activation"], line["grid"]): line for line in shown.lines}
+    assert of["smooth_leaky", "case_study"]["settings"] == 175
+    assert of["rand_smooth_leaky", "case_study"]["settings"] == 450
+    assert of["leaky_relu", "case_study and benchmarks"]["settings"] == 33
+    assert (of["prelu", "benchmarks"]["whose"], of["prelu", "case_study"]["whose"]) == ("ours", "paper")
+    assert "negative_slope ∈ {0.01, 0.05, " in text([shown])
+    assert r"p{0.6\textwidth}" in latex([shown])
+
+
+def test_the_grids_say_how_many_settings_a_store_has(seeds):
+    records = [*seeds("leaky_relu", [0.5], negative_slope=0.1), *seeds("leaky_relu", [0.6], negative_slope=0.3)]
+    of = {line["activation"]: line for line in lines("tableB1", records).lines}
+    assert (of["leaky_relu"]["finished"], of["relu"]["finished"]) == (2, 0)

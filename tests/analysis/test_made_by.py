@@ -1,0 +1,54 @@
+"""Runs that were not made alike are averaged only where the caption says so."""
+
+import pytest
+
+from analysis.rows import rows
+from analysis.tables.build import build
+from analysis.tables.render import csv_text
+from analysis.tables.table2 import TABLE2
+
+MADE = {"commit": "e57c382f9aab2bd8", "dirty": False, "device": "cpu", "mode": "eager", "versions": {"torch": "2.13.0"}}
+
+
+def captioned(records):
+    (result,) = build(TABLE2, rows(records))
+    return result, "\n".join(result.caption)
+
+
+def test_the_caption_says_by_which_code_and_on_what(seeds):
+    _, said = captioned(seeds("relu", [0.5, 0.6], provenance=MADE))
+    assert "Computed by commit e57c382f9aab, torch 2.13.0, mode eager, device cpu, precision fp32." in said
+    assert "not made alike" not in said
+
+
+@pytest.mark.parametrize(
+    ("differing", "words"),
+    [
+        ({"mode": "compiled"}, "modes eager (2 runs), compiled (1 runs)"),
+        ({"device": "NVIDIA H200"}, "devices cpu (2 runs), NVIDIA H200 (1 runs)"),
+        ({"data_part": True, "data": "mnist"}, "data mnist (2 runs), part of mnist (1 runs)"),
+    ],
+)
+def test_a_mean_over_what_was_not_made_alike_is_named(seeds, record, differing, words):
+    made = {**MADE, "data": "mnist"}
+    records = [*seeds("relu", [0.5, 0.6], provenance=made), record("relu", 2, 0.7, provenance={**made, **differing})]
+    result, said = captioned([*records, *seeds("tanh", [0.5, 0.6, 0.7], provenance=made)])
+    assert f"Means over runs that were not made alike: ReLU on Permuted digits ({words})" in said
+    by_name = {row.name: cell for (row, _), cell in result.cells.items()}
+    assert by_name["relu"].mixed
+    assert not by_name["tanh"].mixed
+    assert "mixed" in csv_text([result]).splitlines()[0]
+
+
+def test_runs_of_another_precision_have_a_column_of_their_own(seeds):
+    (result,) = build(TABLE2, rows([*seeds("relu", [0.5]), *seeds("tanh", [0.6], science={"precision": "bf16"})]))
+    assert [column.label for column in result.columns] == [
+        "Permuted digits (precision=bf16)",
+        "Permuted digits (precision=fp32)",
+    ]
+
+
+def test_code_with_changes_is_told_from_the_commit(seeds, record):
+    records = [*seeds("relu", [0.5, 0.6], provenance=MADE), record("tanh", provenance={**MADE, "dirty": True})]
+    _, said = captioned(records)
+    assert "commits e57c382f9aab (2 runs), e57c382f9aab (changed checkout) (1 runs)" in said
