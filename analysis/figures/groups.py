@@ -61,8 +61,8 @@ def caption(groups: Sequence[Group], rows: Sequence[Row], first: str) -> list[st
     shared = selection(groups)
     lines = [first, *([f"All runs: {shared}."] if shared else [])]
     lines += [f"{', '.join(dict.fromkeys(labels))}: {words}." for words, labels in data.items()]
-    cells = {(head, group.column): cell for group in groups for head, cell in group.cells}
-    return [*lines, *not_shown(groups), *made_lines(rows, cells)]
+    mixes = {f"{head.label} on {group.title}": cell.mixed for group in groups for head, cell in group.cells}
+    return [*lines, *not_shown(groups), *made_lines(rows, mixes)]
 
 
 def not_shown(groups: Iterable[Group]) -> list[str]:
