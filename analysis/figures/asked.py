@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from analysis.rows import Row
 
-Metrics = Callable[[Collection[str]], pl.LazyFrame]
+if TYPE_CHECKING:
+    import polars as pl
+
+Metrics = Callable[[Collection[str]], "pl.LazyFrame"]
 """Ids of runs → what they measured along their way: the rows of their metrics.parquet, with `run`."""
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from analysis.figures.style import POINTS
 from plasticity_lab.records.measures import Column
 
-POINTS = 50
 FEW_TASKS = 10
 """Where there are fewer tasks than that, what is measured more often, too, is taken as often."""
 

@@ -5,13 +5,10 @@ Of classifiers accuracy by task; of agents that act, returns over steps, a panel
 
 from collections.abc import Sequence
 
-import polars as pl
-
 from analysis.figures.asked import Asked, Metrics
-from analysis.figures.courses import POINTS, binned, extents, over_runs
 from analysis.figures.drawing import Drawing, Panel, Series
 from analysis.figures.groups import Group, caption, groups
-from analysis.figures.style import MOST
+from analysis.figures.style import MOST, POINTS
 from analysis.rows import Row
 from analysis.tables.headline import HEADLINE
 from plasticity_lab.errors import ConfigError
@@ -31,7 +28,7 @@ def curves(asked: Asked) -> Drawing:
         raise ConfigError(_nothing(asked))
     said = f"Mean over seeds; the band is ± 1 SD over them. At most {POINTS} points a curve, each the mean around it."
     most = max(len(group.cells) for group in found)
-    left_out = [f"Of {most} lines a panel the {MOST} with the best are shown."] if most > MOST else []
+    left_out = [f"Of {most} lines in a panel the {MOST} best are shown."] if most > MOST else []
     return Drawing("curves", "Learning curves", panels, [*caption(found, asked.rows, said), *left_out])
 
 
@@ -55,6 +52,10 @@ def _bodies(row: Row) -> Sequence[str]:
 
 def _panels(group: Group, column: Column, metrics: Metrics, bodies: Sequence[str]) -> list[Panel]:
     """One for each body that was seen; one where there are none."""
+    import polars as pl  # half a second, which those who ask for another figure need not wait for
+
+    from analysis.figures.courses import binned, extents, over_runs
+
     best = sorted(group.cells, key=lambda of: -(of[1].mean or 0.0))[:MOST]
     line_of = pl.DataFrame(
         [(run, line) for line, (_, cell) in enumerate(best) for run in cell.runs],

@@ -35,10 +35,13 @@ MARKERS = ("o", "s", "^")
 MOST = len(COLOURS) * len(DASHES)
 """How many series can be told apart."""
 
+POINTS = 50
+"""How many points a curve has at most."""
+
 FONT, SMALL, TINY = 9.0, 7.5, 6.5
 """Points."""
 LINE, BAND = 1.4, 0.14
-DOTS = 200
+DOTS = 150
 """To the inch, of a PNG."""
 
 SMALL_CHART = {

@@ -11,8 +11,8 @@ from analysis.figures.style import Look, looks
 
 Chart = dict[str, Any]
 """What Plotly.newPlot is given: `data` and `layout`."""
-A_CATEGORY, LINES, AROUND = 22, 440, 150
-"""Pixels: of the height for a category, of a panel of lines, and of what stands around a panel of categories."""
+A_CATEGORY, A_NAME, LINES, AROUND = 22, 20, 440, 170
+"""Pixels: for a category, for a name of the legend, the least height of lines, and what stands around both."""
 _SIGNS = {"o": "circle", "s": "square", "^": "triangle-up"}
 _AXIS = {"gridcolor": style.GRID, "zerolinecolor": style.GRID, "linecolor": style.PALE, "ticks": "outside"}
 
@@ -82,7 +82,7 @@ def _layout(panel: Panel) -> dict[str, Any]:
     layout = {
         "title": {"text": _escaped(panel.title), "x": 0, "xref": "paper", "font": {"size": 14}},
         "font": {"size": 12, "color": style.INK},
-        "height": AROUND + A_CATEGORY * len(panel.categories) if panel.categories else LINES,
+        "height": _height(panel),
         "margin": {"l": 60, "r": 10, "t": 45, "b": 50},
         "hovermode": "closest",
         "plot_bgcolor": "white",
@@ -103,10 +103,18 @@ def _layout(panel: Panel) -> dict[str, Any]:
             "range": [len(panel.categories) - 0.5, -0.5],
         }
         layout["legend"] = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"}
+        layout["margin"]["t"] = 75  # the chart's own buttons stand above the legend
     if panel.diagonal:
         line = {"type": "line", "x0": 0, "y0": 0, "x1": 100, "y1": 100, "line": {"color": style.PALE, "width": 1}}
         layout["shapes"] = [{**line, "layer": "below"}]
     return layout
+
+
+def _height(panel: Panel) -> int:
+    """Pixels, so that all categories and all names of the legend are seen."""
+    if panel.categories:
+        return AROUND + A_CATEGORY * len(panel.categories)
+    return max(LINES, AROUND + A_NAME * sum(series.listed for series in panel.series))
 
 
 def _categories(names: Sequence[str]) -> dict[str, Any]:

@@ -6,7 +6,8 @@ from typing import Any
 import polars as pl
 
 from analysis.figures.asked import Metrics
-from analysis.figures.courses import POINTS, binned, extents
+from analysis.figures.courses import binned, extents
+from analysis.figures.style import POINTS
 from analysis.report.packed import rounded
 from analysis.rows import Row
 from plasticity_lab.records.record import FINISHED

@@ -25,13 +25,16 @@ def runs_payload(rows: Sequence[Row]) -> dict[str, Any]:
     """What the page is given of runs, in the order of the rows.
 
     columns: of the table of runs, each with a title and coded values. told: coded values, section → name, of what is
-    told of one run. words: those of its command. measures: name → title, unit, scale, decimals of summaries.
+    told of one run. vocabulary: the words of all commands; words: those of each run's, by their places there.
+    measures: name → title, unit, scale, decimals of summaries.
     """
+    commands = [words(row) for row in rows]
+    vocabulary = {word: place for place, word in enumerate(dict.fromkeys(word for line in commands for word in line))}
     return {
         "columns": _columns(rows),
         "told": _told(rows),
-        "vocabulary": (vocabulary := list(dict.fromkeys(word for row in rows for word in words(row)))),
-        "words": _places(rows, vocabulary),
+        "vocabulary": list(vocabulary),
+        "words": [[vocabulary[word] for word in line] for line in commands],
         "measures": {name: _measure(measure) for name, measure in _summaries(rows).items()},
     }
 
@@ -107,11 +110,6 @@ def _told(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
         }
         for section, lines in sections.items()
     }
-
-
-def _places(rows: Sequence[Row], vocabulary: Sequence[str]) -> list[list[int]]:
-    place_of = {word: place for place, word in enumerate(vocabulary)}
-    return [[place_of[word] for word in words(row)] for row in rows]
 
 
 def _summaries(rows: Sequence[Row]) -> dict[str, Measure]:

@@ -13,6 +13,8 @@ from analysis.tables.table import Table
 
 BEST = "\N{NO-BREAK SPACE}"
 """Marks, between rendering and page, a number that is the best."""
+BESIDE = "paper"
+"""The heading of the paper's values."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def _able(table: Declared, rows: Sequence[Row]) -> list[Row]:
 
 
 def table_page(shown: Shown) -> TablePage:
-    """The same words as in the terminal, without columns that have nothing, of which the caption tells."""
+    """The same words as in the terminal, without columns of the paper's where it has nothing, as the caption tells."""
     grid = _filled(grid_of(shown, f"{BEST}{{}}".format, escape=str))
     numeric = [place > 0 and not any(_is_word(line[place]) for line in grid.body) for place in range(len(grid.header))]
     lines = [
@@ -83,7 +85,8 @@ def table_page(shown: Shown) -> TablePage:
 
 
 def _filled(grid: Grid) -> Grid:
-    kept = [place for place in range(len(grid.header)) if any(line[place] != NOTHING for line in grid.body)]
+    empty = {place for place in range(len(grid.header)) if all(line[place] == NOTHING for line in grid.body)}
+    kept = [place for place, heading in enumerate(grid.header) if place not in empty or heading != BESIDE]
     return Grid(
         header=[grid.header[place] for place in kept],
         body=[[line[place] for place in kept] for line in grid.body],
