@@ -52,6 +52,13 @@ DATA = {
 }
 
 
+BODIES = {
+    "halfcheetah": "HalfCheetah-v5",
+    "humanoid": "Humanoid-v5",
+    "ant": "Ant-v5",
+    "hopper": "Hopper-v5",
+}
+
 NAMES = {"activation": ACTIVATIONS, "benchmark": BENCHMARKS, "intervention": INTERVENTIONS}
 """The groups of choices whose options have display names."""
 

@@ -48,7 +48,7 @@ def report(rows: Sequence[Row], metrics: Metrics, places: Sequence[Path], left_o
         "overview": overview(rows),
         "left_out": list(dict.fromkeys(left_out)),
         "figures": figures,
-        "tables": table_pages(rows),
+        "tables": table_pages(rows, metrics),
     }
     data = {
         "charts": drawn,

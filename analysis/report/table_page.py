@@ -8,6 +8,7 @@ from analysis.tables import TABLES, Declared
 from analysis.tables.grid import NOTHING, Grid, Shown, grid_of
 from analysis.tables.headline import HEADLINE
 from analysis.tables.make import has_something, made, needs_runs
+from analysis.tables.stages import Metrics
 from analysis.tables.table import Table
 
 BEST = "\N{NO-BREAK SPACE}"
@@ -43,12 +44,12 @@ class TablePage:
     caption: Sequence[str]
 
 
-def table_pages(rows: Sequence[Row]) -> list[TablePage]:
+def table_pages(rows: Sequence[Row], metrics: Metrics) -> list[TablePage]:
     """Every table of the papers that the runs can feed, and the headlines of agents that none of these shows."""
     pages = []
     for table in TABLES.values():
         able = _able(table, rows)
-        if able and needs_runs(table) and has_something(shown := made(table, able)):
+        if able and needs_runs(table) and has_something(shown := made(table, able, None, metrics)):
             pages += [table_page(each) for each in shown]
     return pages
 

@@ -2,12 +2,13 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from analysis.asked import DEMO, add_options, folder_of, rows_asked_for, write
+from analysis.asked import DEMO, add_options, folder_of, places_of, rows_asked_for, write
 from analysis.rows import Row
 from analysis.tables import TABLES, Declared, named
 from analysis.tables.build import of_table
@@ -20,9 +21,13 @@ from analysis.tables.origin import origin
 from analysis.tables.render import csv_text, latex, markdown, terminal, text
 from analysis.tables.selected import SelectionTable
 from analysis.tables.settings import SettingsTable
+from analysis.tables.stages import Metrics
 from analysis.tables.table import Table
 from analysis.tables.table2 import TABLE2
 from plasticity_lab.errors import ConfigError, StoreError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 FORMATS: dict[str, Callable[[Sequence[Shown]], str]] = {"md": markdown, "csv": csv_text, "tex": latex}
 ALL = "all"
@@ -53,7 +58,7 @@ def _make(asked: argparse.Namespace) -> None:
         folder, rows = folder_of(asked), _rows_if_any(table, asked)
     table = table or _default(rows)
     rows = _measured(table, rows, asked.metric)
-    shown = made(table, rows, asked.metric)
+    shown = made(table, rows, asked.metric, _metrics(asked, rows))
     words = text(shown)
     _show(shown, words)
     if asked.out or folder.is_dir():
@@ -73,7 +78,7 @@ def _make_all(asked: argparse.Namespace) -> None:
         except ConfigError:  # no run has its metric
             without.append(table.name)
             continue
-        shown = made(table, those)
+        shown = made(table, those, None, _metrics(asked, those))
         if has_something(shown):
             print(_written(table, those, shown, asked.out or folder / "tables", text(shown)))
         else:
@@ -89,6 +94,17 @@ def _rows_if_any(table: Declared, asked: argparse.Namespace) -> list[Row]:
         return rows_asked_for(asked)[1]
     except StoreError:  # there is no store, or none of its runs has ended
         return []
+
+
+def _metrics(asked: argparse.Namespace, rows: Sequence[Row]) -> Metrics:
+    """What runs measured along their way, for tables that are made of that."""
+
+    def read(runs: Collection[str]) -> "pl.LazyFrame":
+        from analysis.figures.read_metrics import metrics_of  # Polars: half a second, which other tables do not need
+
+        return metrics_of(places_of(asked), rows, runs)
+
+    return read
 
 
 def _show(shown: Sequence[Shown], words: str) -> None:

@@ -16,12 +16,12 @@ from analysis.tables.score_listing import score_tables
 from analysis.tables.scores import ScoreTable, in_this_version
 from analysis.tables.selected import SelectionTable, selection_table
 from analysis.tables.settings import SettingsTable, settings_table
+from analysis.tables.stages import Metrics
 from analysis.tables.table import Table
 
 _MAKERS: Mapping[type, Callable[[Any, Sequence[Row], str | None], Sequence[Shown]]] = {
     Table: build,
     SettingsTable: settings_table,
-    ScoreTable: score_tables,
     ScheduleTable: schedule_table,
     GridsTable: grids_table,
     PropertyTable: property_table,
@@ -29,8 +29,15 @@ _MAKERS: Mapping[type, Callable[[Any, Sequence[Row], str | None], Sequence[Shown
 }
 
 
-def made(table: Declared, rows: Sequence[Row], metric_name: str | None = None) -> list[Shown]:
-    """What a table shows of some rows, one for each selection of runs that they hold."""
+def made(
+    table: Declared, rows: Sequence[Row], metric_name: str | None = None, metrics: Metrics | None = None
+) -> list[Shown]:
+    """What a table shows of some rows, one for each selection of runs that they hold.
+
+    metrics: reads what runs measured along their way, for tables that are made of that.
+    """
+    if isinstance(table, ScoreTable):
+        return list(score_tables(table, rows, metrics))
     return list(_MAKERS[type(table)](table, rows, metric_name))
 
 

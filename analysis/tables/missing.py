@@ -72,7 +72,7 @@ def missing_lines(
         protocol = {choice: name for choice, name in selection.items() if choice == "protocol"}
         command = _command(table, {**protocol, **BEST}, wanted, those, None)
         if preset:
-            command = " ".join([TRAINING, f"experiment={table.experiment}", *_said(protocol)])
+            command = " ".join([TRAINING, f"experiment={table.experiment}", *as_words(protocol)])
         lacking.setdefault(command, []).append(_named(table.columns, those))
     return [f"Missing: {'; '.join(what)}: {command}." for command, what in lacking.items()]
 
@@ -114,12 +114,12 @@ def _command(
     if any(group in NAMES and not has(group, name) for group, names in chosen.items() for name in names):
         return NOT_HERE
     words = [f"{group}={','.join(names)}" for group, names in chosen.items() if names]
-    words += _said(selection)
+    words += as_words(selection)
     words += [*settings, *(column.settings if column else ())]
     return " ".join([TRAINING, *words, _seeds(column.seeds if column and column.seeds else SEEDS)])
 
 
-def _said(selection: Mapping[str, str]) -> list[str]:
+def as_words(selection: Mapping[str, str]) -> list[str]:
     """What a command has to say of a selection."""
     return [f"{choice}={name}" for choice, name in selection.items() if name not in (DEFAULTS.get(choice), "unnamed")]
 

@@ -1,32 +1,29 @@
 """How tables over environments are laid out: ours and the paper's by activation, and what failed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from analysis.names import ACTIVATIONS, display
-from analysis.reported.reported import lines
+from analysis.names import ACTIVATIONS, BODIES, display
 from analysis.rows import Row
 from analysis.tables.grid import NOTHING
 from analysis.tables.listing import Listing
-from analysis.tables.made_by import made_lines
-from analysis.tables.missing import NOT_HERE, TRAINING
-from analysis.tables.scores import Arm, Scores, ScoreTable, Shown, in_this_version, scores
+from analysis.tables.score_caption import caption_of, command_of
+from analysis.tables.score_paper import SETTING, Printed, paper_of
+from analysis.tables.scores import Arm, Scores, ScoreTable, Shown, of_scores, scores
+from analysis.tables.selected import words_of
+from analysis.tables.stages import Metrics, stages_of
 
 ACROSS = {"iqm": "IQM", "mean": "mean", "sd": "SD", "score": "score"}
-_PRINTED = {"iqm": "iqm_delta", "mean": "mean_delta", "sd": "std_delta"}
-_WHAT = {
-    "return": "Mean return over the last 15 % of the steps, mean ± SD over seeds, by environment.",
-    "score": "Plasticity score: interquartile mean over seeds and environments of normalised returns of the last "
-    "cycle, with its 95 % stratified bootstrap interval.",
-    "gap": "Change of the generalization gap from the first cycle to the last, mean ± half-width of the 95 % interval "
-    "over seeds; then the interquartile mean of the environments' means. A run that failed counts as 0.",
-}
-Printed = Mapping[tuple[str, str], str]
 
 
-def score_tables(table: ScoreTable, rows: Sequence[Row], metric_name: str | None = None) -> list[Listing]:
-    """One listing for each selection of runs; without any, one of the paper's numbers."""
-    paper = _paper(table)
-    return [_listing(table, paper, found) for found in scores(table, rows) or [Scores({}, {}, [])]]
+def score_tables(table: ScoreTable, rows: Sequence[Row], metrics: Metrics | None = None) -> list[Listing]:
+    """One listing for each selection of runs; without any, one of the paper's numbers.
+
+    metrics: reads what runs measured; without it there are no numbers of ours.
+    """
+    runs = [row.run for row in of_scores(table, rows) if row.status == "done"]
+    stages = stages_of(metrics, runs) if metrics and runs else {}
+    paper = paper_of(table)
+    return [_listing(table, paper, found) for found in scores(table, rows, stages) or [Scores({}, {}, [])]]
 
 
 def columns_of(table: ScoreTable) -> list[str]:
@@ -52,17 +49,20 @@ def _listing(table: ScoreTable, paper: Printed, found: Scores) -> Listing:
             printed = paper.get((activation, column))
             cells += [_word(shown, arm), printed or NOTHING]
             listed.append(_line(table, found, label, activation, column, shown, arm, printed))
+        if table.settings:
+            cells += [words_of(arm.own, list(arm.own)) if arm else NOTHING, paper.get((activation, SETTING), NOTHING)]
         body.append(cells)
+    headings = [ACROSS.get(column) or display(BODIES, column) for column in columns] + ["setting"] * table.settings
     return Listing(
         name=table.name,
         title=_title(table, found),
-        header=["activation", *(heading for column in columns for heading in (ACROSS.get(column, column), "paper"))],
+        header=["activation", *(heading for each in headings for heading in (each, "paper"))],
         body=body,
-        caption=_caption(table, found),
+        caption=caption_of(table, found),
         lines=listed,
-        align=["left", *["left", "right"] * len(columns)],
+        align=["left", *["left", "right"] * len(columns), *["left", "left"] * table.settings],
         bold=_best(table, found, labels, columns),
-        is_ours=bool(found.arms),
+        is_ours=any(arm.columns for arm in found.arms.values()),
     )
 
 
@@ -82,16 +82,17 @@ def _word(shown: Shown | None, arm: Arm | None) -> str:
         number = f"{shown.value:.4f} [{shown.low:.4f}, {shown.high:.4f}]"
     else:
         behind = shown.sd if shown.sd is not None else shown.half_width
-        number = f"{shown.value:,.2f}" + (f" ± {behind:,.2f}" if behind is not None else "")
-    notes = []
-    if arm and arm.n < arm.expected:
-        notes.append(f"{arm.n}/{arm.expected}")
-    notes += [f"{count} {what}" for count, what in _lost(shown, arm) if count]
+        number = f"{_number(shown.value)}" + (f" ± {_number(behind)}" if behind is not None else "")
+    notes = [f"{arm.n}/{arm.expected}"] if arm and arm.n < arm.expected else []
+    lost = {"diverged": arm.diverged, **arm.flagged} if arm else {}
+    lost["failed"] = shown.failed if shown else 0
+    notes += [f"{count} {what}" for what, count in lost.items() if count]
     return f"{number} ({', '.join(notes)})" if notes else number
 
 
-def _lost(shown: Shown | None, arm: Arm | None) -> list[tuple[int, str]]:
-    return [(arm.diverged if arm else 0, "diverged"), (shown.failed if shown else 0, "failed")]
+def _number(value: float) -> str:
+    """Two decimals; of what is too long for a column, its powers of ten."""
+    return f"{value:,.2f}" if abs(value) < 1e7 else f"{value:.2e}"
 
 
 def _best(
@@ -111,52 +112,6 @@ def _best(
             best = choose(values.values())
             bold |= {(line, 1 + 2 * place) for line, value in values.items() if value == best}
     return frozenset(bold)
-
-
-def _caption(table: ScoreTable, found: Scores) -> list[str]:
-    said = [_WHAT[table.kind]]
-    if table.experiment and in_this_version(table):
-        missing = f"{TRAINING} experiment={table.experiment}"
-    else:
-        missing = NOT_HERE
-    if not found.arms:
-        said.append(f"No runs of it; the paper's numbers alone. Missing: all of it: {missing}.")
-    else:
-        said += made_lines(found.rows, {label: arm.mixed for label, arm in found.arms.items()})
-        said.append(
-            "Failed: a return below -500, or one that is not finite. k/n: k of n runs have finished; bold: the best of "
-            "those that are complete."
-        )
-    if found.bounds is not None and found.bounds.low is not None:
-        bounds = ", ".join(
-            f"{environment} {low:,.1f} to {high:,.1f}"
-            for environment, low, high in zip(table.environments, found.bounds.low, found.bounds.high, strict=True)
-        )
-        low, high = found.bounds.percentiles
-        runs = sum(arm.n for arm in found.arms.values())
-        said.append(
-            f"Normalised by percentiles {low:g} and {high:g} of the {runs} runs of this table, at least "
-            f"{found.bounds.floor:g}: {bounds}."
-        )
-        said += [f"No score: {found.bounds.reason}."] if found.bounds.reason else []
-    said.append(f"Paper: what it reports in {table.source} (5 seeds).")
-    return said
-
-
-def _paper(table: ScoreTable) -> dict[tuple[str, str], str]:
-    """(activation, column) → as the paper prints it."""
-    found: dict[tuple[str, str], str] = {}
-    for line in lines(table.reported):
-        activation = line["activation"]
-        if table.activations and activation not in table.activations:
-            continue
-        if table.kind == "score":
-            found[activation, "score"] = f"{line['iqm']} ± {line['ci95_half_width']}"
-            continue
-        mean, behind = ("reward_mean", "reward_sd") if table.kind == "return" else ("delta_mean", "delta_ci95")
-        found[activation, line["env"]] = f"{line[mean]} ± {line[behind]}"
-        found |= {(activation, column): line[of] for column, of in _PRINTED.items() if of in line}
-    return found
 
 
 def _line(
@@ -184,6 +139,7 @@ def _line(
         "expected": arm.expected if arm else None,
         "diverged": arm.diverged if arm else None,
         "failed": shown.failed if shown else None,
+        **(arm.flagged if arm else {}),
         "paper": printed,
-        "missing": None if arm else NOT_HERE,
+        "missing": None if arm else command_of(table, {}),
     }

@@ -1,25 +1,25 @@
-"""Tables over several environments: returns, plasticity scores and changes of the generalization gap, by activation.
+"""Tables over several environments: returns, Plasticity Scores and changes of the generalization gap, by activation.
 
-A run's summary holds a value for each environment under `<name>/<environment>`, as in `final_return/Ant-v5`. No agent
-of this version has runs over these environments: the tables are laid out and tested on rows made by hand.
+They are made of what a run returned in the last part of each of its stages, and in the test after it.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from analysis.conf import has
 from analysis.rows import Row, key, varying
-from analysis.statistics.bootstrap import Estimate, bootstrap
-from analysis.statistics.gap import gap_change
-from analysis.statistics.interval import mean_interval
-from analysis.statistics.iqm import iqm
-from analysis.statistics.normalise import FLOOR, Normalised, failed, normalise
+from analysis.statistics.gap import gap_change, gap_summary
+from analysis.statistics.normalise import Normalised, failed
+from analysis.statistics.plasticity_score import PlasticityScores, plasticity_scores
 from analysis.statistics.summaries import mean_sd
 from analysis.tables.made_by import mixed
 from analysis.tables.selected import words_of
+from analysis.tables.stages import Stages
+from plasticity_lab.records.stage_returns import StageReturn
 
 Kind = Literal["return", "score", "gap"]
 SELECTED_BY = ("protocol", "schedule", "hyperparams", "intervention")
@@ -29,24 +29,25 @@ SELECTED_BY = ("protocol", "schedule", "hyperparams", "intervention")
 class ScoreTable:
     """The declaration of a table over environments.
 
-    kind: what a cell shows. return: mean ± SD over seeds in each environment. score: the interquartile mean of
-    normalised returns over seeds and environments, with its 95 % interval. gap: the change of the gap from the first
-    cycle to the last, mean ± half-width of its 95 % interval in each environment, then IQM, mean and SD over them.
-    values: the names of a run's summary that it is made of; for gap those of training and of test in the first cycle,
-    then in the last. activations: of its rows; all, where nothing is said. across: whether a gap has mean and SD too.
+    kind: what a cell shows. return: mean ± SD over seeds in each environment, in the last cycle. score: the
+    interquartile mean of normalised returns of the last cycle over seeds and environments, with its 95 % interval. gap:
+    the change of the gap from the first cycle to the last, mean ± half-width of its 95 % interval in each environment,
+    then IQM over them. environments: the names of the bodies, in the table's order. activations: of its rows; all,
+    where nothing is said. across: whether a gap has mean and SD over environments too. settings: whether the
+    activation's own settings are shown. experiment: the preset that trains its runs.
     """
 
     name: str
     title: str
     kind: Kind
-    values: Sequence[str]
     environments: Sequence[str]
     reported: str
     source: str
     benchmark: str
+    experiment: str
     activations: Sequence[str] = ()
     across: bool = False
-    experiment: str | None = None
+    settings: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,14 +65,17 @@ class Shown:
 @dataclass(frozen=True)
 class Arm:
     """The numbers of an activation at one setting by column; of how many runs, of how many that should be there, how
-    many diverged. mixed: in what their making differs, as `made_by.mixed` has it.
+    many diverged, and what else their agent says of how many. own: the setting. mixed: in what their making differs,
+    as `made_by.mixed` has it.
     """
 
     activation: str
+    own: Mapping[str, Any]
     columns: Mapping[str, Shown]
     n: int
     expected: int
     diverged: int
+    flagged: Mapping[str, int]
     mixed: Mapping[str, Mapping[str, int]]
 
 
@@ -88,17 +92,21 @@ class Scores:
     bounds: Normalised | None = None
 
 
-def scores(table: ScoreTable, rows: Sequence[Row]) -> list[Scores]:
+def scores(table: ScoreTable, rows: Sequence[Row], stages: Stages) -> list[Scores]:
     """One for each selection of the table's runs, and for each way in which their settings differ otherwise."""
     groups: dict[tuple[str, ...], list[Row]] = {}
-    for row in rows:
-        if row.benchmark == table.benchmark and (not table.activations or row.activation in table.activations):
-            place = (*(getattr(row, name) for name in SELECTED_BY), key(row.study))
-            groups.setdefault(place, []).append(row)
+    for row in of_scores(table, rows):
+        groups.setdefault((*(getattr(row, name) for name in SELECTED_BY), key(row.study)), []).append(row)
     return [
-        _scores(table, dict(zip(SELECTED_BY, names, strict=True)), alike)
+        _scores(table, dict(zip(SELECTED_BY, names, strict=True)), alike, stages)
         for (*names, _), alike in sorted(groups.items())
     ]
+
+
+def of_scores(table: ScoreTable, rows: Sequence[Row]) -> list[Row]:
+    """The rows that a table is about."""
+    names = table.activations
+    return [row for row in rows if row.benchmark == table.benchmark and (not names or row.activation in names)]
 
 
 def in_this_version(table: ScoreTable) -> bool:
@@ -106,26 +114,30 @@ def in_this_version(table: ScoreTable) -> bool:
     return has("benchmark", table.benchmark)
 
 
-def _scores(table: ScoreTable, selection: Mapping[str, str], rows: Sequence[Row]) -> Scores:
+def _scores(table: ScoreTable, selection: Mapping[str, str], rows: Sequence[Row], stages: Stages) -> Scores:
     by_arm = _arms(list({row.run: row for row in rows}.values()))
-    whole = {name: [row for row in runs if _is_whole(table, row)] for name, runs in by_arm.items()}
-    values = {name: _values(table, runs) for name, runs in whole.items() if runs}
-    bounds = None
+    ends = {row.run: _ends(table, row, stages.get(row.run, ())) for runs in by_arm.values() for row in runs}
+    whole = {name: [row for row in runs if ends[row.run] is not None] for name, runs in by_arm.items()}
+    # (first and last cycle, training and test, N seeds, M environments)
+    values = {name: np.stack([ends[row.run] for row in runs], axis=2) for name, runs in whole.items() if runs}
+    found = None
     if table.kind == "score" and values:
-        bounds = normalise({name: arm[0] for name, arm in values.items()})
+        found = plasticity_scores({name: arm[1, 0] for name, arm in values.items()})
     most = max(len(runs) for runs in by_arm.values())
     arms = {
         name: Arm(
             activation=runs[0].activation,
-            columns=_columns(table, name, values[name], bounds) if name in values else {},
+            own=runs[0].own,
+            columns=_columns(table, name, values[name], found) if name in values else {},
             n=len(whole[name]),
             expected=len(runs) if all(row.planned for row in runs) else most,
             diverged=sum(row.status == "diverged" for row in runs),
+            flagged=_flags(whole[name]),
             mixed=mixed(whole[name]),
         )
         for name, runs in by_arm.items()
     }
-    return Scores(selection, arms, rows, bounds)
+    return Scores(selection, arms, rows, found.normalised if found else None)
 
 
 def _arms(rows: Sequence[Row]) -> dict[str, list[Row]]:
@@ -137,55 +149,54 @@ def _arms(rows: Sequence[Row]) -> dict[str, list[Row]]:
     for name, runs in of_activation.items():
         differing = varying(row.own for row in runs)
         for row in runs:
-            words = words_of(row.own, differing)
-            arms.setdefault(f"{name} ({words})" if differing else name, []).append(row)
+            arms.setdefault(f"{name} ({words_of(row.own, differing)})" if differing else name, []).append(row)
     return arms
 
 
-def _is_whole(table: ScoreTable, row: Row) -> bool:
-    names = [f"{value}/{environment}" for value in table.values for environment in table.environments]
-    return row.status == "done" and all(row.summary.get(name) is not None for name in names)
+def _flags(rows: Sequence[Row]) -> dict[str, int]:
+    names = dict.fromkeys(name for row in rows for name, is_so in row.flags.items() if is_so)
+    return {name: sum(bool(row.flags.get(name)) for row in rows) for name in names}
 
 
-def _values(table: ScoreTable, rows: Sequence[Row]) -> np.ndarray:
-    """(values, N seeds, M environments)."""
-    return np.array(
-        [
-            [[row.summary[f"{value}/{environment}"] for environment in table.environments] for row in rows]
-            for value in table.values
-        ]
-    )
+def _ends(table: ScoreTable, row: Row, stages: Sequence[StageReturn]) -> np.ndarray | None:
+    """What a finished run returned in its first and in its last cycle, in training and in tests: (2, 2, M).
+
+    None where a stage is missing, and for a gap, where there is one cycle only or there were no tests.
+    """
+    bodies = row.study.get("benchmark.bodies") or []
+    if row.status != "done" or not stages:
+        return None
+    found = {(stage.cycle, bodies[stage.body]): stage for stage in stages}
+    first, last = min(stage.cycle for stage in stages), max(stage.cycle for stage in stages)
+    wanted = [[found.get((cycle, body)) for body in table.environments] for cycle in (first, last)]
+    if any(stage is None for of_cycle in wanted for stage in of_cycle):
+        return None
+    ends = np.array([[[stage.train for stage in each], [stage.test for stage in each]] for each in wanted])
+    untested = all(math.isnan(value) for value in ends[:, 1].flat)
+    return None if table.kind == "gap" and (first == last or untested) else ends
 
 
-def _columns(table: ScoreTable, name: str, values_VNM: np.ndarray, bounds: Normalised | None) -> dict[str, Shown]:
+def _columns(table: ScoreTable, name: str, ends: np.ndarray, found: PlasticityScores | None) -> dict[str, Shown]:
+    """Column → what is shown of it.  ends: (2, 2, N, M)."""
+    last = ends[1, 0]
+    lost = failed(last).sum(axis=0)
     if table.kind == "score":
-        return {"score": _score(name, values_VNM[0], bounds)}
+        score = found.scores.get(name) if found else None
+        if score is None:
+            return {"score": Shown(None, failed=int(lost.sum()))}
+        return {"score": Shown(score.value, low=score.low, high=score.high, failed=int(lost.sum()))}
     if table.kind == "return":
-        lost = failed(values_VNM[0]).sum(axis=0)
-        means = [mean_sd(values_VNM[0][:, at]) for at in range(len(table.environments))]
+        means = [mean_sd(last[:, at]) for at in range(len(table.environments))]
         return {
-            environment: Shown(means[at].mean, sd=means[at].sd, failed=int(lost[at]))
-            for at, environment in enumerate(table.environments)
+            environment: Shown(mean.mean, sd=mean.sd, failed=int(lost[at]))
+            for at, (environment, mean) in enumerate(zip(table.environments, means, strict=True))
         }
-    first_train, first_test, last_train, last_test = values_VNM
-    change = gap_change(np.stack([first_train, last_train]), np.stack([first_test, last_test]))
-    columns = {}
-    for at, environment in enumerate(table.environments):
-        interval = mean_interval(change.change[:, at])
-        columns[environment] = Shown(
-            interval.mean, half_width=interval.half_width, failed=int(change.failed[:, at].sum())
-        )
-    means_M = change.change.mean(axis=0)
-    columns["iqm"] = Shown(float(iqm(means_M[None, :])))
-    if table.across:
-        over = mean_sd(means_M)
-        columns |= {"mean": Shown(over.mean), "sd": Shown(over.sd)}
-    return columns
-
-
-def _score(name: str, returns_NM: np.ndarray, bounds: Normalised | None) -> Shown:
-    lost = int((failed(returns_NM, FLOOR)).sum())
-    if bounds is None or bounds.scores is None:
-        return Shown(None, failed=lost)
-    estimate: Estimate = bootstrap(iqm, bounds.scores[name], name=name)
-    return Shown(estimate.value, low=estimate.low, high=estimate.high, failed=lost)
+    change = gap_change(ends[:, 0], ends[:, 1])
+    summary = gap_summary(change.change)
+    half = [None if math.isnan(width) else float(width) for width in summary.half]
+    columns = {
+        environment: Shown(float(summary.mean[at]), half_width=half[at], failed=int(change.failed[:, at].sum()))
+        for at, environment in enumerate(table.environments)
+    }
+    columns["iqm"] = Shown(summary.iqm)
+    return {**columns, **({"mean": Shown(summary.overall), "sd": Shown(summary.sd)} if table.across else {})}

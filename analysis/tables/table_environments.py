@@ -2,20 +2,19 @@
 
 from dataclasses import replace
 
+from analysis.names import BODIES
 from analysis.tables.scores import ScoreTable
-
-BODIES = ("HalfCheetah-v5", "Humanoid-v5", "Ant-v5", "Hopper-v5")
-_GAPS = tuple(f"{of}_return_{cycle}_cycle" for cycle in ("first", "last") for of in ("final", "test"))
 
 TABLE_F1 = ScoreTable(
     name="tableF1",
     title="Table F1: plasticity score",
     kind="score",
-    values=("final_return_last_cycle",),
-    environments=BODIES,
+    environments=tuple(BODIES),
     reported="tableF1_plasticity_score.csv",
     source="Table F1",
     benchmark="mujoco_cycle",
+    experiment="tableF1",
+    settings=True,
 )
 TABLE3 = replace(
     TABLE_F1,
@@ -23,6 +22,8 @@ TABLE3 = replace(
     title="Table 3: plasticity score",
     reported="table3_plasticity_score.csv",
     source="Table 3",
+    experiment="table3",
+    settings=False,
     activations=("swish", "prelu", "sigmoid", "rand_smooth_leaky", "smooth_leaky"),
 )
 TABLE_F2 = replace(
@@ -32,15 +33,18 @@ TABLE_F2 = replace(
     kind="return",
     reported="tableF2_reward.csv",
     source="Table F2",
+    experiment="tableF2",
+    settings=False,
 )
 TABLE_F3 = replace(
     TABLE_F1,
     name="tableF3",
     title="Table F3: change of the generalization gap",
     kind="gap",
-    values=_GAPS,
     reported="tableF3_gap_delta.csv",
     source="Table F3",
+    experiment="tableF3",
+    settings=False,
     across=True,
 )
 TABLE4 = replace(
@@ -49,6 +53,7 @@ TABLE4 = replace(
     title="Table 4: change of the generalization gap",
     reported="table4_gap_delta.csv",
     source="Table 4",
+    experiment="table4",
     activations=("swish", "prelu", "sigmoid", "smooth_leaky", "rand_smooth_leaky"),
     across=False,
 )

@@ -63,8 +63,12 @@ Benchmark = create_model("Benchmark", __base__=BenchmarkAlone, **{key: (str | No
 
 
 class Grid(Extras):
-    """What is tried besides the shapes that activations list: learning rates, and the shapes of a published table."""
+    """What is tried besides the shapes that activations list: learning rates, and the shapes of a published table.
 
+    shapes: the name under which activations list them; null: the grid's own.
+    """
+
+    shapes: str | None = None
     learning_rates: list[Annotated[float, Field(gt=0)]] = Field(min_length=1)
     unite: str | None = None
 
@@ -72,13 +76,13 @@ class Grid(Extras):
 class Hyperparams(Extras):
     """Where shape parameters and learning rates come from; where nothing is set, from the options' own files.
 
-    look_up: a table of published values, a file of conf/published/ or an absolute path. grids: the named grids, and
-    `grid` the one to use (none: the benchmark's own). optimizers: those that learning rates of either are for; others
-    keep their own (none: they are for all). metric: by which the best of a store are selected: the name of a summary of
-    which the agent says whether more or less is better, or `headline`, the one that it names itself.
+    look_up: a table of published values, a file of conf/published/ or an absolute path; or several of them. grids: the
+    named grids, and `grid` the one to use (none: the benchmark's own). optimizers: those that learning rates of either
+    are for; others keep their own (none: they are for all). metric: by which the best of a store are selected: the name
+    of a summary of which the agent says whether more or less is better, or `headline`, the one that it names itself.
     """
 
-    look_up: str | None = None
+    look_up: str | list[str] | None = None
     optimizers: list[str] | None = None
     grids: dict[str, Grid] | None = None
     grid: str | None = None

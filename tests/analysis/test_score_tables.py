@@ -1,125 +1,158 @@
-"""Tables over environments, on rows made by hand: no agent of this version has runs of them."""
+"""Tables over environments, on runs made by hand: returns of training and of tests by stage."""
 
 import numpy as np
+import polars as pl
 import pytest
 
+from analysis.names import BODIES
 from analysis.rows import rows
-from analysis.statistics.bootstrap import bootstrap
-from analysis.statistics.interval import mean_interval
-from analysis.statistics.iqm import iqm
-from analysis.statistics.normalise import normalise
+from analysis.statistics.gap import gap_summary
+from analysis.statistics.plasticity_score import plasticity_scores
 from analysis.tables import TABLES
 from analysis.tables.make import has_something, made
 from analysis.tables.properties import PROPERTIES, property_listing
 from analysis.tables.render import latex, markdown, text
-from analysis.tables.scores import scores
-from analysis.tables.table_environments import BODIES
+from plasticity_lab.agents.ppo.measures import PPO_MEASURES
 
 CYCLE = {"name": "mujoco_cycle", "bodies": [*BODIES], "tasks": 12, "environment_steps": 1_000_000}
 RETURNS = {
     "relu": [[100, 5, 50, 20], [120, 6, -9000, 22], [110, 7, 54, 24]],
     "tanh": [[300, 1, 80, 10], [310, 2, 82, 11], [330, 3, 84, 12]],
 }
-"""Activation → a run's returns in each environment, last cycle."""
+"""Activation → what each of its runs returned in each environment, in the last cycle."""
+SCHEMA = {name: pl.Float64 for name in PPO_MEASURES.schema.names} | {"run": pl.String, "kind": pl.String}
+SCHEMA |= dict.fromkeys(("task", "epoch", "step", "body", "cycle"), pl.Int64)
 
 
 @pytest.fixture
 def cycles(record):
-    """The records of runs, one for each list of returns of an activation; `values` names the summaries they are."""
+    """Records and metrics of runs.  of: activation → for each run the returns of training and of tests, by cycle."""
+    lines: list[dict] = []
 
-    def of(returns, values=("final_return_last_cycle",), **what):
-        return [
-            record(
-                activation,
-                seed,
-                benchmark=CYCLE,
-                summary={
-                    f"{name}/{body}": float(value)
-                    for name, of_bodies in zip(values, numbers if len(values) > 1 else [numbers], strict=True)
-                    for body, value in zip(BODIES, of_bodies, strict=True)
-                },
-                **what,
-            )
-            for activation, runs in returns.items()
-            for seed, numbers in enumerate(runs)
-        ]
+    def add(of, tested=True, **what):
+        records = []
+        for activation, runs in of.items():
+            for seed, run in enumerate(runs):
+                one = record(activation, seed, benchmark=CYCLE, science={"agent": {"name": "ppo"}}, **what)
+                records.append(one | {"measures": PPO_MEASURES.as_json()})
+                for cycle, (train, test) in enumerate(run):
+                    for body, (ours, theirs) in enumerate(zip(train, test, strict=True)):
+                        task = 4 * cycle + body
+                        at = {"run": one["run"], "task": task, "step": 100 * (task + 1), "body": body, "cycle": cycle}
+                        lines.append(at | {"kind": "episode", "return": float(ours)})
+                        lines.append(at | {"kind": "task", "test_return": float(theirs) if tested else None})
+        return records
 
-    return of
+    add.metrics = lambda runs: pl.LazyFrame(
+        [{name: line.get(name) for name in SCHEMA} for line in lines if line["run"] in set(runs)], schema=SCHEMA
+    )
+    return add
 
 
-def cells(shown):
-    return {(line["activation"], line["column"]): line for line in shown.lines}
+def last_cycle(returns):
+    """Runs of two cycles, whose last returned this."""
+    return {name: [[([0] * 4, [0] * 4), (run, run)] for run in runs] for name, runs in returns.items()}
+
+
+def shown(name, cycles, records):
+    return made(TABLES[name], rows(records), None, cycles.metrics)
+
+
+def cells(listing):
+    return {(line["activation"], line["column"]): line for line in listing.lines}
 
 
 def test_returns_are_means_by_environment_and_count_what_failed(cycles):
-    (shown,) = made(TABLES["tableF2"], rows(cycles(RETURNS)))
-    line = cells(shown)["relu", "Ant-v5"]
+    (listing,) = shown("tableF2", cycles, cycles(last_cycle(RETURNS)))
+    line = cells(listing)["relu", "ant"]
     assert line["value"] == pytest.approx(np.mean([50, -9000, 54]))
     assert (line["failed"], line["n"], line["paper"]) == (1, 3, "1041.7 ± 313.6")
-    words = text([shown])
+    words = text([listing])
     assert "(1 failed)" in words
     assert "**313.33 ± 15.28**" in words
+    assert "HalfCheetah-v5" in words
 
 
 def test_scores_are_normalised_over_all_runs_and_say_by_what(cycles):
-    (shown,) = made(TABLES["tableF1"], rows(cycles(RETURNS)))
-    arms = {name: np.array(runs, dtype=float) for name, runs in RETURNS.items()}
-    normalised = normalise(arms)
+    (listing,) = shown("tableF1", cycles, cycles(last_cycle(RETURNS), lr=1e-4))
+    expected = plasticity_scores({name: np.array(runs, dtype=float) for name, runs in RETURNS.items()})
     for name in RETURNS:
-        expected = bootstrap(iqm, normalised.scores[name], name=name)
-        line = cells(shown)[name, "score"]
-        assert (line["value"], line["low"], line["high"]) == (expected.value, expected.low, expected.high)
-    assert cells(shown)["relu", "score"]["paper"] == "0.1593 ± 0.043"
-    caption = "\n".join(shown.caption)
+        line, score = cells(listing)[name, "score"], expected.scores[name]
+        assert (line["value"], line["low"], line["high"]) == (score.value, score.low, score.high)
+    assert cells(listing)["relu", "score"]["paper"] == "0.1593 ± 0.043"
+    caption = "\n".join(listing.caption)
     assert "percentiles 5 and 95 of the 6 runs of this table" in caption
-    assert f"HalfCheetah-v5 {normalised.low[0]:,.1f} to {normalised.high[0]:,.1f}" in caption
+    low, high = expected.normalised.low[0], expected.normalised.high[0]
+    assert f"HalfCheetah-v5 {low:,.1f} to {high:,.1f}" in caption
+    assert "lr=0.0001" in text([listing])
 
 
-GAPS = ("final_return_first_cycle", "test_return_first_cycle", "final_return_last_cycle", "test_return_last_cycle")
-
-
-def test_changes_of_the_gap_count_failures_as_0_and_give_the_iqm_of_the_means(cycles):
-    # The gap is 0 at first and `change` in the last cycle; one run fails in Humanoid.
-    changes = [[-49.38, 0.0, -336.13, -68.68]] * 2 + [[-49.38, 9e9, -336.13, -68.68]]
-    runs = [[[0] * 4, [0] * 4, change, [0, 0 if change[1] == 0 else -600, 0, 0]] for change in changes]
-    (shown,) = made(TABLES["tableF3"], rows(cycles({"rand_smooth_leaky": runs}, GAPS)))
-    of = {column: line for (_, column), line in cells(shown).items()}
-    assert of["Humanoid-v5"]["value"] == 0.0
-    assert of["Humanoid-v5"]["failed"] == 1
-    assert of["Ant-v5"]["half_width"] == pytest.approx(mean_interval([-336.13] * 3).half_width)
+def test_changes_of_the_gap_count_failures_as_0_and_are_summed_up_as_table_f3_does(cycles):
+    # No gap in the first cycle, this one in the last; the test of one run fails in Humanoid.
+    change, zero = [-49.38, 0.0, -336.13, -68.68], [0.0] * 4
+    runs = [[(zero, zero), (change, [0, lost, 0, 0])] for lost in (0, 0, -600)]
+    records = cycles({"rand_smooth_leaky": runs})
+    (listing,) = shown("tableF3", cycles, records)
+    of = {column: line for (name, column), line in cells(listing).items() if name == "rand_smooth_leaky"}
+    assert (of["humanoid"]["value"], of["humanoid"]["failed"]) == (0.0, 1)
+    expected = gap_summary(np.array([change] * 3))
+    assert of["ant"]["half_width"] == pytest.approx(expected.half[2])
     # Table F3 prints -59.03, Table 4 the same with the sign lost.
     assert of["iqm"]["value"] == pytest.approx(-59.03, abs=0.005)
     assert of["iqm"]["paper"] == "-59.03"
     assert of["sd"]["value"] == pytest.approx(151.18, abs=0.005)
-    (four,) = made(TABLES["table4"], rows(cycles({"rand_smooth_leaky": runs}, GAPS)))
+    (four,) = shown("table4", cycles, records)
     assert [line["paper"] for line in four.lines if line["column"] == "iqm" and line["value"]] == ["59.03"]
     assert "mean" not in {line["column"] for line in four.lines}
 
 
-def test_runs_that_did_not_finish_are_counted_and_settings_are_kept_apart(cycles, record):
-    lost = record("relu", 7, status="diverged", benchmark=CYCLE)
-    (found,) = scores(TABLES["tableF2"], rows([*cycles(RETURNS), lost]))
-    assert (found.arms["relu"].n, found.arms["relu"].expected, found.arms["relu"].diverged) == (3, 4, 1)
-    words = text(made(TABLES["tableF2"], rows([*cycles(RETURNS), lost])))
-    assert "(3/4, 1 diverged)" in words
-    two = [*cycles({"leaky_relu": RETURNS["relu"]}, negative_slope=0.1)]
-    two += cycles({"leaky_relu": RETURNS["tanh"]}, negative_slope=0.3)
-    (found,) = scores(TABLES["tableF2"], rows(two))
-    assert list(found.arms) == ["leaky_relu (negative_slope=0.1)", "leaky_relu (negative_slope=0.3)"]
+def test_a_gap_needs_two_cycles_and_tests_and_is_never_0_for_want_of_them(cycles):
+    once = {"relu": [[([1, 2, 3, 4], [1, 1, 1, 1])]]}
+    for records in (cycles(once), cycles(last_cycle(RETURNS), tested=False)):
+        (listing,) = shown("tableF3", cycles, records)
+        assert not has_something([listing])
+        assert cells(listing)["relu", "iqm"]["value"] is None
+    (listing,) = shown("tableF2", cycles, cycles(once, lr=0.01))
+    assert cells(listing)["relu", "ant"]["value"] == 3
+
+
+def test_runs_that_did_not_finish_are_counted_flags_are_said_and_settings_kept_apart(cycles, record):
+    lost = record("relu", 7, status="diverged", benchmark=CYCLE, science={"agent": {"name": "ppo"}})
+    records = cycles(last_cycle(RETURNS))
+    records[0]["flags"] = {"unstable": True}
+    (listing,) = shown("tableF2", cycles, [*records, lost])
+    line = cells(listing)["relu", "hopper"]
+    assert (line["n"], line["expected"], line["diverged"], line["unstable"]) == (3, 4, 1, 1)
+    assert "(3/4, 1 diverged, 1 unstable)" in text([listing])
+    assert "Missing: " in "\n".join(listing.caption)
+    two = cycles(last_cycle({"leaky_relu": RETURNS["relu"]}), negative_slope=0.1)
+    two += cycles(last_cycle({"leaky_relu": RETURNS["tanh"]}), negative_slope=0.3)
+    (listing,) = shown("tableF2", cycles, two)
+    assert {line["row"] for line in listing.lines} == {
+        "leaky_relu (negative_slope=0.1)",
+        "leaky_relu (negative_slope=0.3)",
+    }
 
 
 def test_a_selection_has_a_listing_of_its_own_and_every_format_shows_it(cycles):
-    shown = made(TABLES["tableF2"], rows([*cycles(RETURNS), *cycles(RETURNS, protocol="clean", lr=0.01)]))
-    assert len(shown) == 2
-    assert has_something(shown)
+    records = [*cycles(last_cycle(RETURNS)), *cycles(last_cycle(RETURNS), protocol="clean", lr=0.01)]
+    listings = shown("tableF2", cycles, records)
+    assert len(listings) == 2
     for rendered in (text, markdown, latex):
-        assert "313.33" in rendered(shown)
+        assert "313.33" in rendered(listings)
+
+
+def test_runs_whose_metrics_are_not_at_hand_have_no_numbers(cycles):
+    records = cycles(last_cycle(RETURNS))
+    listings = made(TABLES["tableF2"], rows(records))
+    assert not has_something(listings)
+    assert "0/3" in text(listings)
 
 
 def test_marks_of_properties_are_laid_out_as_the_paper_does():
     marks = {"rselu": dict.fromkeys(PROPERTIES, False) | {"NZG": True}}
-    shown = property_listing(TABLES["tableG1"], marks)
-    assert shown.body[0] == ["R-SeLU", "−", "✓", *["−"] * 7]
-    assert shown.body[1] == ["Bo-PReLU", *[""] * 9]
-    assert "not in this version" in shown.caption[-1]
-    assert "Properties of 1 activations" in shown.caption[-1]
+    listing = property_listing(TABLES["tableG1"], marks)
+    assert listing.body[0] == ["R-SeLU", "−", "✓", *["−"] * 7]
+    assert listing.body[1] == ["Bo-PReLU", *[""] * 9]
+    assert "not in this version" in listing.caption[-1]
+    assert "Properties of 1 activations" in listing.caption[-1]

@@ -36,7 +36,7 @@ class Grids:
     def found(self, place: Place) -> Iterator[Found]:
         """Every setting of the place's grid, less what is pinned.  Raises ConfigError where there is no such grid."""
         name, grid = self._grid(place)
-        shapes = self._shapes(place, name, grid.unite)
+        shapes = self._shapes(place, grid.shapes or name, grid.unite)
         if not shapes:
             raise ConfigError(
                 f"The grid {name} of activation={place.activation.name} holds nothing besides what is typed."

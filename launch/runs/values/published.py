@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +32,20 @@ class Tables:
         self._folder = folder
         self._read: dict[str, Published] = {}
 
+    def together(self, names: str | Sequence[str]) -> Published:
+        """One table, or the rows of several.  Raises ConfigError if one cannot be read, or two have one place."""
+        rows: dict[tuple[str, str], Values] = {}
+        for name in [names] if isinstance(names, str) else names:
+            own = self.table(name).rows
+            if twice := rows.keys() & own.keys():
+                benchmark, activation = min(twice)
+                raise ConfigError(
+                    f"hyperparams: {activation} on {benchmark} stands in {name} and in a table before it; of such rows "
+                    "there can be one."
+                )
+            rows |= own
+        return Published(rows)
+
     def table(self, name: str) -> Published:
         """One table.  Raises ConfigError if it cannot be read."""
         if name not in self._read:
@@ -50,7 +64,7 @@ class LookUp:
 
     def found(self, place: Place) -> Iterator[Found]:
         """The published values of an activation on a benchmark, or on its stand-in; none if there are none."""
-        published = self._tables.table(place.rule.look_up)
+        published = self._tables.together(place.rule.look_up)
         benchmark = place.benchmark
         source = published.benchmark_for(benchmark.name, benchmark.extras.stand_in)
         if source is not None and source != benchmark.name:
@@ -61,7 +75,7 @@ class LookUp:
         values = unpinned(row or {}, place)
         if values and not self._rates.are_for(place):
             del values["optimizer"]
-        yield Found(values)
+        yield Found(values, {} if row is not None else {"published": "nothing, so defaults"})
 
     def notes(self) -> list[str]:
         """Stand-ins, misses, and optimizers for which nothing is published, in one line each."""

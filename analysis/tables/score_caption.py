@@ -1,0 +1,82 @@
+"""What captions of tables over environments say: what a number is, of which runs, by which bounds, what is missing."""
+
+from collections.abc import Mapping, Sequence
+
+from analysis.conf import has
+from analysis.names import ACTIVATIONS, BENCHMARKS, BODIES, display
+from analysis.tables.caption import data_line
+from analysis.tables.made_by import made_lines
+from analysis.tables.missing import NOT_HERE, TRAINING, as_words
+from analysis.tables.paper import of_another, unlike_paper
+from analysis.tables.score_paper import paper_of
+from analysis.tables.scores import Scores, ScoreTable, in_this_version
+
+_WHAT = {
+    "return": "Mean return over the last 15 % of the steps, mean ± SD over seeds, by environment.",
+    "score": "Plasticity score: interquartile mean over seeds and environments of normalised returns of the last "
+    "cycle, with its 95 % stratified bootstrap interval.",
+    "gap": "Change of the generalization gap from the first cycle to the last, mean ± half-width of the 95 % interval "
+    "over seeds; then the interquartile mean of the environments' means. A run that failed counts as 0.",
+}
+
+
+def caption_of(table: ScoreTable, found: Scores) -> list[str]:
+    """The caption's sentences, one a line."""
+    said = [_WHAT[table.kind]]
+    if not found.arms:
+        reason = f"No runs of it; the paper's numbers alone. Missing: all of it: {command_of(table, {})}."
+        return [*said, reason, f"Paper: what it reports in {table.source} (5 seeds)."]
+    said += [f"{words}." for words in _selected(found.selection)]
+    said.append(f"{display(BENCHMARKS, table.benchmark)}: {data_line(found.rows)}.")
+    said += made_lines(found.rows, {label: arm.mixed for label, arm in found.arms.items()})
+    said.append(
+        "Failed: a return below -500, or one that is not finite. k/n: k of n runs have finished all of it; bold: the "
+        "best of those that are complete."
+    )
+    said += _bounds(table, found)
+    if unlike := unlike_paper(table.benchmark, found.rows[0].study):
+        said.append(f"The paper's numbers are {of_another(unlike)} ({'; '.join(unlike)}).")
+    said.append(f"Paper: what it reports in {table.source} (full schedule, 5 seeds).")
+    trained = {arm.activation for arm in found.arms.values()}
+    if absent := [name for name in _rows_of_paper(table) if name not in trained]:
+        shown = ", ".join(display(ACTIVATIONS, name) for name in absent)
+        said.append(f"Missing: {shown}: {command_of(table, found.selection, absent)}.")
+    return said
+
+
+def _bounds(table: ScoreTable, found: Scores) -> list[str]:
+    """What the scores were normalised by: they depend on which runs are compared."""
+    made = found.bounds
+    if made is None or made.low is None or made.high is None:
+        return []
+    bounds = ", ".join(
+        f"{display(BODIES, body)} {low:,.1f} to {high:,.1f}"
+        for body, low, high in zip(table.environments, made.low, made.high, strict=True)
+    )
+    low, high = made.percentiles
+    runs = sum(arm.n for arm in found.arms.values())
+    of_runs = f"percentiles {low:g} and {high:g} of the {runs} runs of this table, at least {made.floor:g}"
+    return [f"Normalised by {of_runs}: {bounds}.", *([f"No score: {made.reason}."] if made.reason else [])]
+
+
+def _selected(selection: Mapping[str, str]) -> list[str]:
+    words = [f"{choice}: {name}" for choice, name in selection.items() if (choice, name) != ("intervention", "none")]
+    line = "; ".join(words)
+    return [f"{line[:1].upper()}{line[1:]}"] if line else []
+
+
+def command_of(table: ScoreTable, selection: Mapping[str, str], activations: Sequence[str] = ()) -> str:
+    """The command that trains what is missing, or that this version has none."""
+    if not in_this_version(table):
+        return NOT_HERE
+    if has("experiment", table.experiment) and not activations:
+        return f"{TRAINING} experiment={table.experiment}"
+    names = activations or table.activations or _rows_of_paper(table)
+    words = as_words({"hyperparams": "best", **selection})
+    return " ".join(
+        [TRAINING, f"activation={','.join(names)}", f"benchmark={table.benchmark}", *words, "seed=0,1,2,3,4"]
+    )
+
+
+def _rows_of_paper(table: ScoreTable) -> list[str]:
+    return list(dict.fromkeys(activation for activation, _ in paper_of(table)))
