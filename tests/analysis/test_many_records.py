@@ -1,0 +1,41 @@
+"""Ten thousand records: Table 2 of them in seconds, and both frames in Python."""
+
+import resource
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+
+from analysis import load
+from tests.helpers.many_records import many_records
+
+pytestmark = pytest.mark.slow
+ALLOWED = 10.0
+"""Seconds of processor time. It takes 4 where nothing else runs; a busy machine counts up to twice as many."""
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("many") / "store"
+    many_records(folder)
+    return folder
+
+
+def test_table_2_of_ten_thousand_records_takes_seconds(store):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "analysis", "table", "2", "--store", str(store)]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert "Permuted MNIST" in found.stdout
+    assert "1 diverged" in found.stdout
+    assert after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime < ALLOWED
+
+
+def test_both_frames_hold_all_of_it(store):
+    runs, metrics = load(store)
+    assert len(runs) == 10_000
+    assert runs["status"].value_counts().sort("status").rows() == [("diverged", 200), ("done", 9800)]
+    counts = metrics.group_by("kind").len().collect()
+    assert dict(counts.rows())["task"] == 1_000_000
+    assert metrics.select(pl.col("run").n_unique()).collect().item() == 10_000
