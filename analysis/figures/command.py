@@ -7,6 +7,7 @@ from analysis.asked import add_options, places_of, rows_asked_for, write
 from analysis.figures import FIGURES
 from analysis.figures.asked import Asked
 from analysis.figures.numbers import csv_text
+from analysis.figures.read_metrics import metrics_of
 from analysis.figures.static import pictures
 from plasticity_lab.errors import ConfigError
 
@@ -21,8 +22,6 @@ def add_command(command: argparse.ArgumentParser) -> None:
 
 
 def _make(asked: argparse.Namespace) -> None:
-    from analysis.figures.read_metrics import metrics_of  # Polars: half a second, for which --help need not wait
-
     name = asked.name
     if name not in FIGURES:
         raise ConfigError(f"There is no figure '{name}'; there are {', '.join(FIGURES)}.")

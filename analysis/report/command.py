@@ -4,6 +4,8 @@ import argparse
 from functools import partial
 
 from analysis.asked import add_options, places_of, rows_asked_for, tell, write
+from analysis.figures.read_metrics import metrics_of
+from analysis.report.report import report
 
 
 def add_command(command: argparse.ArgumentParser) -> None:
@@ -13,9 +15,6 @@ def add_command(command: argparse.ArgumentParser) -> None:
 
 
 def _make(asked: argparse.Namespace) -> None:
-    from analysis.figures.read_metrics import metrics_of  # Polars: half a second, for which --help need not wait
-    from analysis.report.report import report
-
     left_out: list[str] = []
 
     def told(sentence: str) -> None:

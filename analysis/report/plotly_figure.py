@@ -58,16 +58,18 @@ def _trace(panel: Panel, series: Series, look: Look) -> dict[str, Any]:
 
 
 def _band(series: Series, look: Look, lines: int) -> dict[str, Any]:
-    """The spread around a line: there and back again. It breaks where the line does: beyond, only its first part."""
-    points = [
-        (x, y, sd) for x, y, sd in zip(series.x, series.y, series.y_sd, strict=True) if _there(sd) and isfinite(y)
-    ]
-    xs = [x for x, _, _ in points]
+    """The spread around a line, there and back again; it is broken where the line is."""
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for points in _whole_parts(series):
+        back = points[::-1]
+        x += [*(at for at, _, _ in points), *(at for at, _, _ in back), None]
+        y += [*(mean + sd for _, mean, sd in points), *(mean - sd for _, mean, sd in back), None]
     return {
         "type": "scatter",
         "mode": "lines",
-        "x": [*xs, *reversed(xs)],
-        "y": [y + sd for _, y, sd in points] + [y - sd for _, y, sd in reversed(points)],
+        "x": x,
+        "y": y,
         "fill": "toself",
         "fillcolor": look.colour,
         "opacity": style.BAND / (1 + (lines > style.CROWDED)),
@@ -76,6 +78,17 @@ def _band(series: Series, look: Look, lines: int) -> dict[str, Any]:
         "showlegend": False,
         "hoverinfo": "skip",
     }
+
+
+def _whole_parts(series: Series) -> list[list[tuple[float, float, float]]]:
+    """The points that have a spread, place, mean and SD, in parts between those that have none."""
+    parts: list[list[tuple[float, float, float]]] = [[]]
+    for x, y, sd in zip(series.x, series.y, series.y_sd, strict=True):
+        if _there(sd) and isfinite(y):
+            parts[-1].append((x, y, sd))
+        elif parts[-1]:
+            parts.append([])
+    return [part for part in parts if part]
 
 
 def _layout(panel: Panel) -> dict[str, Any]:

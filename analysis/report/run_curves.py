@@ -49,10 +49,17 @@ def _lines(bins: pl.DataFrame, place_of: dict[str, int], row_of: dict[str, Row])
     lines: dict[str, list] = {}
     for (run, body), points in bins.group_by("run", "body", maintain_order=True):
         name = _body(row_of[run], body) if several else ""
-        x = [rounded(value, DIGITS + 1) for value in points["place"]]
-        lines.setdefault(str(place_of[run]), []).append(
-            [name, x, [rounded(value, DIGITS) for value in points["value"]]]
-        )
+        x: list[float | None] = []
+        y: list[float | None] = []
+        before = points["task"][0]
+        for task, place, value in points.select("task", "place", "value").iter_rows():
+            if several and task > before + 1:  # another body was learned in between: the line is broken
+                x.append(None)
+                y.append(None)
+            before = task
+            x.append(rounded(place, DIGITS + 1))
+            y.append(rounded(value, DIGITS))
+        lines.setdefault(str(place_of[run]), []).append([name, x, y])
     return lines
 
 

@@ -12,7 +12,8 @@ from tests.helpers.curves import classified, played
 from tests.helpers.stores import planned_records
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-HOSTILE = "<script>window.harmed = true</script>"
+HOSTILE = "<script>window.harmed = true</script><img src=x onerror=window.harmed=true>"
+"""A script runs where a page is read, a picture's handler also where it is put in later."""
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine (apt-get install chromium)")
 playwright = pytest.importorskip("playwright.sync_api", reason="the extra dev is not installed")
