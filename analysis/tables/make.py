@@ -15,7 +15,7 @@ from analysis.tables.schedule import ScheduleTable, schedule_table
 from analysis.tables.score_listing import score_tables
 from analysis.tables.scores import ScoreTable, in_this_version
 from analysis.tables.selected import SelectionTable, selection_table
-from analysis.tables.settings import SettingsTable, settings_table
+from analysis.tables.settings import SettingsTable, can_be_searched, settings_table
 from analysis.tables.stages import Metrics
 from analysis.tables.table import Table
 
@@ -53,5 +53,7 @@ def needs_runs(table: Declared) -> bool:
             return not cannot(table)
         case ScoreTable():
             return in_this_version(table)
+        case SettingsTable():
+            return can_be_searched(table)
         case _:
-            return isinstance(table, SettingsTable | SelectionTable)
+            return isinstance(table, SelectionTable)

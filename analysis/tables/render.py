@@ -34,7 +34,17 @@ _BOOKTABS = tabulate.TableFormat(
     padding=0,
     with_header_hide=None,
 )
-_LATEX_SIGNS = {"±": r"$\pm$", "≤": r"$\le$", "×": r"$\times$", "†": r"$^\dagger$", "‡": r"$^\ddagger$", "–": "--"}
+_LATEX_SIGNS = {
+    "±": r"$\pm$",
+    "≤": r"$\le$",
+    "×": r"$\times$",
+    "†": r"$^\dagger$",
+    "‡": r"$^\ddagger$",
+    "∈": r"$\in$",
+    "−": "$-$",
+    "✓": r"\checkmark",
+    "–": "--",
+}
 
 
 def terminal(shown: Sequence[Shown], console: Console) -> None:
@@ -78,8 +88,8 @@ def markdown(shown: Sequence[Shown]) -> str:
 
 
 def latex(shown: Sequence[Shown]) -> str:
-    """A table environment each, for the packages booktabs and graphicx: a wide table is made as narrow as the page."""
-    parts = ["% \\usepackage{booktabs, graphicx}\n"]
+    """A table environment each, for the packages named above it; a wide table is made as narrow as the page."""
+    parts = ["% \\usepackage{amssymb, booktabs, graphicx}\n"]
     for each in shown:
         grid = grid_of(each, r"\textbf{{{}}}".format, escape=_latex_escape)
         table = tabulate.tabulate(grid.body, grid.header, tablefmt=_BOOKTABS, disable_numparse=True)

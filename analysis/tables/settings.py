@@ -23,7 +23,8 @@ class SettingsTable:
     """The declaration of a table of best settings.
 
     published: a CSV file of the paper's, in analysis/reported or with its path; source names it in words.
-    activations: of its rows, in their order; all that the file has, where nothing is said. intervention: of its runs.
+    activations: of its rows, in their order; all that the file has, where nothing is said. benchmarks: the only ones it
+    is about; all, where nothing is said. intervention: of its runs.
     experiment: the preset that searches for a benchmark's settings, "{benchmark}" standing for it.
     """
 
@@ -32,6 +33,7 @@ class SettingsTable:
     published: str | Path
     source: str
     activations: Sequence[str] = ()
+    benchmarks: Sequence[str] = ()
     intervention: str = "none"
     experiment: str | None = None
 
@@ -40,12 +42,24 @@ def settings_table(table: SettingsTable, rows: Sequence[Row], metric_name: str |
     """One listing for each protocol, schedule and metric by which something was selected; else the paper's alone."""
     paper = _published(table)
     activations = list(table.activations or dict.fromkeys(activation for _, activation in paper))
-    of_table = [row for row in rows if row.intervention == table.intervention and row.activation in activations]
+    of_table = [
+        row
+        for row in rows
+        if row.intervention == table.intervention
+        and row.activation in activations
+        and (not table.benchmarks or row.benchmark in table.benchmarks)
+    ]
     groups: dict[tuple[str, ...], list[Selected]] = {}
     for each in selections(of_table, metric_name):
         place = (each.selection["protocol"], each.selection["schedule"], each.measure.name)
         groups.setdefault(place, []).append(each)
     return [_listing(table, paper, activations, found) for found in groups.values() or [[]]]
+
+
+def can_be_searched(table: SettingsTable) -> bool:
+    """Whether this version has an intervention and a benchmark of it."""
+    benchmarks = [name for name in table.benchmarks if has("benchmark", name)]
+    return has("intervention", table.intervention) and (bool(benchmarks) or not table.benchmarks)
 
 
 def same(own: Settings, published: Settings) -> bool:

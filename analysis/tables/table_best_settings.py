@@ -15,6 +15,7 @@ TABLE_B2 = SettingsTable(
     title="Table B2: best settings on Split-CIFAR-100",
     published="tableB2_best_hyperparameters.csv",
     source="Table B2",
+    benchmarks=("split_cifar100_joint", "split_cifar100"),
 )
 TABLE_E2 = SettingsTable(
     name="tableE2",
