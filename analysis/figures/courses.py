@@ -37,8 +37,8 @@ def binned(
     """The means over bins, the same bins for all runs: run, body, bin, task, place, value, in this order; and whether
     places are the numbers of tasks from 1, which no bin cuts, else steps.
 
-    body: 0 where there are none. value: in the column's unit, finite. Tasks that do not count (not `hard`) are left
-    out. known: the extents of the metrics.
+    place: the mean of those in a bin, of episodes its middle. body: 0 where there are none. value: in the column's
+    unit, finite. Tasks that do not count (not `hard`) are left out. known: the extents of the metrics.
     """
     there = metrics.collect_schema().names()
     if column.name not in there or not known.keys() & {*column.own_kinds}:
@@ -65,6 +65,8 @@ def binned(
         .agg(pl.col("task").min(), pl.col("place").mean(), pl.col("value").mean())
         .sort("run", "body", "bin")
     )
+    if kind == "episode":  # they end where they please; the middle of a bin is the same for all runs
+        means = means.with_columns(place=(pl.col("bin") + 0.5) * wide)
     return means.collect(engine="streaming"), whole
 
 

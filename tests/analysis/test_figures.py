@@ -97,7 +97,8 @@ def test_curves_of_episodes_are_returns_over_steps(tmp_path, record):
     places = [float(line["x"]) for line in lines]
     assert places == sorted(places)
     # An episode of the made-up agent is worth half the step at which it ends.
-    assert all(float(line["y"]) == pytest.approx(place / 2) for line, place in zip(lines, places, strict=True))
+    wide = places[1] - places[0]
+    assert all(abs(float(line["y"]) - place / 2) < wide / 4 for line, place in zip(lines, places, strict=True))
 
 
 def test_a_body_has_a_panel_of_its_own_and_its_line_breaks_where_another_was_learned():

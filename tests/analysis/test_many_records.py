@@ -1,13 +1,16 @@
-"""Ten thousand records: Table 2 of them in seconds, and both frames in Python."""
+"""Ten thousand records: Table 2 of them in seconds, both frames in Python, and a report that can be sent."""
 
 import resource
 import subprocess
 import sys
 
+import numpy as np
 import polars as pl
 import pytest
 
 from analysis import load
+from analysis.__main__ import main
+from analysis.report import run_curves
 from tests.helpers.many_records import many_records
 
 pytestmark = pytest.mark.slow
@@ -39,3 +42,17 @@ def test_both_frames_hold_all_of_it(store):
     counts = metrics.group_by("kind").len().collect()
     assert dict(counts.rows())["task"] == 1_000_000
     assert metrics.select(pl.col("run").n_unique()).collect().item() == 10_000
+
+
+def test_the_report_has_less_than_12_megabytes(store, tmp_path, monkeypatch):
+    luck = np.random.Generator(np.random.Philox(key=3))
+    # The made metrics are twenty different files: as they are, curves would be compressed better than real ones.
+    rounded = run_curves.rounded
+
+    def noisy(value, digits):
+        return rounded(value * luck.random() if digits == run_curves.DIGITS else value, digits)
+
+    monkeypatch.setattr(run_curves, "rounded", noisy)
+    path = tmp_path / "report.html"
+    assert main(["report", "--store", str(store), "--out", str(path)]) == 0
+    assert path.stat().st_size < 12e6
