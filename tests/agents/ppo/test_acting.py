@@ -1,0 +1,66 @@
+"""What an actor sees and earns is what Gymnasium's wrappers make of the same body."""
+
+import numpy as np
+import pytest
+
+from launch.bench.plain_ppo import GAMMA, environment
+from plasticity_lab.agents.ppo.normalise import Normaliser
+from plasticity_lab.agents.ppo.rollout import Actor
+from plasticity_lab.environments.bodies import BODIES
+from plasticity_lab.environments.environments import Environments
+from plasticity_lab.randomness.host import host_stream
+
+rules = pytest.importorskip("plasticity_lab.environments.mujoco.rules")
+HOPPER, SEED, STEPS = BODIES["hopper"], 7, 600
+
+
+def answers(shown, count):
+    """A policy that moves, so that Hopper falls in many ways."""
+    policy = np.tanh(shown[..., :3] * np.float32(0.3))
+    return {"policy": policy, "value": shown[..., :1], "log_std": np.full_like(policy, -0.7)}
+
+
+def begun_alike(theirs):
+    """Gymnasium's environment, whose episodes begin where ours do."""
+    body, episode = theirs.unwrapped, iter(range(10_000))
+
+    def reset_model():
+        draw = host_stream(SEED, "reset", 0, "hopper", 0, next(episode))
+        positions, velocities = rules.RULES["hopper"].noise(draw, body.model.nq, body.model.nv)
+        body.set_state(body.init_qpos + positions, body.init_qvel + velocities)
+        return body._get_obs()
+
+    body.reset_model = reset_model
+    return theirs
+
+
+def test_observations_rewards_and_episodes_are_those_of_gymnasiums_wrappers():
+    actor = Actor(
+        Environments(HOPPER, [SEED], 1, 0),
+        answers,
+        [SEED],
+        STEPS,
+        np.array([GAMMA]),
+        Normaliser(1, 1, HOPPER.observation),
+        normalise_observations=True,
+        normalise_rewards=True,
+        clip_action=True,
+        timeout_is_terminal=True,
+    )
+    actor.begin()
+    theirs = begun_alike(environment("Hopper-v5"))
+    shown, _ = theirs.reset(seed=0)
+    ended, episodes = [], []
+    for first in (0, STEPS):
+        seen = actor.rollout(first)
+        episodes += list(seen.episodes.values["return"])
+        for t in range(STEPS):
+            np.testing.assert_allclose(seen.x[0, t, 0], shown, rtol=1e-4, atol=1e-4)
+            shown, reward, terminated, truncated, facts = theirs.step(seen.action[0, t, 0])
+            assert seen.rewards[0, t, 0] == pytest.approx(reward, rel=1e-9)
+            assert seen.ended[0, t, 0] == (terminated or truncated)
+            if seen.ended[0, t, 0]:
+                ended.append(facts["episode"]["r"])
+                shown, _ = theirs.reset()
+    assert len(ended) > 10
+    assert episodes == pytest.approx(ended)
