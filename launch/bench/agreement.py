@@ -34,6 +34,8 @@ FINAL = 0.15
 POINTS = 40
 PUBLISHED = {"HalfCheetah-v4": (1442.64, 46.03), "Walker2d-v4": (2287.95, 571.78), "Hopper-v4": (2382.86, 271.74)}
 """Mean and SD after a million steps, 3 seeds.  Source: CleanRL, docs/benchmark/ppo_continuous_action.md."""
+SAME_RULES = {"HalfCheetah-v4": "HalfCheetah-v5"}
+"""Bodies of which two versions have the same rules; of all others returns cannot be compared."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +110,9 @@ def table_beside_published(ours: Mapping[str, list[Learned]]) -> str:
     """Final returns beside CleanRL's, mean ± SD, in Markdown."""
     rows = []
     for body, (mean, sd) in PUBLISHED.items():
-        if body in ours:
-            own = mean_sd([run.final for run in ours[body]])
+        runs = ours.get(body) or ours.get(SAME_RULES.get(body, ""))
+        if runs:
+            own = mean_sd([run.final for run in runs])
             rows.append([body, f"{mean:,.0f} ± {sd:,.0f}", f"{own.mean:,.0f} ± {own.sd or 0:,.0f}", own.n])
     heads = ["body", "CleanRL, as published (3 seeds)", "packed", "seeds"]
     return tabulate(rows, heads, tablefmt="github", disable_numparse=True)
