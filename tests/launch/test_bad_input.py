@@ -24,7 +24,7 @@ NAMES = [
     ("hyperparams=best,worst", "There is no hyperparams=worst…; there are best, …"),
     (
         "hyperparams=grid hyperparams.grid=case",
-        "There is no hyperparams.grid=case; there are case_study, benchmarks.",
+        "There is no hyperparams.grid=case; there are case_study, benchmarks, continual_rl.",
     ),
     (
         "hyperparams=selected hyperparams.metric=accuracy",

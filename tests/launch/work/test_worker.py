@@ -210,7 +210,7 @@ def test_progress_is_left_while_a_pack_trains(store, monkeypatch):
     (pack,) = trained(store, "seed=0,1", "launch.workers=1", stop=after_looks(4)).packs
     left = json.loads(store.progress(pack.id).read_text())
     assert left.pop("seconds") > 0
-    assert left == {"steps": 180, "diverged": 0}, "two tasks of 90 steps"
+    assert left == {"steps": 180, "diverged": 0, "lately": {}}, "two tasks of 90 steps"
 
 
 def test_compiled_code_is_kept_in_the_users_cache_unless_torch_was_told(monkeypatch, tmp_path):
