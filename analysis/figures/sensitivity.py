@@ -32,9 +32,10 @@ def sensitivity(asked: Asked) -> Drawing:
         study = {name: value for name, value in row.study.items() if name != by}
         named = [row.benchmark, row.protocol, row.schedule, row.hyperparams, row.intervention]
         panels_of.setdefault(key({"named": named, "study": study}), []).append(row)
-    drawn, found = [], []
+    drawn, found, most = [], [], 0
     for rows in panels_of.values():
         lines, used = _lines(rows, by, asked.metric)
+        lines, most = lines[:MOST], max(most, len(lines))
         if sum(len(line.x) for line in lines) > len(lines):
             drawn.append((used[0], lines))
             found += used
@@ -44,7 +45,8 @@ def sensitivity(asked: Asked) -> Drawing:
         )
     said = f"Mean over seeds, ± 1 SD, at each value of {by} that was tried."
     panels = [_panel(group, lines, by) for group, lines in drawn]
-    return Drawing("sensitivity", f"Sensitivity to {by}", panels, caption(found, having, said))
+    left_out = [f"Of {most} lines a panel the {MOST} with the best are shown."] if most > MOST else []
+    return Drawing("sensitivity", f"Sensitivity to {by}", panels, [*caption(found, having, said), *left_out])
 
 
 def _setting(asked: Asked) -> str:
@@ -69,7 +71,7 @@ def _setting(asked: Asked) -> str:
 
 
 def _lines(rows: Sequence[Row], by: str, metric: str | None) -> tuple[list[Series], list[Group]]:
-    """A line for each activation with its other settings; and the cells of the tables that its points are."""
+    """A line for each activation with its other settings, the best first; and the tables' cells that its points are."""
     alike: dict[tuple[str, str], dict[str, list[Row]]] = {}
     for row in rows:
         rest = {name: value for name, value in row.own.items() if name != by}
@@ -89,7 +91,7 @@ def _lines(rows: Sequence[Row], by: str, metric: str | None) -> tuple[list[Serie
             label = f"{label} ({_words(activation, next(iter(by_value.values()))[0], rows, by)})"
         if line := _line(label, activation, points):
             lines.append(line)
-    return sorted(lines, key=lambda line: -max(line.y))[:MOST], used
+    return sorted(lines, key=lambda line: -max(line.y)), used
 
 
 def _words(activation: str, row: Row, rows: Sequence[Row], by: str) -> str:

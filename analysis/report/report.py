@@ -38,6 +38,9 @@ def report(rows: Sequence[Row], metrics: Metrics, places: Sequence[Path], left_o
         numbers = range(len(drawn), len(drawn) + len(made))
         figures.append({"title": drawing.title, "charts": numbers, "caption": drawing.caption})
         drawn += made
+    if more := _varied(rows)[MOST:]:
+        words = f"`python -m analysis figure sensitivity --by` draws them: {', '.join(more)}."
+        figures.append({"title": "Sensitivity to other settings", "charts": range(0), "caption": [words]})
     curves = curves_payload(runs, metrics)
     shown = {
         "title": f"plasticity_lab: {', '.join(place.resolve().name for place in places)}",

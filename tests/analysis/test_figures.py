@@ -152,6 +152,18 @@ def test_sensitivity_to_a_setting(two_rates):
     ]
 
 
+def test_lines_that_have_no_room_are_counted_below_the_figure(tmp_path, record):
+    store = Store(tmp_path)
+    for number in range(23):
+        for rate in (1e-3, 1e-4):
+            activation = {"name": "leaky_relu", "negative_slope": number / 100}
+            science = {"activation": activation, "optimizer": {"name": "adam", "lr": rate}}
+            classified(store, record(seed=0, science=science), [0.5, 0.4])
+    drawing = drawing_of(store, "sensitivity", by="optimizer.lr")
+    assert [len(panel.series) for panel in drawing.panels] == [21]
+    assert "Of 23 lines a panel the 21 with the best are shown." in drawing.caption
+
+
 def test_sensitivity_to_a_setting_of_words_that_is_not_the_activations(tmp_path, record):
     store = Store(tmp_path)
     for init in ("default", "kaiming"):
