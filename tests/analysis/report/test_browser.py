@@ -60,33 +60,38 @@ def page(report):
 
 
 def test_a_reader_sorts_filters_reads_and_opens_a_run(page):
+    expect = playwright.expect  # waits: the page sorts and filters after the event, not in it
+    expect.set_options(timeout=60_000)
     assert page.locator(".counts").inner_text().split("\n") == ["9 runs", "7 done", "1 diverged", "1 waiting"]
     page.wait_for_selector("#figures .js-plotly-plot .scatterlayer .point")
 
     table = page.locator("#tables .dt-container").first
-    rows = table.locator("tbody tr")
+    names = table.locator("tbody tr > :first-child")
     heading = table.locator("thead th").nth(1)
     heading.click()
-    assert [row.split("\t")[0] for row in rows.all_inner_texts()] == ["GeLU", "SeLU", "ReLU", HOSTILE, "Tanh"]
+    expect(names).to_have_text(["GeLU", "SeLU", "ReLU", HOSTILE, "Tanh"])
     heading.click()
-    assert [row.split("\t")[0] for row in rows.all_inner_texts()][:3] == ["Tanh", HOSTILE, "ReLU"]
+    expect(names.first).to_have_text("Tanh")
+    assert names.all_inner_texts()[:3] == ["Tanh", HOSTILE, "ReLU"]
     table.get_by_role("searchbox").fill("relu")
-    assert rows.count() == 1
-    assert rows.first.inner_text().split("\t")[:2] == ["ReLU", "40.95 ± 0.06"]
+    expect(names).to_have_text(["ReLU"])
+    assert table.locator("tbody tr").inner_text().split("\t")[:2] == ["ReLU", "40.95 ± 0.06"]
 
     runs = page.locator("#runs .dt-container")
     lines = runs.locator("tbody tr")
     assert lines.count() == 9
     runs.locator("thead tr").nth(1).locator("input").nth(1).fill("diverged")
-    assert lines.count() == 1
+    expect(lines).to_have_count(1)
     assert lines.first.locator("td").nth(1).inner_text() == "diverged at step 7"
     lines.first.click()
     dialog = page.locator("#run")
-    assert HOSTILE in dialog.inner_text(), "as words"
+    expect(dialog).to_contain_text(HOSTILE)  # as words
     page.keyboard.press("Escape")
     runs.locator("thead tr").nth(1).locator("input").nth(1).fill("")
+    expect(lines).to_have_count(9)
 
     runs.get_by_role("searchbox").first.fill("tanh")
+    expect(lines).to_have_count(2)
     lines.first.click()
     dialog.locator(".js-plotly-plot .scatterlayer .point").first.wait_for()
     assert dialog.locator(".js-plotly-plot").count() == 2, "online and final accuracy"
