@@ -9,6 +9,7 @@ import numpy as np
 
 from analysis.statistics.iqm import iqm
 from analysis.statistics.normalise import FLOOR, failed
+from analysis.statistics.summaries import half_width
 
 
 @dataclass(frozen=True)
@@ -46,13 +47,8 @@ def gaps(train_CNM: np.ndarray, test_CNM: np.ndarray, floor: float = FLOOR) -> n
 
 def gap_summary(change_NM: np.ndarray, level: float = 0.95) -> GapSummary:
     """`gap_change` of all seeds of an activation, in the numbers of Tables 4 and F3."""
-    import scipy.stats  # slow to import; see `welch`
-
     change = np.asarray(change_NM, dtype=np.float64)
-    mean, seeds = change.mean(axis=0), len(change)
-    half = np.full(len(mean), np.nan)
-    if seeds > 1:
-        half = scipy.stats.t.ppf(0.5 + level / 2, seeds - 1) * change.std(axis=0, ddof=1) / np.sqrt(seeds)
+    mean, half = change.mean(axis=0), half_width(change, level)
     spread = float(mean.std(ddof=1)) if len(mean) > 1 else float("nan")
     return GapSummary(mean, half, float(iqm(mean[None])), float(mean.mean()), spread)
 

@@ -34,6 +34,17 @@ def mean_sd(values: Values) -> MeanSD:
     return MeanSD(float(array.mean()), float(array.std(ddof=1)), len(array))
 
 
+def half_width(values_N: np.ndarray, level: float = 0.95) -> np.ndarray:
+    """Half the width of the interval of a mean by Student's t: (N, ...) → (...); NaN of fewer than two values."""
+    import scipy.stats  # slow to import; see `welch`
+
+    values = np.asarray(values_N, dtype=np.float64)
+    n = len(values)
+    if n < 2:
+        return np.full(values.shape[1:], np.nan)
+    return scipy.stats.t.ppf(0.5 + level / 2, n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n)
+
+
 def mean_score(scores_NM: np.ndarray) -> np.ndarray:
     """The mean over seeds and environments: (..., N, M) → (...).  NaN where one is."""
     return np.asarray(scores_NM, dtype=np.float64).mean(axis=(-2, -1))
