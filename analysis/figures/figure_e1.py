@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from analysis.figures.asked import Asked
 from analysis.figures.drawing import Drawing, Marker, Panel, Series
-from analysis.figures.groups import Group, caption, groups
+from analysis.figures.groups import Group, caption, dots, groups
 from analysis.reported.reported import Published
 from analysis.tables.headline import HEADLINE
-from analysis.tables.table import Cell, RowHead
+from analysis.tables.table import RowHead
 from analysis.tables.table2 import TABLE2
 from plasticity_lab.errors import ConfigError
 
@@ -53,7 +53,7 @@ def _panel(group: Group) -> Panel:
     shown = [(head, cell) for head, cell in group.cells if cell.mean is not None or cell.paper]
     shown.sort(key=lambda of: (of[1].mean is None, (of[1].mean or 0.0) * (1 if less else -1)))
     theirs = [(head, cell.paper) for head, cell in shown if cell.paper]
-    series = [_ours([(head, cell) for head, cell in shown if cell.mean is not None])]
+    series = [dots(OURS, "filled", [(head, cell) for head, cell in shown if cell.mean is not None])]
     if theirs and group.column.unlike:
         series.append(_papers(UNLIKE, "diamond", theirs))
     elif theirs:
@@ -61,20 +61,6 @@ def _panel(group: Group) -> Panel:
     unit = f" ({group.result.metric.unit})" if group.result.metric.unit else ""
     label = f"{group.result.metric.label}{unit}"
     return Panel(group.title, label, "", series, categories=[head.label for head, _ in shown])
-
-
-def _ours(cells: Sequence[tuple[RowHead, Cell]]) -> Series:
-    return Series(
-        label=OURS,
-        key="",
-        x=[cell.mean for _, cell in cells],
-        x_sd=[cell.sd for _, cell in cells],
-        y=[head.label for head, _ in cells],
-        n=[cell.n for _, cell in cells],
-        runs=[run for _, cell in cells for run in cell.runs],
-        joined=False,
-        marker="filled",
-    )
 
 
 def _papers(label: str, marker: Marker, values: Sequence[tuple[RowHead, Published]]) -> Series:

@@ -4,11 +4,11 @@ Whatever an agent summarises both of its first and of its last tasks (or cycles)
 differ by `first` and `last` alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from analysis.figures.asked import Asked
 from analysis.figures.drawing import Drawing, Panel, Series
-from analysis.figures.groups import Group, caption, groups
+from analysis.figures.groups import Group, caption, dots, groups
 from analysis.rows import Row
 from analysis.tables.headline import HEADLINE
 from analysis.tables.table import Cell, RowHead
@@ -64,25 +64,11 @@ def _panel(before: Group, after: Group) -> Panel | None:
     ]
     metric = after.result.metric
     label = f"{_common(before.result.metric.title, metric.title)}{f' ({metric.unit})' if metric.unit else ''}"
-    dots = [
-        _dots(FIRST, "hollow", [(head, one) for head, one, _ in pairs]),
-        _dots(LAST, "filled", [(head, two) for head, _, two in pairs]),
+    ends = [
+        dots(FIRST, "hollow", [(head, one) for head, one, _ in pairs]),
+        dots(LAST, "filled", [(head, two) for head, _, two in pairs]),
     ]
-    return Panel(after.title, label, "", [*joins, *dots], categories=[head.label for head, _, _ in pairs])
-
-
-def _dots(label: str, marker: str, cells: Sequence[tuple[RowHead, Cell]]) -> Series:
-    return Series(
-        label=label,
-        key="",
-        x=[cell.mean for _, cell in cells],
-        x_sd=[cell.sd for _, cell in cells],
-        y=[head.label for head, _ in cells],
-        n=[cell.n for _, cell in cells],
-        runs=[run for _, cell in cells for run in cell.runs],
-        joined=False,
-        marker=marker,
-    )
+    return Panel(after.title, label, "", [*joins, *ends], categories=[head.label for head, _, _ in pairs])
 
 
 def _common(first: str, last: str) -> str:

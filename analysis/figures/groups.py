@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from analysis.figures.drawing import Marker, Series
 from analysis.rows import Row
 from analysis.tables.build import build
 from analysis.tables.made_by import made_lines
@@ -39,6 +40,21 @@ def groups(table: Table, rows: Sequence[Row], metric: str | None = None) -> list
             cells = [(head, cell) for head in result.rows if (cell := result.cells.get((head, column)))]
             found.append(Group(title, result, column, cells))
     return found
+
+
+def dots(label: str, marker: Marker, cells: Sequence[tuple[RowHead, Cell]]) -> Series:
+    """A row of dots: the means of cells that have one, with their SD over seeds, beside the names of their rows."""
+    return Series(
+        label=label,
+        key="",
+        x=[cell.mean for _, cell in cells],
+        x_sd=[cell.sd for _, cell in cells],
+        y=[head.label for head, _ in cells],
+        n=[cell.n for _, cell in cells],
+        runs=[run for _, cell in cells for run in cell.runs],
+        joined=False,
+        marker=marker,
+    )
 
 
 def selection(groups: Sequence[Group]) -> str:

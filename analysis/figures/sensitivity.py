@@ -49,13 +49,17 @@ def sensitivity(asked: Asked) -> Drawing:
     return Drawing("sensitivity", f"Sensitivity to {by}", panels, [*caption(found, having, said), *left_out])
 
 
+def varied(rows: Sequence[Row]) -> list[str]:
+    """The settings in which runs of one activation on one benchmark under one intervention differ."""
+    alike: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        alike.setdefault((row.activation, row.benchmark, row.intervention), []).append({**row.study, **row.own})
+    return sorted({name for settings in alike.values() for name in varying(settings)})
+
+
 def _setting(asked: Asked) -> str:
     """The setting of which the figure is: the named one, or the only one in which runs differ."""
-    settings = [{**row.own, **row.study} for row in asked.rows]
-    by_activation: dict[str, list[Mapping[str, Any]]] = {}
-    for row, one in zip(asked.rows, settings, strict=True):
-        by_activation.setdefault(f"{row.activation} {row.benchmark} {row.intervention}", []).append(one)
-    vary = sorted({name for alike in by_activation.values() for name in varying(alike)})
+    vary = varied(asked.rows)
     if asked.by is None and len(vary) == 1:
         return vary[0]
     there = (
@@ -65,7 +69,7 @@ def _setting(asked: Asked) -> str:
     )
     if asked.by is None:
         raise ConfigError(f"The figure sensitivity needs the setting, as in --by optimizer.lr; {there}.")
-    if not any(asked.by in one for one in settings):
+    if not any(asked.by in row.own or asked.by in row.study for row in asked.rows):
         raise ConfigError(f"No run has the setting '{asked.by}'; {there}.")
     return asked.by
 

@@ -9,13 +9,14 @@ from typing import Any
 from analysis.figures import FIGURES, style
 from analysis.figures.asked import Asked, Metrics
 from analysis.figures.drawing import Drawing
+from analysis.figures.sensitivity import varied
 from analysis.report.overview import overview
 from analysis.report.page import page
 from analysis.report.plotly_figure import charts
 from analysis.report.run_curves import curves_payload
 from analysis.report.runs import one_each, runs_payload
 from analysis.report.table_page import table_pages
-from analysis.rows import Row, varying
+from analysis.rows import Row
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.version import version_line
 
@@ -30,15 +31,15 @@ def report(rows: Sequence[Row], metrics: Metrics, places: Sequence[Path], left_o
 
     Raises ConfigError where a library that it needs is not installed.
     """
-    runs = one_each(rows)
+    runs, settings = one_each(rows), varied(rows)
     figures: list[dict[str, Any]] = []
     drawn: list[dict[str, Any]] = []
-    for drawing in _drawings(rows, metrics):
+    for drawing in _drawings(rows, metrics, settings[:MOST]):
         made = charts(drawing)
         numbers = range(len(drawn), len(drawn) + len(made))
         figures.append({"title": drawing.title, "charts": numbers, "caption": drawing.caption})
         drawn += made
-    if more := _varied(rows)[MOST:]:
+    if more := settings[MOST:]:
         words = f"`python -m analysis figure sensitivity --by` draws them: {', '.join(more)}."
         figures.append({"title": "Sensitivity to other settings", "charts": range(0), "caption": [words]})
     curves = curves_payload(runs, metrics)
@@ -62,10 +63,10 @@ def report(rows: Sequence[Row], metrics: Metrics, places: Sequence[Path], left_o
     return page(shown, data)
 
 
-def _drawings(rows: Sequence[Row], metrics: Metrics) -> list[Drawing]:
-    """Every figure that the runs can make."""
+def _drawings(rows: Sequence[Row], metrics: Metrics, settings: Sequence[str]) -> list[Drawing]:
+    """Every figure that the runs can make; of sensitivity to these settings."""
     asked = [(FIGURES[name], Asked(rows, metrics)) for name in ORDER]
-    asked += [(FIGURES["sensitivity"], Asked(rows, metrics, by=name)) for name in _varied(rows)[:MOST]]
+    asked += [(FIGURES["sensitivity"], Asked(rows, metrics, by=name)) for name in settings]
     return [drawing for figure, of in asked if (drawing := _drawn(figure, of))]
 
 
@@ -76,11 +77,3 @@ def _drawn(figure: Callable[[Asked], Drawing], asked: Asked) -> Drawing | None:
     except ConfigError:
         return None
     return drawing if any(series.x for panel in drawing.panels for series in panel.series) else None
-
-
-def _varied(rows: Sequence[Row]) -> list[str]:
-    """The settings in which runs of one activation on one benchmark differ."""
-    alike: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for row in rows:
-        alike.setdefault((row.activation, row.benchmark, row.intervention), []).append({**row.study, **row.own})
-    return sorted({name for settings in alike.values() for name in varying(settings)})
