@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from launch.bench.choices import STANDING
 from launch.bench.plain_ppo import ROLLOUT, PlainPPO
 from launch.command import resolve
 from launch.plan.timing import Contender
@@ -20,8 +21,6 @@ from plasticity_lab.environments.body import Body
 from plasticity_lab.environments.environments import Environments
 from plasticity_lab.records.position import Position
 
-MEASURED = ("halfcheetah", "hopper", "walker2d", "ant", "humanoid")
-STANDING = "standing"
 ENDLESS = 10**9
 """Steps of a task that no bench comes to the end of: as many as the plain script is told."""
 ALONE_STEPS = 500
@@ -77,7 +76,7 @@ def contenders(name: str, widths: Sequence[int], mode: str) -> list[Contender]:
     body, found = body_of(name), list[Contender]()
     facts = {"activation": "tanh", "body": name}
     if name != STANDING:
-        plain = PlainPPO(_gymnasiums(body), 0, ENDLESS)
+        plain = PlainPPO(body.gymnasium, 0, ENDLESS)
         found.append(Contender("plain script", facts | {"width": 1, "mode": "eager"}, ROLLOUT, plain.burst))
     for width in widths:
         pack = PackedPPO(body, width, mode)
@@ -103,7 +102,7 @@ def _alone(body: Body, facts: Mapping[str, Any]) -> Contender:
 def _in_gymnasium(body: Body, facts: Mapping[str, Any]) -> Contender:
     import gymnasium
 
-    environment = gymnasium.make(_gymnasiums(body))
+    environment = gymnasium.make(body.gymnasium)
     environment.reset(seed=0)
     actions = _actions(body, 1)
 
@@ -120,8 +119,3 @@ def _actions(body: Body, width: int) -> Iterator[NDArray[np.float32]]:
     """The same thousand actions again and again, uniform within the body's bounds."""
     draw = np.random.default_rng(0)
     return itertools.cycle(draw.uniform(body.low, body.high, (1000, width, 1, body.actions)).astype(np.float32))
-
-
-def _gymnasiums(body: Body) -> str:
-    """What Gymnasium calls it."""
-    return body.source.rsplit(" ", 1)[1].removeprefix("Gymnasium's ")

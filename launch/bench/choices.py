@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from plasticity_lab.agents.supervised.workload_settings import SETTINGS
 
 PARTS = ("widths", "activations", "l2_init", "records", "processes", "bodies")
-BODIES = ("halfcheetah", "hopper", "walker2d", "ant", "humanoid", "standing")
-"""Of the part `bodies`; the last does not move, and shows what the agent costs by itself."""
+STANDING = "standing"
+"""A body that does not move: it shows what the agent costs by itself."""
+BODIES = ("halfcheetah", "hopper", "walker2d", "ant", "humanoid", STANDING)
+"""Of the part `bodies`."""
 
 
 @dataclass(frozen=True)

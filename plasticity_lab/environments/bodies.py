@@ -23,6 +23,7 @@ BODIES = {
             max_steps=500,
             simulation=_cartpole,
             source="Barto, Sutton & Anderson 1983, as Gymnasium's CartPole-v1",
+            gymnasium="CartPole-v1",
         ),
         *MUJOCO_BODIES,
     )

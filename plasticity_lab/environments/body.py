@@ -15,8 +15,8 @@ class Body:
     observation: shape of one observation, which is float32. actions: how many there are to choose from, or how many
     numbers an action has. low, high: bounds of each of these numbers; None where one is chosen. max_steps: after which
     an episode is truncated. simulation: the number of copies → its own code, imported when called. source: where its
-    rules are described. has_friction: whether its simulation is a `FrictionSimulation`. packages: Python packages that
-    the simulation is made of, besides NumPy.
+    rules are described. gymnasium: what Gymnasium calls it, empty where it has no such body. has_friction: whether its
+    simulation is a `FrictionSimulation`. packages: Python packages that the simulation is made of, besides NumPy.
     """
 
     name: str
@@ -26,6 +26,7 @@ class Body:
     max_steps: int
     simulation: Callable[[int], Simulation]
     source: str
+    gymnasium: str = ""
     low: tuple[float, ...] | None = None
     high: tuple[float, ...] | None = None
     has_friction: bool = False

@@ -38,6 +38,7 @@ def _row(name: str, called: str, observation: int, actions: int, bound: float = 
         max_steps=1000,
         simulation=partial(_built, name),
         source=f"Todorov, Erez & Tassa 2012, as Gymnasium's {called}",
+        gymnasium=called,
         low=(-bound,) * actions,
         high=(bound,) * actions,
         has_friction=True,
