@@ -22,15 +22,14 @@ from analysis import load
 from analysis.figures.drawing import Drawing, Panel, Series
 from analysis.figures.numbers import csv_text
 from analysis.figures.static import pictures
-from analysis.statistics.summaries import mean_sd
+from analysis.statistics.summaries import half_width, mean_sd
 from analysis.statistics.welch import welch
 from plasticity_lab.environments.bodies import BODIES
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.exits import status_of
 from plasticity_lab.records.files import write_atomically
+from plasticity_lab.records.stage_returns import FINAL
 
-FINAL = 0.15
-"""The part of a run's steps whose episodes make its final return, as in the records."""
 POINTS = 40
 PUBLISHED = {"HalfCheetah-v4": (1442.64, 46.03), "Walker2d-v4": (2287.95, 571.78), "Hopper-v4": (2382.86, 271.74)}
 """Mean and SD after a million steps, 3 seeds.  Source: CleanRL, docs/benchmark/ppo_continuous_action.md."""
@@ -59,37 +58,37 @@ class Learned:
 
 
 def plain(folder: Path) -> dict[str, list[Learned]]:
-    """Gymnasium's name of a body → the plain script's runs on it."""
+    """Gymnasium's name of a body → the plain script's runs on it.  Raises ConfigError if the folder has none."""
     found: dict[str, list[Learned]] = {}
     for path in sorted(folder.glob("*.json")):
         run = json.loads(path.read_text())
         step, returns, _ = np.array(run["episodes"], float).T
         found.setdefault(run["body"], []).append(Learned(step, returns, run["steps"]))
+    if not found:
+        raise ConfigError(f"{folder} holds no runs of the plain script; `python -m launch.bench.plain_ppo` makes them.")
     return found
 
 
 def packed(store: Path) -> dict[str, list[Learned]]:
-    """The same for the runs of a store that are done. Raises ConfigError if it has none of agent=ppo_cleanrl."""
-    runs, metrics = load(store, where={"agent": "ppo_cleanrl", "status": "done"})
+    """The same for the runs of a store that are done, on one body each.  Raises ConfigError if it has none of those."""
+    runs, metrics = load(store, where={"agent": "ppo_cleanrl", "status": "done", "benchmark.tasks": 1})
     episodes = metrics.filter(pl.col("kind") == "episode").select("run", "step", "return").collect()
     ends = metrics.filter(pl.col("kind") == "task").select("run", "step").collect()
     found: dict[str, list[Learned]] = {}
-    for run, body in runs.unique("run").sort("seed").select("run", "benchmark.bodies").iter_rows():
+    for run, body in runs.unique("run").sort("benchmark.bodies", "seed").select("run", "benchmark.bodies").iter_rows():
         own = episodes.filter(pl.col("run") == run)
         steps = ends.filter(pl.col("run") == run)["step"].item()
-        name = BODIES[body.strip("[]")].source.rsplit(" ", 1)[1].removeprefix("Gymnasium's ")
-        found.setdefault(name, []).append(Learned(own["step"].to_numpy(), own["return"].to_numpy(), steps))
+        found.setdefault(BODIES[body.strip("[]")].gymnasium, []).append(
+            Learned(own["step"].to_numpy(), own["return"].to_numpy(), steps)
+        )
     return found
 
 
 def interval(finals: Sequence[float]) -> tuple[float, float]:
-    """Mean and half the width of its 95 % interval, by Student's t."""
-    from scipy.stats import t
-
-    summary = mean_sd(finals)
-    if summary.mean is None or summary.sd is None:
+    """Mean and half the width of its 95 % interval, by Student's t.  Raises ConfigError for fewer than two runs."""
+    if len(finals) < 2:
         raise ConfigError("There is no interval of fewer than two runs; train more seeds.")
-    return summary.mean, float(t.ppf(0.975, summary.n - 1)) * summary.sd / summary.n**0.5
+    return float(np.mean(finals)), float(half_width(np.array(finals)))
 
 
 def table(ours: Mapping[str, list[Learned]], theirs: Mapping[str, list[Learned]]) -> str:
@@ -125,6 +124,8 @@ def drawing(named: Mapping[str, Mapping[str, list[Learned]]]) -> Drawing:
     for body in bodies:
         series = []
         for label, of in named.items():
+            if len({run.steps for runs in (of[body], next(iter(named.values()))[body]) for run in runs}) > 1:
+                raise ConfigError(f"The runs on {body} are not equally long; compare those of one length.")
             courses = np.array([run.course(POINTS) for run in of[body]])
             steps = of[body][0].steps * (np.arange(POINTS) + 0.5) / POINTS
             there = np.isfinite(courses).all(axis=0)
@@ -156,6 +157,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _compared(options: argparse.Namespace) -> int:
+    if not (options.plain or options.published):
+        raise ConfigError("Say with what the store is compared: --plain FOLDER, or --published.")
     ours = packed(options.store)
     named = {"packed": ours} | ({"plain script": plain(options.plain)} if options.plain else {})
     text = table_beside_published(ours) if options.published else table(ours, named.get("plain script", {}))

@@ -7,8 +7,6 @@ It has every detail of CleanRL's ppo_continuous_action (https://docs.cleanrl.dev
 """
 
 import argparse
-import json
-import os
 import sys
 import time
 from pathlib import Path
@@ -21,6 +19,9 @@ from rich.progress import track
 from torch import Tensor, nn
 from torch.distributions import Normal
 
+from plasticity_lab.environments.bodies import BODIES
+from plasticity_lab.exits import status_of
+from plasticity_lab.records.files import write_json
 from plasticity_lab.records.provenance import provenance
 
 ROLLOUT, MINIBATCH, EPOCHS = 2048, 64, 10
@@ -146,13 +147,18 @@ class PlainPPO:
 
 
 def main() -> int:
-    """The command: trains one run, and writes its episodes to a JSON file.  Returns its exit status."""
+    """The command.  Returns its exit status."""
     parser = argparse.ArgumentParser(prog="python -m launch.bench.plain_ppo", description=__doc__.split("\n\n")[0])
-    parser.add_argument("--body", required=True, help="as Gymnasium calls it, such as Hopper-v5")
+    known = [body.gymnasium for body in BODIES.values() if body.gymnasium and not body.discrete]
+    parser.add_argument("--body", required=True, choices=known, help="as Gymnasium calls it")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--steps", type=int, default=1_000_000)
     parser.add_argument("--out", type=Path, required=True, help="folder for BODY_SEED.json; a run that is there stays")
-    options = parser.parse_args()
+    return status_of(lambda: _trained(parser.parse_args()))
+
+
+def _trained(options: argparse.Namespace) -> int:
+    """Trains one run, and writes its episodes to a JSON file.  Raises StoreError where that cannot be written."""
     target: Path = options.out / f"{options.body}_{options.seed}.json"
     if target.exists():
         print(f"{target} is there.")
@@ -162,7 +168,6 @@ def main() -> int:
     run = PlainPPO(options.body, options.seed, options.steps)
     for _ in track(range(-(-options.steps // ROLLOUT)), f"{target.stem}, rollouts"):
         run.burst()
-    options.out.mkdir(parents=True, exist_ok=True)
     found = {
         "provenance": made,
         "body": options.body,
@@ -172,9 +177,7 @@ def main() -> int:
         "cpu_seconds": time.process_time(),
         "episodes": run.episodes,
     }
-    partial = target.with_suffix(f".{os.getpid()}")
-    partial.write_text(json.dumps(found))
-    partial.replace(target)
+    write_json(target, found)
     return 0
 
 
