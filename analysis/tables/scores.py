@@ -11,18 +11,17 @@ from typing import Any, Literal
 import numpy as np
 
 from analysis.conf import has
-from analysis.rows import Row, key, varying
+from analysis.rows import Row
 from analysis.statistics.gap import gap_change, gap_summary
 from analysis.statistics.normalise import Normalised, failed
 from analysis.statistics.plasticity_score import PlasticityScores, plasticity_scores
 from analysis.statistics.summaries import mean_sd
+from analysis.tables.arms import arms_of, flags_of, selections
 from analysis.tables.made_by import mixed
-from analysis.tables.selected import words_of
-from analysis.tables.stages import Stages
+from analysis.tables.stages import Stages, cycle_returns
 from plasticity_lab.records.stage_returns import StageReturn
 
 Kind = Literal["return", "score", "gap"]
-SELECTED_BY = ("protocol", "schedule", "hyperparams", "intervention")
 
 
 @dataclass(frozen=True)
@@ -94,13 +93,7 @@ class Scores:
 
 def scores(table: ScoreTable, rows: Sequence[Row], stages: Stages) -> list[Scores]:
     """One for each selection of the table's runs, and for each way in which their settings differ otherwise."""
-    groups: dict[tuple[str, ...], list[Row]] = {}
-    for row in of_scores(table, rows):
-        groups.setdefault((*(getattr(row, name) for name in SELECTED_BY), key(row.study)), []).append(row)
-    return [
-        _scores(table, dict(zip(SELECTED_BY, names, strict=True)), alike, stages)
-        for (*names, _), alike in sorted(groups.items())
-    ]
+    return [_scores(table, chosen, alike, stages) for chosen, alike in selections(of_scores(table, rows))]
 
 
 def of_scores(table: ScoreTable, rows: Sequence[Row]) -> list[Row]:
@@ -115,7 +108,7 @@ def in_this_version(table: ScoreTable) -> bool:
 
 
 def _scores(table: ScoreTable, selection: Mapping[str, str], rows: Sequence[Row], stages: Stages) -> Scores:
-    by_arm = _arms(list({row.run: row for row in rows}.values()))
+    by_arm = arms_of(rows)
     ends = {row.run: _ends(table, row, stages.get(row.run, ())) for runs in by_arm.values() for row in runs}
     whole = {name: [row for row in runs if ends[row.run] is not None] for name, runs in by_arm.items()}
     # (first and last cycle, training and test, N seeds, M environments)
@@ -132,7 +125,7 @@ def _scores(table: ScoreTable, selection: Mapping[str, str], rows: Sequence[Row]
             n=len(whole[name]),
             expected=len(runs) if all(row.planned for row in runs) else most,
             diverged=sum(row.status == "diverged" for row in runs),
-            flagged=_flags(whole[name]),
+            flagged=flags_of(whole[name]),
             mixed=mixed(whole[name]),
         )
         for name, runs in by_arm.items()
@@ -140,40 +133,15 @@ def _scores(table: ScoreTable, selection: Mapping[str, str], rows: Sequence[Row]
     return Scores(selection, arms, rows, found.normalised if found else None)
 
 
-def _arms(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """The runs by activation and setting: those of different settings are never averaged."""
-    of_activation: dict[str, list[Row]] = {}
-    for row in rows:
-        of_activation.setdefault(row.activation, []).append(row)
-    arms: dict[str, list[Row]] = {}
-    for name, runs in of_activation.items():
-        differing = varying(row.own for row in runs)
-        for row in runs:
-            arms.setdefault(f"{name} ({words_of(row.own, differing)})" if differing else name, []).append(row)
-    return arms
-
-
-def _flags(rows: Sequence[Row]) -> dict[str, int]:
-    names = dict.fromkeys(name for row in rows for name, is_so in row.flags.items() if is_so)
-    return {name: sum(bool(row.flags.get(name)) for row in rows) for name in names}
-
-
 def _ends(table: ScoreTable, row: Row, stages: Sequence[StageReturn]) -> np.ndarray | None:
     """What a finished run returned in its first and in its last cycle, in training and in tests: (2, 2, M).
 
     None where a stage is missing, and for a gap, where there is one cycle only or there were no tests.
     """
-    bodies = row.study.get("benchmark.bodies") or []
-    if row.status != "done" or not stages:
+    cycles = cycle_returns(row, stages, table.environments)
+    if cycles is None or (table.kind == "gap" and (len(cycles) == 1 or np.isnan(cycles[[0, -1], 1]).all())):
         return None
-    found = {(stage.cycle, bodies[stage.body]): stage for stage in stages}
-    first, last = min(stage.cycle for stage in stages), max(stage.cycle for stage in stages)
-    wanted = [[found.get((cycle, body)) for body in table.environments] for cycle in (first, last)]
-    if any(stage is None for of_cycle in wanted for stage in of_cycle):
-        return None
-    ends = np.array([[[stage.train for stage in each], [stage.test for stage in each]] for each in wanted])
-    untested = all(math.isnan(value) for value in ends[:, 1].flat)
-    return None if table.kind == "gap" and (first == last or untested) else ends
+    return cycles[[0, -1]]
 
 
 def _columns(table: ScoreTable, name: str, ends: np.ndarray, found: PlasticityScores | None) -> dict[str, Shown]:

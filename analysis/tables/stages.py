@@ -3,6 +3,9 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from analysis.rows import Row
 from plasticity_lab.records.stage_returns import StageReturn, stage_returns
 
 if TYPE_CHECKING:
@@ -20,3 +23,19 @@ def stages_of(metrics: Metrics, runs: Collection[str]) -> Stages:
 
     rows = metrics(runs).filter(pl.col("kind").is_in(["task", "episode"])).collect()
     return {run: stage_returns(own.to_arrow()) for (run,), own in rows.group_by("run", maintain_order=True)}
+
+
+def cycle_returns(row: Row, stages: Sequence[StageReturn], bodies: Sequence[str]) -> np.ndarray | None:
+    """What a finished run returned in each cycle in training and in tests: (C cycles, 2, M bodies).
+
+    None where it has not finished, or a stage is missing. A test that was not made is NaN.
+    """
+    if row.status != "done" or not stages:
+        return None
+    order = row.study.get("benchmark.bodies") or []
+    found = {(stage.cycle, order[stage.body]): stage for stage in stages}
+    cycles = range(min(stage.cycle for stage in stages), max(stage.cycle for stage in stages) + 1)
+    wanted = [[found.get((cycle, body)) for body in bodies] for cycle in cycles]
+    if any(stage is None for of_cycle in wanted for stage in of_cycle):
+        return None
+    return np.array([[[stage.train for stage in each], [stage.test for stage in each]] for each in wanted])
