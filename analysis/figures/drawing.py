@@ -18,9 +18,9 @@ class Series:
 
     label: as a legend says it. key: what its colour belongs to, an activation's name; "" for one that stands for no
     activation. x, y: numbers, or the names of a panel's categories. x_sd, y_sd: how far the runs of a point spread,
-    None where that is not known; empty where no point has it. n: of how many runs a point is the mean. runs: their ids.
-    joined: whether a line goes through the points; a point that is nan breaks it. listed: whether
-    a legend names it.
+    None where that is not known; empty where no point has it. y_range: from where to where instead, where its two sides
+    differ. n: of how many runs a point is the mean. runs: their ids. joined: whether a line goes through the points; a
+    point that is nan breaks it. listed: whether a legend names it.
     """
 
     label: str
@@ -30,10 +30,19 @@ class Series:
     n: Sequence[int]
     x_sd: Sequence[float | None] = ()
     y_sd: Sequence[float | None] = ()
+    y_range: Sequence[tuple[float, float] | None] = ()
     runs: Sequence[str] = ()
     joined: bool = True
     marker: Marker = "none"
     listed: bool = True
+
+    @property
+    def y_ends(self) -> list[tuple[float, float] | None]:
+        """From where to where each point spreads along y; empty where no point does."""
+        if self.y_range:
+            return list(self.y_range)
+        points = zip(self.y, self.y_sd, strict=True) if self.y_sd else ()
+        return [(y - sd, y + sd) if _is_number(y) and sd is not None and isfinite(sd) else None for y, sd in points]
 
     @property
     def last(self) -> tuple[float, float] | None:
@@ -50,7 +59,8 @@ class Panel:
     x_categories: what stands along x, where that is. x_log: whether x is logarithmic; x_whole: whether its values are
     whole numbers, as tasks are; x_ticks: where it has marks, if that is not left to whoever draws. band: whether
     spreads are bands beside a line, else bars. diagonal: whether x = y is drawn, both being of the same unit. labels:
-    whether each series is named where it ends; else a legend names them.
+    whether each series is named where it ends; else a legend names them. heat: whether each series is a row of fields,
+    named by its label, with its numbers as colours around 0, and x_categories above the columns.
     """
 
     title: str
@@ -65,6 +75,7 @@ class Panel:
     band: bool = False
     diagonal: bool = False
     labels: bool = False
+    heat: bool = False
 
 
 @dataclass(frozen=True)

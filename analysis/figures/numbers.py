@@ -7,7 +7,8 @@ from itertools import zip_longest
 from analysis.figures.drawing import Drawing
 
 COLUMNS = (
-    "figure", "panel", "series", "activation", "x_is", "x", "x_sd", "y_is", "y", "y_sd", "n", "runs",
+    "figure", "panel", "series", "activation", "x_is", "x", "x_sd", "y_is", "y", "y_sd", "y_low", "y_high", "n",
+    "runs",
 )  # fmt: skip
 
 
@@ -18,10 +19,10 @@ def csv_text(drawing: Drawing) -> str:
     writer.writerow(COLUMNS)
     for panel in drawing.panels:
         for series in panel.series:
-            points = zip_longest(series.x, series.x_sd, series.y, series.y_sd, series.n)
-            for x, x_sd, y, y_sd, n in points:
+            points = zip_longest(series.x, series.x_sd, series.y, series.y_sd, series.y_range, series.n)
+            for x, x_sd, y, y_sd, y_range, n in points:
                 writer.writerow([
                     drawing.name, panel.title, series.label, series.key, panel.x_label, x, x_sd, panel.y_label, y, y_sd,
-                    n, " ".join(series.runs),
+                    *(y_range or ("", "")), n, " ".join(series.runs),
                 ])  # fmt: skip
     return file.getvalue()

@@ -10,6 +10,7 @@ import numpy as np
 from analysis.figures import style
 from analysis.figures.drawing import Drawing, Panel, Series
 from analysis.figures.end_labels import spread
+from analysis.figures.heat import heat
 from analysis.figures.style import Look, looks
 
 if TYPE_CHECKING:  # half a second, which those who want a table need not wait for
@@ -84,14 +85,17 @@ def draw(drawing: Drawing) -> "Figure":
 
 def _height(panel: Panel) -> float:
     """Inches, with room for the names of its categories or of its lines."""
-    if panel.categories:
-        return 1.0 + A_CATEGORY * len(panel.categories)
+    if panel.categories or panel.heat:
+        return 1.0 + A_CATEGORY * len(panel.series if panel.heat else panel.categories)
     if panel.diagonal:
         return WIDTH
     return max(HEIGHT, 0.9 + 0.125 * len(panel.series) if panel.labels else 0.0)
 
 
 def _panel(axes: "Axes", panel: Panel, look_of: Mapping[str, Look]) -> None:
+    if panel.heat:
+        heat(axes, panel)
+        return
     if panel.diagonal:
         axes.axline((0, 0), slope=1, color=style.PALE, linewidth=0.8, zorder=0)
     if panel.x_log:
@@ -118,22 +122,17 @@ def _panel(axes: "Axes", panel: Panel, look_of: Mapping[str, Look]) -> None:
 
 def _series(axes: "Axes", panel: Panel, series: Series, look: Look) -> None:
     x, y = _numbers(series.x, panel.x_categories), _numbers(series.y, panel.categories)
-    x_sd, y_sd = _spreads(series.x_sd), _spreads(series.y_sd)
+    x_sd, ends = _spreads(series.x_sd), _ends(series)
     colour = look.colour if series.key else _colour_of(series)
     sign, face = _sign(series, look), "white" if series.marker in style.HOLLOW else colour
-    if panel.band and y_sd is not None:
-        axes.fill_between(
-            x,
-            y - y_sd,
-            y + y_sd,
-            color=colour,
-            alpha=style.BAND / (1 + (len(panel.series) > style.CROWDED)),
-            linewidth=0,
-        )
-        y_sd = None
+    if panel.band and ends is not None:
+        paler = 1 + (len(panel.series) > style.CROWDED)
+        axes.fill_between(x, *ends, color=colour, alpha=style.BAND / paler, linewidth=0)
+        ends = None
     line = _dashes(look) if series.key else "-"
+    bars = None if ends is None else abs(ends - y)
     axes.errorbar(
-        x, y, xerr=x_sd, yerr=y_sd, color=colour, linestyle=line if series.joined else "none", marker=sign,
+        x, y, xerr=x_sd, yerr=bars, color=colour, linestyle=line if series.joined else "none", marker=sign,
         markersize=4.5, markerfacecolor=face, elinewidth=0.9, capsize=1.5,
         label=series.label if series.listed else None,
     )  # fmt: skip
@@ -161,6 +160,12 @@ def _colour_of(series: Series) -> str:
 
 def _spreads(of: Sequence[float | None]) -> np.ndarray | None:
     return np.array([np.nan if value is None else value for value in of], float) if len(of) else None
+
+
+def _ends(series: Series) -> np.ndarray | None:
+    """(2, points): from where to where each spreads along y."""
+    nothing = (np.nan, np.nan)
+    return np.array([nothing if ends is None else ends for ends in series.y_ends]).T if series.y_ends else None
 
 
 def _end_labels(axes: "Axes", panel: Panel, look_of: Mapping[str, Look]) -> None:

@@ -17,6 +17,8 @@ PLAIN = {"filled": OURS, "triangle": OURS, "hollow": OTHER}
 """Sign → colour of such series; that of others is pale."""
 HOLLOW = ("hollow", "diamond")
 """Signs that are drawn as outlines."""
+AROUND_0 = (COLOURS[3], "#FFFFFF", COLOURS[5])
+"""Of numbers below 0, at 0 and above: green, white and a red that colour-blind people do not take for the green."""
 CROWDED = 8
 """Of more lines in a panel the bands are paler."""
 

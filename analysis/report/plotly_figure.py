@@ -7,6 +7,7 @@ from typing import Any
 
 from analysis.figures import style
 from analysis.figures.drawing import Drawing, Panel, Series
+from analysis.figures.heat import farthest, numbers, written
 from analysis.figures.style import Look, looks
 
 Chart = dict[str, Any]
@@ -24,10 +25,12 @@ def charts(drawing: Drawing) -> list[Chart]:
 
 
 def _chart(panel: Panel, look_of: Mapping[str, Look]) -> Chart:
+    if panel.heat:
+        return {"data": [_heat(panel)], "layout": _layout(panel)}
     traces: list[dict[str, Any]] = []
     for series in panel.series:
         look = look_of[series.label]
-        if panel.band and any(_there(sd) for sd in series.y_sd):
+        if panel.band and any(series.y_ends):
             traces.append(_band(series, look, len(panel.series)))
         traces.append(_trace(panel, series, look))
     return {"data": traces, "layout": _layout(panel)}
@@ -57,6 +60,28 @@ def _trace(panel: Panel, series: Series, look: Look) -> dict[str, Any]:
     return trace
 
 
+def _heat(panel: Panel) -> dict[str, Any]:
+    """The fields of a panel of colours, with their numbers in them."""
+    values, most = numbers(panel), farthest(panel)
+    low, middle, high = style.AROUND_0
+    runs = [[series.n[at] if at < len(series.n) else 0 for at in range(len(series.x))] for series in panel.series]
+    named = _escaped(panel.y_label)
+    return {
+        "type": "heatmap",
+        "x": _escaped_all(panel.x_categories),
+        "y": [_escaped(series.label) for series in panel.series],
+        "z": [_escaped_all(row) for row in values.tolist()],
+        "text": [[written(value) for value in row] for row in values.tolist()],
+        "texttemplate": "%{text}",
+        "zmin": -most,
+        "zmax": most,
+        "colorscale": [[0, low], [0.5, middle], [1, high]],
+        "colorbar": {"title": {"text": named, "side": "right"}, "thickness": 12},
+        "customdata": runs,
+        "hovertemplate": f"%{{y}}, %{{x}}<br>{named}: %{{z:.4~g}}<br>runs: %{{customdata}}<extra></extra>",
+    }
+
+
 def _band(series: Series, look: Look, lines: int) -> dict[str, Any]:
     """The spread around a line, there and back again; it is broken where the line is."""
     x: list[float | None] = []
@@ -64,7 +89,7 @@ def _band(series: Series, look: Look, lines: int) -> dict[str, Any]:
     for points in _whole_parts(series):
         back = points[::-1]
         x += [*(at for at, _, _ in points), *(at for at, _, _ in back), None]
-        y += [*(mean + sd for _, mean, sd in points), *(mean - sd for _, mean, sd in back), None]
+        y += [*(high for _, _, high in points), *(low for _, low, _ in back), None]
     return {
         "type": "scatter",
         "mode": "lines",
@@ -81,11 +106,11 @@ def _band(series: Series, look: Look, lines: int) -> dict[str, Any]:
 
 
 def _whole_parts(series: Series) -> list[list[tuple[float, float, float]]]:
-    """The points that have a spread, place, mean and SD, in parts between those that have none."""
+    """The points that have a spread, as place, lower and upper end, in parts between those that have none."""
     parts: list[list[tuple[float, float, float]]] = [[]]
-    for x, y, sd in zip(series.x, series.y, series.y_sd, strict=True):
-        if _there(sd) and isfinite(y):
-            parts[-1].append((x, y, sd))
+    for x, ends in zip(series.x, series.y_ends, strict=True):
+        if ends is not None:
+            parts[-1].append((x, *ends))
         elif parts[-1]:
             parts.append([])
     return [part for part in parts if part]
@@ -117,6 +142,9 @@ def _layout(panel: Panel) -> dict[str, Any]:
         }
         layout["legend"] = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"}
         layout["margin"]["t"] = 75  # the chart's own buttons stand above the legend
+    if panel.heat:
+        layout["yaxis"] |= _categories([series.label for series in panel.series])
+        layout["yaxis"] |= {"autorange": "reversed", "automargin": True, "title": {"text": ""}}
     if panel.diagonal:
         line = {"type": "line", "x0": 0, "y0": 0, "x1": 100, "y1": 100, "line": {"color": style.PALE, "width": 1}}
         layout["shapes"] = [{**line, "layer": "below"}]
@@ -125,8 +153,8 @@ def _layout(panel: Panel) -> dict[str, Any]:
 
 def _height(panel: Panel) -> int:
     """Pixels, so that all categories and all names of the legend are seen."""
-    if panel.categories:
-        return AROUND + A_CATEGORY * len(panel.categories)
+    if panel.categories or panel.heat:
+        return AROUND + A_CATEGORY * len(panel.series if panel.heat else panel.categories)
     return max(LINES, AROUND + A_NAME * sum(series.listed for series in panel.series))
 
 
@@ -144,6 +172,8 @@ def _hover(panel: Panel, series: Series) -> str:
 
 
 def _spread(series: Series, at: int) -> str:
+    if at < len(series.y_range) and (ends := series.y_range[at]):
+        return f" [{ends[0]:.2f}, {ends[1]:.2f}]"
     spreads = series.y_sd or series.x_sd
     return f" ± {spreads[at]:.2f}" if at < len(spreads) and _there(spreads[at]) else ""
 

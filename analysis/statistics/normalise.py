@@ -62,7 +62,12 @@ def normalise(
     if flat := np.flatnonzero(high <= low).tolist():
         reason = f"the runs do not differ between the percentiles in the environments at {flat}"
         return Normalised(None, low, high, failures, floor, percentiles, reason)
-    scores = {
-        name: np.where(lost[name], 0.0, np.clip((arm - low) / (high - low), 0.0, 1.0)) for name, arm in floored.items()
-    }
+    scores = {name: scored(arm, low, high, floor) for name, arm in arms.items()}
     return Normalised(scores, low, high, failures, floor, percentiles)
+
+
+def scored(returns: np.ndarray, low: np.ndarray, high: np.ndarray, floor: float = FLOOR) -> np.ndarray:
+    """Returns (..., M environments) by given bounds (M,) → scores in [0, 1] of the same shape; a failure scores 0."""
+    returns = np.asarray(returns, dtype=np.float64)
+    lost = failed(returns, floor)
+    return np.where(lost, 0.0, np.clip((np.where(lost, low, returns) - low) / (high - low), 0.0, 1.0))

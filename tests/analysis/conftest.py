@@ -3,10 +3,13 @@
 import hashlib
 import json
 
+import polars as pl
 import pytest
 
+from plasticity_lab.agents.ppo.measures import PPO_MEASURES
 from plasticity_lab.records.record import new_record
 from plasticity_lab.run import Run
+from tests.helpers.curves import CYCLE, stages_table
 
 PERMUTED_DIGITS = {
     "name": "permuted_digits",
@@ -82,3 +85,24 @@ def seeds(record):
 def benchmarks():
     """Science settings of benchmarks: embedded, published, and in class blocks."""
     return {"digits": PERMUTED_DIGITS, "mnist": PERMUTED_MNIST, "cifar51": CIFAR51}
+
+
+@pytest.fixture
+def cycles(record):
+    """Records and metrics of runs with bodies in turn.
+
+    of: activation → for each run, what it returned in each cycle.
+    """
+    tables = {}
+
+    def add(of, tested=True, **what):
+        records = []
+        for activation, runs in of.items():
+            for seed, run in enumerate(runs):
+                one = record(activation, seed, benchmark=CYCLE, science={"agent": {"name": "ppo"}}, **what)
+                records.append(one | {"measures": PPO_MEASURES.as_json()})
+                tables[one["run"]] = pl.from_arrow(stages_table(run, tested)).with_columns(run=pl.lit(one["run"]))
+        return records
+
+    add.metrics = lambda runs: pl.concat([table for run, table in tables.items() if run in set(runs)]).lazy()
+    return add

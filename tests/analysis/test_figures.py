@@ -24,7 +24,7 @@ from analysis.rows import rows, rows_in
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.record import write_record
 from plasticity_lab.records.store import Store
-from tests.helpers.curves import classified, played
+from tests.helpers.curves import CYCLE, bodies_in_turn, classified, played
 from tests.helpers.made_up_agent import PLAYER, rollouts
 from tests.helpers.stores import planned_records
 
@@ -62,9 +62,12 @@ def drawn(store, name, **asked):
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_is_written_in_three_forms_with_its_numbers(two_rates, in_both_orders, name, capsys):
+def test_a_figure_is_written_in_three_forms_with_its_numbers(two_rates, in_both_orders, record, name, capsys):
     for each in in_both_orders:
         write_record(two_rates, each)
+    for seed in range(3):
+        one = record(seed=seed, benchmark=CYCLE)
+        bodies_in_turn(two_rates, one, [([seed, 2 * seed, -seed, 4 - seed], [0, 2, 3, seed])] * 2)
     by = ["--by", "optimizer.lr"] if name == "sensitivity" else []
     assert main(["figure", name, *by, "--store", str(two_rates.root)]) == 0
     said = capsys.readouterr().out

@@ -1,10 +1,8 @@
 """Tables over environments, on runs made by hand: returns of training and of tests by stage."""
 
 import numpy as np
-import polars as pl
 import pytest
 
-from analysis.names import BODIES
 from analysis.rows import rows
 from analysis.statistics.gap import gap_summary
 from analysis.statistics.plasticity_score import plasticity_scores
@@ -12,41 +10,13 @@ from analysis.tables import TABLES
 from analysis.tables.make import has_something, made
 from analysis.tables.properties import PROPERTIES, property_listing
 from analysis.tables.render import latex, markdown, text
-from plasticity_lab.agents.ppo.measures import PPO_MEASURES
+from tests.helpers.curves import CYCLE
 
-CYCLE = {"name": "mujoco_cycle", "bodies": [*BODIES], "tasks": 12, "environment_steps": 1_000_000}
 RETURNS = {
     "relu": [[100, 5, 50, 20], [120, 6, -9000, 22], [110, 7, 54, 24]],
     "tanh": [[300, 1, 80, 10], [310, 2, 82, 11], [330, 3, 84, 12]],
 }
 """Activation → what each of its runs returned in each environment, in the last cycle."""
-SCHEMA = {name: pl.Float64 for name in PPO_MEASURES.schema.names} | {"run": pl.String, "kind": pl.String}
-SCHEMA |= dict.fromkeys(("task", "epoch", "step", "body", "cycle"), pl.Int64)
-
-
-@pytest.fixture
-def cycles(record):
-    """Records and metrics of runs.  of: activation → for each run the returns of training and of tests, by cycle."""
-    lines: list[dict] = []
-
-    def add(of, tested=True, **what):
-        records = []
-        for activation, runs in of.items():
-            for seed, run in enumerate(runs):
-                one = record(activation, seed, benchmark=CYCLE, science={"agent": {"name": "ppo"}}, **what)
-                records.append(one | {"measures": PPO_MEASURES.as_json()})
-                for cycle, (train, test) in enumerate(run):
-                    for body, (ours, theirs) in enumerate(zip(train, test, strict=True)):
-                        task = 4 * cycle + body
-                        at = {"run": one["run"], "task": task, "step": 100 * (task + 1), "body": body, "cycle": cycle}
-                        lines.append(at | {"kind": "episode", "return": float(ours)})
-                        lines.append(at | {"kind": "task", "test_return": float(theirs) if tested else None})
-        return records
-
-    add.metrics = lambda runs: pl.LazyFrame(
-        [{name: line.get(name) for name in SCHEMA} for line in lines if line["run"] in set(runs)], schema=SCHEMA
-    )
-    return add
 
 
 def last_cycle(returns):

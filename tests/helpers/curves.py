@@ -1,16 +1,23 @@
-"""Records that have metrics, as runs leave them: of a classifier, and of an agent with episodes."""
+"""Records that have metrics, as runs leave them: of a classifier, of an agent with episodes, of bodies in turn."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
+from analysis.names import BODIES
+from plasticity_lab.agents.ppo.measures import PPO_MEASURES
 from plasticity_lab.records.classifier import CLASSIFIER, summarise
 from plasticity_lab.records.measures import Measures
 from plasticity_lab.records.record import write_metrics, write_record
 from plasticity_lab.records.store import Store
 from tests.helpers.made_up_agent import PLAYER, rollouts
 from tests.helpers.made_up_agent import summarise as summarise_play
+
+CYCLE = {"name": "mujoco_cycle", "bodies": [*BODIES], "tasks": 12, "environment_steps": 1_000_000}
+"""The settings of a benchmark whose four bodies come in turn."""
+Cycle = tuple[Sequence[float], Sequence[float]]
+"""What a run returned in training with each body, and in the tests."""
 
 
 def classified(store: Store, record: Mapping[str, Any], accuracies: Sequence[float]) -> dict[str, Any]:
@@ -34,6 +41,24 @@ def played(store: Store, record: Mapping[str, Any], which: int) -> dict[str, Any
     """Writes one of the four runs of the made-up agent under the id and settings of a record.  Returns its record."""
     table = rollouts([0, 1, 2, 3]).table(which)
     return _kept(store, record, PLAYER, table, summarise_play(table))
+
+
+def bodies_in_turn(store: Store, record: Mapping[str, Any], run: Sequence[Cycle]) -> dict[str, Any]:
+    """Writes a run of PPO that returned this, cycle after cycle.  Returns its record."""
+    return _kept(store, record, PPO_MEASURES, stages_table(run), {})
+
+
+def stages_table(run: Sequence[Cycle], tested: bool = True) -> pa.Table:
+    """The metrics of such a run: an episode for each stage, and its end.  tested: whether it has tests."""
+    lines = []
+    for cycle, (train, test) in enumerate(run):
+        for body, (ours, theirs) in enumerate(zip(train, test, strict=True)):
+            task = len(train) * cycle + body
+            at = {"task": task, "epoch": 0, "step": 100 * (task + 1), "body": body, "cycle": cycle}
+            lines.append(at | {"kind": "episode", "return": float(ours)})
+            lines.append(at | {"kind": "task", "test_return": float(theirs) if tested else None})
+    schema = PPO_MEASURES.schema
+    return pa.Table.from_pylist([{name: line.get(name) for name in schema.names} for line in lines], schema=schema)
 
 
 def _kept(store: Store, record: Mapping[str, Any], measures: Measures, table: pa.Table, summary: Mapping) -> dict:

@@ -1,0 +1,60 @@
+"""Figure F1: the generalization gap at the end of each cycle, by activation and body."""
+
+import numpy as np
+
+from analysis.figures.asked import Asked
+from analysis.figures.cycles import Arm, body_name, cycled
+from analysis.figures.drawing import Drawing, Panel, Series
+from analysis.statistics.gap import gaps
+from analysis.statistics.normalise import FLOOR, failed
+from plasticity_lab.errors import ConfigError
+
+WHAT = (
+    "Generalization gap at the end of each cycle: the return over the last 15 % of a stage less that of the test under "
+    "other frictions, the mean over seeds. Above 0 (orange) training is better, below 0 (green) the test."
+)
+
+
+def figure_f1(asked: Asked) -> Drawing:
+    """The figure.  Raises ConfigError where no run has finished a cycle of bodies, or none was tested."""
+    panels, said = [], [WHAT]
+    several = cycled(asked)
+    for found in several:
+        tested = [arm for arm in found.arms if not np.isnan(arm.returns[:, 1]).all()]
+        if not tested:
+            continue
+        of = f" · {found.title}" if len(several) > 1 else ""
+        panels += [_panel(f"{body_name(body)}{of}", tested, at) for at, body in enumerate(found.bodies)]
+        lost = sum(int(failed(arm.returns).any(axis=1).sum()) for arm in tested)
+        if lost:
+            said.append(f"{lost} gaps of runs are 0 because training or test failed (below {FLOOR:g}, or not finite).")
+        said += found.caption
+    if not panels:
+        raise ConfigError("No run was tested after its stages; benchmark.test_episodes says how often.")
+    return Drawing("figureF1", "Generalization gap by cycle", panels, said)
+
+
+def _panel(title: str, arms: list[Arm], body: int) -> Panel:
+    cycles = [f"cycle {cycle + 1}" for cycle in range(arms[0].returns.shape[0])]
+    return Panel(
+        title=title,
+        x_label="",
+        y_label="gap (return)",
+        series=[_row(arm, body, cycles) for arm in arms],
+        x_categories=cycles,
+        heat=True,
+    )
+
+
+def _row(arm: Arm, body: int, cycles: list[str]) -> Series:
+    gap_CN = gaps(arm.returns[:, 0], arm.returns[:, 1])[:, :, body]
+    return Series(
+        label=arm.label,
+        key=arm.activation,
+        x=cycles,
+        y=gap_CN.mean(axis=1).tolist(),
+        n=[len(arm.runs)] * len(cycles),
+        runs=arm.runs,
+        joined=False,
+        listed=False,
+    )

@@ -1,0 +1,54 @@
+"""Numbers as colours around 0, in rows and columns, each with its number in it."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from analysis.figures import style
+from analysis.figures.drawing import Panel
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LARGE = 1e4
+"""From here on a number is written as a power of ten."""
+
+
+def heat(axes: "Axes", panel: Panel) -> None:
+    """Draws the panel: a row for each series, a column for each of its categories along x."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    values, most = numbers(panel), farthest(panel)
+    colours = LinearSegmentedColormap.from_list("around_0", style.AROUND_0)
+    image = axes.imshow(values, cmap=colours, vmin=-most, vmax=most, aspect="auto")
+    for (row, column), value in np.ndenumerate(values):
+        axes.text(column, row, written(value), ha="center", va="center", fontsize=style.TINY, color=style.INK)
+    axes.set_xticks(range(len(panel.x_categories)), panel.x_categories)
+    axes.set_yticks(range(len(panel.series)), [series.label for series in panel.series])
+    axes.grid(visible=False)
+    axes.set_title(panel.title, loc="left")
+    axes.set_xlabel(panel.x_label)
+    bar = axes.figure.colorbar(image, ax=axes, fraction=0.05, pad=0.02)
+    bar.set_label(panel.y_label, fontsize=style.SMALL)
+    bar.outline.set_visible(False)
+
+
+def numbers(panel: Panel) -> np.ndarray:
+    """(series, categories along x); NaN where there is no number."""
+    found = np.full((len(panel.series), len(panel.x_categories)), np.nan)
+    for row, series in enumerate(panel.series):
+        found[row, [panel.x_categories.index(str(x)) for x in series.x]] = series.y
+    return found
+
+
+def farthest(panel: Panel) -> float:
+    """How far the colours reach on either side of 0."""
+    values = np.abs(numbers(panel))
+    return float(np.nanmax(values, initial=0.0)) or 1.0
+
+
+def written(value: float) -> str:
+    """As it stands in a field."""
+    if not np.isfinite(value):
+        return "–"
+    return f"{round(value):,}" if abs(value) < LARGE else f"{value:.0e}"

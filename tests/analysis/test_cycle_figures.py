@@ -1,0 +1,86 @@
+"""Figures 6 and F1, on runs made by hand whose bodies come in turn."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+
+from analysis.figures import FIGURES
+from analysis.figures.asked import Asked
+from analysis.figures.numbers import csv_text
+from analysis.figures.static import draw
+from analysis.report.plotly_figure import charts
+from analysis.rows import rows
+from analysis.statistics.plasticity_score import plasticity_scores
+from plasticity_lab.errors import ConfigError
+from tests.helpers.curves import CYCLE
+
+ZERO = [0.0] * 4
+RUNS = {
+    "relu": [([10, 1, 5, 2], [10, 1, 5, 4]), ([20, 3, -900, 2], [10, 1, 5, 5])],
+    "tanh": [([30, 2, 6, 3], [20, 2, 6, 3]), ([40, 4, 8, 9], [40, 4, 8, 10])],
+}
+"""Activation → its two cycles: what it returned with each body in training, and in the tests."""
+
+
+def drawn(name, cycles, records):
+    drawing = FIGURES[name](Asked(rows(records), cycles.metrics))
+    return drawing, list(csv.DictReader(io.StringIO(csv_text(drawing))))
+
+
+def test_figure_f1_has_the_gap_of_each_cycle_and_a_failure_has_none(cycles):
+    drawing, lines = drawn("figureF1", cycles, cycles({name: [run] for name, run in RUNS.items()}))
+    gap = {(line["panel"].partition(" ·")[0], line["series"], line["x"]): float(line["y"]) for line in lines}
+    assert (gap["HalfCheetah", "Tanh", "cycle 1"], gap["HalfCheetah", "Tanh", "cycle 2"]) == (10, 0)
+    assert gap["Hopper", "ReLU", "cycle 1"] == -2
+    assert gap["Ant", "ReLU", "cycle 2"] == 0, "its training failed"
+    assert any("1 gaps of runs are 0" in line for line in drawing.caption)
+
+
+def test_the_colours_of_figure_f1_reach_as_far_below_0_as_above(cycles):
+    drawing, _ = drawn("figureF1", cycles, cycles({name: [run] for name, run in RUNS.items()}))
+    ant = next(chart for chart in charts(drawing) if chart["layout"]["title"]["text"].startswith("HalfCheetah"))
+    assert (ant["data"][0]["zmin"], ant["data"][0]["zmax"]) == (-10, 10)
+    assert ant["data"][0]["z"] == [[0, 10], [10, 0]], "a row for each activation"
+    words = [text.get_text() for text in draw(drawing).axes[0].texts]
+    assert words == ["0", "10", "10", "0"]
+
+
+def test_figure_6_ends_with_the_scores_of_table_f1_of_each_body(cycles):
+    returns = {name: [[([5.0] * 4, ZERO), (run[1][0], ZERO)] for _ in range(2)] for name, run in RUNS.items()}
+    returns["tanh"][1] = [([5.0] * 4, ZERO), ([35, 3.5, 7, 8], ZERO)]
+    drawing, lines = drawn("figure6", cycles, cycles(returns))
+    last = {name: np.array([run[1][0] for run in runs]) for name, runs in returns.items()}
+    expected = plasticity_scores(last).normalised.scores
+    for name, label in (("relu", "ReLU"), ("tanh", "Tanh")):
+        own = [float(line["y"]) for line in lines if line["series"] == label]
+        assert len(own) == 8, "two cycles of four bodies"
+        assert own[4:] == pytest.approx(expected[name].mean(axis=0)), "of two runs nothing is cut off"
+    ends = [line for line in lines if line["series"] == "Tanh"][4]
+    assert float(ends["y_low"]) == pytest.approx(expected["tanh"][:, 0].min())
+    assert float(ends["y_high"]) == pytest.approx(expected["tanh"][:, 0].max())
+    assert any(line.startswith("0 and 1 are HalfCheetah ") for line in drawing.caption)
+    assert draw(drawing).axes[0].get_xlabel() == "stage: HalfCheetah, Humanoid, Ant, Hopper in turn"
+
+
+def test_runs_that_are_not_shown_are_counted_and_other_settings_stand_apart(cycles, record):
+    whole = cycles({name: [run, run] for name, run in RUNS.items()})
+    whole[0]["flags"] = {"unstable": True}
+    lost = record("relu", 7, status="diverged", benchmark=CYCLE, science={"agent": {"name": "ppo"}})
+    other = cycles({name: [run] for name, run in RUNS.items()}, protocol="clean", lr=0.01)
+    drawing, lines = drawn("figure6", cycles, [*whole, lost, *other])
+    assert {line["n"] for line in lines if "as_published" in line["panel"]} == {"2"}
+    assert {line["n"] for line in lines if "clean" in line["panel"]} == {"1"}
+    words = " ".join(drawing.caption)
+    assert "1 diverged" in words
+    assert "1 unstable" in words
+
+
+def test_what_cannot_be_drawn_says_what_is_missing(cycles, record):
+    with pytest.raises(ConfigError, match="mujoco_cycle"):
+        drawn("figure6", cycles, [record()])
+    with pytest.raises(ConfigError, match="test_episodes"):
+        drawn("figureF1", cycles, cycles({name: [run] for name, run in RUNS.items()}, tested=False))
+    with pytest.raises(ConfigError, match="same with HalfCheetah"):
+        drawn("figure6", cycles, cycles({"relu": [[([1.0] * 4, ZERO)]]}))
