@@ -1,6 +1,5 @@
 """How a sweep stands, told by the store alone: its plan, and the leases, endings and records of its packs and runs."""
 
-import heapq
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -10,6 +9,7 @@ from typing import Any
 from launch.packs.endings import ending_of
 from launch.packs.lease_files import LeaseFiles, PackState
 from launch.packs.progress import NOWHERE, Reached, reached
+from launch.plan.last_end import last_end
 from plasticity_lab.records.files import names
 from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.record import FINISHED, CorruptRecord, check_files, failures, flags_of, pack_of, read_record
@@ -200,11 +200,7 @@ def _until_the_last(held: Sequence[float], waiting: Sequence[float], any_waits: 
     """
     if not held:
         return None if any_waits else 0.0
-    ends = list(held)
-    heapq.heapify(ends)
-    for seconds in waiting:
-        heapq.heapreplace(ends, ends[0] + seconds)
-    return max(ends)
+    return last_end(held, waiting)
 
 
 def _held(pack: Pack, now: Reached | None, state: PackState, left: float) -> HeldPack:

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from launch.plan.calibration import Calibration
+from launch.plan.last_end import last_end
 from launch.wording import counted, in_bytes, in_time, run_steps
 from plasticity_lab.records.plan import Pack
 
@@ -25,15 +26,13 @@ def print_plan(packs: Sequence[Pack], finished: int, workers: int, calibration: 
         console.print()
     if any(pack.narrowed for pack in packs):
         console.print("* as wide as memory allows", highlight=False)
-    total = sum(pack.seconds for pack in packs)
-    longest = max((pack.seconds for pack in packs), default=0.0)
     runs = sum(pack.width for pack in packs)
     words = f"{counted(runs, 'run')} to train in {counted(len(packs), 'pack')}"
     if finished:
         words += f", {finished:,} finished already"
     if packs:
         at_once = min(workers, len(packs))
-        words += f"; {_length(packs)}; about {in_time(max(longest, total / at_once))}"
+        words += f"; {_length(packs)}; about {in_time(last_end([0.0] * at_once, [pack.seconds for pack in packs]))}"
         words += f" on {counted(at_once, 'worker')} ({calibration.basis}); {in_bytes(stored)} in the store"
     console.print(f"{words}.", soft_wrap=True, highlight=False)
 
