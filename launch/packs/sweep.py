@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from launch.last_end import last_end
 from launch.packs.endings import ending_of
 from launch.packs.lease_files import LeaseFiles, PackState
 from launch.packs.progress import NOWHERE, Reached, reached
-from launch.plan.last_end import last_end
 from plasticity_lab.records.files import names
 from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.record import FINISHED, CorruptRecord, check_files, failures, flags_of, pack_of, read_record

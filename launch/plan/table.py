@@ -7,8 +7,8 @@ from itertools import groupby
 from rich.console import Console
 from rich.table import Table
 
+from launch.last_end import last_end
 from launch.plan.calibration import Calibration
-from launch.plan.last_end import last_end
 from launch.wording import counted, in_bytes, in_time, run_steps
 from plasticity_lab.records.plan import Pack
 

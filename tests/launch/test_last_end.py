@@ -1,4 +1,4 @@
-from launch.plan.last_end import last_end
+from launch.last_end import last_end
 
 
 def test_a_worker_takes_the_next_pack_when_it_is_free():
