@@ -14,7 +14,7 @@ from launch.launchers.slurm import cluster
 from launch.launchers.slurm.job import JobWorker
 from launch.launchers.slurm.job_state import states_of
 from launch.launchers.slurm.jobs_file import Jobs, logs_folder, read_jobs, write_jobs
-from launch.launchers.slurm.parameters import EARLY_SECONDS, check_times, wants_gpu, workers_a_job
+from launch.launchers.slurm.parameters import EARLY_SECONDS, check_parameters, wants_gpu, workers_a_job
 from launch.launchers.slurm.pickled import PickledWorker
 from launch.launchers.slurm.submission import jobs_needed, submit
 from launch.packs.progress import Watch
@@ -45,7 +45,7 @@ def submit_runs(
     Raises ConfigError and SlurmError before anything is queued; SweepFailed after waiting.
     """
     store = Store(settings.store)
-    check_times(parameters)
+    check_parameters(parameters)
     resources, gpu = resources_of(store, settings, parameters)
     ready = prepared(runs, settings, resources, command)
     planned, wanted = ready.plan, settings.launch.workers

@@ -46,8 +46,13 @@ def slurm_parameters(launcher: DictConfig) -> dict[str, Any] | None:
     return values if values.pop("_target_").endswith(".PackedSlurm") else None
 
 
-def check_times(parameters: Mapping[str, Any]) -> None:
-    """Raises ConfigError where a job would be told that its time is up before it has begun."""
+def check_parameters(parameters: Mapping[str, Any]) -> None:
+    """Raises ConfigError where no job may run, or one would be told that its time is up before it has begun."""
+    if parameters["array_parallelism"] < 1:
+        raise ConfigError(
+            f"hydra.launcher.array_parallelism={parameters['array_parallelism']} lets no job run: it says how many of "
+            "an array may run at the same time; say 1 or more."
+        )
     limit, warning = parameters["timeout_min"] * 60, parameters["signal_delay_s"] + EARLY_SECONDS
     if limit <= warning:
         raise ConfigError(

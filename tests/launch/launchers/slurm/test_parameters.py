@@ -2,7 +2,7 @@ import pytest
 
 from launch.launchers.slurm.cluster import in_seconds
 from launch.launchers.slurm.jobs_file import Jobs, jobs_there, read_jobs, write_jobs
-from launch.launchers.slurm.parameters import PackedSlurmConf, check_times, for_submitit, wants_gpu
+from launch.launchers.slurm.parameters import PackedSlurmConf, check_parameters, for_submitit, wants_gpu
 from launch.launchers.slurm.submission import jobs_needed
 from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.records.plan import Pack
@@ -42,9 +42,15 @@ def test_devices_that_slurm_will_not_give(device, sentence):
 
 
 def test_a_time_limit_that_is_announced_before_the_job_begins():
-    check_times(parameters(timeout_min=4))
+    check_parameters(parameters(timeout_min=4))
     with pytest.raises(ConfigError, match=r"timeout_min=3 is too short: .* take 180 of its 180 seconds"):
-        check_times(parameters(timeout_min=3))
+        check_parameters(parameters(timeout_min=3))
+
+
+@pytest.mark.parametrize("parallel", [0, -1])
+def test_an_array_of_which_no_job_may_run(parallel):
+    with pytest.raises(ConfigError, match=rf"array_parallelism={parallel} .* 1 or more"):
+        check_parameters(parameters(array_parallelism=parallel))
 
 
 def test_submitit_gets_its_own_names_and_a_job_asks_to_be_requeued():
