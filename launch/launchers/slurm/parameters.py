@@ -77,11 +77,15 @@ def workers_a_job(parameters: Mapping[str, Any]) -> int:
     return max(1, parameters["tasks_per_node"]) * max(1, parameters["nodes"])
 
 
-def for_submitit(parameters: Mapping[str, Any], setup: list[str]) -> dict[str, Any]:
-    """The parameters as submitit's AutoExecutor takes them.  setup: what the script does after the user's own."""
+def for_submitit(parameters: Mapping[str, Any], setup: list[str], teardown: list[str]) -> dict[str, Any]:
+    """The parameters as submitit's AutoExecutor takes them.
+
+    setup: what the script does after the user's own. teardown: what it does last.
+    """
     # Where a cluster has JobRequeue=0, a preempted job comes back only if it asked for it.
     extra = {"requeue": True} | parameters["additional_parameters"]
-    known = {**parameters, "additional_parameters": extra, "setup": [*(parameters["setup"] or []), *setup]}
+    scripts = {"setup": [*(parameters["setup"] or []), *setup], "teardown": teardown}
+    known = {**parameters, "additional_parameters": extra, **scripts}
     return {
         key if key in _GENERAL else f"slurm_{key}": value
         for key, value in known.items()
