@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 
 from launch.launchers.slurm import cluster
-from launch.launchers.slurm.cancellation import add_cancellation, cancellations
+from launch.launchers.slurm.cancellation import add_cancellation
 from launch.launchers.slurm.on_slurm import not_on_slurm, was_on_slurm
 from launch.launchers.slurm.own_jobs import OwnJob, by_array, living, on_another, own_jobs
 from launch.launchers.slurm.submitted import Submission, submissions_of, this_user
@@ -43,15 +43,14 @@ def run(options: argparse.Namespace) -> int:
     known = bool(submissions or unreadable) or was_on_slurm(store, plan)
     if not known and not _in_queue(store, plan.sweep):
         raise not_on_slurm(plan)
-    before = cancellations(store, plan.sweep)
-    flagged = _flag(store, plan.sweep)
+    often = _flag(store, plan.sweep)
     try:
         jobs = living(own_jobs(store, {plan.sweep: submissions}, PATIENCE_SECONDS)[plan.sweep])
         faults = _cancel(jobs)
         left = _wait(store, plan.sweep, submissions)
     except cluster.SlurmError as error:
-        return _without_slurm(store, plan, submissions, flagged, error)
-    elsewhere = _elsewhere([each for each in submissions if each.cancellations >= before])
+        return _without_slurm(store, plan, submissions, often > 0, error)
+    elsewhere = _elsewhere([each for each in submissions if each.cancellations >= often - 1])
     for words in [*faults, *elsewhere, *_trained_by_others(store, plan, submissions)]:
         say(words)
     ended = f"{counted(len(jobs), 'job')} cancelled" if jobs else "no job of it was left"
@@ -59,25 +58,24 @@ def run(options: argparse.Namespace) -> int:
         names = some([f"{job.name} ({job.state.state.lower()}{_on(job)})" for job in left])
         say(
             f"Sweep {plan.sweep}: {ended}; after {WAIT_SECONDS:.0f} seconds {counted(len(left), 'job')} of it "
-            f"{'is' if len(left) == 1 else 'are'} still there: {names}. {_by_themselves(flagged)} Give `python -m "
+            f"{'is' if len(left) == 1 else 'are'} still there: {names}. {_by_themselves(often > 0)} Give `python -m "
             f"launch cancel {plan.sweep}` again to look."
         )
     else:
         say(f"Sweep {plan.sweep}: {ended}. `python -m launch resume {plan.sweep}` goes on.")
-    return 1 if left or faults or elsewhere or not flagged else 0
+    return 1 if left or faults or elsewhere or not often else 0
 
 
-def _flag(store: Store, sweep: str) -> bool:
+def _flag(store: Store, sweep: str) -> int:
     """Notes the cancellation where workers look for it; first, so that none that is told to end comes back.
 
-    Returns False, after a line on stderr, where the store cannot be written.
+    Returns how often the sweep has been cancelled; 0, after a line on stderr, where the store cannot be written.
     """
     try:
-        add_cancellation(store, sweep)
+        return add_cancellation(store, sweep)
     except StoreError as error:
         say(f"Workers cannot be told by the store, only by Slurm: {error}")
-        return False
-    return True
+        return 0
 
 
 def _in_queue(store: Store, sweep: str) -> bool:

@@ -35,7 +35,11 @@ case "$*" in
     *) echo "12|RUNNING" ;;
 esac""",
     "scancel": """rm -f "$JOBS/12"; echo "$@" >>"$JOBS/cancelled" """,
-    "sacct": """case "$*" in *JobID*) echo "12|FAILED|0:53|n7" ;; esac""",
+    "sacct": """
+case "$*" in
+    *User*) echo "12|FAILED|0:53|n7|$OWNER|2100-01-01T00:00:00" ;;
+    *JobID*) echo "12|FAILED|0:53|n7" ;;
+esac""",
     "sacctmgr": "echo lab; echo other",
     "sbatch": """
 sed "" "$1" >"$JOBS/12"

@@ -20,12 +20,13 @@ def cancellations(store: Store, sweep: str) -> int:
     return max((int(name) for name in names(store.cancelled_folder(sweep)) if name.isdecimal()), default=0)
 
 
-def add_cancellation(store: Store, sweep: str) -> None:
-    """Cancels all that was asked for so far.  Raises StoreError."""
+def add_cancellation(store: Store, sweep: str) -> int:
+    """Cancels all that was asked for so far.  Returns how many cancellations there are now.  Raises StoreError."""
     content = json.dumps({"time": time.time(), "host": os.uname().nodename, "pid": os.getpid()}).encode()
     number = cancellations(store, sweep) + 1
     while not create_once(store.cancelled_folder(sweep) / str(number), content):
         number += 1
+    return number
 
 
 class Cancelled:
