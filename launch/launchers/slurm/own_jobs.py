@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from launch.launchers.slurm import cluster
-from launch.launchers.slurm.job_state import JobState, with_accounting
+from launch.launchers.slurm.job_state import ENDED, JobState, with_accounting
 from launch.launchers.slurm.submitted import Submission, mark_of, this_user
 from plasticity_lab.records.store import Store
 
 SLACK_SECONDS = 7200.0
 """Slurm's clock and that of who submitted may differ; a job that Slurm requeues counts as submitted anew."""
-_OVER = ("COMPLETING", "COMPLETED")
 _COLUMNS = "%F|%i|%T|%r|%N|%u|%V|%k %o"
 """Array, job, state, why it waits, nodes, user, when it was submitted, and with any sign in them comment and script."""
 
@@ -70,7 +69,7 @@ def own_jobs(
 
 def living(jobs: Iterable[OwnJob]) -> list[OwnJob]:
     """Those that wait or run."""
-    return [job for job in jobs if job.state.state not in _OVER]
+    return [job for job in jobs if job.state.state not in (*ENDED, "COMPLETING")]
 
 
 def by_array(jobs: Iterable[OwnJob]) -> Counter[str]:

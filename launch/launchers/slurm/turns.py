@@ -3,7 +3,7 @@
 import os
 import time
 
-from launch.launchers.slurm.own_jobs import by_array, own_jobs
+from launch.launchers.slurm.own_jobs import by_array, living, own_jobs
 from launch.launchers.slurm.submitted import Outcome, Submission, decide, read_submission, undecided
 from launch.packs.owner import is_dead_here
 from launch.wording import say
@@ -41,7 +41,8 @@ def outcome_in_queue(store: Store, asked: Submission, unless: str) -> Outcome:
 
     Raises SlurmError.
     """
-    jobs = own_jobs(store, {asked.sweep: [asked]}, 60.0, "--states=all")[asked.sweep]
+    # Not those that are over: of a job that it refuses Slurm keeps a failed one for some minutes.
+    jobs = living(own_jobs(store, {asked.sweep: [asked]})[asked.sweep])
     arrays = by_array(job for job in jobs if job.submission is not None)
     for array, count in arrays.items():
         return Outcome(array, count)

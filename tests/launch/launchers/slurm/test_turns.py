@@ -137,6 +137,15 @@ def test_what_sbatch_reports_as_failed_may_be_in_the_queue(store, sweep, stand_i
     assert submissions_of(store, sweep, [])[0].job == "12"
 
 
+def test_a_job_that_slurm_has_refused_is_none_though_it_keeps_it_as_failed(sweep, stand_in, command, monkeypatch):
+    monkeypatch.setenv("STATE", "FAILED|BadConstraints")
+    words = "sbatch: error: Batch job submission failed: Requested node configuration is not available"
+    stand_in.put("sbatch", f"{SUBMITS} >/dev/null; echo '{words}' >&2; exit 1")
+    status, err, _ = command()
+    assert status == 1
+    assert "node configuration is not available" in err
+
+
 def test_a_refused_submission_leaves_the_logs_of_another_alone(store, sweep, stand_in, command):
     assert command("launch.workers=1")[0] == 0
     (first,) = submissions_of(store, sweep, [])
