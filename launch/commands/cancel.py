@@ -45,12 +45,11 @@ def run(options: argparse.Namespace) -> int:
         raise not_on_slurm(plan)
     often = _flag(store, plan.sweep)
     try:
-        jobs = living(own_jobs(store, {plan.sweep: submissions}, PATIENCE_SECONDS)[plan.sweep])
-        faults = _cancel(jobs)
-        left = _wait(store, plan.sweep, submissions)
+        jobs, left = _cancel(store, plan.sweep, submissions)
     except cluster.SlurmError as error:
         return _without_slurm(store, plan, submissions, often > 0, error)
     elsewhere = _elsewhere([each for each in submissions if each.cancellations >= often - 1])
+    faults = _of_others(left)
     for words in [*faults, *elsewhere, *_trained_by_others(store, plan, submissions)]:
         say(words)
     ended = f"{counted(len(jobs), 'job')} cancelled" if jobs else "no job of it was left"
@@ -63,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
         )
     else:
         say(f"Sweep {plan.sweep}: {ended}. `python -m launch resume {plan.sweep}` goes on.")
-    return 1 if left or faults or elsewhere or not often else 0
+    return 1 if left or elsewhere or not often else 0
 
 
 def _flag(store: Store, sweep: str) -> int:
@@ -87,28 +86,32 @@ def _in_queue(store: Store, sweep: str) -> bool:
         return False
 
 
-def _cancel(jobs: Sequence[OwnJob]) -> list[str]:
-    """Has Slurm cancel jobs that are this user's.  Returns a line for those that are not.  Raises SlurmError."""
-    cluster.cancel(by_array(job for job in jobs if job.user == this_user()))
-    others = sorted({job.user for job in jobs} - {this_user()})
+def _cancel(store: Store, sweep: str, submissions: Sequence[Submission]) -> tuple[set[str], list[OwnJob]]:
+    """Has Slurm cancel the jobs of a sweep that are this user's, and waits for them to leave the queue.
+
+    Returns the names of all that were there, and those that have not left after a while. It looks again and again: a
+    job that is being requeued can be cancelled only when it is back.  Raises SlurmError.
+    """
+    end, names = time.monotonic() + WAIT_SECONDS, set[str]()
+    while left := own_jobs(store, {sweep: submissions}, PATIENCE_SECONDS)[sweep]:
+        names |= {job.name for job in left}
+        cluster.cancel(by_array(job for job in living(left) if job.user == this_user()))
+        if time.monotonic() > end:
+            break
+        time.sleep(LOOK_SECONDS)
+    return names, left
+
+
+def _of_others(left: Sequence[OwnJob]) -> list[str]:
+    """A line for each other user who has jobs among those that are left."""
     lines = []
-    for user in others:
-        theirs = by_array(job for job in jobs if job.user == user)
+    for user in sorted({job.user for job in left} - {this_user()}):
+        theirs = by_array(job for job in left if job.user == user)
         lines.append(
             f"{counted(theirs.total(), 'job')} of {user}'s ({some(theirs)}) can be removed from the queue only by "
             f"{user}, with scancel {' '.join(theirs)}; workers that run, or start, see the cancellation and end."
         )
     return lines
-
-
-def _wait(store: Store, sweep: str, submissions: Sequence[Submission]) -> list[OwnJob]:
-    """Waits for the jobs to leave the queue.  Returns those that have not, after a while.  Raises SlurmError."""
-    end = time.monotonic() + WAIT_SECONDS
-    while left := own_jobs(store, {sweep: submissions}, PATIENCE_SECONDS)[sweep]:
-        if time.monotonic() > end:
-            break
-        time.sleep(LOOK_SECONDS)
-    return left
 
 
 def _without_slurm(

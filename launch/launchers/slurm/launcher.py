@@ -12,7 +12,7 @@ from launch.launchers.display import display
 from launch.launchers.prepare import Resources, calibrated, prepared
 from launch.launchers.report import announce, report, settled, show_plan
 from launch.launchers.slurm import cluster
-from launch.launchers.slurm.cancellation import cancellations
+from launch.launchers.slurm.cancellation import cancellations, cancellations_before
 from launch.launchers.slurm.job import JobWorker
 from launch.launchers.slurm.own_jobs import Submitted, by_array, living, on_another, own_jobs, states_of_sweeps
 from launch.launchers.slurm.parameters import EARLY_SECONDS, check_parameters, wants_gpu, workers_a_job
@@ -26,10 +26,11 @@ from launch.plan.calibration import GPU, read_calibration
 from launch.plan.device import compiler_there, cores, kind_of, memory_of
 from launch.runs.settings import store_option
 from launch.wording import counted, say
+from plasticity_lab.began import seconds_since_command
 from plasticity_lab.errors import ConfigError, PlanError
 from plasticity_lab.records.damage import DamagedFile, is_aside
 from plasticity_lab.records.files import names
-from plasticity_lab.records.plan import Plan, sweep_of
+from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
@@ -51,7 +52,6 @@ def submit_runs(
     SweepFailed after waiting.
     """
     store = Store(settings.store)
-    before = cancellations(store, sweep_of(runs))  # one from now on holds for this command too
     check_parameters(parameters)
     resources, gpu = resources_of(store, settings, parameters)
     ready = prepared(runs, settings, resources, command)
@@ -69,30 +69,11 @@ def submit_runs(
     if not packs:
         kinds = ", ".join(sorted({pack.kind for pack in planned.packs}))
         raise PlanError(f"All that is left was begun on {kinds}, and goes on only there, not on {resources.kind}.")
+    # A cancellation since the command was given holds for it too.
+    before = cancellations_before(store, planned.sweep, seconds_since_command())
     asked = ask(store, planned.sweep, parameters, ready.settings, before, cluster.this_cluster())
-    worker = JobWorker(
-        store=str(store.root),
-        sweep=planned.sweep,
-        gpu=gpu,
-        kind=resources.kind,
-        warning_seconds=parameters["signal_delay_s"] + EARLY_SECONDS,
-        starts=parameters["max_num_timeout"],
-        submission=asked.number,
-        cancellations=before,
-    )
     try:
-        await_turn(store, asked)
-        # Workers that are there already look at the new plan when they have done the old one.
-        there = _workers_there(store, asked)
-        largest = cluster.largest_array()
-        needed = jobs_needed(packs, wanted, parameters, largest)
-        if wanted and needed < jobs_needed(packs, wanted, parameters, sys.maxsize):
-            say(f"This cluster lets an array have {largest:,} jobs: launch.workers={wanted:,} is more.")
-        if there.total() < needed:
-            job = submit_once(store, asked, PickledWorker(asdict(worker)), needed - there.total())
-            there[job] = needed - there.total()
-        else:
-            decide(store, planned.sweep, asked.number, Outcome(None, why="there were enough workers"))
+        there = _workers(store, asked, packs, gpu)
     except BaseException as error:
         decide(store, planned.sweep, asked.number, Outcome(None, why=str(error) or type(error).__name__))
         raise
@@ -150,6 +131,39 @@ def _gpu_kind(store: Store, only_shown: bool) -> str:
         say(f"{words} The plan below is {GPU.basis}.")
         return "GPU"
     raise ConfigError(words)
+
+
+def _workers(store: Store, asked: Submission, packs: Sequence[Pack], gpu: bool) -> Counter[str]:
+    """Submits as many workers as the packs need and are not there yet, when it is this command's turn.
+
+    packs: of one device kind, which is a GPU or not. Returns array → how many of its jobs wait or run.
+
+    Raises SlurmError, SweepCancelled, StoreError.
+    """
+    parameters, wanted = asked.launcher, asked.settings.launch.workers
+    await_turn(store, asked)
+    # Workers that are there already look at the new plan when they have done the old one.
+    there = _workers_there(store, asked)
+    largest = cluster.largest_array()
+    needed = jobs_needed(packs, wanted, parameters, largest)
+    if wanted and needed < jobs_needed(packs, wanted, parameters, sys.maxsize):
+        say(f"This cluster lets an array have {largest:,} jobs: launch.workers={wanted:,} is more.")
+    missing = needed - there.total()
+    if missing <= 0:
+        decide(store, asked.sweep, asked.number, Outcome(None, why="there were enough workers"))
+        return there
+    worker = JobWorker(
+        store=str(store.root),
+        sweep=asked.sweep,
+        gpu=gpu,
+        kind=packs[0].kind,
+        warning_seconds=parameters["signal_delay_s"] + EARLY_SECONDS,
+        starts=parameters["max_num_timeout"],
+        submission=asked.number,
+        cancellations=asked.cancellations,
+    )
+    there[submit_once(store, asked, PickledWorker(asdict(worker)), missing)] = missing
+    return there
 
 
 def _workers_there(store: Store, asked: Submission) -> Counter[str]:

@@ -1,6 +1,7 @@
 """Commands that submit workers, given at once, killed, or cancelled meanwhile.  Slurm is a stand-in."""
 
 import dataclasses
+import os
 import threading
 import time
 
@@ -122,10 +123,25 @@ def test_a_cancellation_while_the_command_plans_leaves_nothing_to_cancel(store, 
     assert "none was submitted" in err
 
 
+def test_a_cancellation_while_the_command_still_imports_holds_for_it(store, sweep, command, monkeypatch):
+    """Seconds pass before a command can look; what it started would train on after `cancel` has said its word."""
+    add_cancellation(store, sweep)
+    add_cancellation(store, sweep)
+    os.utime(store.cancelled_folder(sweep) / "1", (1, 1))
+    monkeypatch.setattr(launcher, "seconds_since_command", lambda: 60.0)
+    status, err, called = command()
+    assert (status, called) == (1, 0)
+    assert "none was submitted" in err
+    os.utime(store.cancelled_folder(sweep) / "2", (1, 1))
+    assert command()[::2] == (0, 1)
+    assert submissions_of(store, sweep, [])[-1].cancellations == 2
+
+
 def test_cancelled_workers_do_not_count(store, sweep, stand_in, command):
     assert command("launch.workers=1")[::2] == (0, 1)
     assert command("launch.workers=1")[::2] == (0, 1)
     add_cancellation(store, sweep)
+    time.sleep(0.1)  # the file server's clock is a tick behind
     assert command("launch.workers=1")[::2] == (0, 2)
 
 
