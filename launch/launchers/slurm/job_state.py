@@ -31,7 +31,6 @@ _WAITING = {
 }
 """The other states of jobs that do not run and are not over, besides PENDING."""
 _HELD_STATES = ("REQUEUE_HOLD", "SPECIAL_EXIT")
-_HELD_REASONS = ("JobHeld", "launch failed requeued held")
 NO_LOG = 53
 """What Slurm gives for the signal where it could not open the job's output."""
 _ACCOUNT = "until the account's limit leaves room"
@@ -66,6 +65,7 @@ _REASONS = {
     "Reservation": "for its reservation",
     "Resources": "until nodes are free",
     "WaitingForScheduling": "to be looked at by the scheduler",
+    "job requeued in held state": "until it is released (`scontrol release`)",
     "launch failed requeued held": "until it is released (`scontrol release`): it could not be started",
 }
 """The beginnings of Slurm's reasons; the longest that fits counts (AssocGrpCpuLimit, QOSMaxJobsPerUserLimit, …)."""
@@ -98,8 +98,8 @@ class JobState:
 
     @property
     def held(self) -> bool:
-        """Whether it waits to be released, and for nothing else."""
-        return self.waits and (self.state in _HELD_STATES or self.reason.startswith(_HELD_REASONS))
+        """Whether it waits to be released: JobHeldUser, launch failed requeued held, job requeued in held state, …"""
+        return self.waits and (self.state in _HELD_STATES or "held" in self.reason.lower())
 
     @property
     def ended_early(self) -> bool:
