@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from launch import commands
+from plasticity_lab.began import command_begins
 from plasticity_lab.exits import leave, status_of
 from plasticity_lab.version import ShowVersion
 
@@ -16,6 +17,7 @@ from plasticity_lab.version import ShowVersion
 def main(arguments: Sequence[str] | None = None) -> int:
     """Does what the command line says → its exit status, as `status_of` has it."""
     given = sys.argv[1:] if arguments is None else list(arguments)
+    command_begins(with_process=arguments is None)
     return status_of(lambda: _done(given))
 
 

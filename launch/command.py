@@ -29,6 +29,7 @@ from launch.runs.overrides import overrides_of, run_from
 from launch.runs.resolve import Resolved, resolved
 from launch.runs.words import spelled
 from launch.tracking.choice import check_tracking
+from plasticity_lab.began import command_begins
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.exits import status_of
 from plasticity_lab.records.settings import Settings
@@ -59,8 +60,9 @@ class TakesRuns(Protocol):
         """Train the runs, or print their plan."""
 
 
-def run_command(arguments: Sequence[str]) -> int:
-    """Does what a command says → its exit status, as `status_of` has it."""
+def run_command(arguments: Sequence[str], with_process: bool = False) -> int:
+    """Does what a command says → its exit status, as `status_of` has it.  with_process: see `command_begins`."""
+    command_begins(with_process)
     return status_of(lambda: _done(arguments), INTERRUPTED, unread=1)
 
 

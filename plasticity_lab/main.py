@@ -8,7 +8,7 @@ from plasticity_lab.exits import leave
 
 def main() -> None:
     """Trains what the command line names; --help says what it may name."""
-    leave(run_command(sys.argv[1:]))
+    leave(run_command(sys.argv[1:], with_process=True))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ END
 
 write_slurm_configuration() {
     cat >"$LAB/etc/slurm.conf" <<END
-ClusterName=lab
+ClusterName=$CLUSTER
 SlurmctldHost=localhost($ADDRESS)
 SlurmctldPort=$CONTROLLER_PORT
 SlurmUser=root

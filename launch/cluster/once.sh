@@ -20,8 +20,8 @@ main() {
 # A script of this folder for the Slurm of that name.
 of() {
     local port=$((20000 + $$ % 400 * 30 + ${1#gw} * 10))
-    SLURM_LAB=$all/$1 LAB_DATABASE_PORT=$port LAB_ACCOUNTING_PORT=$((port + 1)) LAB_CONTROLLER_PORT=$((port + 2)) \
-        LAB_FIRST_NODE_PORT=$((port + 3)) "$2"
+    SLURM_LAB=$all/$1 LAB_CLUSTER=${LAB_CLUSTER:-$1} LAB_DATABASE_PORT=$port LAB_ACCOUNTING_PORT=$((port + 1)) \
+        LAB_CONTROLLER_PORT=$((port + 2)) LAB_FIRST_NODE_PORT=$((port + 3)) "$2"
 }
 
 stop_all() {

@@ -73,7 +73,7 @@ sql() { mariadb --no-defaults -S "$LAB/db/sock" -uroot -e "$1"; }
 start_slurm() {
     alive slurmdbd || slurmdbd
     wait_for sacctmgr -n show cluster
-    sacctmgr -n show cluster format=cluster | grep -qw lab || sacctmgr -i add cluster lab >/dev/null
+    sacctmgr -n show cluster format=cluster | grep -qw "$CLUSTER" || sacctmgr -i add cluster "$CLUSTER" >/dev/null
     if alive slurmctld; then scontrol reconfigure; else slurmctld; fi
     wait_for scontrol ping
     for number in $(seq "$NODES"); do

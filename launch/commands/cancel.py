@@ -1,17 +1,29 @@
 """Stop a sweep on Slurm: its workers write checkpoints and end, and none is started again.
 
-What it has finished is kept, and `python -m launch resume` goes on from where it stopped.
+What it has finished is kept, and `python -m launch resume` goes on from where it stopped. The exit status is 1 where
+jobs of it may still run or start; then the command can be given again.
 """
 
 import argparse
-import sys
-from dataclasses import replace
+import time
+from collections.abc import Sequence
 
 from launch.launchers.slurm import cluster
-from launch.launchers.slurm.jobs_file import jobs_there, write_jobs
+from launch.launchers.slurm.cancellation import add_cancellation
+from launch.launchers.slurm.on_slurm import not_on_slurm, was_on_slurm
+from launch.launchers.slurm.own_jobs import OwnJob, by_array, living, on_another, own_jobs
+from launch.launchers.slurm.submitted import Submission, submissions_of, this_user
+from launch.packs.lease_files import LeaseFiles, PackState
 from launch.packs.lookup import add_sweep, store_there, sweep_named
-from launch.wording import counted
-from plasticity_lab.records.plan import read_plan
+from launch.wording import counted, say, some
+from plasticity_lab.errors import StoreError
+from plasticity_lab.records.plan import Plan, read_plan
+from plasticity_lab.records.store import Store
+
+WAIT_SECONDS = 15.0
+"""How long it waits for workers to end; they write checkpoints."""
+LOOK_SECONDS = 0.5
+PATIENCE_SECONDS = 20.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,15 +32,139 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """The command.  Raises StoreError, ConfigError, SlurmError."""
+    """The command.  Returns 1 if jobs of the sweep may still run or start.  Raises StoreError, ConfigError."""
     store = store_there(options.store)
     plan = read_plan(store, sweep_named(store, options.sweep))
-    jobs = jobs_there(store, plan.sweep)
+    unreadable: list[StoreError] = []
+    submissions = submissions_of(store, plan.sweep, unreadable)
+    for error in unreadable:
+        say(str(error))
     cluster.check_there()
-    # First, so that a worker that is about to go back into the queue does not.
-    write_jobs(store, plan.sweep, replace(jobs, cancelled=True))
-    living = cluster.living(jobs.jobs)
-    cluster.cancel(living)
-    ended = f"{counted(living.total(), 'job')} cancelled" if living else "no job of it was left"
-    print(f"Sweep {plan.sweep}: {ended}. `python -m launch resume {plan.sweep}` goes on.", file=sys.stderr)
-    return 0
+    known = bool(submissions or unreadable) or was_on_slurm(store, plan)
+    if not known and not _in_queue(store, plan.sweep):
+        raise not_on_slurm(plan)
+    often = _flag(store, plan.sweep)
+    try:
+        jobs, left = _cancel(store, plan.sweep, submissions)
+    except cluster.SlurmError as error:
+        return _without_slurm(store, plan, submissions, often > 0, error)
+    elsewhere = _elsewhere([each for each in submissions if each.cancellations >= often - 1])
+    faults = _of_others(left)
+    for words in [*faults, *elsewhere, *_trained_by_others(store, plan, submissions)]:
+        say(words)
+    ended = f"{counted(len(jobs), 'job')} cancelled" if jobs else "no job of it was left"
+    if left:
+        names = some([f"{job.name} ({job.state.state.lower()}{_on(job)})" for job in left])
+        say(
+            f"Sweep {plan.sweep}: {ended}; after {WAIT_SECONDS:.0f} seconds {counted(len(left), 'job')} of it "
+            f"{'is' if len(left) == 1 else 'are'} still there: {names}. {_by_themselves(often > 0)} Give `python -m "
+            f"launch cancel {plan.sweep}` again to look."
+        )
+    else:
+        say(f"Sweep {plan.sweep}: {ended}. `python -m launch resume {plan.sweep}` goes on.")
+    return 1 if left or elsewhere or not often else 0
+
+
+def _flag(store: Store, sweep: str) -> int:
+    """Notes the cancellation where workers look for it; first, so that none that is told to end comes back.
+
+    Returns how often the sweep has been cancelled; 0, after a line on stderr, where the store cannot be written.
+    """
+    try:
+        return add_cancellation(store, sweep)
+    except StoreError as error:
+        say(f"Workers cannot be told by the store, only by Slurm: {error}")
+        return 0
+
+
+def _in_queue(store: Store, sweep: str) -> bool:
+    """Whether Slurm has jobs that say they are of the sweep, though the store knows none."""
+    try:
+        return bool(own_jobs(store, {sweep: []}, PATIENCE_SECONDS)[sweep])
+    except cluster.SlurmError as error:
+        say(f"Whether there are jobs of the sweep cannot be told: {error}")
+        return False
+
+
+def _cancel(store: Store, sweep: str, submissions: Sequence[Submission]) -> tuple[set[str], list[OwnJob]]:
+    """Has Slurm cancel the jobs of a sweep that are this user's, and waits for them to leave the queue.
+
+    Returns the names of all that were there, and those that have not left after a while. It looks again and again: a
+    job that is being requeued can be cancelled only when it is back.  Raises SlurmError.
+    """
+    end, names = time.monotonic() + WAIT_SECONDS, set[str]()
+    while left := own_jobs(store, {sweep: submissions}, PATIENCE_SECONDS)[sweep]:
+        names |= {job.name for job in left}
+        cluster.cancel(by_array(job for job in living(left) if job.user == this_user()))
+        if time.monotonic() > end:
+            break
+        time.sleep(LOOK_SECONDS)
+    return names, left
+
+
+def _of_others(left: Sequence[OwnJob]) -> list[str]:
+    """A line for each other user who has jobs among those that are left."""
+    lines = []
+    for user in sorted({job.user for job in left} - {this_user()}):
+        theirs = by_array(job for job in left if job.user == user)
+        lines.append(
+            f"{counted(theirs.total(), 'job')} of {user}'s ({some(theirs)}) can be removed from the queue only by "
+            f"{user}, with scancel {' '.join(theirs)}; workers that run, or start, see the cancellation and end."
+        )
+    return lines
+
+
+def _without_slurm(
+    store: Store, plan: Plan, submissions: Sequence[Submission], flagged: bool, error: cluster.SlurmError
+) -> int:
+    """Waits for workers to end by themselves, as the leases tell, and says what may still run."""
+    end = time.monotonic() + WAIT_SECONDS
+    while (held := _held(store, plan)) and time.monotonic() < end:
+        time.sleep(LOOK_SECONDS)
+    jobs = [each.job for each in submissions if each.job is not None]
+    known = f" ({some(jobs)})" if jobs else ""
+    say(f"Slurm does not answer: {error}")
+    for pack, state in held.items():
+        say(f"Pack {pack} is still held by {state.owner}, last heard of {state.age or 0:.0f} s ago.")
+    if flagged:
+        trains = "some workers have not ended yet, as said above" if held else "no worker trains now"
+        say(
+            f"Sweep {plan.sweep} is cancelled in the store: {trains}. {_by_themselves(flagged)} Jobs that are queued"
+            f"{known} stay there until Slurm answers: then give `python -m launch cancel {plan.sweep}` again."
+        )
+    else:
+        say(f"Sweep {plan.sweep} is not cancelled: neither store nor Slurm could be told; give the command again.")
+    return 1
+
+
+def _by_themselves(flagged: bool) -> str:
+    if not flagged:
+        return "Workers have only Slurm to tell them."
+    return "Workers look at the store every few seconds, write their checkpoints and end, and none that starts trains."
+
+
+def _held(store: Store, plan: Plan) -> dict[str, PackState]:
+    """The packs of the sweep that workers hold.  Raises StoreError."""
+    states = LeaseFiles(store).states([pack.id for pack in plan.packs], plan.settings.launch.lease_seconds)
+    return {pack: state for pack, state in states.items() if state.held}
+
+
+def _trained_by_others(store: Store, plan: Plan, submissions: Sequence[Submission]) -> list[str]:
+    """A line for each pack of the sweep that is held by no job of it: by a local worker, or one of another sweep."""
+    ours = {each.job for each in submissions} - {None}
+    return [
+        f"Pack {pack} is held by {state.owner}, which is no job of this sweep and goes on."
+        for pack, state in _held(store, plan).items()
+        if state.owner is not None and state.owner.job not in ours
+    ]
+
+
+def _elsewhere(submissions: Sequence[Submission]) -> list[str]:
+    """A line for each other cluster that has, or had, jobs of the sweep."""
+    here = cluster.this_cluster(PATIENCE_SECONDS)
+    other = sorted({str(each.cluster) for each in submissions if each.job and on_another(each, here)})
+    return [f"What cluster {name} has of its jobs is cancelled by the same command there." for name in other]
+
+
+def _on(job: OwnJob) -> str:
+    return f" on {job.state.nodes}" if job.state.nodes else ""

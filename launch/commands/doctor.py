@@ -9,13 +9,17 @@ the default partition; hydra/launcher=packed looks only at this machine. Status 
 import argparse
 import secrets
 import shutil
+from collections.abc import Sequence
+from pathlib import Path
 
 from launch.command import asked
 from launch.doctor.finding import FAILS, UNKNOWN, Finding, show
 from launch.doctor.machine import of_data, of_software, of_store, software
 from launch.doctor.wandb import of_tracking
 from launch.launchers.slurm.parameters import wants_gpu
+from launch.runs.words import spelled
 from launch.wording import counted
+from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.store import Store
 
 LAUNCHER = "hydra/launcher="
@@ -25,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own options."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("words", nargs="*", metavar="WORD", help="what the command is to be: key=value, choice=option")
+    parser.add_argument("--store", type=Path, help="the folder of records, as store=FOLDER names it")
     parser.add_argument("--wait", type=float, default=10, metavar="MINUTES", help="how long the job may queue and run")
 
 
@@ -37,6 +42,8 @@ def run(options: argparse.Namespace) -> int:
     words = options.words
     if shutil.which("sbatch") and not any(word.startswith(LAUNCHER) for word in words):
         words = [*words, f"{LAUNCHER}packed_slurm"]
+    if options.store is not None:
+        words = [*words, _store_in(words, options.store)]
     command = asked(words)
     settings, parameters = command.resolved.settings, command.slurm
     store, here, lease = Store(settings.store), software(), settings.launch.lease_seconds
@@ -74,6 +81,14 @@ def run(options: argparse.Namespace) -> int:
         place, there = of_node(visit, parameters, options.wait * 60)
     show(place, there)
     return _ended([*found, *there])
+
+
+def _store_in(words: Sequence[str], folder: Path) -> str:
+    """The word that names the store, as --store does.  Raises ConfigError where the words name one too."""
+    named = [word for word in words if word.startswith("store=")]
+    if named:
+        raise ConfigError(f"--store is {folder}, and {named[0]} names a store too; give one of them.")
+    return f"store={spelled(str(folder))}"
 
 
 def _ended(found: list[Finding]) -> int:

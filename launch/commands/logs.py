@@ -9,20 +9,19 @@ say is shown where their command was given.
 """
 
 import argparse
-import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from launch.launchers.slurm.cluster import SlurmError
-from launch.launchers.slurm.job_state import JobState, states_of
-from launch.launchers.slurm.jobs_file import Jobs, read_jobs
+from launch.launchers.slurm.cluster import SlurmError, this_cluster
+from launch.launchers.slurm.job_state import JobState
 from launch.launchers.slurm.logs import WorkerLog, logs_of
+from launch.launchers.slurm.own_jobs import Submitted, states_of_sweeps
 from launch.launchers.slurm.queue import PATIENCE_SECONDS
+from launch.launchers.slurm.submitted import Submission, submissions_of
 from launch.packs.lease_files import LeaseFiles
 from launch.packs.lookup import add_store, in_order, plans_to_read, runs_of, store_there, the_one
 from launch.wording import counted, say, some
 from plasticity_lab.errors import ConfigError, StoreError
-from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.plan import sweeps_of
 from plasticity_lab.records.record import pack_of, read_record
 from plasticity_lab.records.store import Store
@@ -49,8 +48,9 @@ def run(options: argparse.Namespace) -> int:
     if options.lines < 1:
         raise ConfigError(f"--lines is {options.lines}; it must be at least 1.")
     store = store_there(options.store)
-    logs = _of_run(store, options.named) if options.named is not None else _of_sweep(store, options.sweep)
-    states = _states(logs)
+    about = _of_run(store, options.named) if options.named is not None else _of_sweep(store, options.sweep)
+    logs, submitted = about
+    states = _states(store, submitted)
     spoken = [log for log in logs if log.changed]
     spoken.sort(key=lambda log: (log.job in states and states[log.job].ended_early, log.changed))
     shown = spoken if options.all else spoken[-FEW:]
@@ -64,22 +64,22 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _of_sweep(store: Store, start: str | None) -> list[WorkerLog]:
-    """The logs of a sweep, by the beginning of its id, or of the newest."""
+def _of_sweep(store: Store, start: str | None) -> tuple[list[WorkerLog], Submitted]:
+    """The logs of a sweep, by the beginning of its id, or of the newest, and the submissions they are of."""
     known = in_order(store)
     if not known:
         raise StoreError(f"{store.root} holds no sweep.")
     sweep = known[-1] if start is None else the_one(start, known, "sweep", store)
-    jobs = read_jobs(store, sweep)
-    if jobs is None:
+    submissions = _submissions(store, sweep)
+    if not submissions:
         raise StoreError(f"Sweep {sweep} was not given to Slurm: {ELSEWHERE}.")
-    if not jobs.jobs:
+    if not any(each.job for each in submissions):
         raise StoreError(f"No job was submitted for sweep {sweep}; `python -m launch resume {sweep}` does it.")
-    return logs_of(store, sweep, jobs)
+    return logs_of(submissions), {sweep: submissions}
 
 
-def _of_run(store: Store, start: str) -> list[WorkerLog]:
-    """The logs of the workers that had a run's pack; if it has ended, of the worker that ended it."""
+def _of_run(store: Store, start: str) -> tuple[list[WorkerLog], Submitted]:
+    """The logs of the workers that had a run's pack, of an ended one of the worker that ended it, and the same."""
     plans = plans_to_read(store)
     run = the_one(start, runs_of(store, plans), "run", store)
     record = read_record(store, run)
@@ -92,37 +92,32 @@ def _of_run(store: Store, start: str) -> list[WorkerLog]:
     names = {owner.job_name for owner in owners} - {None}
     if not names:
         raise StoreError(f"Run {run} was trained by {owners[-1]}: {ELSEWHERE}.")
-    submitted = {sweep: _jobs_of(store, sweep) for sweep in sweeps_of(store)}
-    logs = [
-        log
-        for sweep, jobs in submitted.items()
-        if jobs is not None
-        for log in logs_of(store, sweep, jobs)
-        if log.job in names
-    ]
-    if not logs:
+    submitted = {sweep: _submissions(store, sweep) for sweep in sweeps_of(store)}
+    logs = {sweep: [log for log in logs_of(several) if log.job in names] for sweep, several in submitted.items()}
+    if not any(logs.values()):
         raise StoreError(f"Run {run} was trained by {owners[-1]}, of which this store has no log.")
-    return logs
+    found = [log for several in logs.values() for log in several]
+    return found, {sweep: submitted[sweep] for sweep in logs if logs[sweep]}
 
 
-def _jobs_of(store: Store, sweep: str) -> Jobs | None:
-    """The jobs of a sweep; None, and a line on stderr, where the file of them is damaged."""
-    try:
-        return read_jobs(store, sweep)
-    except DamagedFile as error:
+def _submissions(store: Store, sweep: str) -> list[Submission]:
+    """What was submitted for a sweep, and a line on stderr for each file of that which cannot be read."""
+    unreadable: list[StoreError] = []
+    found = submissions_of(store, sweep, unreadable)
+    for error in unreadable:
         say(str(error))
-        return None
+    return found
 
 
-def _states(logs: Sequence[WorkerLog]) -> Mapping[str, JobState]:
+def _states(store: Store, submitted: Submitted) -> Mapping[str, JobState]:
     """How the workers' jobs stand; nothing, and a line on stderr, where Slurm does not answer."""
     try:
-        states, gap = states_of({log.job.partition("_")[0] for log in logs}, PATIENCE_SECONDS)
+        found, gap = states_of_sweeps(store, submitted, this_cluster(PATIENCE_SECONDS), PATIENCE_SECONDS)
     except SlurmError as error:
-        states, gap = {}, str(error)
+        found, gap = {}, str(error)
     if gap:
-        print(f"How the jobs stand, or ended, cannot be told: {gap}", file=sys.stderr)
-    return states
+        say(f"How the jobs stand, or ended, cannot be told: {gap}")
+    return {name: state for states in found.values() for name, state in states.items()}
 
 
 def _silent(logs: Sequence[WorkerLog], states: Mapping[str, JobState]) -> list[str]:

@@ -5,7 +5,7 @@ Where everything is under way or finished already, it says so and starts none: i
 
 import argparse
 
-from launch.launchers.slurm.jobs_file import jobs_there
+from launch.launchers.slurm.on_slurm import last_submission
 from launch.packs.lookup import add_sweep, store_there, sweep_named
 from launch.packs.sweep import in_words
 from launch.packs.todo import outstanding
@@ -26,15 +26,15 @@ def run(options: argparse.Namespace) -> int:
     """The command.  Raises StoreError, ConfigError, DataError, PlanError, SlurmError; SweepFailed after waiting."""
     store = store_there(options.store)
     plan = read_plan(store, sweep_named(store, options.sweep))
-    jobs = jobs_there(store, plan.sweep)
+    last = last_submission(store, plan)
     # A plan holds the runs that were not finished when it was made; of the others nothing but the id is needed.
     runs = [plan.runs.get(run, Run(run, {}, {})) for run in plan.asked]
-    settings = jobs.settings.model_copy(update={"store": store.root})
+    settings = last.settings.model_copy(update={"store": store.root})
     todo = outstanding(store, runs, settings.rerun, settings.launch.retries)
     again = {run.id: _recorded(store, plan, run.id) for run in todo.left if run.id not in plan.runs}
     from launch.launchers.slurm.launcher import submit_runs  # torch: who names an unknown sweep need not wait for it
 
-    submit_runs([again.get(run.id, run) for run in runs], settings, jobs.launcher, plan.command)
+    submit_runs([again.get(run.id, run) for run in runs], settings, last.launcher, plan.command)
     return 0
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from launch.doctor.finding import FAILS, OK, UNKNOWN, Finding, attempt
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.launcher import resources_of
-from launch.launchers.slurm.parameters import check_times
+from launch.launchers.slurm.parameters import check_parameters
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
@@ -58,7 +58,7 @@ def _partitions(parameters: Mapping[str, Any]) -> list[Finding]:
         name, state, limit = line.split()
         known[name] = (state, limit)
     named = parameters["partition"]
-    first = attempt(lambda: check_times(parameters) or cluster.check_partition(named) or "")
+    first = attempt(lambda: check_parameters(parameters) or cluster.check_partition(named) or "")
     if first.state == FAILS:
         return [first]
     default = [name.rstrip("*") for name in known if name.endswith("*")]

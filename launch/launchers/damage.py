@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from launch.launchers.slurm.jobs_file import read_jobs
+from launch.launchers.slurm.submitted import submissions_of
 from launch.packs.endings import read_ending, replace_ending
 from launch.packs.progress import read_progress
 from launch.tracking.wandb.marks import read_marks
+from plasticity_lab.errors import StoreError
 from plasticity_lab.records.checkpoint import GOES_BACK, latest_epoch
 from plasticity_lab.records.damage import DamagedFile, fault_of_tensors, rename_aside
 from plasticity_lab.records.store import Store
@@ -39,13 +40,10 @@ def damaged_checkpoints(store: Store, packs: Iterable[str]) -> list[DamagedFile]
 
 def damaged_jobs(store: Store, sweeps: Iterable[str]) -> list[DamagedFile]:
     """What is wrong with the files that tell which jobs sweeps were given.  Raises StoreError."""
-    found = []
+    unreadable: list[StoreError] = []
     for sweep in sweeps:
-        try:
-            read_jobs(store, sweep)
-        except DamagedFile as error:
-            found.append(error)
-    return found
+        submissions_of(store, sweep, unreadable)
+    return [error for error in unreadable if isinstance(error, DamagedFile)]
 
 
 def put_aside(store: Store, error: DamagedFile) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from plasticity_lab.records.damage import fault_of_fields
 
-_FURTHER = {"started": str | None, "job": str | None, "task": str | None, "restart": int}
+_FURTHER = {"started": str | None, "job": str | None, "task": str | None, "restart": int, "cluster": str | None}
 _ENDED = "ended"
 
 
@@ -19,7 +19,8 @@ class Owner:
     """A process that cannot be mistaken for a later one of the same number.
 
     `host` names the machine, and the container where the process numbers are a container's own; host names must be
-    distinct. `started` tells when the process started, `restart` how often Slurm has requeued the job before.
+    distinct. `started` tells when the process started, `restart` how often Slurm has requeued the job before. `cluster`
+    is the name of the cluster whose job it is: two clusters count their jobs from the same numbers.
     """
 
     host: str
@@ -28,14 +29,17 @@ class Owner:
     job: str | None = None
     task: str | None = None
     restart: int = 0
+    cluster: str | None = None
 
     def precedes(self, other: "Owner") -> bool:
         """Whether this was the same Slurm job before a requeue that led to the other.
 
         Only the later may inherit: after a node failure both can be alive, and would steal from each other in turn.
+        Leases of earlier versions do not name the cluster: then the numbers of job and task have to do.
         """
         same = self.job is not None and (self.job, self.task) == (other.job, other.task)
-        return same and self.restart < other.restart
+        elsewhere = None not in (self.cluster, other.cluster) and self.cluster != other.cluster
+        return same and not elsewhere and self.restart < other.restart
 
     @property
     def job_name(self) -> str | None:
@@ -74,6 +78,7 @@ def this_owner() -> Owner:
         job=environment.get("SLURM_ARRAY_JOB_ID") or environment.get("SLURM_JOB_ID"),
         task=environment.get("SLURM_ARRAY_TASK_ID"),
         restart=int(environment.get("SLURM_RESTART_COUNT") or 0),
+        cluster=environment.get("SLURM_CLUSTER_NAME"),
     )
 
 

@@ -59,8 +59,16 @@ class Store:
         return self.sweep_folder(sweep) / "plan.json"
 
     def jobs(self, sweep: str) -> Path:
-        """The workers that were started for a sweep."""
+        """The jobs of a sweep that a version before `submissions_folder` has given to Slurm."""
         return self.sweep_folder(sweep) / "jobs.json"
+
+    def submissions_folder(self, sweep: str) -> Path:
+        """What Slurm was asked for, for a sweep, and what came of it."""
+        return self.sweep_folder(sweep) / "submissions"
+
+    def cancelled_folder(self, sweep: str) -> Path:
+        """A file for each time that a sweep was cancelled."""
+        return self.sweep_folder(sweep) / "cancelled"
 
     @property
     def leases_folder(self) -> Path:

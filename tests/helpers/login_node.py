@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from launch.launchers.slurm.submitted import this_user
 from tests.helpers.stand_ins import fails
 
-TOOLS = ("bash", "env", "rm", "touch", "git", "stat", "g++")
+TOOLS = ("bash", "env", "rm", "ln", "sed", "touch", "git", "stat", "g++")
 SCRIPTS = {
     "sinfo": """
 case "$*" in
@@ -18,20 +19,30 @@ case "$*" in
 esac""",
     "scontrol": """
 case "$*" in
-    *config) echo "MaxArraySize            = 11"; echo "AccountingStorageEnforce = associations,limits" ;;
+    *config)
+        echo "ClusterName             = north"
+        echo "MaxArraySize            = 11"
+        echo "AccountingStorageEnforce = associations,limits" ;;
 esac""",
-    # A job is there as long as its file is.
+    # A job is there as long as its file is, which is its script.
     "squeue": """
 [ -e "$JOBS/12" ] || exit 0
 case "$*" in
+    *%u*)
+        comment=$(sed -n 's,^#SBATCH --comment=,,p' "$JOBS/12")
+        echo "12|12|${STATE:-RUNNING|None}|n7|$OWNER|2100-01-01T00:00:00|$comment" ;;
     *%r*) echo "12|${STATE:-RUNNING|None}|n7" ;;
     *) echo "12|RUNNING" ;;
 esac""",
     "scancel": """rm -f "$JOBS/12"; echo "$@" >>"$JOBS/cancelled" """,
-    "sacct": """case "$*" in *JobID*) echo "12|FAILED|0:53|n7" ;; esac""",
+    "sacct": """
+case "$*" in
+    *User*) echo "12|FAILED|0:53|n7|$OWNER|2100-01-01T00:00:00" ;;
+    *JobID*) echo "12|FAILED|0:53|n7" ;;
+esac""",
     "sacctmgr": "echo lab; echo other",
     "sbatch": """
-touch "$JOBS/12"
+sed "" "$1" >"$JOBS/12"
 (
     if [ -z "$STATE" ]; then SLURM_JOB_ID=12 SLURMD_NODENAME=n7 bash "$1"; rm -f "$JOBS/12"; fi
 ) >/dev/null 2>&1 </dev/null &
@@ -59,6 +70,7 @@ class LoginNode:
             monkeypatch.delenv(name)
         monkeypatch.setenv("PATH", str(self.bin))
         monkeypatch.setenv("JOBS", str(self.jobs))
+        monkeypatch.setenv("OWNER", this_user())
 
     def put(self, name: str, script: str) -> None:
         """Has a command do something else."""

@@ -7,7 +7,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from launch.launchers.slurm.jobs_file import read_jobs
+from launch.launchers.slurm.submitted import submissions_of
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import PATIENCE, said, wait_until
 
@@ -29,8 +29,8 @@ def submitted(store: Store, *words: str) -> str:
 def jobs_of(store: Store) -> list[str]:
     """The ids of the arrays that the store's one sweep was given; none where it was not submitted yet."""
     sweeps = [path.name for path in store.root.glob("sweeps/*")]
-    jobs = read_jobs(store, sweeps[0]) if len(sweeps) == 1 else None
-    return [] if jobs is None else list(jobs.jobs)
+    found = submissions_of(store, sweeps[0], []) if len(sweeps) == 1 else []
+    return [each.job for each in found if each.job is not None]
 
 
 def trains(store: Store, tasks: int = 2) -> bool:
@@ -98,7 +98,7 @@ def ended(job: str) -> str:
 
 def log_of(store: Store) -> str:
     """What all workers of the store have said."""
-    return "".join(path.read_text() for path in sorted(store.root.glob("sweeps/*/jobs/*.out")))
+    return "".join(path.read_text() for path in sorted(store.root.glob("sweeps/*/jobs/*/*.out")))
 
 
 def let_train(store: Store) -> None:

@@ -1,5 +1,6 @@
 """Questions to Slurm, and the orders it is given besides sbatch, each by one of its own commands."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -37,16 +38,34 @@ def check_partition(named: str | None) -> None:
             raise ConfigError(f"There is no partition {name} in this cluster; there are {', '.join(sorted(known))}.")
 
 
+def this_cluster(patience: float = PATIENCE_SECONDS) -> str | None:
+    """The name of the cluster that is asked; None where it does not say within `patience` seconds."""
+    try:
+        return os.environ.get("SLURM_CLUSTER_NAME") or _configured("ClusterName", patience)
+    except SlurmError:
+        return None
+
+
 def largest_array() -> int:
     """How many jobs an array may have.  Raises SlurmError."""
-    found = re.search(r"^MaxArraySize\s*=\s*(\d+)", ask("scontrol", "show", "config"), re.MULTILINE)
-    return max(1, int(found[1])) if found else 1001  # Slurm's default
+    return max(1, int(_configured("MaxArraySize") or 1001))  # Slurm's default
 
 
 def living(jobs: Collection[str]) -> Counter[str]:
     """Job → how many of its array are queued or running; jobs that are over are left out.  Raises SlurmError."""
     rows = in_queue(jobs, "%F|%T")
     return Counter(job for job, state in rows if state not in ("COMPLETING", "COMPLETED"))
+
+
+def queue_of(users: Collection[str], columns: str, *options: str, patience: float = PATIENCE_SECONDS) -> list[str]:
+    """What squeue tells of the jobs of users, a line for each job of an array.  Raises SlurmError.
+
+    columns: as in "%F|%T".
+    """
+    if not users:
+        return []
+    command = ("squeue", "--noheader", "--array", *options, f"--user={','.join(users)}", f"--format={columns}")
+    return [line for line in ask(*command, patience=patience).splitlines() if line]
 
 
 def in_queue(jobs: Collection[str], columns: str, *options: str, patience: float = PATIENCE_SECONDS) -> list[list[str]]:
@@ -87,10 +106,22 @@ def requeue(job: str) -> None:
     ask("scontrol", "requeue", job)
 
 
+def release(jobs: Collection[str]) -> None:
+    """Lets jobs start that are held.  Raises SlurmError."""
+    if jobs:
+        ask("scontrol", "release", *sorted(jobs))
+
+
 def cancel(jobs: Collection[str]) -> None:
     """Cancels jobs, with all of their arrays; jobs that are over are no error.  Raises SlurmError."""
     if jobs:
         ask("scancel", "--quiet", *sorted(jobs))
+
+
+def _configured(setting: str, patience: float = PATIENCE_SECONDS) -> str | None:
+    """A setting of the cluster's; None where it does not tell that.  Raises SlurmError."""
+    found = re.search(rf"^{setting}\s*=\s*(\S+)", ask("scontrol", "show", "config", patience=patience), re.MULTILINE)
+    return found[1] if found else None
 
 
 def _rows(jobs: Collection[str], *command: str, patience: float) -> list[list[str]]:

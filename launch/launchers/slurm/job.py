@@ -1,12 +1,13 @@
 """What a Slurm job of a sweep runs: a worker, and its answers to Slurm's signals.
 
-Slurm can take a job's machine away for four reasons, and a worker must leave each time so that the right thing happens:
+A worker must leave for one of five reasons, each time so that the right thing happens:
 
 - its time is nearly up, or it is to make room on a cluster that announces it (SIGUSR2, SIGUSR1): write a checkpoint and
   ask Slurm to put the job back into the queue;
 - it is preempted, or cancelled (SIGTERM, and nobody says which): write a checkpoint and wait to be killed. Slurm puts
   what it preempted back into the queue by itself; a job that ended within its grace time would count as finished, and
   one that put itself back could not be cancelled;
+- the sweep is cancelled (a file in the store, which it looks for as it trains): write a checkpoint and end;
 - its node is lost: nobody says anything. Slurm starts the job again elsewhere, which goes on from the last checkpoint.
   If the worker is still alive on the lost node, it finds its lease taken and ends.
 
@@ -16,15 +17,16 @@ submitit answers the same signals, but only logs SIGTERM and counts preemptions 
 import logging
 import math
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import FrameType
 
 from launch.launchers.slurm import cluster
+from launch.launchers.slurm.cancellation import Cancelled
 from launch.launchers.slurm.jobs_file import read_jobs
+from launch.launchers.slurm.signals import JobSignals
+from launch.launchers.slurm.submitted import Outcome, decide
 from plasticity_lab.errors import ConfigError, PlasticityError, StoreError
 from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.store import Store
@@ -36,32 +38,14 @@ PATIENCE_IN_LEASES = 2
 """When others have held all packs that are left for this many leases, they are alive: this worker ends."""
 
 
-class JobSignals:
-    """Which signals a job was sent.  warned: SIGUSR2 or SIGUSR1, its time is nearly up. ending: SIGTERM."""
-
-    def __init__(self) -> None:
-        self.warned = self.ending = False
-        for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2):
-            signal.signal(number, self._receive)
-        signal.signal(signal.SIGCONT, signal.SIG_DFL)  # comes along with SIGTERM
-
-    def __call__(self) -> bool:
-        """True once it is time to checkpoint and to claim nothing more."""
-        return self.warned or self.ending
-
-    def _receive(self, number: int, frame: FrameType | None) -> None:
-        if number == signal.SIGTERM:
-            self.ending = True
-        else:
-            self.warned = True
-
-
 @dataclass(frozen=True)
 class JobWorker:
     """A worker of a sweep in a job of Slurm's.  Calling it ends the process, with status 1 if something failed.
 
     gpu: whether it trains on the GPU that Slurm gives it. kind: of device that the plan is for. warning_seconds: how
-    long before its time limit a job may be told. starts: how often it may start anew.
+    long before its time limit a job may be told. starts: how often it may start anew. submission: the number of the one
+    that it is of. cancellations: how often the sweep had been cancelled when it was asked for. Workers of earlier
+    versions have neither.
     """
 
     store: str
@@ -70,10 +54,12 @@ class JobWorker:
     kind: str
     warning_seconds: float
     starts: int
+    submission: int | None = None
+    cancellations: int | None = None
 
-    def __call__(self) -> None:
-        """Works until nothing is left, or Slurm says otherwise."""
-        signals = JobSignals()  # before torch is imported, which takes seconds
+    def __call__(self, signals: JobSignals | None = None) -> None:
+        """Works until nothing is left, or Slurm or `cancel` says otherwise.  signals: those it was sent so far."""
+        signals = signals or JobSignals()
         logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
         logging.getLogger("launch").setLevel(logging.INFO)
         try:
@@ -98,8 +84,11 @@ class JobWorker:
                 f"This node does not see sweep {self.sweep} in {store.root}, where it was planned: the store must lie "
                 "on a file system that all nodes share; `python -m launch doctor` looks whether one does."
             )
-        if self._cancelled(store):
+        cancelled = Cancelled(store, self.sweep, self.cancellations or 0)
+        if cancelled() or self._cancelled_before(store):
             log.info("The sweep was cancelled.")
+            return 0
+        if self._given_up(store):
             return 0
         prepare_process()
         device = self._device()
@@ -111,16 +100,20 @@ class JobWorker:
         patience = PATIENCE_IN_LEASES * read_plan(store, self.sweep).settings.launch.lease_seconds
         well, again = True, False
         try:
-            well = work(store, self.sweep, device, signals, _time_until(job, self.warning_seconds), patience)
+            time_for = _time_until(job, self.warning_seconds)
+            well = work(store, self.sweep, device, lambda: signals() or cancelled(), time_for, patience)
         except OutOfTime as out:
             log.info("The time left is too short for the packs left.")
             well, again = out.well, True
         except Superseded:
             log.warning("Job %s has been started anew elsewhere; this process of it ends.", job)
             return 1
+        if cancelled.now():
+            log.info("The sweep was cancelled; this worker ends.")
+            return 0
         if not signals() and not again:
             return 0 if well else 1
-        if (signals.warned or again) and not self._cancelled(store):
+        if signals.warned or again:
             if restart >= self.starts:
                 log.error("Job %s has started %d times, as often as max_num_timeout lets it.", job, restart + 1)
                 return 1
@@ -133,13 +126,31 @@ class JobWorker:
                     log.warning("%s", error)
         return _wait_to_be_killed()
 
-    def _cancelled(self, store: Store) -> bool:
+    def _cancelled_before(self, store: Store) -> bool:
+        """Whether an earlier version has cancelled this worker, which one has submitted."""
+        if self.cancellations is not None:
+            return False
         try:
             jobs = read_jobs(store, self.sweep)
         except DamagedFile as error:
             log.warning("%s", error)
             return False
         return jobs is not None and jobs.cancelled
+
+    def _given_up(self, store: Store) -> bool:
+        """Notes that its submission has come to a job, if nobody has; True if it was taken for lost meanwhile."""
+        if self.submission is None:
+            return False
+        array = os.environ.get("SLURM_ARRAY_JOB_ID") or os.environ["SLURM_JOB_ID"]
+        count = int(os.environ.get("SLURM_ARRAY_TASK_COUNT") or 1)
+        try:
+            outcome = decide(store, self.sweep, self.submission, Outcome(array, count))
+        except StoreError as error:
+            log.warning("%s", error)
+            return False
+        if outcome.job is None:
+            log.info("The command that has submitted this worker was taken for dead, and others work: %s", outcome.why)
+        return outcome.job is None
 
     def _device(self) -> str:
         """The CPU, or the GPU that is this worker's among those of its job.  Raises ConfigError."""

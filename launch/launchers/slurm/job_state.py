@@ -2,7 +2,7 @@
 
 import re
 import signal
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from launch.launchers.slurm import cluster
@@ -30,6 +30,7 @@ _WAITING = {
     "SUSPENDED": "until it is continued",
 }
 """The other states of jobs that do not run and are not over, besides PENDING."""
+_HELD_STATES = ("REQUEUE_HOLD", "SPECIAL_EXIT")
 NO_LOG = 53
 """What Slurm gives for the signal where it could not open the job's output."""
 _ACCOUNT = "until the account's limit leaves room"
@@ -64,6 +65,7 @@ _REASONS = {
     "Reservation": "for its reservation",
     "Resources": "until nodes are free",
     "WaitingForScheduling": "to be looked at by the scheduler",
+    "job requeued in held state": "until it is released (`scontrol release`)",
     "launch failed requeued held": "until it is released (`scontrol release`): it could not be started",
 }
 """The beginnings of Slurm's reasons; the longest that fits counts (AssocGrpCpuLimit, QOSMaxJobsPerUserLimit, …)."""
@@ -93,6 +95,11 @@ class JobState:
     def waits(self) -> bool:
         """Whether Slurm is to start it, or to let it go on."""
         return self.state == "PENDING" or self.state in _WAITING
+
+    @property
+    def held(self) -> bool:
+        """Whether it waits to be released: JobHeldUser, launch failed requeued held, job requeued in held state, …"""
+        return self.waits and (self.state in _HELD_STATES or "held" in self.reason.lower())
 
     @property
     def ended_early(self) -> bool:
@@ -136,6 +143,15 @@ def states_of(jobs: Collection[str], patience: float) -> tuple[dict[str, JobStat
         rows = cluster.in_accounting(jobs, "JobID,State,ExitCode,NodeList", patience)
     except cluster.SlurmError as error:
         rows, gap = [], str(error)
+    return with_accounting(found, rows), gap
+
+
+def with_accounting(queue: Mapping[str, JobState], rows: Iterable[Sequence[str]]) -> dict[str, JobState]:
+    """Name → state of jobs as squeue tells them, with what sacct knows besides: how jobs ended.
+
+    rows: JobID, State, ExitCode and NodeList, each job followed by its steps.
+    """
+    found = dict(queue)
     for job, words, code, nodes in rows:
         name, dot, step = job.partition(".")
         state = words.split()[0]  # CANCELLED by 1000
@@ -150,7 +166,7 @@ def states_of(jobs: Collection[str], patience: float) -> tuple[dict[str, JobStat
                 # squeue is ahead of the accounting, but does not know the status, and forgets after some minutes.
                 if each not in found or found[each].state == state:
                     found[each] = JobState(each, state, "", nodes, status, number)
-    return found, gap
+    return found
 
 
 def _each(job: str) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,27 +12,32 @@ from launch.launchers.display import display
 from launch.launchers.prepare import Resources, calibrated, prepared
 from launch.launchers.report import announce, report, settled, show_plan
 from launch.launchers.slurm import cluster
+from launch.launchers.slurm.cancellation import cancellations, cancellations_before
 from launch.launchers.slurm.job import JobWorker
-from launch.launchers.slurm.job_state import states_of
-from launch.launchers.slurm.jobs_file import Jobs, logs_folder, read_jobs, write_jobs
-from launch.launchers.slurm.parameters import EARLY_SECONDS, check_times, wants_gpu, workers_a_job
+from launch.launchers.slurm.own_jobs import Submitted, by_array, living, on_another, own_jobs, states_of_sweeps
+from launch.launchers.slurm.parameters import EARLY_SECONDS, check_parameters, wants_gpu, workers_a_job
 from launch.launchers.slurm.pickled import PickledWorker
-from launch.launchers.slurm.submission import jobs_needed, submit
+from launch.launchers.slurm.submission import jobs_needed
+from launch.launchers.slurm.submit_once import release_held, submit_once
+from launch.launchers.slurm.submitted import Outcome, Submission, ask, decide, submissions_of
+from launch.launchers.slurm.turns import await_turn
 from launch.packs.progress import Watch
 from launch.plan.calibration import GPU, read_calibration
 from launch.plan.device import compiler_there, cores, kind_of, memory_of
 from launch.runs.settings import store_option
 from launch.wording import counted, say
+from plasticity_lab.began import seconds_since_command
 from plasticity_lab.errors import ConfigError, PlanError
 from plasticity_lab.records.damage import DamagedFile, is_aside
 from plasticity_lab.records.files import names
-from plasticity_lab.records.plan import Plan
+from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
 LOOK_SECONDS = 2.0
 ASK_SECONDS = 30.0
+PATIENCE_SECONDS = 20.0
 """How often Slurm is asked whether the jobs are still there; the store, which tells how far they are, more often."""
 
 
@@ -42,10 +48,11 @@ def submit_runs(
 
     command: by which the runs were asked for, where that is not this process's own.
 
-    Raises ConfigError and SlurmError before anything is queued; SweepFailed after waiting.
+    Raises ConfigError and SlurmError before anything is queued; SweepCancelled if somebody cancels the sweep meanwhile;
+    SweepFailed after waiting.
     """
     store = Store(settings.store)
-    check_times(parameters)
+    check_parameters(parameters)
     resources, gpu = resources_of(store, settings, parameters)
     ready = prepared(runs, settings, resources, command)
     planned, wanted = ready.plan, settings.launch.workers
@@ -58,22 +65,18 @@ def submit_runs(
         return
     folder = parameters["submitit_folder"]  # `resume` and `logs` may be given in another one
     parameters = {**parameters, "submitit_folder": folder and str(Path(folder).absolute())}
-    before = read_jobs(store, planned.sweep)
-    jobs = Jobs(parameters, ready.settings, {} if before is None else before.jobs)
-    write_jobs(store, planned.sweep, jobs)
     packs = [pack for pack in planned.packs if pack.kind == resources.kind]
     if not packs:
         kinds = ", ".join(sorted({pack.kind for pack in planned.packs}))
         raise PlanError(f"All that is left was begun on {kinds}, and goes on only there, not on {resources.kind}.")
-    # Workers that are there already look at the new plan when they have done the old one.
-    there = cluster.living(jobs.jobs)
-    largest = cluster.largest_array()
-    needed = jobs_needed(packs, wanted, parameters, largest)
-    if wanted and needed < jobs_needed(packs, wanted, parameters, sys.maxsize):
-        say(f"This cluster lets an array have {largest:,} jobs: launch.workers={wanted:,} is more.")
-    if there.total() < needed:
-        job = _submit(store, planned, jobs, needed - there.total(), resources.kind, gpu)
-        there[job] = needed - there.total()
+    # A cancellation since the command was given holds for it too.
+    before = cancellations_before(store, planned.sweep, seconds_since_command())
+    asked = ask(store, planned.sweep, parameters, ready.settings, before, cluster.this_cluster())
+    try:
+        there = _workers(store, asked, packs, gpu)
+    except BaseException as error:
+        decide(store, planned.sweep, asked.number, Outcome(None, why=str(error) or type(error).__name__))
+        raise
     workers = counted(there.total() * workers_a_job(parameters), "worker")
     place = f"partition {parameters['partition']}" if parameters["partition"] else "the default partition"
     announce(ready, f"{workers} in {place}, job {', '.join(there)}, on {resources.kind}")
@@ -83,7 +86,7 @@ def submit_runs(
             f"measures {resources.kind} in a short job."
         )
     if settings.launch.wait:
-        report(ready, runs, _wait(store, planned, list(there)))
+        report(ready, runs, _wait(store, planned))
         return
     say(f"How far it is: python -m launch status {planned.sweep}{store_option(store)}")
     say(f"To stop it:    python -m launch cancel {planned.sweep}{store_option(store)}")
@@ -130,32 +133,87 @@ def _gpu_kind(store: Store, only_shown: bool) -> str:
     raise ConfigError(words)
 
 
-def _submit(store: Store, planned: Plan, jobs: Jobs, count: int, kind: str, gpu: bool) -> str:
-    """Submits `count` jobs more, and keeps that in the store.  Returns the id of their array."""
-    parameters = jobs.launcher
-    warning = parameters["signal_delay_s"] + EARLY_SECONDS
-    worker = JobWorker(str(store.root), planned.sweep, gpu, kind, warning, parameters["max_num_timeout"])
-    job = submit(logs_folder(store, planned.sweep, parameters), PickledWorker(asdict(worker)), count, parameters)
-    write_jobs(store, planned.sweep, jobs.with_job(job, count))
-    return job
+def _workers(store: Store, asked: Submission, packs: Sequence[Pack], gpu: bool) -> Counter[str]:
+    """Submits as many workers as the packs need and are not there yet, when it is this command's turn.
+
+    packs: of one device kind, which is a GPU or not. Returns array → how many of its jobs wait or run.
+
+    Raises SlurmError, SweepCancelled, StoreError.
+    """
+    parameters, wanted = asked.launcher, asked.settings.launch.workers
+    await_turn(store, asked)
+    # Workers that are there already look at the new plan when they have done the old one.
+    there = _workers_there(store, asked)
+    largest = cluster.largest_array()
+    needed = jobs_needed(packs, wanted, parameters, largest)
+    if wanted and needed < jobs_needed(packs, wanted, parameters, sys.maxsize):
+        say(f"This cluster lets an array have {largest:,} jobs: launch.workers={wanted:,} is more.")
+    missing = needed - there.total()
+    if missing <= 0:
+        decide(store, asked.sweep, asked.number, Outcome(None, why="there were enough workers"))
+        return there
+    worker = JobWorker(
+        store=str(store.root),
+        sweep=asked.sweep,
+        gpu=gpu,
+        kind=packs[0].kind,
+        warning_seconds=parameters["signal_delay_s"] + EARLY_SECONDS,
+        starts=parameters["max_num_timeout"],
+        submission=asked.number,
+        cancellations=asked.cancellations,
+    )
+    there[submit_once(store, asked, PickledWorker(asdict(worker)), missing)] = missing
+    return there
 
 
-def _wait(store: Store, planned: Plan, jobs: Sequence[str]) -> list[str]:
+def _workers_there(store: Store, asked: Submission) -> Counter[str]:
+    """Array → how many of its jobs wait or run for the sweep; those that are held are released.
+
+    Those that were cancelled are not counted.  Raises SlurmError, also where a job cannot be released; StoreError.
+    """
+    sweep = asked.sweep
+    often, submitted = cancellations(store, sweep), submissions_of(store, sweep, [])
+    if elsewhere := {each.cluster for each in submitted if each.job and on_another(each, asked.cluster)}:
+        say(f"Workers of this sweep on cluster {', '.join(map(str, elsewhere))} cannot be seen from here; none counts.")
+    there = [job for job in living(own_jobs(store, {sweep: submitted})[sweep]) if job.wanted(often)]
+    release_held(sweep, there)
+    return by_array(there)
+
+
+def _wait(store: Store, planned: Plan) -> list[str]:
     """Shows the progress until all packs have ended, or no job is left: then it returns how the jobs ended."""
     watch, shown, asked = Watch(store, planned.packs), display(), time.monotonic()
+    submitted = {planned.sweep: submissions_of(store, planned.sweep, [])}
+    told = False
     try:
         while not watch.over:
             shown.show(watch.look())
             time.sleep(LOOK_SECONDS)
             if time.monotonic() - asked > ASK_SECONDS:
                 asked = time.monotonic()
-                if not cluster.living(jobs):
+                try:
+                    over = not living(own_jobs(store, submitted, PATIENCE_SECONDS)[planned.sweep])
+                except cluster.SlurmError as error:
+                    over = False
+                    if not told:
+                        shown.say(f"Slurm does not answer; this command goes on waiting: {error}")
+                    told = True
+                if over:
                     watch.look()
-                    states = states_of(jobs, cluster.PATIENCE_SECONDS)[0].values()
-                    return [f"Job {each.job} {each}, on {each.nodes}." for each in states if each.ended_early]
+                    return _how_jobs_ended(store, submitted)
     except KeyboardInterrupt:
         shown.say("The jobs go on without this command; `python -m launch cancel` stops them.")
         raise
     finally:
         shown.close()
     return []
+
+
+def _how_jobs_ended(store: Store, submitted: Submitted) -> list[str]:
+    """A sentence for each job that ended early, as far as Slurm tells."""
+    try:
+        found, _ = states_of_sweeps(store, submitted, cluster.this_cluster(), cluster.PATIENCE_SECONDS)
+    except cluster.SlurmError:
+        return []
+    states = [state for states in found.values() for state in states.values()]
+    return [f"Job {each.job} {each}, on {each.nodes}." for each in states if each.ended_early]

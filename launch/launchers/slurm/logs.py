@@ -1,14 +1,14 @@
 """What the workers of a sweep have said: the files into which Slurm writes it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from submitit.core.utils import JobPaths
 
-from launch.launchers.slurm.jobs_file import Jobs, logs_folder
 from launch.launchers.slurm.parameters import workers_a_job
+from launch.launchers.slurm.submitted import Submission
 from plasticity_lab.records.files import read
-from plasticity_lab.records.store import Store
 
 
 @dataclass(frozen=True)
@@ -24,14 +24,17 @@ class WorkerLog:
         return (read(self.path) or b"").decode(errors="replace").splitlines()[-count:]
 
 
-def logs_of(store: Store, sweep: str, jobs: Jobs) -> list[WorkerLog]:
+def logs_of(submissions: Iterable[Submission]) -> list[WorkerLog]:
     """The files of all workers that were ever submitted for a sweep, whether they are there yet or not."""
-    folder, found = logs_folder(store, sweep, jobs.launcher), list[WorkerLog]()
-    for job, count in jobs.jobs.items():
+    found = list[WorkerLog]()
+    for each in submissions:
+        if each.outcome is None or each.outcome.job is None:
+            continue
+        job, count = each.outcome.job, each.outcome.jobs
         for name in [job] if count == 1 else [f"{job}_{task}" for task in range(count)]:
-            for rank in range(workers_a_job(jobs.launcher)):
-                paths = JobPaths(folder, name, rank)
-                apart = [] if jobs.launcher["stderr_to_stdout"] else [paths.stderr]
+            for rank in range(workers_a_job(each.launcher)):
+                paths = JobPaths(each.folder, name, rank)
+                apart = [] if each.launcher["stderr_to_stdout"] else [paths.stderr]
                 found += [WorkerLog(name, path, _changed(path)) for path in [paths.stdout, *apart]]
     return found
 

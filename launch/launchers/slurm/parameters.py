@@ -46,8 +46,13 @@ def slurm_parameters(launcher: DictConfig) -> dict[str, Any] | None:
     return values if values.pop("_target_").endswith(".PackedSlurm") else None
 
 
-def check_times(parameters: Mapping[str, Any]) -> None:
-    """Raises ConfigError where a job would be told that its time is up before it has begun."""
+def check_parameters(parameters: Mapping[str, Any]) -> None:
+    """Raises ConfigError where no job may run, or one would be told that its time is up before it has begun."""
+    if parameters["array_parallelism"] < 1:
+        raise ConfigError(
+            f"hydra.launcher.array_parallelism={parameters['array_parallelism']} lets no job run: it says how many of "
+            "an array may run at the same time; say 1 or more."
+        )
     limit, warning = parameters["timeout_min"] * 60, parameters["signal_delay_s"] + EARLY_SECONDS
     if limit <= warning:
         raise ConfigError(
@@ -72,11 +77,15 @@ def workers_a_job(parameters: Mapping[str, Any]) -> int:
     return max(1, parameters["tasks_per_node"]) * max(1, parameters["nodes"])
 
 
-def for_submitit(parameters: Mapping[str, Any], setup: list[str]) -> dict[str, Any]:
-    """The parameters as submitit's AutoExecutor takes them.  setup: what the script does after the user's own."""
+def for_submitit(parameters: Mapping[str, Any], setup: list[str], teardown: list[str]) -> dict[str, Any]:
+    """The parameters as submitit's AutoExecutor takes them.
+
+    setup: what the script does after the user's own. teardown: what it does last.
+    """
     # Where a cluster has JobRequeue=0, a preempted job comes back only if it asked for it.
     extra = {"requeue": True} | parameters["additional_parameters"]
-    known = {**parameters, "additional_parameters": extra, "setup": [*(parameters["setup"] or []), *setup]}
+    scripts = {"setup": [*(parameters["setup"] or []), *setup], "teardown": teardown}
+    known = {**parameters, "additional_parameters": extra, **scripts}
     return {
         key if key in _GENERAL else f"slurm_{key}": value
         for key, value in known.items()

@@ -13,6 +13,9 @@ class PickledWorker:
 
     def __call__(self) -> None:
         """Works, and ends the process."""
+        from launch.launchers.slurm.signals import JobSignals
+
+        signals = JobSignals()  # at once: what follows imports for a second, and may wait for a file server
         from launch.launchers.slurm.job import JobWorker  # may have moved since the job was submitted; this has not
 
-        JobWorker(**self.fields)()
+        JobWorker(**self.fields)(signals)

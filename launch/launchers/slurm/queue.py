@@ -4,9 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from launch.launchers.slurm.cluster import SlurmError
-from launch.launchers.slurm.job_state import JobState, states_of
-from launch.launchers.slurm.jobs_file import Jobs, read_jobs
+from launch.launchers.slurm.cluster import SlurmError, this_cluster
+from launch.launchers.slurm.job_state import JobState
+from launch.launchers.slurm.own_jobs import on_another, states_of_sweeps
+from launch.launchers.slurm.submitted import Submission, is_cancelled, submissions_of
 from launch.wording import counted, some
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.damage import DamagedFile
@@ -23,7 +24,7 @@ class SweepJobs:
     """The jobs of one sweep, by name.
 
     running: those at work. waiting: why → those queued. ended: how → those that ended early. cancelled: whether the
-    sweep was cancelled.
+    sweep was cancelled, and no worker submitted since.
     """
 
     running: Sequence[str]
@@ -46,36 +47,38 @@ def sweep_jobs(store: Store, sweeps: Iterable[str]) -> tuple[dict[str, SweepJobs
     Returns also a sentence for each thing that Slurm cannot tell. It is asked once for all sweeps, and only if there
     are jobs.
     """
-    submitted: dict[str, Jobs] = {}
+    submitted: dict[str, list[Submission]] = {}
     said = []
     for sweep in sweeps:
-        try:
-            jobs = read_jobs(store, sweep)
-        except DamagedFile:
-            continue  # `status` names it
-        except StoreError as error:
-            said.append(str(error))
-        else:
-            submitted |= {sweep: jobs} if jobs is not None else {}
+        unreadable: list[StoreError] = []
+        submissions = submissions_of(store, sweep, unreadable)
+        said += [str(error) for error in unreadable if not isinstance(error, DamagedFile)]  # `status` names those
+        submitted |= {sweep: submissions} if submissions else {}
+    if not submitted:
+        return {}, said
+    here = this_cluster(PATIENCE_SECONDS)
     try:
-        states, gap = states_of({job for jobs in submitted.values() for job in jobs.jobs}, PATIENCE_SECONDS)
+        states, gap = states_of_sweeps(store, submitted, here, PATIENCE_SECONDS)
     except SlurmError as error:
         return dict.fromkeys(submitted), [*said, f"Which jobs run and which are queued cannot be told: {error}"]
     if gap:
         said.append(f"How jobs ended cannot be told: {gap}")
-    return {sweep: _jobs_as(jobs, states) for sweep, jobs in submitted.items()}, said
+    for sweep, submissions in submitted.items():
+        elsewhere = sorted({str(each.cluster) for each in submissions if each.job and on_another(each, here)})
+        said += [f"Sweep {sweep} has jobs on cluster {name}; how they stand is told there." for name in elsewhere]
+    return {sweep: _jobs_as(states[sweep].values(), is_cancelled(store, submitted[sweep])) for sweep in submitted}, said
 
 
-def _jobs_as(jobs: Jobs, states: Mapping[str, JobState]) -> SweepJobs:
+def _jobs_as(states: Iterable[JobState], cancelled: bool) -> SweepJobs:
     waiting, ended = defaultdict(list), defaultdict(list)
-    ours = [state for name, state in sorted(states.items()) if name.partition("_")[0] in jobs.jobs]
+    ours = sorted(states, key=lambda state: state.job)
     for state in ours:
         if state.waits:
             waiting[state.why].append(state.job)
         elif state.ended_early:
             ended[state.why].append(state.job)
     running = [state.job for state in ours if state.runs]
-    return SweepJobs(running, _largest_first(waiting), _largest_first(ended), jobs.cancelled)
+    return SweepJobs(running, _largest_first(waiting), _largest_first(ended), cancelled)
 
 
 def _largest_first(jobs: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:

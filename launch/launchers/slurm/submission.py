@@ -5,6 +5,7 @@ import io
 import math
 import os
 import shlex
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,9 @@ from launch.launchers.slurm.parameters import for_submitit, workers_a_job
 from plasticity_lab.records.files import disk_errors
 from plasticity_lab.records.plan import Pack
 
+PICKLE = "work.pkl"
+_NAME = "${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}${SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}"
+"""In a script: its job as Slurm's commands name it, 12, or 12_3 in an array."""
 SECONDS_A_WORKER = 60.0
 """A worker takes some ten seconds to start: unless launch.workers says how many, each gets a minute's work."""
 
@@ -30,42 +34,59 @@ def jobs_needed(packs: Sequence[Pack], workers: int | None, parameters: Mapping[
     return max(1, min(jobs, parameters["array_parallelism"], largest_array))
 
 
-def submit(folder: Path, work: Callable[[], None], jobs: int, parameters: Mapping[str, Any]) -> str:
-    """Submits an array of jobs, each of which does the work; scripts and logs go to the folder.
+def submit(
+    folder: Path, work: Callable[[], None], jobs: int, parameters: Mapping[str, Any], mark: str = "", starts: int = 0
+) -> str:
+    """Submits an array of jobs, each of which does the work; scripts and logs go to the folder, which is its own.
 
-    Returns its id.  Raises SlurmError with what sbatch said; StoreError.
+    mark: is added to the jobs' comment. starts: how often one may start anew that is told that its time is up before it
+    can listen.  Returns the array's id.  Raises SlurmError with what sbatch said; StoreError.
     """
     import submitit
-    from submitit.core.utils import FailedJobError, FailedSubmissionError
+    from submitit.core.utils import DelayedSubmission, FailedJobError, FailedSubmissionError
 
     with disk_errors("write", folder):
         folder.mkdir(parents=True, exist_ok=True)
-        before = set(os.listdir(folder))
+        DelayedSubmission(work).dump(folder / PICKLE)
+    told = {**parameters, "comment": " ".join(filter(None, (parameters["comment"], mark))) or None}
     try:
         # submitit's own limit on starts is not used: see launch/launchers/slurm/job.py.
         executor = submitit.AutoExecutor(folder=folder, cluster="slurm")
-        executor.update_parameters(**for_submitit(parameters, _setup()))
+        executor.update_parameters(**for_submitit(told, _setup(folder), _teardown(starts)))
         with contextlib.redirect_stderr(io.StringIO()):  # where submitit repeats what sbatch says
             submitted = executor.submit_array([work] * jobs)
     except (FailedJobError, FailedSubmissionError) as error:
-        _clear(folder, before)
         raise SlurmError(f"sbatch refused the job: {_sbatch_said(str(error))}") from error
     return str(submitted[0].job_id).partition("_")[0]
 
 
-def _setup() -> list[str]:
-    """What a worker's environment needs before Python starts: one thread, and options' modules importable."""
+def _setup(folder: Path) -> list[str]:
+    """What a worker needs before Python starts: one thread, options' modules importable, and its work under its name.
+
+    submitit gives the work that name when sbatch has answered; a command that is killed before that would leave jobs
+    that find nothing to do.
+    """
     paths = os.pathsep.join(path for path in sys.path if path)
-    return ["export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1", f"export PYTHONPATH={shlex.quote(paths)}"]
+    own = f"{_NAME}_submitted.pkl"
+    return [
+        "export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1",
+        f"export PYTHONPATH={shlex.quote(paths)}",
+        f'(cd {shlex.quote(str(folder))} && [ -e "{own}" ] || ln -s {PICKLE} "{own}") 2>/dev/null || true',
+    ]
+
+
+def _teardown(starts: int) -> list[str]:
+    """What the script does when srun has ended: back into the queue if an announcement of the end ended the worker.
+
+    From the moment that Slurm starts a process until Python can listen to signals, SIGUSR1 and SIGUSR2 end it. srun
+    then ends with the signal's number, with 128 more in later versions.
+    """
+    ends = "|".join(str(number + more) for more in (0, 128) for number in (signal.SIGUSR1, signal.SIGUSR2))
+    again = f'[ "${{SLURM_RESTART_COUNT:-0}}" -lt {starts} ] && scontrol requeue "{_NAME}" && sleep 60'
+    return ["ended=$?", f"case $ended in {ends}) {again} ;; esac", "exit $ended"]
 
 
 def _sbatch_said(whole: str) -> str:
     """sbatch's own words out of submitit's."""
     lines = [line.partition("error:")[2].strip() for line in whole.splitlines() if "sbatch: error:" in line]
     return " ".join(dict.fromkeys(lines)) or " ".join(whole.split())
-
-
-def _clear(folder: Path, before: set[str]) -> None:
-    """Removes what submitit had written when sbatch refused."""
-    for name in set(os.listdir(folder)) - before:
-        (folder / name).unlink(missing_ok=True)

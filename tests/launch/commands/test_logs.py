@@ -5,26 +5,31 @@ import os
 import pytest
 
 from launch.__main__ import main
-from launch.launchers.slurm.jobs_file import Jobs, logs_folder, write_jobs
-from launch.launchers.slurm.parameters import PackedSlurmConf
+from launch.launchers.slurm.submitted import submissions_of
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
+from tests.helpers.slurm_files import given_by_earlier_version, given_to_slurm, in_accounting, in_queue
 from tests.helpers.stand_ins import fails, prints, put_on_path
-from tests.helpers.stores import SETTINGS
 from tests.helpers.sweeps import planned, trained
 
 ONE = ("launch.workers=1",)
-PARAMETERS = {name: getattr(PackedSlurmConf(), name) for name in PackedSlurmConf.__dataclass_fields__}
-QUEUE = prints("60_1|RUNNING|None|n1", "60_2|PENDING|Resources|", "60_3|PENDING|Resources|")
-ENDED = prints("60_0|TIMEOUT|0:0|n2")
+QUEUE = ("60_1|RUNNING|None|n1", "60_2|PENDING|Resources|", "60_3|PENDING|Resources|")
 
 
 def on_slurm(store, plan, spoken, workers=4, **parameters):
-    """Makes a sweep one of Slurm's; spoken: worker → what it has said, each a second after the one before."""
-    jobs = Jobs(PARAMETERS | parameters, SETTINGS, {"60": workers})
-    write_jobs(store, plan.sweep, jobs)
-    folder = logs_folder(store, plan.sweep, jobs.launcher)
+    """Makes a sweep one of Slurm's; spoken: worker → what it has said, each a second after the one before.
+
+    Returns the folder of its logs.
+    """
+    (submission,) = given_to_slurm(store, plan.sweep, {"60": workers}, **parameters)
+    folder = submission.folder
     folder.mkdir(parents=True)
+    speak(folder, spoken)
+    return folder
+
+
+def speak(folder, spoken):
+    """Writes what workers have said, each a second after the one before."""
     for at, (worker, words) in enumerate(spoken.items()):
         path = folder / f"{worker}_log.out"
         path.write_text(words)
@@ -34,9 +39,13 @@ def on_slurm(store, plan, spoken, workers=4, **parameters):
 @pytest.fixture
 def logs(store, capsys, tmp_path, monkeypatch):
     """Shows logs → the exit status, the lines printed, and what was said on stderr."""
-    put_on_path(monkeypatch, tmp_path / "bin", squeue=QUEUE, sacct=ENDED)
 
-    def logs(*words):
+    def logs(*words, answers=True):
+        known = [each for path in store.root.glob("sweeps/*") for each in submissions_of(store, path.name, [])]
+        queue = prints(*(line for each in known if each.job for line in in_queue(store, each, *QUEUE)))
+        ended = prints(*(line for each in known if each.job for line in in_accounting(each, "60_0|TIMEOUT|0:0|n2")))
+        squeue = queue if answers else fails("slurm_load_jobs error: Unable to contact")
+        put_on_path(monkeypatch, tmp_path / "bin", squeue=squeue, sacct=ended)
         code = main(["logs", "--store", str(store.root), *words])
         out, err = capsys.readouterr()
         return code, out.splitlines(), err
@@ -47,8 +56,8 @@ def logs(store, capsys, tmp_path, monkeypatch):
 def test_each_worker_under_its_job_node_and_state_the_unlucky_last(store, logs):
     older, newer = planned(store, "seed=1"), planned(store, "seed=0")
     os.utime(store.plan(older.sweep), (1, 1))
-    on_slurm(store, newer, {"60_0_0": "a\nb\nc\n", "60_1_0": "d\n", "60_2_0": ""})
-    folder = store.sweep_folder(newer.sweep) / "jobs"
+    folder = on_slurm(store, newer, {"60_0_0": "a\nb\nc\n", "60_1_0": "d\n", "60_2_0": ""})
+    assert folder.parent == store.sweep_folder(newer.sweep) / "jobs"
     assert logs("--lines", "2") == (
         0,
         [
@@ -95,15 +104,24 @@ def test_who_ended_a_pack_trained_its_runs(store, logs, monkeypatch):
 def test_workers_that_share_a_job_and_errors_kept_apart_have_files_of_their_own(store, logs, tmp_path):
     plan = planned(store, "seed=0")
     parameters = {"tasks_per_node": 2, "stderr_to_stdout": False, "submitit_folder": str(tmp_path / "jobs")}
-    on_slurm(store, plan, {"60_0": "rank 0\n", "60_1": "rank 1\n"}, workers=1, **parameters)
-    (tmp_path / "jobs" / "60_1_log.err").write_text("error of 1\n")
+    folder = on_slurm(store, plan, {"60_0": "rank 0\n", "60_1": "rank 1\n"}, workers=1, **parameters)
+    assert folder.parent == tmp_path / "jobs"
+    (folder / "60_1_log.err").write_text("error of 1\n")
     assert [line for line in logs()[1] if "==>" not in line] == ["rank 0", "rank 1", "error of 1"]
 
 
-def test_without_slurm_the_logs_are_shown_and_a_line_says_what_is_missing(store, logs, tmp_path, monkeypatch):
+def test_logs_of_an_earlier_version_are_found(store, logs):
+    plan = planned(store, "seed=0")
+    given_by_earlier_version(store, plan.sweep, {"60": 4})
+    folder = store.sweep_folder(plan.sweep) / "jobs"
+    folder.mkdir()
+    speak(folder, {"60_1_0": "d\n"})
+    assert logs()[1][-2:] == [f"==> job 60_1 on n1 runs; {folder}/60_1_0_log.out", "d"]
+
+
+def test_without_slurm_the_logs_are_shown_and_a_line_says_what_is_missing(store, logs):
     on_slurm(store, planned(store, "seed=0"), {"60_0_0": "a\n"})
-    put_on_path(monkeypatch, tmp_path / "bin", squeue=fails("slurm_load_jobs error: Unable to contact"))
-    code, lines, err = logs()
+    code, lines, err = logs(answers=False)
     assert (code, lines[-1], err.count("\n")) == (0, "a", 1)
     assert lines[0] == "==> no log yet, job 60_1, 60_2, 60_3"
     assert err.startswith("How the jobs stand, or ended, cannot be told: ")
@@ -123,6 +141,6 @@ def test_what_has_no_logs_is_a_sentence(store, logs):
     assert "what a local worker says is shown where its command was given" in err
     waiting = planned(store, "seed=1")
     assert logs(waiting.asked[0])[2] == f"Run {waiting.asked[0]} waits: no worker has begun it.\n"
-    write_jobs(store, waiting.sweep, Jobs(PARAMETERS, SETTINGS))
+    given_by_earlier_version(store, waiting.sweep, {})
     assert "No job was submitted for sweep" in logs("--sweep", waiting.sweep)[2]
     assert logs("--lines", "0")[2] == "--lines is 0; it must be at least 1.\n"

@@ -1,12 +1,13 @@
 """What `python -m launch resume` gives to Slurm, without Slurm."""
 
+import shutil
+
 import pytest
 
 from launch.__main__ import main
 from launch.launchers.slurm import launcher
-from launch.launchers.slurm.jobs_file import Jobs, write_jobs
 from plasticity_lab.records.record import read_record, write_record
-from tests.helpers.stores import SETTINGS
+from tests.helpers.slurm_files import given_by_earlier_version, given_to_slurm
 from tests.helpers.sweeps import planned, runs_of, trained
 
 
@@ -28,7 +29,7 @@ def sweep(store):
     """Two runs, of which one was finished before they were planned as a sweep for Slurm."""
     trained(store, "seed=0")
     plan = planned(store, "seed=0,1")
-    write_jobs(store, plan.sweep, Jobs({}, SETTINGS))
+    given_to_slurm(store, plan.sweep, {"60": 1})
     assert len(plan.runs) == 1
     return plan.sweep
 
@@ -58,3 +59,20 @@ def test_one_of_which_too_little_is_known_leads_to_its_command(store, resume, sw
     assert (status, runs, err.count("\n")) == (1, [], 1)
     assert finished in err
     assert "Only the command itself can train it again: " in err
+
+
+def test_a_sweep_that_an_earlier_version_submitted_goes_on(store, resume):
+    plan = planned(store, "seed=0")
+    given_by_earlier_version(store, plan.sweep, {"60": 1}, cancelled=True)
+    status, runs, _ = resume()
+    assert (status, [run.id for run in runs]) == (0, plan.asked)
+
+
+def test_where_it_is_not_known_how_workers_were_started_the_command_goes_on(store, resume, sweep):
+    shutil.rmtree(store.submissions_folder(sweep))
+    assert "was not given to Slurm" in resume(sweep)[2]
+    (store.sweep_folder(sweep) / "jobs").mkdir()
+    status, runs, err = resume(sweep)
+    assert (status, runs) == (1, [])
+    assert str(store.submissions_folder(sweep)) in err
+    assert "The command itself goes on" in err

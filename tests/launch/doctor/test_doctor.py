@@ -78,6 +78,14 @@ def test_a_store_that_is_not_there_could_be_made_and_is_not(stand_in, doctor, st
     assert sorted(store.root.parent.iterdir()) == above
 
 
+def test_the_store_is_named_as_other_commands_name_it(stand_in, store, capsys, tmp_path):
+    folder = tmp_path / "a store, with a comma"
+    assert main(["doctor", "hydra/launcher=packed", "--store", str(folder)]) == 0
+    assert f"Store {folder}" in capsys.readouterr().out
+    assert main(["doctor", "hydra/launcher=packed", f"store={store.root}", "--store", str(folder)]) == 1
+    assert "give one of them" in capsys.readouterr().err
+
+
 def test_a_store_that_is_there_is_left_as_it_is(stand_in, doctor, store):
     store.prepare()
     before = {path: path.stat().st_mtime_ns for path in store.root.rglob("*") if path.is_file()}

@@ -10,18 +10,15 @@ from analysis.__main__ import main as analysis
 from launch.__main__ import main
 from launch.command import run_command
 from launch.launchers import local
-from launch.launchers.slurm.jobs_file import Jobs, write_jobs
-from launch.launchers.slurm.parameters import PackedSlurmConf
 from launch.plan.calibration import CPU, write_calibration
 from launch.tracking.wandb.marks import Destination, mark_written
 from launch.work.worker import work
 from plasticity_lab.records.store import Store
-from tests.helpers.stores import SETTINGS
+from tests.helpers.slurm_files import given_by_earlier_version, given_to_slurm
 from tests.helpers.sweeps import SMOKE, after_looks, all_kept, never, runs_of, said_last, trained
 
 ENDED = ("seed=0,1", "launch.workers=1", "save_weights=final", "launch.lease_seconds=0.3")
 BEGUN = ("seed=5,6", "launch.workers=1", "launch.lease_seconds=0.3")
-PARAMETERS = {name: getattr(PackedSlurmConf(), name) for name in PackedSlurmConf.__dataclass_fields__}
 PYTHON = re.compile(r"Traceback|[a-z](Error|Exception)\b|indices must|NoneType|object (is|has)|'(dict|list|str)'|codec")
 
 
@@ -32,7 +29,8 @@ def whole(tmp_path_factory):
     ended = trained(store, *ENDED)
     begun = trained(store, *BEGUN, stop=after_looks(4))
     write_calibration(store, "cpu", CPU, {})
-    write_jobs(store, ended.sweep, Jobs(PARAMETERS, SETTINGS, {"60": 1}))
+    given_by_earlier_version(store, ended.sweep, {"59": 1})
+    given_to_slurm(store, ended.sweep, {"60": 1})
     mark_written(store, ended.packs[0].id, Destination(True, "team", "lab"), ended.asked)
     elsewhere = Store(tmp_path_factory.mktemp("elsewhere"))
     trained(elsewhere, *ENDED)
@@ -46,7 +44,9 @@ FILES = {
     "weights": lambda store, ended, begun: store.weights(ended.asked[0]),
     "plan of the ended": lambda store, ended, begun: store.plan(ended.sweep),
     "plan of the begun": lambda store, ended, begun: store.plan(begun.sweep),
-    "jobs": lambda store, ended, begun: store.jobs(ended.sweep),
+    "jobs of an earlier version": lambda store, ended, begun: store.jobs(ended.sweep),
+    "submission": lambda store, ended, begun: store.submissions_folder(ended.sweep) / "1.json",
+    "outcome of a submission": lambda store, ended, begun: store.submissions_folder(ended.sweep) / "1.outcome.json",
     "calibration": lambda store, ended, begun: store.calibration("cpu"),
     "ending": lambda store, ended, begun: store.done(ended.packs[0].id),
     "marks of W&B": lambda store, ended, begun: store.tracked(ended.packs[0].id),

@@ -209,6 +209,19 @@ def test_a_requeued_job_inherits_from_its_earlier_start_and_never_the_other_way(
     assert leases(store, second).claim(["a"]) is None
 
 
+def test_a_job_of_another_cluster_inherits_nothing(store, monkeypatch):
+    for name, value in {"SLURM_JOB_ID": "60", "SLURM_CLUSTER_NAME": "north", "SLURM_RESTART_COUNT": "0"}.items():
+        monkeypatch.setenv(name, value)
+    first = dataclasses.replace(this_owner(), host="node1")
+    assert first.cluster == "north"
+    later = dataclasses.replace(first, host="node2", restart=1)
+    assert leases(store, first).claim(["a"]).epoch == 0
+    assert leases(store, dataclasses.replace(later, cluster="south")).claim(["a"]) is None
+    assert leases(store, later).claim(["a"]).epoch == 1
+    before = Owner.from_json({name: value for name, value in first.as_json().items() if name != "cluster"})
+    assert before.precedes(later), "a lease of an earlier version, which does not name the cluster"
+
+
 def test_processes_without_a_job_inherit_nothing():
     assert not ELSEWHERE.precedes(dataclasses.replace(ELSEWHERE, restart=1))
 

@@ -102,6 +102,6 @@ def test_from_the_queue_to_the_end_of_its_workers(slurm, store, capsys):
     assert "Killed" in told_of("logs").partition(f"job {job}_0")[2]
 
     assert main(["cancel", "--store", str(store.root)]) == 0
-    wait_until(lambda: f"1 ended early: cancelled ({job}_1)" in told_of("status"))
+    wait_until(lambda: "no job runs; 1 ended early: killed by SIGKILL" in told_of("status"))
     wait_until(lambda: "it was cancelled; `python -m launch resume " in told_of("status"))
     assert " stopped " in told_of("status").splitlines()[1]

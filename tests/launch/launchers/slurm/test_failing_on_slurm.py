@@ -3,10 +3,9 @@
 import pytest
 
 from launch.__main__ import main
-from launch.launchers.slurm.jobs_file import read_jobs
 from plasticity_lab.records.record import read_record
 from tests.helpers.failing_activations import AT_FAULT, planted
-from tests.helpers.slurm_jobs import ended, log_of, submitted
+from tests.helpers.slurm_jobs import ended, jobs_of, log_of, submitted
 from tests.helpers.sweeps import all_kept, ended_packs, runs_of
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
@@ -22,8 +21,7 @@ def path(tmp_path):
 def resumed(store):
     """`resume`, and the end of the job that it starts."""
     assert main(["resume", "--store", str(store.root)]) == 0
-    (sweep,) = (path.name for path in (store.root / "sweeps").iterdir())
-    return ended(list(read_jobs(store, sweep).jobs)[-1])
+    return ended(jobs_of(store)[-1])
 
 
 def test_a_failing_run_makes_its_job_fail_and_harms_no_other(slurm, store, path, undisturbed, capsys):

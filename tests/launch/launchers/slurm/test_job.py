@@ -10,10 +10,11 @@ from dataclasses import asdict
 
 import pytest
 
-from launch.launchers.slurm import cluster, job
+from launch.launchers.slurm import cancellation, cluster, job
+from launch.launchers.slurm.cancellation import add_cancellation
 from launch.launchers.slurm.job import JobWorker
-from launch.launchers.slurm.jobs_file import Jobs, write_jobs
 from launch.launchers.slurm.pickled import PickledWorker
+from launch.launchers.slurm.submitted import Outcome, ask, decide, outcome_of
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
 from launch.work import worker
@@ -21,6 +22,7 @@ from launch.work.worker import OutOfTime, Superseded, work
 from plasticity_lab.records.checkpoint import load_checkpoint
 from plasticity_lab.records.plan import write_plan
 from plasticity_lab.records.store import Store
+from tests.helpers.slurm_files import PARAMETERS, given_by_earlier_version
 from tests.helpers.stores import SETTINGS
 from tests.helpers.sweeps import ended_packs, never, planned
 
@@ -46,9 +48,9 @@ def in_job(store, monkeypatch):
     monkeypatch.setattr(cluster, "seconds_left", lambda name: None)
     monkeypatch.setattr(job, "_wait_to_be_killed", lambda: told.append("waits") or 1)
 
-    def run(plan, kind="cpu", starts=100, store=store):
+    def run(plan, kind="cpu", starts=100, store=store, submission=None, cancellations=0):
         with pytest.raises(SystemExit) as left:
-            JobWorker(str(store.root), plan.sweep, False, kind, 180, starts)()
+            JobWorker(str(store.root), plan.sweep, False, kind, 180, starts, submission, cancellations)()
         return told, left.value.code
 
     return run
@@ -94,16 +96,56 @@ def test_sigterm_is_a_checkpoint_and_patience(store, in_job, when_training):
     assert ended_packs(store) == []
 
 
-def test_what_is_cancelled_does_not_come_back(store, in_job, when_training):
+@pytest.mark.parametrize("number", [None, signal.SIGUSR2, signal.SIGTERM])
+def test_what_is_cancelled_leaves_a_checkpoint_and_does_not_come_back(
+    store, in_job, when_training, monkeypatch, number
+):
+    """Whatever Slurm says, or where it says nothing: its controller may be away."""
+    monkeypatch.setattr(cancellation, "LOOK_SECONDS", 0.0)
     plan = planned(store, "seed=0")
 
     def cancelled():
-        write_jobs(store, plan.sweep, Jobs({}, SETTINGS, {"60": 1}, cancelled=True))
-        os.kill(os.getpid(), signal.SIGUSR2)
+        add_cancellation(store, plan.sweep)
+        if number is not None:
+            os.kill(os.getpid(), number)
 
     when_training(cancelled)
-    assert in_job(plan) == (["waits"], 1)
-    assert in_job(plan) == (["waits"], 0), "started all the same, it leaves at once"
+    assert in_job(plan) == ([], 0)
+    assert load_checkpoint(store, plan.packs[0].id) is not None
+    assert ended_packs(store) == []
+    assert in_job(plan) == ([], 0), "started all the same, it leaves at once"
+    assert ended_packs(store) == []
+
+
+def test_who_was_submitted_after_a_cancellation_trains(store, in_job):
+    plan = planned(store, "seed=0")
+    add_cancellation(store, plan.sweep)
+    assert in_job(plan, cancellations=1) == ([], 0)
+    assert len(ended_packs(store)) == 1
+
+
+@pytest.mark.parametrize(("cancelled", "ended"), [(True, 0), (False, 1)])
+def test_a_worker_of_an_earlier_version_is_cancelled_as_that_has_written_it(store, in_job, cancelled, ended):
+    plan = planned(store, "seed=0")
+    given_by_earlier_version(store, plan.sweep, {"60": 1}, cancelled=cancelled)
+    assert in_job(plan, cancellations=None) == ([], 0)
+    assert len(list(store.done_folder.iterdir())) == ended
+
+
+def test_the_first_worker_notes_the_job_that_its_submission_came_to(store, in_job):
+    """The command may have been killed before it could."""
+    plan = planned(store, "seed=0")
+    asked = ask(store, plan.sweep, PARAMETERS, SETTINGS, 0, None)
+    assert in_job(plan, submission=asked.number) == ([], 0)
+    assert outcome_of(store, plan.sweep, asked.number) == Outcome("60", 1)
+    assert len(ended_packs(store)) == 1
+
+
+def test_a_worker_whose_submission_was_taken_for_lost_does_not_train_beside_the_others(store, in_job):
+    plan = planned(store, "seed=0")
+    asked = ask(store, plan.sweep, PARAMETERS, SETTINGS, 0, None)
+    decide(store, plan.sweep, asked.number, Outcome(None, why="its command was killed"))
+    assert in_job(plan, submission=asked.number) == ([], 0)
     assert ended_packs(store) == []
 
 
@@ -197,7 +239,7 @@ def test_a_ghost_stops_when_its_heir_has_taken_its_pack(store, monkeypatch, when
 def test_what_is_pickled_into_a_job_names_one_module_alone(monkeypatch):
     """The job may start after the code was updated: what else it needs is looked up then."""
     began = []
-    monkeypatch.setattr(JobWorker, "__call__", lambda worker: began.append(worker))
+    monkeypatch.setattr(JobWorker, "__call__", lambda worker, signals: began.append(worker))
     worker = JobWorker("store", "sweep", False, "cpu", 180.0, 3)
     content = pickle.dumps(PickledWorker(asdict(worker)))
     modules = {

@@ -87,6 +87,21 @@ def test_why_a_job_waits_is_said_in_words_and_slurms_own(reason, words):
     assert str(JobState("60_0", "PENDING", reason)) == f"waits {words}"
 
 
+@pytest.mark.parametrize(
+    ("state", "reason", "held"),
+    [
+        ("PENDING", "JobHeldUser", True),
+        ("PENDING", "launch failed requeued held", True),
+        ("PENDING", "job requeued in held state", True),
+        ("REQUEUE_HOLD", "None", True),
+        ("PENDING", "Resources", False),
+        ("RUNNING", "None", False),
+    ],
+)
+def test_which_jobs_wait_to_be_released(state, reason, held):
+    assert JobState("60", state, reason).held is held
+
+
 def test_the_queue_is_ahead_of_the_accounting(told):
     """One was preempted and waits again, one was just killed: the accounting lags, and alone knows by what signal."""
     over = ("60_0|FAILED|NonZeroExitCode|n1", "60_1|FAILED|NonZeroExitCode|n1")

@@ -1,12 +1,10 @@
 import pytest
 
 from launch.launchers.slurm.cluster import in_seconds
-from launch.launchers.slurm.jobs_file import Jobs, jobs_there, read_jobs, write_jobs
-from launch.launchers.slurm.parameters import PackedSlurmConf, check_times, for_submitit, wants_gpu
+from launch.launchers.slurm.parameters import PackedSlurmConf, check_parameters, for_submitit, wants_gpu
 from launch.launchers.slurm.submission import jobs_needed
-from plasticity_lab.errors import ConfigError, StoreError
+from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.plan import Pack
-from tests.helpers.stores import SETTINGS
 
 
 def parameters(**said):
@@ -42,18 +40,27 @@ def test_devices_that_slurm_will_not_give(device, sentence):
 
 
 def test_a_time_limit_that_is_announced_before_the_job_begins():
-    check_times(parameters(timeout_min=4))
+    check_parameters(parameters(timeout_min=4))
     with pytest.raises(ConfigError, match=r"timeout_min=3 is too short: .* take 180 of its 180 seconds"):
-        check_times(parameters(timeout_min=3))
+        check_parameters(parameters(timeout_min=3))
+
+
+@pytest.mark.parametrize("parallel", [0, -1])
+def test_an_array_of_which_no_job_may_run(parallel):
+    with pytest.raises(ConfigError, match=rf"array_parallelism={parallel} .* 1 or more"):
+        check_parameters(parameters(array_parallelism=parallel))
 
 
 def test_submitit_gets_its_own_names_and_a_job_asks_to_be_requeued():
-    found = for_submitit(parameters(partition="a", setup=["module load x"], mem_gb=3, memory_gb=2), ["export A=1"])
+    found = for_submitit(
+        parameters(partition="a", setup=["module load x"], mem_gb=3, memory_gb=2), ["export A=1"], ["exit 0"]
+    )
     assert (found["slurm_partition"], found["mem_gb"], found["timeout_min"]) == ("a", 3, 60)
     assert found["slurm_setup"] == ["module load x", "export A=1"]
+    assert found["slurm_teardown"] == ["exit 0"]
     assert found["slurm_additional_parameters"] == {"requeue": True}
     assert not {name for name in found if "folder" in name or ("timeout" in name and name != "timeout_min")}
-    told = for_submitit(parameters(additional_parameters={"requeue": False}), [])
+    told = for_submitit(parameters(additional_parameters={"requeue": False}), [], [])
     assert told["slurm_additional_parameters"] == {"requeue": False}
 
 
@@ -80,14 +87,3 @@ def test_as_many_jobs_as_the_packs_are_worth_and_the_cluster_allows(seconds, wor
 )
 def test_slurms_times(words, seconds):
     assert in_seconds(words) == seconds
-
-
-def test_jobs_are_kept_beside_the_plan(store):
-    jobs = Jobs({"partition": "a"}, SETTINGS).with_job("12", 3).with_job("17", 1)
-    write_jobs(store, "sweep", jobs)
-    assert read_jobs(store, "sweep") == jobs
-    store.jobs("sweep").write_text("{")
-    with pytest.raises(StoreError, match=r"jobs.json is not JSON"):
-        read_jobs(store, "sweep")
-    with pytest.raises(StoreError, match="Sweep other was not given to Slurm"):
-        jobs_there(store, "other")

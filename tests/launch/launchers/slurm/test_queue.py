@@ -6,31 +6,43 @@ import pytest
 
 from launch.__main__ import main
 from launch.launchers.slurm import queue
-from launch.launchers.slurm.jobs_file import Jobs, write_jobs
+from launch.launchers.slurm.submitted import submissions_of
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
 from launch.work.worker import work
+from tests.helpers.slurm_files import given_by_earlier_version, given_to_slurm, in_accounting, in_queue
 from tests.helpers.stand_ins import fails, prints, put_on_path
-from tests.helpers.stores import SETTINGS
 from tests.helpers.sweeps import never, planned
-
-FORGOTTEN = fails("slurm_load_jobs error: Invalid job id specified")
 
 
 @pytest.fixture
 def sweep(store):
     """Two runs that wait in a pack each, given to Slurm as array 60."""
     plan = planned(store, "activation=relu,tanh", "seed=0", "launch.workers=1")
-    write_jobs(store, plan.sweep, Jobs({}, SETTINGS, {"60": 5}))
+    given_to_slurm(store, plan.sweep, {"60": 5})
     return plan
+
+
+@pytest.fixture
+def queue_says(store, sweep):
+    """From "60_0|RUNNING|None|n1" to what squeue prints of it; with a user, of a job of that user's."""
+    (submission,) = submissions_of(store, sweep.sweep, [])
+    return lambda *jobs, **other: prints(*in_queue(store, submission, *jobs, **other))
+
+
+@pytest.fixture
+def sacct_says(store, sweep):
+    """From "60_0|TIMEOUT|0:0|n1" to what sacct prints of it."""
+    (submission,) = submissions_of(store, sweep.sweep, [])
+    return lambda *jobs, **other: prints(*in_accounting(submission, *jobs, **other))
 
 
 @pytest.fixture
 def said(store, capsys, tmp_path, monkeypatch):
     """What status prints where squeue and sacct do as said: the sweep's row, the lines after it, and stderr."""
 
-    def said(squeue, sacct, *words):
-        put_on_path(monkeypatch, tmp_path / "bin", squeue=squeue, sacct=sacct)
+    def said(squeue, sacct, *words, **others):
+        put_on_path(monkeypatch, tmp_path / "bin", squeue=squeue, sacct=sacct, **others)
         assert main(["status", "--store", str(store.root), *words]) == 0
         out, err = capsys.readouterr()
         _, row, *lines = out.splitlines()
@@ -39,9 +51,9 @@ def said(store, capsys, tmp_path, monkeypatch):
     return said
 
 
-def test_queued_jobs_are_why_nobody_trains(sweep, said):
-    squeue = prints("60_0|PENDING|Resources|", "60_1|PENDING|Resources|", "60_2|PENDING|Priority|")
-    row, lines, err = said(squeue, prints("60_[0-2]|PENDING|0:0|None assigned"))
+def test_queued_jobs_are_why_nobody_trains(sweep, said, queue_says, sacct_says):
+    squeue = queue_says("60_0|PENDING|Resources|", "60_1|PENDING|Resources|", "60_2|PENDING|Priority|")
+    row, lines, err = said(squeue, sacct_says("60_[0-2]|PENDING|0:0|None assigned"))
     assert row.split()[1:5] == ["2", "-", "-", "2"]
     assert "queued" in row
     assert lines == [
@@ -51,9 +63,9 @@ def test_queued_jobs_are_why_nobody_trains(sweep, said):
     assert err == ""
 
 
-def test_how_jobs_ended_and_what_goes_on(sweep, said):
+def test_how_jobs_ended_and_what_goes_on(sweep, said, sacct_says):
     ended = [f"60_{task}|TIMEOUT|0:0|n1" for task in range(4)]
-    row, lines, _ = said(FORGOTTEN, prints(*ended, "60_4|OUT_OF_MEMORY|0:125|n1"))
+    row, lines, _ = said(prints(), sacct_says(*ended, "60_4|OUT_OF_MEMORY|0:125|n1"))
     assert "stopped" in row
     assert lines == [
         f"{sweep.sweep} on Slurm: no job runs; 4 ended early: time limit (60_0, 60_1, 60_2 and 1 more); "
@@ -62,17 +74,17 @@ def test_how_jobs_ended_and_what_goes_on(sweep, said):
     ]
 
 
-def test_a_job_that_runs_and_has_no_pack_yet_is_starting(sweep, said):
-    row, lines, _ = said(prints("60_0|RUNNING|None|n1"), prints())
+def test_a_job_that_runs_and_has_no_pack_yet_is_starting(sweep, said, queue_says):
+    row, lines, _ = said(queue_says("60_0|RUNNING|None|n1"), prints())
     assert "starting" in row
     assert lines[0] == f"{sweep.sweep} on Slurm: 1 job runs."
     assert "no worker holds a pack yet" in lines[1]
 
 
-def test_the_store_is_believed_whatever_slurm_says(sweep, said, store):
+def test_the_store_is_believed_whatever_slurm_says(sweep, said, store, sacct_says):
     """A lease that is kept is a run in training, though Slurm knows of no job; what is done needs no explanation."""
     Leases(store, 100, Owner("elsewhere", 1)).claim([sweep.packs[0].id])
-    row, lines, _ = said(FORGOTTEN, prints("60_0|CANCELLED by 0|0:0|n1"))
+    row, lines, _ = said(prints(), sacct_says("60_0|CANCELLED by 0|0:0|n1"))
     assert row.split()[1:5] == ["2", "-", "1", "1"]
     assert lines == [f"{sweep.sweep} on Slurm: no job runs; 1 ended early: cancelled (60_0)."]
 
@@ -110,21 +122,50 @@ def test_a_machine_without_slurm_is_a_line_and_the_stores_facts(sweep, store, ca
     assert err == "Which jobs run and which are queued cannot be told: squeue is not on this machine.\n"
 
 
-def test_one_question_for_all_sweeps(store, sweep, said, tmp_path):
+def test_one_question_for_all_sweeps(store, sweep, said, tmp_path, queue_says):
     other = planned(store, "seed=1")
-    write_jobs(store, other.sweep, Jobs({}, SETTINGS, {"61": 1, "62": 1}))
+    _, last = given_to_slurm(store, other.sweep, {"61": 1, "62": 1})
     asked = tmp_path / "asked"
     words = f'echo "$0 $*" >> {asked}'
-    _, lines, _ = said(f"{words}\n{prints('60_0|RUNNING|None|n1', '62|PENDING|Priority|')}", words)
+    waits = prints(*in_queue(store, last, "62|PENDING|Priority|"))
+    _, lines, _ = said(f"{words}\n{queue_says('60_0|RUNNING|None|n1')}\n{waits}", words)
     assert len(asked.read_text().splitlines()) == 2
-    assert asked.read_text().count("--jobs=60,61,62") == 2
+    assert asked.read_text().count("--jobs=60,61,62") == 1
     assert f"{other.sweep} on Slurm: no job runs; 1 waits behind jobs of higher priority (Priority)." in lines
 
 
-def test_json_has_every_job(sweep, store, said, capsys, tmp_path, monkeypatch):
-    put_on_path(
-        monkeypatch, tmp_path / "bin", squeue=prints("60_1|RUNNING|None|n1"), sacct=prints("60_0|TIMEOUT|0:0|n1")
-    )
+def test_json_has_every_job(sweep, store, said, capsys, tmp_path, monkeypatch, queue_says, sacct_says):
+    squeue, sacct = queue_says("60_1|RUNNING|None|n1"), sacct_says("60_0|TIMEOUT|0:0|n1")
+    put_on_path(monkeypatch, tmp_path / "bin", squeue=squeue, sacct=sacct)
     assert main(["status", "--store", str(store.root), "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
     assert found["slurm"] == {"running": ["60_1"], "waiting": {}, "ended": {"time limit": ["60_0"]}, "cancelled": False}
+
+
+def test_jobs_of_the_same_number_that_are_not_the_sweeps_are_not_told_of(sweep, store, said, queue_says, sacct_says):
+    """After Slurm's numbers were reset, or where another cluster has the number."""
+    theirs = sacct_says("60_1|TIMEOUT|0:0|n1", user="ann")
+    row, lines, _ = said(queue_says("60_0|RUNNING|None|n1", about="train.sh"), theirs)
+    assert "stopped" in row
+    assert lines[0] == f"{sweep.sweep} on Slurm: no job runs."
+    assert said(queue_says("60_0|RUNNING|None|n1", user="ann"), prints())[1][0].endswith("no job runs.")
+
+
+def test_jobs_on_another_cluster_are_named_and_not_asked_for(store, said):
+    plan = planned(store, "seed=2")
+    (there,) = given_to_slurm(store, plan.sweep, {"60": 1}, cluster="north")
+    command = prints("ClusterName             = south")
+    _, lines, err = said(prints(), prints(*in_accounting(there, "60|TIMEOUT|0:0|n1")), scontrol=command)
+    assert "north" in err
+    assert lines[0] == f"{plan.sweep} on Slurm: no job runs."
+
+
+def test_jobs_of_an_earlier_version_are_told_of(store, said):
+    plan = planned(store, "seed=2")
+    given_by_earlier_version(store, plan.sweep, {"60": 2})
+    (before,) = submissions_of(store, plan.sweep, [])
+    folder = store.sweep_folder(plan.sweep) / "jobs"
+    jobs = in_queue(store, before, "60_0|RUNNING|None|n1", user="ann", about=f"(null) {folder}/.submission_file_0.sh")
+    stranger = in_queue(store, before, "60_1|RUNNING|None|n1", user="ann", about="(null) train.sh")
+    _, lines, _ = said(prints(*jobs, *stranger), prints())
+    assert lines[0] == f"{plan.sweep} on Slurm: 1 job runs."

@@ -4,7 +4,7 @@ import pytest
 
 from launch.__main__ import main
 from launch.command import run_command
-from launch.launchers.slurm.jobs_file import read_jobs
+from launch.launchers.slurm.submitted import submissions_of
 from launch.plan.calibration import GPU, Calibration, write_calibration
 from tests.helpers.sweeps import said_last
 
@@ -15,8 +15,7 @@ A_GPU = "hydra.launcher.gpus_per_node=1"
 @pytest.fixture
 def command(store, stand_in, capsys):
     """Gives a command → its status, and what it said on stderr.  Jobs wait in the queue for good."""
-    stand_in.put("sbatch", 'touch "$JOBS/12"; cp "$1" "$JOBS/script"; echo "Submitted batch job 12"')
-    (stand_in.bin / "cp").symlink_to("/bin/cp")
+    stand_in.put("sbatch", 'sed "" "$1" >"$JOBS/12"; echo "Submitted batch job 12"')
 
     def run(*words):
         status = run_command(said_last(*PACKED, f"store={store.root}", *words))
@@ -89,8 +88,11 @@ def test_more_workers_than_an_array_may_have(command, store, stand_in):
     assert status == 0, err
     assert "This cluster lets an array have 11 jobs: launch.workers=13 is more." in err
     (sweep,) = (path.name for path in (store.root / "sweeps").iterdir())
-    assert read_jobs(store, sweep).jobs == {"12": 11}
-    assert "--array=0-10%" in (stand_in.jobs / "script").read_text()
+    (submission,) = submissions_of(store, sweep, [])
+    assert (submission.job, submission.outcome.jobs, submission.cluster) == ("12", 11, "north")
+    script = (stand_in.jobs / "12").read_text()
+    assert "--array=0-10%" in script
+    assert submission.token in script
 
 
 def test_a_gpu_is_planned_for_with_its_own_figures_where_there_are_some(command, store):
