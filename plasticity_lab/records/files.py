@@ -8,6 +8,8 @@ import errno
 import json
 import os
 import secrets
+import stat
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -30,7 +32,20 @@ _ADVICE = {
     errno.EIO: f"the disk or its server reports a fault; try again later {_ELSEWHERE}",
     errno.ESTALE: "the file server has lost track of it; give the same command again",
 }
+_PASSING = {
+    getattr(errno, name)
+    for name in (
+        "EAGAIN EBUSY ECONNABORTED ECONNREFUSED ECONNRESET EDQUOT EHOSTDOWN EHOSTUNREACH EINTR EIO EMFILE ENETDOWN "
+        "ENETUNREACH ENFILE ENODEV ENOLINK ENOMEM ENOSPC ENOTCONN EREMOTEIO EROFS ESHUTDOWN ESTALE ETIMEDOUT"
+    ).split()
+    if hasattr(errno, name)
+}
+"""What a disk or its server reports while it is full, read-only or away, and no longer once somebody has seen to it."""
 _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+
+
+class StoreFault(StoreError):
+    """A disk that is full, read-only or away: nothing is wrong with what was asked of it, and it may work again."""
 
 
 def write_atomically(path: Path, content: Content) -> None:
@@ -61,7 +76,10 @@ def link_once(temporary: Path, path: Path) -> bool:
     except FileExistsError:
         # Over NFS the reply can be lost and the call repeated: then the name that "exists" is the one just made.
         with disk_errors("write", path):
-            return os.stat(temporary).st_nlink == 2
+            try:
+                return os.path.samestat(os.stat(temporary), os.stat(path))
+            except FileNotFoundError:  # whoever had the name has given it up
+                return False
     except OSError as error:
         if error.errno in _NO_HARD_LINKS:
             raise StoreError(
@@ -81,8 +99,9 @@ def beside(path: Path, content: Content) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
     try:
         with disk_errors("write", path):
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             with open(temporary, "xb") as file:
+                share(file.fileno(), path.parent)
                 _fill(file, content)
                 file.flush()
                 os.fsync(file.fileno())
@@ -92,10 +111,87 @@ def beside(path: Path, content: Content) -> Iterator[Path]:
             temporary.unlink()
 
 
+def make_folder(folder: Path) -> None:
+    """Makes a folder, and those above it that are missing, each open to the group of the one above it as `share` says.
+
+    Raises OSError.
+    """
+    try:
+        folder.mkdir()
+    except FileNotFoundError:
+        make_folder(folder.parent)
+        make_folder(folder)
+    except OSError:  # not every file system says of a folder that it is there already
+        if not folder.is_dir():
+            raise
+    else:
+        share(folder, folder.parent)
+
+
+def share(new: int | Path, folder: Path) -> None:
+    """Opens a new file or folder to the group of its folder where that group may write, whatever the umask.
+
+    Folders in which everybody may write, such as /tmp, are shared by nobody.  Raises OSError.
+    """
+    there = os.stat(folder)
+    if not there.st_mode & stat.S_IWGRP or there.st_mode & stat.S_IWOTH:
+        return
+    now = os.stat(new)
+    if now.st_gid != there.st_gid:
+        try:
+            os.chown(new, -1, there.st_gid)
+        except OSError:
+            return  # its maker is not in that group, or the file system knows none
+    wanted = stat.S_IMODE(now.st_mode) | stat.S_IRGRP | stat.S_IWGRP
+    if stat.S_ISDIR(now.st_mode):
+        wanted |= stat.S_IXGRP | there.st_mode & stat.S_ISGID
+    if wanted != stat.S_IMODE(now.st_mode):
+        with contextlib.suppress(PermissionError):
+            os.chmod(new, wanted)
+
+
+def stands(path: Path) -> bool:
+    """Whether a file is there now, by the server's word.  Raises StoreError.
+
+    Over NFS a name that was looked for and not found stays "not found" for up to a minute. A client that makes a file
+    in a folder learns what else has changed there, and asks again.
+    """
+    with disk_errors("write", path):
+        look = path.with_name(f".{path.name}.{secrets.token_hex(6)}.look")
+        with contextlib.suppress(FileNotFoundError):  # no folder, and so no file
+            descriptor = os.open(look, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            try:
+                look.unlink()
+            finally:
+                os.close(descriptor)
+        return seen(path)
+
+
+def seen(path: Path) -> bool:
+    """Whether a file is there, as far as this machine knows; a file that is there is always found.  Raises StoreError.
+
+    Over NFS opening asks the server where `exists` may answer from a cache, unless the name was not found lately.
+    """
+    with disk_errors("read", path):
+        try:
+            os.close(os.open(path, os.O_RDONLY))
+        except FileNotFoundError:
+            return False
+    return True
+
+
 def server_time(folder: Path) -> float:
     """Now by the clock that stamps the files of a folder, in seconds; hosts' own clocks differ.  Raises StoreError."""
     with beside(folder / "clock", b"now") as temporary:
         return os.stat(temporary).st_mtime
+
+
+def clock_offset(folder: Path) -> float:
+    """By how many seconds the clock that stamps a folder's files is ahead of this machine's.  Raises StoreError."""
+    before = time.time()
+    stamp = server_time(folder)
+    after = time.time()
+    return 0.0 if before <= stamp <= after else stamp - (after if stamp > after else before)
 
 
 def read(path: Path) -> bytes | None:
@@ -127,7 +223,8 @@ def disk_errors(verb: str, path: Path) -> Iterator[None]:
 
 def _in_words(verb: str, path: Path, error: OSError) -> StoreError:
     advice = _ADVICE.get(error.errno or 0, f"{error.strerror or error}; make it readable and writable {_ELSEWHERE}")
-    return StoreError(f"Cannot {verb} {path}: {advice}.")
+    kind = StoreFault if error.errno in _PASSING else StoreError
+    return kind(f"Cannot {verb} {path}: {advice}.")
 
 
 def _fill(file: BinaryIO, content: Content) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.files import beside, disk_errors, link_once
+from plasticity_lab.records.files import beside, disk_errors, link_once, make_folder
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class Store:
         self._check_folder()
         for folder in self._folders:
             with disk_errors("write", folder):
-                folder.mkdir(parents=True, exist_ok=True)
+                make_folder(folder)
         _try(self.leases_folder / "trial")
 
     def try_out(self) -> Path:

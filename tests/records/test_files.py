@@ -1,11 +1,24 @@
 import os
+import stat
 import threading
+from pathlib import Path
 
 import pytest
 import torch
 
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.files import create_once, names, read, server_time, write_atomically, write_json
+from plasticity_lab.records.files import (
+    StoreFault,
+    clock_offset,
+    create_once,
+    names,
+    read,
+    seen,
+    server_time,
+    stands,
+    write_atomically,
+    write_json,
+)
 from plasticity_lab.records.store import Store
 
 TOO_MUCH = bytes(1_000_000)
@@ -128,3 +141,100 @@ def test_the_servers_clock_goes_on(tmp_path):
     first = server_time(tmp_path)
     os.utime(tmp_path, (0, 0))
     assert server_time(tmp_path) >= first > 1e9
+
+
+def test_how_far_the_clock_of_the_files_is_ahead_is_measured(tmp_path, monkeypatch):
+    assert abs(clock_offset(tmp_path)) < 1
+    really = os.stat
+
+    def stat_of_a_server_ten_minutes_ahead(path, **options):
+        found = list(really(path, **options))
+        found[8] += 600
+        return os.stat_result(found)
+
+    monkeypatch.setattr(os, "stat", stat_of_a_server_ten_minutes_ahead)
+    assert clock_offset(tmp_path) == pytest.approx(600, abs=2)
+    assert everything(tmp_path) == []
+
+
+@pytest.mark.parametrize("disk", ["full", "read-only"])
+def test_what_may_pass_is_told_from_what_stays(small_disk, make_read_only, disk):
+    if disk == "full":
+        with pytest.raises(OSError, match="No space"), open(small_disk / "ballast", "wb") as ballast:
+            ballast.write(TOO_MUCH)
+    else:
+        make_read_only()
+    with pytest.raises(StoreFault):
+        write_atomically(small_disk / "file", TOO_MUCH)
+    with pytest.raises(StoreError) as stays:
+        write_atomically(small_disk / "ballast" / "file" if disk == "full" else Path("/proc/file"), b"")
+    assert not isinstance(stays.value, StoreFault)
+
+
+@pytest.fixture
+def umask():
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+def modes(folder):
+    return {
+        path.relative_to(folder).as_posix(): stat.S_IMODE(path.stat().st_mode) for path in sorted(folder.rglob("*"))
+    }
+
+
+def test_what_is_written_into_a_groups_folder_is_the_groups(tmp_path, umask):
+    """Else a colleague could read the sweep and not go on with it: 022 is the usual umask."""
+    ours, mine = tmp_path / "ours", tmp_path / "mine"
+    for folder, mode in ((ours, 0o2775), (mine, 0o755)):
+        folder.mkdir()
+        folder.chmod(mode)
+        Store(folder / "store").prepare()
+        write_json(folder / "store" / "packs" / "a" / "file", {})
+        create_once(folder / "store" / "leases" / "lease", b"")
+    shared, own = modes(ours), modes(mine)
+    assert {mode for name, mode in shared.items() if (ours / name).is_dir()} == {0o2775}
+    assert {mode for name, mode in shared.items() if (ours / name).is_file()} == {0o664}
+    assert {mode for name, mode in own.items() if (mine / name).is_dir()} == {0o755}
+    assert {mode for name, mode in own.items() if (mine / name).is_file()} == {0o644}
+
+
+def test_where_everybody_may_write_nothing_is_shared(tmp_path, umask):
+    tmp_path.chmod(0o1777)
+    write_atomically(tmp_path / "store" / "file", b"")
+    assert modes(tmp_path) == {"store": 0o755, "store/file": 0o644}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to a group that it is not in")
+def test_a_new_file_belongs_to_the_group_of_its_folder(tmp_path, umask):
+    os.chown(tmp_path, -1, 12345)
+    tmp_path.chmod(0o775)
+    write_atomically(tmp_path / "store" / "file", b"")
+    assert {path.stat().st_gid for path in tmp_path.rglob("*")} == {12345}
+    assert modes(tmp_path) == {"store": 0o775, "store/file": 0o664}
+
+
+def test_a_name_that_was_not_there_a_moment_ago_is_looked_for_on_the_server(tmp_path, monkeypatch):
+    """An NFS client that remembers what it has not found, until it makes a file in that folder itself."""
+    really, missing = os.open, set()
+
+    def open_with_a_memory(path, flags, *mode, **options):
+        if flags & os.O_CREAT:
+            missing.difference_update([each for each in missing if each.parent == Path(path).parent])
+        elif Path(path) in missing:
+            raise FileNotFoundError
+        try:
+            return really(path, flags, *mode, **options)
+        except FileNotFoundError:
+            missing.add(Path(path))
+            raise
+
+    monkeypatch.setattr(os, "open", open_with_a_memory)
+    assert not seen(tmp_path / "heir")
+    (tmp_path / "other").write_bytes(b"")
+    os.link(tmp_path / "other", tmp_path / "heir")  # on another machine
+    assert not seen(tmp_path / "heir")
+    assert stands(tmp_path / "heir")
+    assert not stands(tmp_path / "none" / "file")
+    assert everything(tmp_path) == ["heir", "other"]
