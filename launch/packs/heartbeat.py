@@ -6,14 +6,17 @@ from types import TracebackType
 
 from launch.packs.leases import Lease, LostLease
 from plasticity_lab.errors import StoreError
+from plasticity_lab.records.files import StoreFault
 
 BEATS_A_LEASE = 10
+AGAIN_SECONDS = 1.0
+"""How soon a touch that a full, read-only or unreachable store refused is tried again."""
 LONGEST_STEP_SECONDS = 1800.0
 """A worker that has not shown itself for this long hangs, whatever it is doing; its lease is then left to run out."""
 
 
 class Heartbeat:
-    """Touches a lease now and then, while the worker shows signs of life.
+    """Touches a lease now and then, while the worker shows signs of life; a store that does not work is tried again.
 
     seconds: how long the lease holds untouched.
     """
@@ -40,11 +43,15 @@ class Heartbeat:
             raise self._ended
 
     def _beat(self) -> None:
-        while not self._over.wait(self._every):
+        pause = self._every
+        while not self._over.wait(pause):
+            pause = self._every
             if time.monotonic() - self._seen > LONGEST_STEP_SECONDS:
                 continue
             try:
                 self._lease.beat()
+            except StoreFault:
+                pause = min(self._every, AGAIN_SECONDS)  # the lease may not have run out when the store works again
             except (LostLease, StoreError) as error:
                 self._ended = error
                 return

@@ -5,6 +5,7 @@ import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from launch.packs.memory import MEMORY, Kills
 from launch.packs.owner import Owner, is_dead_here
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.damage import DamagedFile, read_mapping
@@ -52,14 +53,14 @@ class LeaseFiles:
         its own Slurm job do not hold against it.  Raises StoreError.
         """
         epochs, done = self.epochs(), ended(self.store, packs)
-        now = self._now() if epochs else 0.0
+        now = self.now() if epochs else 0.0
 
         def state(pack: str) -> PackState:
             epoch = epochs.get(pack)
             touched = None if epoch is None else self.touched(pack, epoch)
             if epoch is None or touched is None:
                 return PackState("waiting")
-            held = self.is_held(pack, epoch, now, seconds, reader)
+            held = self.is_held(pack, epoch, touched, now, seconds, reader)
             age = None if touched == RELEASED else max(0.0, now - touched)
             return PackState("leased" if held else "waiting", self.owner(pack, epoch), age)
 
@@ -88,18 +89,24 @@ class LeaseFiles:
             highest[pack] = max(epoch, highest.get(pack, 0))
         return highest
 
-    def is_held(self, pack: str, epoch: int, now: float, seconds: float, reader: Owner | None) -> bool:
+    def is_held(
+        self, pack: str, epoch: int, touched: float | None, now: float, seconds: float, reader: Owner | None
+    ) -> bool:
         """Whether a lease must be respected: touched in time, by an owner that may still be alive.
 
-        The rest is as for `states`.  now: by the clock of the file server.  Raises StoreError.
+        touched: as the method of that name says. now: by the clock of the file server. The rest is as for `states`.
+        Raises StoreError.
         """
-        touched = self.touched(pack, epoch)
         if touched is None:
             return True  # it has just ended or been taken over; the next look will tell
         if now - touched > seconds:
             return False
         owner = self.owner(pack, epoch)
-        return owner is None or not ((reader is not None and owner.precedes(reader)) or is_dead_here(owner))
+        return owner is None or not self.is_gone(owner, reader)
+
+    def is_gone(self, owner: Owner, reader: Owner | None) -> bool:
+        """Whether an owner's lease need not be respected, however short a time ago it was touched."""
+        return (reader is not None and owner.precedes(reader)) or is_dead_here(owner)
 
     def touched(self, pack: str, epoch: int) -> float | None:
         """When a lease was last touched, in seconds; RELEASED if it was given back; None if it is gone.
@@ -133,16 +140,26 @@ class LeaseFiles:
                 self._cannot_tell(pack, epoch, DamagedFile(path, str(error), _ADVICE))
         return self._owners[pack, epoch]
 
-    def _cannot_tell(self, pack: str, epoch: int, error: DamagedFile) -> None:
-        self.damaged.append(error)
-        self._owners[pack, epoch] = None
+    def kills(self, pack: str, epoch: int) -> Kills | None:
+        """The count of kills for memory that a lease's maker saw; None if it is gone or says nothing.
 
-    def _now(self) -> float:
+        Raises StoreError.
+        """
+        try:
+            return Kills.from_json((read_mapping(self.store.lease(pack, epoch), _ADVICE) or {}).get(MEMORY))
+        except DamagedFile:
+            return None
+
+    def now(self) -> float:
         """The file server's clock; where nothing can be written, this host's has to do."""
         try:
             return server_time(self.store.leases_folder)
         except StoreError:
             return time.time()
+
+    def _cannot_tell(self, pack: str, epoch: int, error: DamagedFile) -> None:
+        self.damaged.append(error)
+        self._owners[pack, epoch] = None
 
     def _all(self) -> Iterable[tuple[str, int]]:
         """Pack and epoch of every lease."""

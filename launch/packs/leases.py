@@ -10,15 +10,20 @@ import contextlib
 import json
 import logging
 import os
-from collections.abc import Collection, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from launch.packs.lease_files import RELEASED, LeaseFiles, PackState, ended
+from launch.packs.memory import MEMORY, Kills, oom_kills
 from launch.packs.owner import Owner
-from plasticity_lab.records.files import beside, create_once, disk_errors, link_once
+from plasticity_lab.records.files import beside, create_once, disk_errors, link_once, names, seen, stands
 from plasticity_lab.records.store import Store
 
 log = logging.getLogger(__name__)
+ENDED_IN_A_ROW = 16
+"""When this many packs in a row turn out to have ended, the folder that tells it of all is listed again."""
 
 
 class LostLease(Exception):
@@ -34,16 +39,19 @@ class Lease:
         self._store = store
         self._owner = owner
 
-    def beat(self) -> None:
-        """Says that the holder is alive.  Raises LostLease if the pack is no longer its own; StoreError."""
-        self._touch(None)
+    def beat(self, surely: bool = False) -> None:
+        """Says that the holder is alive.  Raises LostLease if the pack is no longer its own; StoreError.
+
+        surely: over NFS a later lease may go unseen for up to a minute, unless it is looked for as `stands` does.
+        """
+        self._touch(None, stands if surely else seen)
 
     def finish(self, content: Mapping[str, Any]) -> bool:
         """Marks the pack as done; content: how it ended.  Returns False if it was marked already.
 
         Raises LostLease if the pack is no longer the holder's; StoreError.
         """
-        self.beat()
+        self.beat(surely=True)
         told = {**content, "epoch": self.epoch, "owner": self._owner.as_json()}
         first = create_once(self._store.done(self.pack), json.dumps(told).encode())
         clear_leases(self._store, self.pack, self.epoch)
@@ -52,12 +60,12 @@ class Lease:
     def release(self) -> None:
         """Gives the pack back, unfinished, so that another worker may take it at once.  A lost lease stays lost."""
         with contextlib.suppress(LostLease):
-            self._touch((RELEASED, RELEASED))
+            self._touch((RELEASED, RELEASED), seen)
 
-    def _touch(self, times: tuple[float, float] | None) -> None:
+    def _touch(self, times: tuple[float, float] | None, there: Callable[[Path], bool]) -> None:
         path = self._store.lease(self.pack, self.epoch)
+        lost = there(self._store.lease(self.pack, self.epoch + 1))
         with disk_errors("write", path):
-            lost = self._store.lease(self.pack, self.epoch + 1).exists()
             if not lost:
                 try:
                     os.utime(path, times)
@@ -79,48 +87,84 @@ class Leases:
         self.owner = owner
         self._files = LeaseFiles(store)
         self._named = 0
+        self._ended: set[str] = set()
+        self._held_until: dict[tuple[str, int], float] = {}
 
-    def claim(self, packs: Sequence[str]) -> Lease | None:
-        """The first of the packs that is neither done nor held; None if there is none now.  Raises StoreError.
+    def claim(self, packs: Sequence[str], wanted: Callable[[str], bool] = lambda pack: True) -> Lease | None:
+        """The first of the packs that has not ended, is not held, and is wanted; None if there is none now.
 
         Those whose last holder vanished come last: a pack that kills its workers must not take all of them from the
-        other packs.
+        other packs. Where all are held this lists the leases and opens few files: hundreds of workers may wait.
+        Raises StoreError.
         """
-        # Leases before done: a pack that ends in between has lost its lease only after it was marked.
+        # Leases before endings: a pack that ends in between has lost its lease only after it was marked.
         epochs = self._files.epochs()
-        done = self.done(packs)
-        content = json.dumps(self.owner.as_json()).encode()
+        now = time.monotonic()
+        self._held_until = {key: until for key, until in self._held_until.items() if epochs.get(key[0]) == key[1]}
+        candidates = [pack for pack in packs if pack not in self._ended and self._may_be_free(pack, epochs, now)]
+        if not candidates:
+            return None
+        kills = oom_kills()
+        content = json.dumps(self.owner.as_json() | ({MEMORY: kills.as_json()} if kills else {})).encode()
         # One file serves as clock and as the lease of whichever pack is free.
         with beside(self.store.leases_folder / "claim", content) as claim:
             with disk_errors("read", claim):
-                now = os.stat(claim).st_mtime
-            free: list[str] = []
+                server = os.stat(claim).st_mtime
             abandoned: list[str] = []
-            for pack in packs:
-                epoch = epochs.get(pack)
-                if pack in done or (
-                    epoch is not None and self._files.is_held(pack, epoch, now, self.seconds, self.owner)
-                ):
+            in_a_row = 0
+            for pack in candidates:
+                if self._has_ended(pack, in_a_row):
+                    in_a_row += 1
                     continue
-                (free if epoch is None or not self._vanished(pack, epoch, self.owner) else abandoned).append(pack)
-            self._name_damaged()
-            for pack in [*free, *abandoned]:
-                epoch = epochs.get(pack, -1) + 1
-                if link_once(claim, self.store.lease(pack, epoch)):
-                    return self._unless_done(pack, epoch)
+                in_a_row, epoch = 0, epochs.get(pack)
+                if epoch is not None and self._is_held(pack, epoch, server):
+                    continue
+                if not wanted(pack):
+                    continue
+                if epoch is not None and self._vanished(pack, epoch, self.owner):
+                    abandoned.append(pack)
+                elif (lease := self._linked(claim, pack, epochs)) is not None:
+                    return lease
+            for pack in abandoned:
+                if (lease := self._linked(claim, pack, epochs)) is not None:
+                    return lease
         return None
 
-    def vanished(self, lease: Lease, since: int) -> int:
-        """How many holders of a lease's pack have gone without giving it back, after the one of epoch `since`."""
-        count, next_owner = 0, self.owner
+    def left(self, packs: Collection[str]) -> list[str]:
+        """Those of the packs that are not known to have ended.  Looks at nothing: `done` and `claim` find it out."""
+        return [pack for pack in packs if pack not in self._ended]
+
+    def holds(self, pack: str) -> bool:
+        """Whether a worker holds a pack now, be it this one.  Raises StoreError."""
+        epoch = self._files.epochs().get(pack)
+        if epoch is None:
+            return False
+        touched = self._files.touched(pack, epoch)
+        return self._files.is_held(pack, epoch, touched, self._files.now(), self.seconds, None)
+
+    def vanished(
+        self, lease: Lease, since: int, died: Callable[[Owner], bool] = lambda owner: False
+    ) -> tuple[int, int]:
+        """How many holders of a lease's pack have gone without giving it back, after the one of epoch `since`.
+
+        Returns also how many of them have evidently been killed because memory ran out: this machine counts such kills,
+        and `died` may know more.
+        """
+        count = of_memory = 0
+        next_owner, next_kills = self.owner, oom_kills()
         for epoch in range(lease.epoch - 1, since, -1):
-            count += self._vanished(lease.pack, epoch, next_owner)
-            next_owner = self._files.owner(lease.pack, epoch) or next_owner
-        return count
+            owner, kills = self._files.owner(lease.pack, epoch), self._files.kills(lease.pack, epoch)
+            if self._vanished(lease.pack, epoch, next_owner):
+                count += 1
+                of_memory += Kills.came(kills, next_kills) or (owner is not None and died(owner))
+            next_owner, next_kills = owner or next_owner, kills or next_kills
+        return count, of_memory
 
     def done(self, packs: Collection[str]) -> set[str]:
         """Those of the packs that have ended.  Raises StoreError."""
-        return ended(self.store, packs)
+        found = ended(self.store, packs)
+        self._ended |= found
+        return found
 
     def state(self, packs: Collection[str]) -> dict[str, PackState]:
         """How each of the packs stands for this worker.  Raises StoreError."""
@@ -147,10 +191,48 @@ class Leases:
             log.warning("%s", error)
         self._named = len(self._files.damaged)
 
-    def _unless_done(self, pack: str, epoch: int) -> Lease | None:
-        """The lease just made, unless the pack ended while it was being claimed."""
-        if not self.store.done(pack).exists():
+    def _may_be_free(self, pack: str, epochs: Mapping[str, int], now: float) -> bool:
+        """Whether it is worth opening files to learn whether a pack is free, by what was seen of its lease before."""
+        epoch = epochs.get(pack)
+        if epoch is None or now >= self._held_until.get((pack, epoch), 0.0):
+            return True
+        owner = self._files.owner(pack, epoch)
+        return owner is not None and self._files.is_gone(owner, self.owner)
+
+    def _is_held(self, pack: str, epoch: int, server: float) -> bool:
+        """Whether a lease must be respected; one that must cannot have run out before its time.
+
+        server: now by the clock of the file server.
+        """
+        touched = self._files.touched(pack, epoch)
+        held = self._files.is_held(pack, epoch, touched, server, self.seconds, self.owner)
+        self._name_damaged()
+        if not held:
+            return False
+        if touched is not None:
+            # A holder that gives its pack back is noticed by then too.
+            still = min(self.seconds - (server - touched), self.seconds / 2)
+            self._held_until[pack, epoch] = time.monotonic() + max(0.0, still)
+        return True
+
+    def _has_ended(self, pack: str, in_a_row: int) -> bool:
+        """Whether a pack has ended.  in_a_row: how many had just before."""
+        if pack in self._ended:
+            return True
+        if in_a_row == ENDED_IN_A_ROW:
+            self._ended.update(names(self.store.done_folder))
+        elif seen(self.store.done(pack)):
+            self._ended.add(pack)
+        return pack in self._ended
+
+    def _linked(self, claim: Path, pack: str, epochs: Mapping[str, int]) -> Lease | None:
+        """The next lease of a pack, made of a complete file; None if another was faster, or the pack has just ended."""
+        epoch = epochs.get(pack, -1) + 1
+        if not link_once(claim, self.store.lease(pack, epoch)):
+            return None
+        if not stands(self.store.done(pack)):
             return Lease(self.store, pack, epoch, self.owner)
+        self._ended.add(pack)
         with contextlib.suppress(OSError):
             self.store.lease(pack, epoch).unlink()
         return None

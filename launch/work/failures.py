@@ -3,14 +3,19 @@
 An exception in a stacked step does not say which run caused it, so the pack is divided, and its halves are trained like
 any other packs: a run at fault is soon alone, and fails, and the others finish. A pack that lacks memory is divided
 too. An error that every run has is noticed after a few have failed alone, and then the rest fails without division.
+
+A worker that is killed cannot say why. Machines are lost and workers killed from outside, which is no run's fault: it
+counts against one only where the kernel or Slurm says that memory ran out.
 """
 
 import logging
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from launch.packs.endings import ending_of
 from launch.packs.leases import Lease, Leases
+from launch.packs.owner import Owner
 from launch.packs.progress import reached
 from launch.work.process import ran_out_of_memory
 from launch.work.recording import divide, leave_failures
@@ -22,11 +27,11 @@ from plasticity_lab.records.store import Store
 log = logging.getLogger("launch.work.worker")
 ALIKE = 4
 """When this many runs have failed alone with the same error, and none like them got further, all like them fail."""
-DIVIDED_AFTER, FAILED_AFTER = 2, 3
-"""How many workers in turn must vanish from a pack, without a checkpoint in between, before it is divided, or fails.
-
-That many are no accident: machines are lost more rarely, and a worker that is killed for memory cannot say so. Dividing
-a pack that never got to a checkpoint costs nothing, so that fewer are needed for it."""
+DIVIDED_AFTER = 2
+"""How many workers in turn must vanish from a pack that has no checkpoint before it is divided, which costs nothing."""
+FAILED_AFTER = 3
+"""How many in turn must be killed for lack of memory, without a checkpoint in between, before a run alone fails, or a
+pack that has a checkpoint is divided."""
 _ALL = (
     "The {} runs of this pack failed together, and it was not looked into which of them are at fault: {} runs of "
     "{} or more had failed alone with the same error, and none had got further."
@@ -53,6 +58,15 @@ def failure_of(error: Exception) -> Failure:
     return Failure(words, words, "".join(traceback.format_exception(error)))
 
 
+Died = Callable[[Owner], bool]
+"""Whether the owner of a lease is known to have been killed because memory ran out; may take some seconds."""
+
+
+def unknown(owner: Owner) -> bool:
+    """Nobody knows it."""
+    return False
+
+
 class WorkersVanished(PlasticityError):
     """One worker after another has vanished from a pack."""
 
@@ -60,18 +74,18 @@ class WorkersVanished(PlasticityError):
 class Failures:
     """What one worker does about packs that fail; its log gets a line for each kind of failure."""
 
-    def __init__(self, store: Store, leases: Leases) -> None:
-        self.store, self.leases = store, leases
+    def __init__(self, store: Store, leases: Leases, died_of_memory: Died = unknown) -> None:
+        self.store, self.leases, self.died_of_memory = store, leases, died_of_memory
         self._told: set[str] = set()
 
     def look_back(self, pack: Pack, lease: Lease) -> None:
-        """Raises WorkersVanished if too many workers in turn have vanished from the pack; StoreError."""
+        """Raises WorkersVanished if that is what to make of workers that have vanished from the pack; StoreError."""
         last = latest_epoch(self.store, pack.id)
-        gone = self.leases.vanished(lease, since=last)
-        if gone >= (DIVIDED_AFTER if pack.width > 1 and last < 0 else FAILED_AFTER):
-            raise WorkersVanished(
-                f"{gone} workers in turn have vanished without a word, as happens where memory runs out."
-            )
+        gone, of_memory = self.leases.vanished(lease, last, self.died_of_memory)
+        if of_memory >= FAILED_AFTER:
+            raise WorkersVanished(f"{of_memory} workers in turn were killed because memory ran out.")
+        if pack.width > 1 and last < 0 and gone >= DIVIDED_AFTER:
+            raise WorkersVanished(f"{gone} workers in turn have vanished, as happens where memory runs out.")
 
     def meet(self, plan: Plan, pack: Pack, lease: Lease, failure: Failure) -> bool:
         """Divides the pack, or records its runs as failed where no more can be found out.  Returns whether it did.

@@ -6,6 +6,7 @@ from typing import Any
 
 from launch.packs.endings import Ending
 from launch.packs.leases import Lease
+from launch.packs.run_claims import clear_claims
 from plasticity_lab.agents.agent import Learner
 from plasticity_lab.records.checkpoint import clear_pack
 from plasticity_lab.records.files import create_once
@@ -15,8 +16,10 @@ from plasticity_lab.records.provenance import provenance
 from plasticity_lab.records.record import (
     FINISHED,
     CorruptRecord,
+    check_files,
     failures,
     new_record,
+    pack_of,
     read_record,
     set_aside,
     write_metrics,
@@ -34,12 +37,22 @@ def leave_records(
     learner: Learner,
     source: Mapping[str, Any],
     save_weights: str,
-) -> None:
-    """The records of runs that were trained to their end, with their metrics.  Raises StoreError."""
+    again: bool,
+) -> list[str]:
+    """The records of runs that were trained to their end, with their metrics.  Returns the ids of those recorded.
+
+    A run that another pack has finished meanwhile keeps its record, which says that this pack trained it as well.
+    again: whether finished runs are trained again because that was asked for.  Raises StoreError.
+    """
     measures = journal.measures
     weights = learner.weights() if save_weights == "final" else None
     seconds = source["pack_seconds"] / len(runs)
+    recorded = []
     for k, run in enumerate(runs):
+        earlier = _record(store, run.id)
+        if not again and earlier is not None and _finished_elsewhere(store, earlier, source["pack"]):
+            _note_again(store, earlier, source["pack"])
+            continue
         table = journal.table(k)
         files = {store.metrics(run.id).name: write_metrics(store, run.id, table)}
         if weights is not None:
@@ -47,7 +60,7 @@ def leave_records(
             files[store.weights(run.id).name] = write_weights(store, run.id, own)
         diverged_at, flags = int(journal.diverged[k]), measures.flags(table, learner.facts)
         record = new_record(
-            _named(run, _record(store, run.id)),
+            _named(run, earlier),
             "diverged" if diverged_at else "done",
             source,
             summary={**measures.summarise(table), "parameters": learner.size, "seconds": seconds},
@@ -58,6 +71,16 @@ def leave_records(
             files=files,
         )
         write_record(store, record)
+        recorded.append(run.id)
+    return recorded
+
+
+def recorded_elsewhere(store: Store, pack: Pack) -> set[str]:
+    """Those of a pack's runs that another pack has finished.  Raises StoreError."""
+    records = {run: _record(store, run) for run in pack.runs}
+    return {
+        run for run, record in records.items() if record is not None and _finished_elsewhere(store, record, pack.id)
+    }
 
 
 def leave_failures(store: Store, pack: Pack, runs: Sequence[Run], lease: Lease, error: str, whole: str) -> None:
@@ -69,6 +92,8 @@ def leave_failures(store: Store, pack: Pack, runs: Sequence[Run], lease: Lease, 
     facts = provenance() | pack_facts(pack)
     for run in runs:
         earlier = _record(store, run.id)
+        if earlier is not None and pack_of(earlier) == pack.id and earlier["status"] == "failed":
+            continue  # recorded when this was begun, before the store stopped working
         if earlier is None or earlier["status"] not in FINISHED:
             count = {"failures": 1 + failures(earlier)}
             write_record(store, new_record(_named(run, earlier), "failed", facts | count, error=whole))
@@ -83,11 +108,12 @@ def divide(store: Store, pack: Pack, lease: Lease, error: str) -> None:
     end_pack(store, pack, lease, Ending("divided", error, diverged=0))
 
 
-def end_pack(store: Store, pack: Pack, lease: Lease, ending: Ending) -> None:
-    """Marks a pack as ended, with the runs that ended in it.  Raises LostLease, StoreError."""
-    runs = [] if ending.status == "divided" else list(pack.runs)
-    lease.finish({**ending.as_json(), "runs": runs})
+def end_pack(store: Store, pack: Pack, lease: Lease, ending: Ending, runs: Sequence[str] | None = None) -> None:
+    """Marks a pack as ended, with the runs that ended in it; None: all of them.  Raises LostLease, StoreError."""
+    ended = list(pack.runs if runs is None else runs)
+    lease.finish({**ending.as_json(), "runs": [] if ending.status == "divided" else ended})
     clear_pack(store, pack.id)
+    clear_claims(store, pack.id, pack.runs)
 
 
 def pack_facts(pack: Pack) -> dict[str, Any]:
@@ -102,6 +128,24 @@ def _record(store: Store, run: str) -> dict[str, Any] | None:
     except CorruptRecord:
         set_aside(store, run)
         return None
+
+
+def _finished_elsewhere(store: Store, record: Mapping[str, Any], pack: str) -> bool:
+    """Whether a record is that of a run which another pack has finished, and the files beside it are whole."""
+    if record["status"] not in FINISHED or pack_of(record) == pack:
+        return False
+    try:
+        check_files(store, record)
+    except CorruptRecord:
+        return False
+    return True
+
+
+def _note_again(store: Store, record: dict[str, Any], pack: str) -> None:
+    """Notes in a record that a pack has trained its run as well."""
+    known = record["provenance"].get("also_trained_in", [])
+    if pack not in known:
+        write_record(store, record | {"provenance": record["provenance"] | {"also_trained_in": [*known, pack]}})
 
 
 def _named(run: Run, earlier: Mapping[str, Any] | None) -> Run:

@@ -12,12 +12,14 @@ from launch.packs.heartbeat import Heartbeat
 from launch.packs.leases import Lease
 from launch.packs.progress import write_progress
 from launch.tracking.choice import UNTRACKED, Tracking
+from launch.work.patience import Patience, Stopped
 from launch.work.process import prepare_compiling
 from launch.work.recording import end_pack, leave_records, pack_facts
 from plasticity_lab.agents.agent import Learner
 from plasticity_lab.assembly import assembled
 from plasticity_lab.benchmarks.benchmark import Resource
 from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
+from plasticity_lab.records.files import StoreFault
 from plasticity_lab.records.journal import Journal
 from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.provenance import provenance, utc_now
@@ -28,10 +30,8 @@ from plasticity_lab.trainer import train
 log = logging.getLogger(__name__)
 PROGRESS_SECONDS = 1.0
 TRACKING_SECONDS = 5.0
-
-
-class Stopped(Exception):
-    """The worker was asked to stop; the pack's checkpoint is written."""
+FIRST_CHECKPOINT_SECONDS = 3.0
+"""The first one comes this soon after the first chunk: then a worker that vanishes has shown that the pack trains."""
 
 
 class AllDiverged(Exception):
@@ -52,11 +52,13 @@ class PackKeeper:
         heartbeat: Heartbeat,
         checkpoint_minutes: float,
         stop: Callable[[], bool],
+        patience: Patience,
         began: str,
         before: float,
         tracking: Tracking,
     ) -> None:
         self.store, self.pack, self.lease, self.heartbeat, self.stop = store, pack, lease, heartbeat, stop
+        self.patience = patience
         self.began, self.before, self.resumed, self.tracking = began, before, time.monotonic(), tracking
         self.every = {
             "checkpoint": checkpoint_minutes * 60,
@@ -64,6 +66,7 @@ class PackKeeper:
             "tracking": TRACKING_SECONDS,
         }
         self.last = dict.fromkeys(self.every, self.resumed)
+        self.looked = self.unsaved = False
 
     @property
     def seconds(self) -> float:
@@ -71,26 +74,37 @@ class PackKeeper:
         return self.before + time.monotonic() - self.resumed
 
     def look(self, learner: Learner, journal: Journal) -> None:
-        """Reports and saves when each is due.
+        """Reports and saves when each is due; where the store does not work, training goes on and it is tried later.
 
         Raises Stopped after a checkpoint, LostLease if another worker has taken the pack over, AllDiverged; StoreError.
         """
         self.heartbeat.alive()
+        if not self.looked:
+            self.looked, every = True, self.every["checkpoint"]
+            self.last["checkpoint"] = time.monotonic() + min(FIRST_CHECKPOINT_SECONDS, every) - every
         if self._due("progress"):
-            write_progress(self.store, self.pack, journal, self.seconds)
+            self.patience.tried("progress", lambda: write_progress(self.store, self.pack, journal, self.seconds))
         if self._due("tracking"):
             self.tracking.follow(journal)
         if journal.diverged.all():
             raise AllDiverged
         stopping = self.stop()
-        if stopping or self._due("checkpoint"):
-            self.lease.beat()
-            self.save(learner, journal)
         if stopping:
+            # However long the pause would still be: this is the last moment.
+            try:
+                self.save(learner, journal)
+            except StoreFault as fault:
+                log.warning("%s Pack %s goes back to the checkpoint before.", fault, self.pack.id)
             raise Stopped
+        if self._due("checkpoint") or self.unsaved:
+            self.unsaved = not self.patience.tried("checkpoint", lambda: self.save(learner, journal))
 
     def save(self, learner: Learner, journal: Journal) -> None:
-        """Writes the pack's checkpoint: all that another process needs to go on bit for bit."""
+        """Writes the pack's checkpoint, all that another process needs to go on bit for bit.
+
+        Raises LostLease, StoreError.
+        """
+        self.lease.beat()
         payload = {
             "agent": learner.state(),
             "bulk": learner.bulk(),
@@ -126,7 +140,8 @@ def train_pack(
     """
     runs, settings = plan.runs_of(pack), plan.settings
     with Heartbeat(lease, settings.launch.lease_seconds) as heartbeat:
-        begun = load_checkpoint(store, pack.id)
+        patience = Patience(stop, heartbeat.alive)
+        begun = patience.until_done("checkpoint", lambda: load_checkpoint(store, pack.id))
         if begun is not None and begun["kind"] == pack.kind:
             pack = replace(pack, mode=begun["mode"])
         else:
@@ -139,14 +154,15 @@ def train_pack(
             learner.load(begun["agent"], begun.get("bulk", {}))  # checkpoints of before have no bulk
             journal.load(begun["journal"])
             began, before = begun["began"], begun["seconds"]
-        keeper = PackKeeper(store, pack, lease, heartbeat, settings.checkpoint_minutes, stop, began, before, tracking)
-        write_progress(store, pack, journal, before)
+        keeper = PackKeeper(
+            store, pack, lease, heartbeat, settings.checkpoint_minutes, stop, patience, began, before, tracking
+        )
+        patience.tried("progress", lambda: write_progress(store, pack, journal, before))
         tracking.begin(runs)
         try:
             train(stream, learner, journal, keeper)
         except AllDiverged:
             log.info("Every run of pack %s has diverged.", pack.id)
-        lease.beat()
         source = provenance(resource.packages) | pack_facts(pack)
         source |= {
             "device": pack.kind,
@@ -156,5 +172,11 @@ def train_pack(
             **resource.facts,
             "sweep": plan.sweep,
         }
-        leave_records(store, runs, journal, learner, source, settings.save_weights)
-    end_pack(store, pack, lease, Ending("done", error="", diverged=int((journal.diverged > 0).sum())))
+
+        def record() -> list[str]:
+            lease.beat(surely=True)
+            return leave_records(store, runs, journal, learner, source, settings.save_weights, settings.rerun)
+
+        recorded = patience.until_done("records", record)
+        ending = Ending("done", error="", diverged=int((journal.diverged > 0).sum()))
+        patience.until_done("end", lambda: end_pack(store, pack, lease, ending, recorded))

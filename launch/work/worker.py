@@ -23,18 +23,24 @@ from launch.packs.leases import Lease, Leases, LostLease
 from launch.packs.owner import this_owner
 from launch.packs.progress import reached
 from launch.plan.device import kind_of
-from launch.tracking.choice import Tracking, tracking_of
-from launch.work.failures import Failures, failure_of
+from launch.tracking.choice import tracking_of
+from launch.work.elsewhere import Elsewhere
+from launch.work.failures import Died, Failures, failure_of, unknown
+from launch.work.patience import Patience, Stopped
 from launch.work.process import free_memory, prepare_process
-from launch.work.training import Stopped, train_pack
+from launch.work.training import train_pack
 from plasticity_lab.assembly import ResourceOf, resources
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.errors import DataError, PlasticityError, StoreError
+from plasticity_lab.records.files import StoreFault, clock_offset
 from plasticity_lab.records.plan import Pack, Plan, in_parts, read_plan
 from plasticity_lab.records.store import Store
 
 log = logging.getLogger("launch.work.worker")
-POLL_SECONDS = 1.0
+POLL_SECONDS, LONGEST_POLL_SECONDS, POLL_SHARE = 1.0, 15.0, 0.25
+"""How long a worker that waits for others pauses: a share of how long it has waited, so that many may wait for long."""
+RELEASE_PAUSES_SECONDS = (1.0, 2.0, 0.0)
+CLOCKS_APART_SECONDS = 5.0
 
 
 class OutOfTime(Exception):
@@ -78,48 +84,171 @@ def work(
     stop: Callable[[], bool],
     time_for: Callable[[float], bool] = always,
     patience: float = math.inf,
+    died_of_memory: Died = unknown,
 ) -> bool:
     """Trains packs until all of the plan are done.  Returns whether every one it trained ended well.
 
     While other workers hold the last packs it waits, since a worker can die, for `patience` seconds at most. time_for:
     whether a pack that still needs this many seconds may be begun; the first always may: a later start continues it.
+    died_of_memory: of the owner of a lease that has vanished.
     Raises OutOfTime, Superseded, StoreError, DataError, DeviceLost.
     """
-    plan = read_plan(store, sweep)
-    leases = Leases(store, plan.settings.launch.lease_seconds, this_owner())
-    failures = Failures(store, leases)
-    well, begun, busy = True, False, time.monotonic()
-    tracking = tracking_of(store, plan.sweep, plan.settings.tracking)
     try:
-        while not stop():
-            mine, left = _to_do(store, plan, device, leases)
-            if not left:
-                plan = read_plan(store, sweep)  # the command may have been given again, and planned anew
-                mine, left = _to_do(store, plan, device, leases)
-            if not left:
-                break
-            short = [pack for pack in left if time_for(seconds_needed(store, mine[pack]))] if begun else left
-            lease = leases.claim(short)
-            if lease is None:
-                if len(short) < len(left) and not all(state.held for state in leases.state(left).values()):
-                    raise OutOfTime(well)
-                if time.monotonic() - busy > patience:
-                    log.info("Others train the %d packs that are left.", len(left))
+        worker = Worker(store, sweep, device, stop, time_for, died_of_memory)
+    except Stopped:
+        return True  # it was told so while it waited for the store
+    return worker.work(patience)
+
+
+class Worker:
+    """One worker of a sweep.
+
+    plan: of the sweep, as read last. mine: its packs for the worker's kind of device, by id, divided ones replaced by
+    their halves. left: those of them that have not ended, as far as is known. refused: those that were free when a pack
+    was claimed last, and for which there is no time. well: whether the packs it trained ended well. begun: whether it
+    has trained any.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        sweep: str,
+        device: str,
+        stop: Callable[[], bool],
+        time_for: Callable[[float], bool],
+        died_of_memory: Died,
+    ) -> None:
+        self.store, self.sweep, self.device, self.stop, self.time_for = store, sweep, device, stop, time_for
+        self.kind, self.trying = kind_of(device), Patience(stop)
+        self.plan = self.trying.until_done("plan", lambda: read_plan(store, sweep))
+        self.leases = Leases(store, self.plan.settings.launch.lease_seconds, this_owner())
+        self.failures = Failures(store, self.leases, died_of_memory)
+        self.elsewhere = Elsewhere(store, self.leases, self.kind)
+        self.tracking = tracking_of(store, self.plan.sweep, self.plan.settings.tracking)
+        self.mine: dict[str, Pack] = {}
+        self.left: list[str] = []
+        self.refused: list[str] = []
+        self.well, self.begun = True, False
+
+    def work(self, patience: float) -> bool:
+        """As the function of that name."""
+        busy = time.monotonic()
+        try:
+            self._say_clock()
+            while not self.stop() and self.trying.until_done("packs", self._look):
+                claimed = self.trying.until_done("lease", self._claim)
+                if claimed is not None:
+                    self.well &= self._train_claimed(*claimed)
+                    self.begun, busy = True, time.monotonic()
+                    continue
+                if self.refused:
+                    raise OutOfTime(self.well)
+                waited = time.monotonic() - busy
+                if self.leases.left(self.left) != self.left:
+                    continue  # some have ended meanwhile, perhaps the last
+                if self.trying.until_done("leases", lambda: self.elsewhere.nobody_trains(self.left)):
+                    count = len(self.left)
+                    log.warning("%d packs wait for packs of other sweeps, which nobody trains: resume those.", count)
                     break
-                time.sleep(POLL_SECONDS)
-                continue
-            well &= _train_claimed(store, plan, mine[lease.pack], leases, lease, device, stop, tracking, failures)
-            begun, busy = True, time.monotonic()
-    finally:
-        tracking.close(stop())
-    return well
+                if waited > patience:
+                    log.info("Others train the %d packs that are left.", len(self.left))
+                    break
+                self._sleep(min(max(POLL_SECONDS, POLL_SHARE * waited), LONGEST_POLL_SECONDS))
+        except Stopped:
+            pass  # it was told so while it waited for the store
+        finally:
+            self.tracking.close(self.stop())
+        return self.well
 
+    def _look(self) -> bool:
+        """Looks which packs are left.  Returns whether any are.  Raises StoreError."""
+        new = not self.mine
+        self._look_for_halves()
+        if not new and not self.left:
+            self.plan = read_plan(self.store, self.sweep)  # the command may have been given again, and planned anew
+            self._look_for_halves()
+            new = True
+        if new:
+            # One listing of what may be very many; later endings are found pack by pack, by `claim`.
+            self.leases.done(self.mine)
+            self.left = self.leases.left(self.mine)
+        return bool(self.left)
 
-def _to_do(store: Store, plan: Plan, device: str, leases: Leases) -> tuple[dict[str, Pack], list[str]]:
-    """The plan's packs for this kind of device, divided ones replaced by their halves; and those left."""
-    mine = {pack.id: pack for pack in in_parts(store, plan.packs) if pack.kind == kind_of(device)}
-    done = leases.done(mine)
-    return mine, [pack for pack in mine if pack not in done]
+    def _look_for_halves(self) -> None:
+        self.mine = {pack.id: pack for pack in in_parts(self.store, self.plan.packs) if pack.kind == self.kind}
+        self.left = self.leases.left(self.mine)
+
+    def _claim(self) -> tuple[Plan, Pack, Lease] | None:
+        """A pack that is free, with its plan and its lease; one of another plan only if runs of ours wait for it.
+
+        Raises StoreError.
+        """
+        free, others = self.elsewhere.ready(self.left)
+        known = {pack: (self.plan, self.mine[pack]) for pack in free} | others
+        self.refused = []
+
+        def in_time(pack: str) -> bool:
+            if not self.begun or self.time_for is always or self.time_for(seconds_needed(self.store, known[pack][1])):
+                return True
+            self.refused.append(pack)
+            return False
+
+        lease = self.leases.claim(list(known), in_time)
+        return None if lease is None else (*known[lease.pack], lease)
+
+    def _sleep(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while not self.stop() and (left := end - time.monotonic()) > 0:
+            time.sleep(min(left, POLL_SECONDS))
+
+    def _say_clock(self) -> None:
+        """Says that the clocks differ, where that is seen: whoever reads leases and logs would wonder."""
+        with contextlib.suppress(StoreError):
+            apart = clock_offset(self.store.leases_folder)
+            if abs(apart) > CLOCKS_APART_SECONDS:
+                log.warning(
+                    "The clock that stamps the files of %s is %.0f s %s this machine's. Leases go by the former; where "
+                    "each machine stamps its own files, as on Lustre or sshfs, have the clocks set (NTP).",
+                    self.store.root,
+                    abs(apart),
+                    "ahead of" if apart > 0 else "behind",
+                )
+
+    def _train_claimed(self, plan: Plan, pack: Pack, lease: Lease) -> bool:
+        """Trains one pack and deals with its failure, if it fails.  Returns False if failed runs were recorded."""
+        runs = plan.runs_of(pack)
+        recorded, failure = False, None
+        try:
+            try:
+                if not self.trying.until_done("claims", lambda: self.elsewhere.is_free(plan, pack, lease)):
+                    return True
+                self.trying.until_done("leases", lambda: self.failures.look_back(pack, lease))
+                resource = _resources(plan.settings.data)(runs[0])
+                train_pack(self.store, plan, pack, resource, self.device, lease, self.stop, self.tracking)
+                recorded = True
+            except (StoreError, DataError):
+                # Nothing of the run's is wrong: the pack stays unfinished, and goes on once disk or data are back.
+                _give_back(lease)
+                raise
+            except (Stopped, LostLease):
+                raise
+            except Exception as error:
+                failure = failure_of(error)
+            # Outside of the handler, where the exception holds the pack's tensors no longer.
+            if failure is not None:
+                met = failure
+                recorded = self.trying.until_done("failure", lambda: self.failures.meet(plan, pack, lease, met))
+                free_memory(self.device)
+        except Stopped:
+            _give_back(lease)
+        except LostLease:
+            log.warning("Pack %s was taken over by another worker.", pack.id)
+            # It and the worker of the later start would take packs from each other in turn.
+            if self.leases.inherited(pack.id):
+                raise Superseded from None
+        finally:
+            self.tracking.end(runs, recorded)
+        return failure is None or not recorded
 
 
 def seconds_needed(store: Store, pack: Pack) -> float:
@@ -127,49 +256,16 @@ def seconds_needed(store: Store, pack: Pack) -> float:
     return pack.seconds * (1 - reached(store, pack.id).steps / pack.steps)
 
 
-def _train_claimed(
-    store: Store,
-    plan: Plan,
-    pack: Pack,
-    leases: Leases,
-    lease: Lease,
-    device: str,
-    stop: Callable[[], bool],
-    tracking: Tracking,
-    failures: Failures,
-) -> bool:
-    """Trains one pack and deals with its failure, if it fails.  Returns False if failed runs were recorded."""
-    runs = plan.runs_of(pack)
-    recorded, failure = False, None
-    try:
+def _give_back(lease: Lease) -> None:
+    """Releases a lease; where the store does not let it be done it runs out by itself."""
+    for pause in RELEASE_PAUSES_SECONDS:
         try:
-            failures.look_back(pack, lease)
-            resource = _resources(plan.settings.data)(runs[0])
-            train_pack(store, plan, pack, resource, device, lease, stop, tracking)
-            recorded = True
-        except Stopped:
-            lease.release()
-        except (StoreError, DataError):
-            # Nothing of the run's is wrong: the pack stays unfinished, and goes on once disk or data are there again.
-            with contextlib.suppress(StoreError):
-                lease.release()
-            raise
-        except LostLease:
-            raise
-        except Exception as error:
-            failure = failure_of(error)
-        # Outside of the handler, where the exception holds the pack's tensors no longer.
-        if failure is not None:
-            recorded = failures.meet(plan, pack, lease, failure)
-            free_memory(device)
-    except LostLease:
-        log.warning("Pack %s was taken over by another worker.", pack.id)
-        # It and the worker of the later start would take packs from each other in turn.
-        if leases.inherited(pack.id):
-            raise Superseded from None
-    finally:
-        tracking.end(runs, recorded)
-    return failure is None or not recorded
+            return lease.release()
+        except StoreFault:
+            time.sleep(pause)
+        except StoreError:
+            return None
+    return None
 
 
 @cache

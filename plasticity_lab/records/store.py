@@ -80,6 +80,15 @@ class Store:
         return self.leases_folder / f"{pack}.{epoch}"
 
     @property
+    def claims_folder(self) -> Path:
+        """Which packs train which runs."""
+        return self.root / "claims"
+
+    def claim(self, run: str, number: int) -> Path:
+        """The claim of a pack on a run: 0 for the first, one more for each that takes over what counts no more."""
+        return self.claims_folder / f"{run}.{number}"
+
+    @property
     def done_folder(self) -> Path:
         """Which packs have ended."""
         return self.root / "done"

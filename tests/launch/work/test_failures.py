@@ -1,19 +1,22 @@
 """Runs that fail, in packs with runs that do not: who is at fault fails alone, and nobody else notices."""
 
+import itertools
 import os
 
 import pytest
 
 from launch.__main__ import main
+from launch.packs import leases
 from launch.packs.leases import Leases
+from launch.packs.memory import Kills
 from launch.packs.owner import Owner
-from launch.work import worker
+from launch.work import training, worker
 from launch.work.worker import work
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.checkpoint import save_checkpoint
 from plasticity_lab.records.record import read_record
 from tests.helpers.failing_activations import AT_FAULT, planted
-from tests.helpers.sweeps import all_kept, ended_packs, never, planned, runs_of, said, trained
+from tests.helpers.sweeps import after_looks, all_kept, ended_packs, never, planned, runs_of, said, trained
 
 MATES = "0.01,0.02,0.03,0.04,0.05,0.06,0.07"
 ONE_WORKER = "launch.workers=1"
@@ -37,6 +40,17 @@ def vanish(store, pack, times):
     for number in range(times):
         lease = Leases(store, 100, Owner(f"node{number}", 1)).claim([pack.id])
         os.utime(store.lease(pack.id, lease.epoch), (1, 1))
+
+
+@pytest.fixture
+def memory_runs_out(monkeypatch):
+    """The kernel counts one more kill each time that it is asked, as when each worker in turn was killed for memory."""
+    kills = itertools.count(7)
+
+    def prepare():
+        monkeypatch.setattr(leases, "oom_kills", lambda: Kills("this machine", next(kills)))
+
+    return prepare
 
 
 def test_the_run_at_fault_fails_alone_and_its_mates_do_not_notice(store, path, undisturbed, caplog):
@@ -130,22 +144,66 @@ def test_halves_are_adopted_by_later_plans_and_shared_with_other_sweeps(store, p
     assert statuses(store, *words, "seed=range(5)") == ["done"] * 5
 
 
-def test_a_pack_whose_workers_vanish_is_divided_and_a_run_whose_workers_do_fails(store):
+def test_a_pack_whose_workers_vanish_is_divided(store):
     plan = planned(store, "seed=0,1,2", ONE_WORKER)
     (pack,) = plan.packs
     vanish(store, pack, 2)
     one, two = pack.halves()
     vanish(store, one, 2)
     vanish(store, two, 2)
-    assert {one.width, two.width} == {1, 2}, "two are enough to divide, and too few to blame a run"
+    assert {one.width, two.width} == {1, 2}
     assert work(store, plan.sweep, "cpu", never)
     assert statuses(store, "seed=0,1,2") == ["done"] * 3
-    alone = planned(store, "seed=7")
-    vanish(store, alone.packs[0], 3)
-    assert not work(store, alone.sweep, "cpu", never)
-    record = read_record(store, alone.asked[0])
+
+
+def test_workers_killed_from_outside_make_no_run_fail(store):
+    """Administrators, other users and lost nodes kill them, as often as they like."""
+    plan = planned(store, "seed=7")
+    vanish(store, plan.packs[0], 12)
+    assert work(store, plan.sweep, "cpu", never)
+    assert statuses(store, "seed=7") == ["done"]
+
+
+def test_a_run_whose_workers_are_killed_for_memory_fails(store, memory_runs_out):
+    memory_runs_out()
+    plan = planned(store, "seed=7")
+    vanish(store, plan.packs[0], 3)
+    assert not work(store, plan.sweep, "cpu", never)
+    record = read_record(store, plan.asked[0])
     assert record["status"] == "failed"
-    assert record["error"] == "3 workers in turn have vanished without a word, as happens where memory runs out."
+    assert record["error"] == "3 workers in turn were killed because memory ran out."
+
+
+def test_slurm_may_know_that_memory_ran_out(store):
+    plan = planned(store, "seed=7")
+    vanish(store, plan.packs[0], 3)
+    asked = []
+    assert not work(store, plan.sweep, "cpu", never, died_of_memory=lambda owner: not asked.append(owner.host))
+    assert asked == ["node2", "node1", "node0"]
+    assert statuses(store, "seed=7") == ["failed"]
+
+
+def test_a_begun_pack_is_not_divided_for_workers_that_vanish(store, memory_runs_out):
+    """It would lose its checkpoint."""
+    begun = trained(store, "seed=0,1", ONE_WORKER, stop=after_looks(4))
+    vanish(store, begun.packs[0], 5)
+    assert work(store, begun.sweep, "cpu", never)
+    assert [pack["status"] for pack in ended_packs(store)] == ["done"]
+    memory_runs_out()
+    begun = trained(store, "seed=2,3", ONE_WORKER, stop=after_looks(4))
+    vanish(store, begun.packs[0], 3)
+    assert work(store, begun.sweep, "cpu", never)
+    assert "divided" in {pack["status"] for pack in ended_packs(store)}
+
+
+def test_the_first_checkpoint_comes_soon_and_the_next_at_the_usual_pace(store, monkeypatch):
+    """So that workers which vanish later are seen not to have died of the pack's beginning."""
+    saved = []
+    monkeypatch.setattr(training, "FIRST_CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(training, "save_checkpoint", lambda store, pack, epoch, payload: saved.append(payload))
+    trained(store, "seed=0", "checkpoint_minutes=60")
+    assert len(saved) == 1
+    assert saved[0]["journal"]["steps"] == 90, "after the first task's only chunk"
 
 
 def test_workers_that_vanish_are_no_evidence_where_something_else_explains_it(store):
