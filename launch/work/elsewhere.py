@@ -1,8 +1,8 @@
 """Runs that another pack trains: two commands given at the same moment plan them twice, and a worker notices it here.
 
-Before a pack is begun its runs are claimed. One whose runs are partly trained elsewhere is divided, until each part is
-free or trained elsewhere whole. Such a part waits for the packs that train its runs, and ends with them; a pack of
-another plan that was begun and that nobody holds any more is trained by whoever waits for it.
+Before a pack is begun its runs are claimed. Where some of them are trained elsewhere they are set apart, in a pack that
+waits for the packs that train them, and ends with those; a pack of another plan that was begun and that nobody holds
+any more is trained by whoever waits for it.
 """
 
 import logging
@@ -19,7 +19,7 @@ from plasticity_lab.records.plan import OtherFormat, Pack, Plan, read_plan
 from plasticity_lab.records.store import Store
 
 log = logging.getLogger("launch.work.worker")
-_TOLD = "Some of its runs are trained in other packs, or have been."
+_TOLD = "some of its runs are trained in other packs, or have been"
 
 
 class Elsewhere:
@@ -46,7 +46,7 @@ class Elsewhere:
         clear_claims(self.store, pack.id, pack.runs)
         if len(elsewhere) < pack.width:
             log.info("A pack of %s is divided: %s", pack.family, _TOLD)
-            divide(self.store, pack, lease, _TOLD)
+            divide(self.store, pack, lease, _TOLD, apart=elsewhere)
         elif taken.keys() <= over:
             log.info("The runs of pack %s have been trained in other packs.", pack.id)
             end_pack(self.store, pack, lease, Ending("done", error="", diverged=0), runs=[])

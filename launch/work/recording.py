@@ -1,6 +1,6 @@
 """What a pack leaves behind when it ends: a record for each of its runs, and the mark that it has ended."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,9 +9,9 @@ from launch.packs.leases import Lease
 from launch.packs.run_claims import clear_claims
 from plasticity_lab.agents.agent import Learner
 from plasticity_lab.records.checkpoint import clear_pack
-from plasticity_lab.records.files import create_once
+from plasticity_lab.records.files import create_once, seen
 from plasticity_lab.records.journal import Journal
-from plasticity_lab.records.plan import Pack
+from plasticity_lab.records.plan import Pack, set_apart
 from plasticity_lab.records.provenance import provenance
 from plasticity_lab.records.record import (
     FINISHED,
@@ -100,11 +100,18 @@ def leave_failures(store: Store, pack: Pack, runs: Sequence[Run], lease: Lease, 
     end_pack(store, pack, lease, Ending("failed", error, diverged=0))
 
 
-def divide(store: Store, pack: Pack, lease: Lease, error: str) -> None:
-    """Puts its halves in the place of a pack.  error: why, in a line.  Raises LostLease, StoreError."""
-    lease.beat()
-    # First the halves: whoever sees that the pack has ended must find them.
-    create_once(store.divided(pack.id), b"")
+def divide(store: Store, pack: Pack, lease: Lease, error: str, apart: Collection[str] = ()) -> None:
+    """Puts two packs in the place of one.  error: why, in a line.  Raises LostLease, StoreError.
+
+    apart: the runs of one of the two; without any they are its halves.
+    """
+    lease.beat(surely=True)
+    # First the parts: whoever sees that the pack has ended must find them. What an earlier holder has left stays.
+    if not seen(store.divided(pack.id)) and not seen(store.set_apart(pack.id)):
+        if apart:
+            set_apart(store, pack, apart)
+        else:
+            create_once(store.divided(pack.id), b"")
     end_pack(store, pack, lease, Ending("divided", error, diverged=0))
 
 

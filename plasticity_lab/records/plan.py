@@ -1,14 +1,14 @@
 """The plan of a sweep in the store: what workers read, and later plans adopt."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
-from plasticity_lab.records.files import names, write_atomically
+from plasticity_lab.records.files import create_once, names, write_atomically
 from plasticity_lab.records.identity import pack_id, sweep_id
 from plasticity_lab.records.settings import Settings, checked, of_first_plans
 from plasticity_lab.records.store import Store
@@ -74,16 +74,17 @@ class Pack:
 
     def halves(self) -> "list[Pack]":
         """The two packs that take its place where it cannot be trained whole: the same two, whoever asks."""
-        return [
-            replace(
-                self,
-                id=pack_id(half, self.attempt, part_of=self.id),
-                runs=tuple(half),
-                bytes=self.bytes * len(half) // self.width,
-                seconds=self.seconds * len(half) / self.width,
-            )
-            for half in evenly(self.runs, 2)
-        ]
+        return [self.part(half) for half in evenly(self.runs, 2)]
+
+    def part(self, runs: Sequence[str]) -> "Pack":
+        """The pack of some of its runs."""
+        return replace(
+            self,
+            id=pack_id(runs, self.attempt, part_of=self.id),
+            runs=tuple(runs),
+            bytes=self.bytes * len(runs) // self.width,
+            seconds=self.seconds * len(runs) / self.width,
+        )
 
     @property
     def run_steps(self) -> int:
@@ -161,13 +162,39 @@ def read_plan(store: Store, sweep: str) -> Plan:
 
 
 def in_parts(store: Store, packs: Iterable[Pack]) -> list[Pack]:
-    """The packs, divided ones replaced by their halves.  Raises StoreError."""
+    """The packs, divided ones replaced by their parts: halves, or those that were named.  Raises StoreError."""
     divided = set(names(store.divided_folder))
 
     def parts(pack: Pack) -> list[Pack]:
-        return [part for half in pack.halves() for part in parts(half)] if pack.id in divided else [pack]
+        if pack.id in divided:
+            smaller = pack.halves()
+        elif store.set_apart(pack.id).name in divided:
+            smaller = _set_apart(store, pack)
+        else:
+            return [pack]
+        return [part for each in smaller for part in parts(each)]
 
     return [part for pack in packs for part in parts(pack)]
+
+
+def set_apart(store: Store, pack: Pack, runs: Collection[str]) -> None:
+    """Puts two packs in the place of one: of the runs named, and of the others.  Raises StoreError."""
+    rest = [run for run in pack.runs if run not in runs]
+    parts = [rest, [run for run in pack.runs if run in runs]]
+    create_once(store.set_apart(pack.id), json.dumps({"parts": parts}).encode())
+
+
+def _set_apart(store: Store, pack: Pack) -> list[Pack]:
+    """The two packs that `set_apart` has made of one; its halves where the file that says so is damaged."""
+    try:
+        value = read_mapping(store.set_apart(pack.id), "its halves take its place") or {}
+    except DamagedFile:
+        return pack.halves()
+    parts = value.get("parts")
+    whole = isinstance(parts, list) and all(isinstance(part, list) and part for part in parts)
+    if not whole or sorted(run for part in parts for run in part) != sorted(pack.runs):
+        return pack.halves()
+    return [pack.part(part) for part in parts]
 
 
 def sweeps_of(store: Store) -> list[str]:

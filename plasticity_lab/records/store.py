@@ -106,6 +106,10 @@ class Store:
         """Where it stands, the two halves of a pack have taken its place."""
         return self.divided_folder / pack
 
+    def set_apart(self, pack: str) -> Path:
+        """Where it stands, it names the two packs that have taken the place of one, of those of its runs each."""
+        return self.divided_folder / f"{pack}.parts"
+
     def tracked(self, pack: str) -> Path:
         """Which runs of a pack have been written to W&B, and where."""
         return self.root / "tracked" / pack
