@@ -7,11 +7,12 @@ from typing import Any
 from launch.packs.endings import Ending, ending_of, write_ending
 from launch.packs.lease_files import LeaseFiles, ended
 from launch.packs.leases import clear_leases
+from launch.packs.run_claims import clear_claims
 from launch.wording import counted
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.checkpoint import clear_pack
 from plasticity_lab.records.damage import DamagedFile
-from plasticity_lab.records.files import names
+from plasticity_lab.records.files import names, seen
 from plasticity_lab.records.plan import Pack, Plan, all_plans, read_plan, sweep_of
 from plasticity_lab.records.record import (
     FINISHED,
@@ -128,6 +129,7 @@ def mark_ended(store: Store, found: Outstanding, lease_seconds: float) -> None:
         write_ending(store, pack, Ending("done", error="", diverged=0), found.packs[pack])
         clear_leases(store, pack, last=leases.epochs().get(pack, -1))
         clear_pack(store, pack)
+        clear_claims(store, pack, found.packs[pack])
 
 
 def adopted(
@@ -144,7 +146,7 @@ def adopted(
     known: dict[str, Run] = {}
     for plan in all_plans(store, unreadable):
         for pack in plan.packs:
-            if pack.id not in packs and not wanted.keys().isdisjoint(pack.runs) and not store.done(pack.id).exists():
+            if pack.id not in packs and not wanted.keys().isdisjoint(pack.runs) and not seen(store.done(pack.id)):
                 packs[pack.id] = pack
                 known |= {run.id: run for run in plan.runs_of(pack)}
     begun = _begun(store, packs, lease_seconds)

@@ -17,6 +17,7 @@ submitit answers the same signals, but only logs SIGTERM and counts preemptions 
 import logging
 import math
 import os
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -34,6 +35,10 @@ from plasticity_lab.records.store import Store
 log = logging.getLogger("launch.launchers.slurm.job")
 LONGEST_GRACE_SECONDS = 3600.0
 """A worker that was told to end, and not killed within this time, was not told by Slurm: it ends by itself."""
+GRACE_LOOK_SECONDS = 60.0
+"""How often it asks Slurm meanwhile whether the job goes on; longer than Slurm usually waits to kill (KillWait)."""
+ASK_SECONDS = 600.0
+"""How soon Slurm is asked for a job's time limit again, where it did not say any."""
 PATIENCE_IN_LEASES = 2
 """When others have held all packs that are left for this many leases, they are alive: this worker ends."""
 
@@ -169,14 +174,45 @@ def this_job() -> str:
 
 
 def _time_until(job: str, warning_seconds: float) -> Callable[[float], bool]:
-    """A function that says whether some seconds will have passed before the job may be told that its time is up."""
+    """A function that says whether some seconds will have passed before the job may be told that its time is up.
+
+    Slurm may be silent when a worker starts: then the job's environment tells, or Slurm is asked again.
+    """
+    end, asked = _end_of(job), time.monotonic()
+
+    def enough(seconds: float) -> bool:
+        nonlocal end, asked
+        if end == math.inf and time.monotonic() - asked > ASK_SECONDS:
+            end, asked = _end_of(job), time.monotonic()
+        return time.monotonic() + seconds < end - warning_seconds
+
+    return enough
+
+
+def _end_of(job: str) -> float:
+    """When the job's time is up, by this process's monotonic clock; infinite where it has no limit, or nobody tells."""
     left = cluster.seconds_left(job)
-    end = math.inf if left is None else time.monotonic() + left - warning_seconds
-    return lambda seconds: time.monotonic() + seconds < end
+    if left is None and (words := os.environ.get("SLURM_JOB_END_TIME", "")).isdecimal():
+        left = int(words) - time.time()
+    return math.inf if left is None else time.monotonic() + left
 
 
 def _wait_to_be_killed() -> int:
     log.info("The checkpoint is written; waiting for Slurm to end the job.")
+    end = time.monotonic() + LONGEST_GRACE_SECONDS
+    while time.monotonic() < end:
+        time.sleep(GRACE_LOOK_SECONDS)
+        if _goes_on(this_job()):
+            log.warning("Slurm lets the job go on: it was told to end by somebody else, and ends by itself.")
+            break
     logging.shutdown()
-    time.sleep(LONGEST_GRACE_SECONDS)
     return 1
+
+
+def _goes_on(job: str) -> bool:
+    """Whether Slurm says that the job runs on: it is not over, and is not to make room after its grace time."""
+    try:
+        said = cluster.ask("scontrol", "show", "job", job)
+    except cluster.SlurmError:
+        return False
+    return "JobState=RUNNING" in said and re.search(r"\bPreemptTime=\d", said) is None
