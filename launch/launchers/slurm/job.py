@@ -25,11 +25,14 @@ from dataclasses import dataclass
 
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.cancellation import Cancelled
+from launch.launchers.slurm.job_state import states_of
 from launch.launchers.slurm.jobs_file import read_jobs
 from launch.launchers.slurm.signals import JobSignals
 from launch.launchers.slurm.submitted import Outcome, decide
+from launch.packs.owner import Owner, this_owner
 from plasticity_lab.errors import ConfigError, PlasticityError, StoreError
 from plasticity_lab.records.damage import DamagedFile
+from plasticity_lab.records.files import StoreFault
 from plasticity_lab.records.store import Store
 
 log = logging.getLogger("launch.launchers.slurm.job")
@@ -106,10 +109,15 @@ class JobWorker:
         well, again = True, False
         try:
             time_for = _time_until(job, self.warning_seconds)
-            well = work(store, self.sweep, device, lambda: signals() or cancelled(), time_for, patience)
+            well = work(
+                store, self.sweep, device, lambda: signals() or cancelled(), time_for, patience, _died_of_memory
+            )
         except OutOfTime as out:
             log.info("The time left is too short for the packs left.")
             well, again = out.well, True
+        except StoreFault as fault:
+            log.warning("%s The job goes back into the queue.", fault)
+            again = True
         except Superseded:
             log.warning("Job %s has been started anew elsewhere; this process of it ends.", job)
             return 1
@@ -171,6 +179,17 @@ def this_job() -> str:
     if "SLURM_ARRAY_JOB_ID" in environment:
         return f"{environment['SLURM_ARRAY_JOB_ID']}_{environment['SLURM_ARRAY_TASK_ID']}"
     return environment["SLURM_JOB_ID"]
+
+
+def _died_of_memory(owner: Owner) -> bool:
+    """Whether Slurm ended the job of a lease's owner because memory ran out."""
+    if owner.job_name is None or owner.cluster != this_owner().cluster:
+        return False
+    try:
+        states, _ = states_of([owner.job_name], cluster.PATIENCE_SECONDS)
+    except cluster.SlurmError:
+        return False
+    return any(state.state == "OUT_OF_MEMORY" for state in states.values())
 
 
 def _time_until(job: str, warning_seconds: float) -> Callable[[float], bool]:

@@ -14,6 +14,7 @@ import pytest
 from launch.launchers.slurm import cancellation, cluster, job
 from launch.launchers.slurm.cancellation import add_cancellation
 from launch.launchers.slurm.job import JobWorker
+from launch.launchers.slurm.job_state import JobState
 from launch.launchers.slurm.pickled import PickledWorker
 from launch.launchers.slurm.submitted import Outcome, ask, decide, outcome_of
 from launch.packs.leases import Leases
@@ -180,13 +181,21 @@ def test_a_store_that_the_node_does_not_see_is_said_first_and_not_made(store, in
     assert not store.root.exists()
 
 
-def test_a_store_that_the_node_may_only_read_is_a_sentence(small_disk, in_job, caplog, monkeypatch):
+def test_a_store_that_stays_read_only_puts_the_job_back_into_the_queue(small_disk, in_job, caplog, monkeypatch):
     monkeypatch.setattr("launch.work.patience.LONGEST_FAULT_SECONDS", 0.5)
     store = Store(small_disk / "store")
     plan = planned(store, "seed=0")
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    assert in_job(plan, store=store) == ([], 1)
-    assert "the disk is mounted read-only; have it mounted writable" in caplog.records[-1].getMessage()
+    assert in_job(plan, store=store) == (["requeue 60_3", "waits"], 1)
+    assert "the disk is mounted read-only; have it mounted writable" in caplog.text
+
+
+def test_slurm_is_asked_whether_memory_ran_out(monkeypatch):
+    known = {"60_3": JobState("60_3", "OUT_OF_MEMORY"), "60_4": JobState("60_4", "NODE_FAIL")}
+    monkeypatch.setattr(job, "states_of", lambda jobs, patience: ({name: known[name] for name in jobs}, ""))
+    assert job._died_of_memory(FIRST)
+    assert not job._died_of_memory(dataclasses.replace(FIRST, task="4"))
+    assert not job._died_of_memory(Owner("node1", 1))
 
 
 def test_a_node_of_another_kind_is_a_sentence(store, in_job, caplog):
