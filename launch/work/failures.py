@@ -5,7 +5,7 @@ any other packs: a run at fault is soon alone, and fails, and the others finish.
 too. An error that every run has is noticed after a few have failed alone, and then the rest fails without division.
 
 A worker that is killed cannot say why. Machines are lost and workers killed from outside, which is no run's fault: it
-counts against one only where the kernel or Slurm says that memory ran out.
+counts against one only where the kernel or Slurm says that memory ran out, or where it happens again and again.
 """
 
 import logging
@@ -32,6 +32,9 @@ DIVIDED_AFTER = 2
 FAILED_AFTER = 3
 """How many in turn must be killed for lack of memory, without a checkpoint in between, before a run alone fails, or a
 pack that has a checkpoint is divided."""
+UNEXPLAINED = 10
+"""The same, of workers that vanish and nobody knows why. Chance does not hit one run that often within seconds of its
+beginning, and a run that ends its process each time (a fault of a library's) would take every worker in the end."""
 _ALL = (
     "The {} runs of this pack failed together, and it was not looked into which of them are at fault: {} runs of "
     "{} or more had failed alone with the same error, and none had got further."
@@ -84,8 +87,10 @@ class Failures:
         gone, of_memory = self.leases.vanished(lease, last, self.died_of_memory)
         if of_memory >= FAILED_AFTER:
             raise WorkersVanished(f"{of_memory} workers in turn were killed because memory ran out.")
-        if pack.width > 1 and last < 0 and gone >= DIVIDED_AFTER:
-            raise WorkersVanished(f"{gone} workers in turn have vanished, as happens where memory runs out.")
+        if gone >= (DIVIDED_AFTER if pack.width > 1 and last < 0 else UNEXPLAINED):
+            raise WorkersVanished(
+                f"{gone} workers in turn have vanished without a word, as happens where memory runs out."
+            )
 
     def meet(self, plan: Plan, pack: Pack, lease: Lease, failure: Failure) -> bool:
         """Divides the pack, or records its runs as failed where no more can be found out.  Returns whether it did.

@@ -156,12 +156,13 @@ def test_a_pack_whose_workers_vanish_is_divided(store):
     assert statuses(store, "seed=0,1,2") == ["done"] * 3
 
 
-def test_workers_killed_from_outside_make_no_run_fail(store):
-    """Administrators, other users and lost nodes kill them, as often as they like."""
+@pytest.mark.parametrize(("times", "status"), [(9, "done"), (10, "failed")])
+def test_workers_killed_from_outside_make_no_run_fail(store, times, status):
+    """Administrators, other users and lost nodes kill some; ten, all before the first checkpoint, are no accident."""
     plan = planned(store, "seed=7")
-    vanish(store, plan.packs[0], 12)
-    assert work(store, plan.sweep, "cpu", never)
-    assert statuses(store, "seed=7") == ["done"]
+    vanish(store, plan.packs[0], times)
+    assert work(store, plan.sweep, "cpu", never) == (status == "done")
+    assert statuses(store, "seed=7") == [status]
 
 
 def test_a_run_whose_workers_are_killed_for_memory_fails(store, memory_runs_out):
