@@ -15,6 +15,7 @@ from typing import IO, Any
 
 from launch.launchers.display import Display, display
 from launch.packs.progress import Watch
+from plasticity_lab.records.files import StoreFault
 from plasticity_lab.records.plan import Pack
 from plasticity_lab.records.settings import TrackingSettings
 from plasticity_lab.records.store import Store
@@ -61,8 +62,9 @@ def run_workers(store: Store, sweep: str, packs: Sequence[Pack], devices: Sequen
                 workers.append(_Worker(store, sweep, device, files))
             while any(worker.process.poll() is None for worker in workers):
                 _pass_on(workers, shown, told)
-                now = watch.look()
-                shown.show(now, uploads.words(watch.packs) if watch.over else "")
+                with contextlib.suppress(StoreFault):  # the workers wait until it works again, and say so
+                    now = watch.look()
+                    shown.show(now, uploads.words(watch.packs) if watch.over else "")
                 time.sleep(LOOK_SECONDS)
             _pass_on(workers, shown, told)
         except BaseException:
