@@ -227,6 +227,7 @@ class Leases:
 
     def _linked(self, claim: Path, pack: str, epochs: Mapping[str, int]) -> Lease | None:
         """The next lease of a pack, made of a complete file; None if another was faster, or the pack has just ended."""
+        self._name_damaged()
         epoch = epochs.get(pack, -1) + 1
         if not link_once(claim, self.store.lease(pack, epoch)):
             return None
