@@ -32,7 +32,7 @@ from launch.work.training import train_pack
 from plasticity_lab.assembly import ResourceOf, resources
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.errors import DataError, PlasticityError, StoreError
-from plasticity_lab.records.files import StoreFault, clock_offset
+from plasticity_lab.records.files import StoreFault, clock_offset, names
 from plasticity_lab.records.plan import Pack, Plan, in_parts, read_plan
 from plasticity_lab.records.store import Store
 
@@ -103,10 +103,10 @@ def work(
 class Worker:
     """One worker of a sweep.
 
-    plan: of the sweep, as read last. mine: its packs for the worker's kind of device, by id, divided ones replaced by
-    their halves. left: those of them that have not ended, as far as is known. refused: those that were free when a pack
-    was claimed last, and for which there is no time. well: whether the packs it trained ended well. begun: whether it
-    has trained any.
+    plan: of the sweep, as read last. divided: the listing of divided packs that was seen last. mine: the plan's packs
+    for the worker's kind of device, by id, divided ones replaced by their parts. left: those of them that have not
+    ended, as far as is known. refused: those that were free when a pack was claimed last, and for which there is no
+    time. well: whether the packs it trained ended well. begun: whether it has trained any.
     """
 
     def __init__(
@@ -125,6 +125,7 @@ class Worker:
         self.failures = Failures(store, self.leases, died_of_memory)
         self.elsewhere = Elsewhere(store, self.leases, self.kind)
         self.tracking = tracking_of(store, self.plan.sweep, self.plan.settings.tracking)
+        self.divided: list[str] | None = None
         self.mine: dict[str, Pack] = {}
         self.left: list[str] = []
         self.refused: list[str] = []
@@ -163,10 +164,11 @@ class Worker:
     def _look(self) -> bool:
         """Looks which packs are left.  Returns whether any are.  Raises StoreError."""
         new = not self.mine
-        self._look_for_halves()
+        self._look_for_parts()
         if not new and not self.left:
             self.plan = read_plan(self.store, self.sweep)  # the command may have been given again, and planned anew
-            self._look_for_halves()
+            self.divided = None
+            self._look_for_parts()
             new = True
         if new:
             # One listing of what may be very many; later endings are found pack by pack, by `claim`.
@@ -174,9 +176,14 @@ class Worker:
             self.left = self.leases.left(self.mine)
         return bool(self.left)
 
-    def _look_for_halves(self) -> None:
-        self.mine = {pack.id: pack for pack in in_parts(self.store, self.plan.packs) if pack.kind == self.kind}
-        self.left = self.leases.left(self.mine)
+    def _look_for_parts(self) -> None:
+        """Replaces packs that were divided since the last look, and leaves out those that have ended."""
+        divided = names(self.store.divided_folder)
+        if divided != self.divided:
+            self.divided = divided
+            self.mine = {pack.id: pack for pack in in_parts(self.store, self.plan.packs) if pack.kind == self.kind}
+            self.left = list(self.mine)
+        self.left = self.leases.left(self.left)
 
     def _claim(self) -> tuple[Plan, Pack, Lease] | None:
         """A pack that is free, with its plan and its lease; one of another plan only if runs of ours wait for it.
