@@ -203,7 +203,7 @@ def test_a_pack_killed_after_its_last_record_is_marked_as_ended_by_the_next_comm
     (ended,) = ended_packs(store)
     assert sorted(ended["runs"]) == sorted(run.id for run in runs_of(*words))
     assert not pack.exists()
-    assert list(store.leases_folder.iterdir()) == []
+    assert [*store.leases_folder.iterdir(), *store.claims_folder.iterdir()] == []
 
 
 def test_a_done_file_says_which_runs(store):
