@@ -3,11 +3,11 @@
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from launch.doctor.clock import of_clock
 from launch.doctor.finding import FAILS, OK, UNKNOWN, Finding, attempt
 from launch.launchers.local_workers import CHECKOUT
 from launch.plan.device import compiler_there
@@ -15,7 +15,6 @@ from launch.wording import in_bytes
 from plasticity_lab.benchmarks.benchmark import Benchmark
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.files import server_time
 from plasticity_lab.records.provenance import provenance
 from plasticity_lab.records.store import Store
 
@@ -32,19 +31,7 @@ def of_store(store: Store, lease_seconds: float) -> list[Finding]:
         return [Finding(FAILS, str(error))]
     new = "it is not there yet, and can be made; the disk" if place != store.root else "it can be written, and"
     words = f"Store {store.root}{_file_system(place)}: {new} has the hard links of leases."
-    return [Finding(OK, words), _clock(place, lease_seconds), _space(place)]
-
-
-def _clock(place: Path, lease_seconds: float) -> Finding:
-    """Whether the clock that stamps the store's files agrees with this machine's."""
-    apart = server_time(place) - time.time()
-    words = f"Clocks: the store's and this machine's are {abs(apart):.1f} s apart"
-    if abs(apart) <= lease_seconds / 2:
-        return Finding(OK, f"{words}.")
-    return Finding(
-        FAILS,
-        f"{words}, while leases last {lease_seconds:.0f}; have them set (NTP), or raise launch.lease_seconds.",
-    )
+    return [Finding(OK, words), of_clock(place, lease_seconds), _space(place)]
 
 
 def of_data(benchmarks: Iterable[Benchmark], folder: str | None) -> list[Finding]:

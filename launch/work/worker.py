@@ -10,14 +10,11 @@ import argparse
 import contextlib
 import logging
 import math
-import os
-import signal
 import sys
 import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from types import FrameType
 
 from launch.packs.leases import Lease, Leases, LostLease
 from launch.packs.owner import this_owner
@@ -28,6 +25,7 @@ from launch.work.elsewhere import Elsewhere
 from launch.work.failures import Died, Failures, failure_of, unknown
 from launch.work.patience import Patience, Stopped
 from launch.work.process import free_memory, prepare_process
+from launch.work.stop_signal import StopSignal
 from launch.work.training import train_pack
 from plasticity_lab.assembly import ResourceOf, resources
 from plasticity_lab.data.folder import data_folder
@@ -53,23 +51,6 @@ class OutOfTime(Exception):
 
 class Superseded(Exception):
     """Slurm took the worker's node for lost, and has started its job again elsewhere: this process of it must end."""
-
-
-class StopSignal:
-    """Whether the worker is to stop: after SIGINT or SIGTERM, or when the process that started it is gone."""
-
-    def __init__(self, parent: int | None) -> None:
-        self.parent = parent
-        self.received = False
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._receive)
-
-    def __call__(self) -> bool:
-        """True once it is time to checkpoint and leave."""
-        return self.received or (self.parent is not None and os.getppid() != self.parent)
-
-    def _receive(self, number: int, frame: FrameType | None) -> None:
-        self.received = True
 
 
 def always(seconds: float) -> bool:

@@ -9,13 +9,14 @@ import os
 import time
 from pathlib import Path
 
-from plasticity_lab.records.files import create_once, names, server_time
+from plasticity_lab.errors import StoreError
+from plasticity_lab.records.files import create_once, names, server_time, stands
 from plasticity_lab.records.store import Store
 
 CLOCK_SECONDS = 0.5
 """What was made later than that after now is of another clock than the file server's."""
-LOOK_SECONDS = 2.0
-"""How often a worker looks; each look asks the file server for one name."""
+LOOK_SECONDS = 4.0
+"""How often a worker looks; each look makes the file server say whether one name is there."""
 
 
 def cancellations(store: Store, sweep: str) -> int:
@@ -73,6 +74,6 @@ class Cancelled:
     def now(self) -> bool:
         """The same, as of this moment."""
         try:
-            return self._known or self._next.exists()
-        except OSError:
+            return self._known or stands(self._next)
+        except StoreError:
             return False

@@ -13,7 +13,7 @@ from typing import Any
 
 from launch.launchers.slurm.cluster import SlurmError
 from launch.launchers.slurm.parameters import for_submitit, workers_a_job
-from plasticity_lab.records.files import disk_errors
+from plasticity_lab.records.files import disk_errors, make_folder
 from plasticity_lab.records.plan import Pack
 
 PICKLE = "work.pkl"
@@ -46,7 +46,7 @@ def submit(
     from submitit.core.utils import DelayedSubmission, FailedJobError, FailedSubmissionError
 
     with disk_errors("write", folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         DelayedSubmission(work).dump(folder / PICKLE)
     told = {**parameters, "comment": " ".join(filter(None, (parameters["comment"], mark))) or None}
     try:

@@ -16,7 +16,7 @@ from launch.tracking.wandb.marks import Destination, mark_written
 from launch.tracking.wandb.offline import UNFINISHED, clear_offline
 from launch.tracking.wandb.open_run import OpenRun, begin_service, end_service
 from plasticity_lab.records.classifier import declared_in
-from plasticity_lab.records.files import beside, disk_errors, names
+from plasticity_lab.records.files import beside, disk_errors, make_folder, names
 from plasticity_lab.records.record import CorruptRecord, read_metrics
 from plasticity_lab.records.store import Store
 
@@ -121,7 +121,7 @@ def _folder(store: Store, destination: Destination) -> Iterator[Path]:
         return
     folder = store.wandb_folder / f"{UNFINISHED}{os.getpid()}-{secrets.token_hex(4)}"
     with disk_errors("write", folder):
-        folder.mkdir(parents=True)
+        make_folder(folder)
     try:
         yield folder
     finally:
