@@ -12,7 +12,8 @@ from plasticity_lab.activations.rational import Rational
 from plasticity_lab.activations.relu import ReLU
 from plasticity_lab.activations.swiglu import SwiGLU
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.networks.cnn import CNN, ORDERS
+from plasticity_lab.networks.cnn import CNN
+from plasticity_lab.networks.convolutional import ORDERS
 from plasticity_lab.randomness.host import host_stream
 from tests.helpers.networks import classifier, logits
 from tests.helpers.packs import CPU, choices, differing, images, needs_compiler, run, trained
