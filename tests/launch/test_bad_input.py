@@ -21,7 +21,10 @@ NAMES = [
         "benchmark.source=minst",
         "There is no image set 'minst'; there are cifar10, cifar100, digits, imagenet32, mnist.",
     ),
-    ("network=auto,mlpp", "There is no network=mlpp (did you mean mlp?); there are actor_critic, auto, cnn, mlp."),
+    (
+        "network=auto,mlpp",
+        "There is no network=mlpp (did you mean mlp?); there are actor_critic, auto, cnn, cnn_case_study, mlp.",
+    ),
     ("optimizer=adamW", "There is no optimizer=adamW (did you mean adamw?); there are adam, adamw, rmsprop, sgd."),
     ("hyperparams=bst", "There is no hyperparams=bst (did you mean best?); there are best, …"),
     ("hyperparams=best,worst", "There is no hyperparams=worst…; there are best, …"),
