@@ -12,6 +12,7 @@ class CNN(Convolutional):
     `norm`: none or layer (before each activation, as theirs).
     """
 
+    called = "cnn"
     pooled = (True, True)
     hidden = 2
 

@@ -11,6 +11,7 @@ class CNNCaseStudy(Convolutional):
     convolution, after the activation as in the network of the benchmarks.
     """
 
+    called = "cnn_case_study"
     pooled = (False, True, False, True)
     hidden = 1
 

@@ -30,6 +30,9 @@ class Convolutional(Network):
     before each activation.
     """
 
+    called: ClassVar[str]
+    """Its name in conf/network, for messages."""
+
     pooled: ClassVar[Sequence[bool]]
     """For each convolution, whether its images are pooled."""
 
@@ -54,10 +57,11 @@ class Convolutional(Network):
 
         Raises ConfigError for images that are too small, and for what is no image.
         """
-        shapes = only_body(bodies, "cnn")
+        shapes = only_body(bodies, self.called)
         if len(shapes.inputs) != 3:
             raise ConfigError(
-                f"network=cnn takes images, and what is given here has the shape {shapes.inputs}; network=mlp takes it."
+                f"network={self.called} takes images, and what is given here has the shape {shapes.inputs}; "
+                "network=mlp takes it."
             )
 
         def adapted(percent: int = 0) -> Design:

@@ -203,3 +203,9 @@ def test_compiled_a_run_is_the_same_alone_and_packed_and_agrees_with_eager():
     compiled, eager = (trained([ours(family, 1, **settings)], image_set, compiled=how).of(0) for how in (True, False))
     np.testing.assert_allclose(compiled["loss"], eager["loss"], rtol=1e-5)
     torch._dynamo.reset()
+
+
+@pytest.mark.parametrize(("name", "network"), [("cnn", CNN()), ("cnn_case_study", CNNCaseStudy())])
+def test_what_is_no_image_is_refused_by_the_networks_own_name(name, network):
+    with pytest.raises(ConfigError, match=rf"network={name} takes images, .* network=mlp takes it"):
+        model(image=(64,), network=network)
