@@ -30,9 +30,12 @@ BENCHMARKS = {
     "continual_imagenet": "Continual ImageNet",
     "split_cifar100": "Split-CIFAR-100",
     "split_cifar100_joint": "Split-CIFAR-100, i.i.d.",
+    "permuted_mnist_20": "Permuted MNIST, 20 tasks",
     "permuted_digits": "Permuted digits",
+    "permuted_digits_20": "Permuted digits, 20 tasks",
     "random_label_digits": "Random Label digits",
     "digits51": "Digits 5+1",
+    "continual_digits": "Continual digits",
     "mujoco_cycle": "MuJoCo cycle",
 }
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from analysis.conf import option
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.classifier import Declarations
 from plasticity_lab.records.measures import Declared
@@ -22,6 +23,8 @@ NAMED_BY_THE_ASKER = ("protocol", "schedule", "hyperparams")
 """What only `asked_as` knows: names of choices, of which the run's science keeps the resolved values."""
 SEEDS = ("seed", "stream_seed", "init_seed")
 """What makes runs replicates of each other."""
+LATER = {"network.norm": "none", "benchmark.unpermuted_first": False}
+"""Settings that records of before do not have, and what their runs had: they group with those of today."""
 
 
 @dataclass(frozen=True)
@@ -177,6 +180,7 @@ class _Shared:
 def _settings(science: Mapping[str, Any], apart: Mapping[str, str]) -> _Settings:
     intervention = science.get("intervention") or {"name": "none"}
     flat = _flat({**science, "intervention": intervention})
+    flat |= {key: value for key, value in LATER.items() if key not in flat and _has_now(science, key)}
     for name in (*SEEDS, "activation.name", "benchmark.name", "intervention.name"):
         flat.pop(name, None)
     flat |= apart
@@ -212,6 +216,12 @@ def _row(
         diverged_at_step=record.get("diverged_at_step"),
         error=record.get("error"),
     )
+
+
+def _has_now(science: Mapping[str, Any], key: str) -> bool:
+    """Whether the option that a run was made of has that setting in this version."""
+    group, _, setting = key.partition(".")
+    return setting in option(group, str((science.get(group) or {}).get("name")))
 
 
 def _belongs_to_the_activation(name: str) -> bool:

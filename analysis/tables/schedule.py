@@ -85,6 +85,9 @@ def schedules(settings: Mapping[str, Any]) -> dict[str, dict[str, int | None]]:
     """
     if not settings:
         return {}
+    if "classes_per_task" in settings:
+        images = settings["classes_per_task"] * settings["images_per_class"]
+        return {"all": _counts(settings, images, settings["tasks"])}
     if "classes_hard" not in settings:
         return {"all": _counts(settings, settings["images"], settings["tasks"])}
     hard = (settings["tasks"] + 1) // 2

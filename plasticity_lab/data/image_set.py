@@ -5,6 +5,7 @@ Legend: N images, C channels, H rows, W columns.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
@@ -74,6 +75,16 @@ class ImageSet:
         mean, std = np.zeros(image[0], np.float32), np.ones(image[0], np.float32)
         return cls(name, images[0], labels[0], images[1], labels[1], classes, white, mean, std)
 
+    @cached_property
+    def train_by_class(self) -> list[np.ndarray]:
+        """The training images of each class, in the order of the file."""
+        return _by_class(self.train_labels, self.classes)
+
+    @cached_property
+    def test_by_class(self) -> list[np.ndarray]:
+        """The test images of each class, in the order of the file."""
+        return _by_class(self.test_labels, self.classes)
+
     def __post_init__(self) -> None:
         for split, images, labels in (
             ("training", self.train_images, self.train_labels),
@@ -85,7 +96,7 @@ class ImageSet:
                 self._refuse(f"its {split} labels are {labels.dtype} {labels.shape}, not int64 ({len(images)},)")
             if labels.min() < 0 or labels.max() >= self.classes:
                 self._refuse(f"its {split} labels are not all within 0..{self.classes - 1}")
-            if images.max() > self.white:
+            if self.white < np.iinfo(images.dtype).max and images.max() > self.white:  # large sets are not read for it
                 self._refuse(f"its {split} images have pixels above white, {self.white}")
         if self.train_images.shape[1:] != self.test_images.shape[1:]:
             self._refuse(
@@ -94,6 +105,11 @@ class ImageSet:
 
     def _refuse(self, reason: str) -> None:
         raise DataError(f"The image set '{self.name}' does not fit together: {reason}.")
+
+
+def _by_class(labels: np.ndarray, classes: int) -> list[np.ndarray]:
+    ends = np.cumsum(np.bincount(labels, minlength=classes))[:-1]
+    return np.split(np.argsort(labels, kind="stable"), ends)
 
 
 def channel_moments(images: np.ndarray, white: int) -> tuple[np.ndarray, np.ndarray]:

@@ -17,7 +17,8 @@ class Source:
 
     load: the image set out of the folder of data sets; raises DataError if it is missing or damaged.
     checked: what `load` has compared with what was published.
-    fetch: downloads into the folder of data sets what is not there yet; None for a set that ships with a package.
+    fetch: downloads into the folder of data sets what is not there yet, or prepares it out of what is there; None for a
+    set that ships with a package.
     subfolder: where its files lie in the folder of data sets.
     outline: black images in the number and shape of the published ones, so that runs can be planned before the set is
     there; None for a set that ships with a package.
@@ -49,6 +50,18 @@ def _digits() -> Source:
     return Source(digits.load, checked="shipped with scikit-learn")
 
 
+def _imagenet32() -> Source:
+    from plasticity_lab.data import imagenet32
+
+    return Source(
+        imagenet32.load,
+        checked="the shape of the arrays",
+        fetch=imagenet32.fetch,
+        subfolder=imagenet32.SUBFOLDER,
+        outline=imagenet32.outline,
+    )
+
+
 def _mnist() -> Source:
     from plasticity_lab.data import mnist
 
@@ -65,6 +78,7 @@ SOURCES: dict[str, Callable[[], Source]] = {
     "cifar10": partial(_cifar, "cifar10"),
     "cifar100": partial(_cifar, "cifar100"),
     "digits": _digits,
+    "imagenet32": _imagenet32,
     "mnist": _mnist,
 }
 """A run needs one of them: the module of each is imported when its set is asked for."""

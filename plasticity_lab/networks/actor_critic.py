@@ -12,7 +12,7 @@ from torch import Tensor
 from plasticity_lab.activations.activation import Activation
 from plasticity_lab.component import check
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.networks.network import Activate, Design, Layer, Network, Shapes, Unit
+from plasticity_lab.networks.network import NORMS, Activate, Design, Layer, Network, Shapes, Unit
 from plasticity_lab.networks.width import trim, trimmed
 from plasticity_lab.stacking.constant import StackedConstant
 from plasticity_lab.stacking.linear import StackedLinear
@@ -33,7 +33,8 @@ class ActorCritic(Network):
     separate_value_trunk: whether the value has a trunk of its own, value_trunk1 …, behind the same adapter. adapter:
     whether there is one; without, all bodies must show observations of one shape. `init`: default (PyTorch's), kaiming
     (with the activation's gain), lecun (uniform in ±√(3/inputs), biases zero, heads too: the code of Dohare et al.
-    2024), orthogonal (gain √2, policy 0.01, value 1, biases zero: CleanRL).
+    2024), orthogonal (gain √2, policy 0.01, value 1, biases zero: CleanRL). `norm`: none, or layer (before each
+    activation).
     """
 
     def __init__(
@@ -44,12 +45,14 @@ class ActorCritic(Network):
         adapter_activation: bool = True,
         separate_value_trunk: bool = False,
         init: str = "lecun",
+        norm: str = "none",
     ) -> None:
         self.width = check("network.width", width, at_least=1)
         self.depth = check("network.depth", depth, at_least=1)
         self.adapter, self.adapter_activation = adapter, adapter_activation
         self.separate_value_trunk = separate_value_trunk
         self.init = check("network.init", init, one_of=INITS)
+        self.norm = check("network.norm", norm, one_of=NORMS)
 
     def design(self, bodies: Mapping[str, Shapes], activation: Activation) -> Design:
         """Adapters, trunks, then the heads of each body.
@@ -116,7 +119,8 @@ class ActorCritic(Network):
         firsts = tuple(f"{trunk}1" for trunk in self._trunks())
         for body, shapes in bodies.items() if self.adapter else ():
             name = f"{body}.adapter"
-            layers.append(StackedLinear(name, prod(shapes.inputs), produced if self.adapter_activation else width))
+            adapter = StackedLinear(name, prod(shapes.inputs), produced if self.adapter_activation else width)
+            layers.append(self.normed(adapter) if self.adapter_activation else adapter)
             own[name] = body
             if self.adapter_activation:
                 units.append(Unit(name, (produced,), incoming=name, outgoing=firsts, body=body))
@@ -134,7 +138,7 @@ class ActorCritic(Network):
             ]
             following = [*((name,) for name in names[1:]), tuple(answers)]
             for name, inputs, after in zip(names, [given, *[passed] * (self.depth - 1)], following, strict=True):
-                layers.append(StackedLinear(name, inputs, produced))
+                layers.append(self.normed(StackedLinear(name, inputs, produced)))
                 units.append(Unit(name, (produced,), incoming=name, outgoing=after))
         for body, of_body in heads.items():
             layers += of_body.values()

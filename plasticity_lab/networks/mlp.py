@@ -10,7 +10,7 @@ from torch import Tensor
 
 from plasticity_lab.activations.activation import Activation
 from plasticity_lab.component import check
-from plasticity_lab.networks.network import Activate, Design, Network, Shapes, Unit, only_body, output_layers
+from plasticity_lab.networks.network import NORMS, Activate, Design, Network, Shapes, Unit, only_body, output_layers
 from plasticity_lab.networks.width import trim, trimmed
 from plasticity_lab.stacking.linear import StackedLinear
 
@@ -18,13 +18,15 @@ from plasticity_lab.stacking.linear import StackedLinear
 class MLP(Network):
     """`depth` hidden layers of `width` units, and a linear layer for each output.  Source: Appendix B (2 × 100).
 
-    `init`: default (PyTorch's; what the benchmarks used) or kaiming (with the activation's gain).
+    `init`: default (PyTorch's; what the benchmarks used) or kaiming (with the activation's gain). `norm`: none, or
+    layer (before each activation).
     """
 
-    def __init__(self, width: int = 100, depth: int = 2, init: str = "default") -> None:
+    def __init__(self, width: int = 100, depth: int = 2, init: str = "default", norm: str = "none") -> None:
         self.width = check("network.width", width, at_least=1)
         self.depth = check("network.depth", depth, at_least=1)
         self.init = check("network.init", init, one_of=("default", "kaiming"))
+        self.norm = check("network.norm", norm, one_of=NORMS)
 
     def design(self, bodies: Mapping[str, Shapes], activation: Activation) -> Design:
         """What is given, flattened → hidden1 … hidden<depth> → a layer for each output."""
@@ -33,7 +35,9 @@ class MLP(Network):
         def of_width(produced: int, expansion: float) -> Design:
             names = [f"hidden{n + 1}" for n in range(self.depth)]
             sizes = [prod(shapes.inputs)] + [int(produced * expansion)] * self.depth
-            hidden = [StackedLinear(name, inputs, produced) for name, inputs in zip(names, sizes, strict=False)]
+            hidden = [
+                self.normed(StackedLinear(name, inputs, produced)) for name, inputs in zip(names, sizes, strict=False)
+            ]
             outputs = output_layers(shapes, sizes[-1])
             last = tuple(outputs[name].name for name in shapes.outputs)
             units = [

@@ -14,7 +14,11 @@ from plasticity_lab.activations.activation import Activation
 from plasticity_lab.component import Component
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.stacking.constant import StackedConstant
+from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.linear import StackedLinear
+from plasticity_lab.stacking.normed import StackedNormed
+
+NORMS = ("none", "layer")
 
 
 class Layer(Protocol):
@@ -123,9 +127,15 @@ class Activate(Protocol):
 
 
 class Network(Component):
-    """A family of networks. Final classes lay out a design for an activation and write the forward pass over it."""
+    """A family of networks. Final classes lay out a design for an activation and write the forward pass over it.
+
+    norm: none, or layer: layer normalisation between each layer and the activation that follows it.
+    """
+
+    neutral = {"norm": "none"}
 
     init: str
+    norm: str = "none"
 
     def design(self, bodies: Mapping[str, Shapes], activation: Activation) -> Design:
         """The layers for each body's inputs and outputs, with room for what the activation adds or drops.
@@ -140,6 +150,10 @@ class Network(Component):
         output: the name of what the layer answers; None for a hidden one, which an activation follows.
         """
         return 1.0 if output is not None or self.init == "default" else activation.gain()
+
+    def normed(self, layer: StackedLinear | StackedConv2d) -> Layer:
+        """A layer that an activation follows, with what `norm` puts between them."""
+        return StackedNormed(layer.name, layer) if self.norm == "layer" else layer
 
     def forward(
         self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str

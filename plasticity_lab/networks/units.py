@@ -16,6 +16,9 @@ from plasticity_lab.networks.network import Unit
 Units = NDArray[np.int64]
 """Numbers of units or channels within a named place, 0 … produced[0] − 1."""
 
+OF_UNITS = ("weight", "bias", "scale", "shift")
+"""The parameters of a layer that have a column for each of its units; the last two of one that is normalised."""
+
 
 def taking_part(unit: Unit, parameters: Mapping[str, Tensor]) -> bool:
     """Whether a unit is among those that are active: of one that belongs to an idle body nothing is changed below."""
@@ -60,7 +63,8 @@ def forget(model: Model, moments: Mapping[str, Mapping[str, Tensor]], run: int, 
     """Sets to zero, in place, the moments of all weights into and out of the chosen units of one run, and of biases."""
     for own in moments.values():
         cut_off(model, own, run, unit, chosen)
-        for name in (f"{unit.incoming}.weight", f"{unit.incoming}.bias") if taking_part(unit, own) else ():
+        names = [f"{unit.incoming}.{part}" for part in OF_UNITS] if taking_part(unit, own) else []
+        for name in own.keys() & names:
             own[name][run].index_fill_(1, torch.from_numpy(chosen).to(own[name].device), 0.0)
 
 

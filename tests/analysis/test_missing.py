@@ -35,8 +35,8 @@ def test_activations_that_a_column_lacks_can_be_trained_as_those_beside_them_wer
     assert {run.science["seed"] for run in runs} == {0, 1, 2}
     assert {run.asked_as[0]["protocol"] for run in runs} == {"clean"}
     assert others == [
-        "Missing: Random Label MNIST, CIFAR 5+1: python -m plasticity_lab.main experiment=table2 protocol=clean.",
-        f"Missing: Random Label CIFAR, Continual ImageNet: {NOT_HERE}.",
+        "Missing: Random Label MNIST, Random Label CIFAR, CIFAR 5+1, Continual ImageNet: "
+        "python -m plasticity_lab.main experiment=table2 protocol=clean.",
     ]
 
 
@@ -83,7 +83,7 @@ def test_a_table_without_runs_shows_the_papers_numbers_and_pretends_nothing(name
         assert not line.get("mean")
 
 
-@pytest.mark.parametrize("name", ["table1", "tableE6", "tableE8", "tableA1", "tableG1"])
+@pytest.mark.parametrize("name", ["table1", "tableA1", "tableG1"])
 def test_what_no_agent_or_benchmark_of_this_version_fills_says_so(name):
     words = text(made(TABLES[name], []))
     assert NOT_HERE in words
@@ -91,7 +91,20 @@ def test_what_no_agent_or_benchmark_of_this_version_fills_says_so(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["table2", "tableE3", "tableG2", "tableE2", "tableG4", "tableE4", "tableE9", "table3", "tableF3"]
+    "name",
+    [
+        "table2",
+        "tableE3",
+        "tableG2",
+        "tableE2",
+        "tableG4",
+        "tableE4",
+        "tableE6",
+        "tableE8",
+        "tableE9",
+        "table3",
+        "tableF3",
+    ],
 )
 def test_the_commands_of_a_table_without_runs_name_runs(name, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)

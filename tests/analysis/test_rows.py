@@ -33,3 +33,14 @@ def test_a_planned_run_without_a_record_waits_and_one_with_a_record_does_not(rec
     assert found == {done["run"]: "done", waiting["run"]: "waiting"}
     assert all(row.planned for row in rows([done], planned))
     assert not any(row.planned for row in rows([done]))
+
+
+def test_runs_of_before_a_setting_group_with_those_that_have_it_at_its_neutral_value(record):
+    before = {"network": {"name": "mlp", "width": 100}}
+    today, normed = ({"network": {"name": "mlp", "width": 100, "norm": norm}} for norm in ("none", "layer"))
+    old, new, other = rows([record(science=before), record(science=today), record(science=normed)])
+    assert old.study == new.study
+    assert old.study["network.norm"] == "none"
+    assert varying([old.study, other.study]) == ["network.norm"]
+    (outside,) = rows([record(science={"network": {"name": "somebodys"}})])
+    assert "network.norm" not in outside.study

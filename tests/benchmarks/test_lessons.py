@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
+from plasticity_lab.benchmarks.labelled.benchmark import SUBSETS, LabelledBenchmark
 from plasticity_lab.component import build
 from plasticity_lab.errors import ConfigError
 from tests.helpers.packs import BENCHMARKS, choice, images
@@ -25,7 +25,7 @@ def arrays(lesson) -> tuple:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("subset", ["first", "shared", "drawn"])
+@pytest.mark.parametrize("subset", SUBSETS)
 def test_a_task_is_a_function_of_seed_and_position(kind, subset):
     made = benchmark(kind, subset=subset)
     places = list(itertools.product(range(3), range(4)))
@@ -40,6 +40,9 @@ def test_a_task_is_a_function_of_seed_and_position(kind, subset):
     [  # Table E1, and its little sisters; None: as many as the data set has
         ("permuted_mnist", 500, 625, 16, 10_000, None),
         ("random_label_mnist", 50, 30_000, 16, 1_200, 1_200),
+        ("random_label_cifar", 50, 30_000, 16, 1_200, 1_200),
+        ("permuted_mnist_20", 20, 625, 16, 10_000, None),
+        ("permuted_digits_20", 20, 63, 8, 1_000, None),
         ("permuted_digits", 100, 90, 13, 1_437, None),
         ("random_label_digits", 50, 2_500, 16, 400, 400),
     ],
@@ -121,6 +124,26 @@ def test_a_shared_subset_is_drawn_and_the_same_for_all_seeds(kind):
     assert not np.array_equal(np.sort(first), np.arange(200))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_task_can_have_a_subset_of_its_own(kind):
+    made = benchmark(kind, subset="each_task")
+    chosen = [made.lesson(IMAGES, seed, task).images for seed in range(3) for task in range(3)]
+    assert len({each.tobytes() for each in chosen}) == 9
+    assert all(len(np.unique(each)) == 200 for each in chosen)
+    # Of 300 images each is in two of three: two tasks share as many as chance has it.
+    shared = len(np.intersect1d(chosen[0], chosen[1]))
+    assert abs(shared - 200 * 2 / 3) < 5 * np.sqrt(200 * 2 / 9)
+    with pytest.raises(ConfigError, match=r"benchmark\.subset is 'each_task'.*must be one of first, shared, drawn\."):
+        made.chosen(IMAGES, 0)
+
+
+def test_the_first_task_can_show_the_images_as_they_are():
+    made, plain = benchmark("pixels", unpermuted_first=True), benchmark("pixels")
+    assert made.lesson(IMAGES, 5, 0).pixels is None
+    assert np.array_equal(made.lesson(IMAGES, 5, 1).pixels, plain.lesson(IMAGES, 5, 1).pixels)
+    assert type(made).canonical({"unpermuted_first": False, "tasks": 3}) == {"tasks": 3}
+
+
 @pytest.mark.parametrize(("kind", "there"), [("pixels", 80), ("labels", 200)])
 def test_eval_images_takes_the_first_of_those_that_are_there(kind, there):
     everything = benchmark(kind).lesson(IMAGES, 2, 1)
@@ -153,7 +176,7 @@ def test_orders_show_every_image_once(kind, order):
         ({"tasks": 0}, "benchmark.tasks is 0; it must be at least 1"),
         ({"order": "sorted"}, "benchmark.order is 'sorted'; it must be one of fixed, shuffle, class_blocks"),
         ({"normalise": "none"}, "benchmark.normalise is 'none'; it must be one of raw, std, half"),
-        ({"subset": "last"}, "benchmark.subset is 'last'; it must be one of first, shared, drawn"),
+        ({"subset": "last"}, "benchmark.subset is 'last'; it must be one of first, shared, drawn, each_task"),
         ({"images": 0}, "benchmark.images is 0; it must be at least 1"),
         ({"batch_size": 0}, "benchmark.batch_size is 0; it must be at least 1"),
         ({"batch_size": 201}, "benchmark.batch_size is 201, and the largest task has 200 training images"),

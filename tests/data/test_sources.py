@@ -77,7 +77,9 @@ def test_an_outline_has_the_published_number_and_shape(name, train, classes):
 
 
 def test_an_unknown_name_is_answered_with_the_right_ones(tmp_path):
-    with pytest.raises(ConfigError, match="no image set 'mnits'; there are cifar10, cifar100, digits, mnist"):
+    with pytest.raises(
+        ConfigError, match="no image set 'mnits'; there are cifar10, cifar100, digits, imagenet32, mnist"
+    ):
         load_images("mnits", tmp_path)
 
 
@@ -128,8 +130,11 @@ def test_commands_that_succeed_print_one_line(capsys, tmp_path):
 @pytest.mark.parametrize("action", ["fetch", "check"])
 def test_commands_that_fail_print_one_sentence_and_exit_with_1(action, capsys):
     assert main([action, "cifra"]) == 1
-    assert capsys.readouterr() == ("", "There is no image set 'cifra'; there are cifar10, cifar100, digits, mnist.\n")
-    assert sources() == ["cifar10", "cifar100", "digits", "mnist"]
+    assert capsys.readouterr() == (
+        "",
+        "There is no image set 'cifra'; there are cifar10, cifar100, digits, imagenet32, mnist.\n",
+    )
+    assert sources() == ["cifar10", "cifar100", "digits", "imagenet32", "mnist"]
 
 
 def test_the_room_loads_neither_torch_nor_scikit_learn_until_needed():

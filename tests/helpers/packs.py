@@ -29,6 +29,7 @@ BENCHMARKS = {
     "pixels": "plasticity_lab.benchmarks.labelled.permuted_pixels.PermutedPixels",
     "labels": "plasticity_lab.benchmarks.labelled.random_labels.RandomLabels",
 }
+OF_CLASSES = {"new_classes": "plasticity_lab.benchmarks.labelled.new_classes.NewClasses"}
 COMPILER = any(shutil.which(name) for name in (os.environ.get("CXX", "g++"), "g++", "clang++"))
 needs_compiler = pytest.mark.skipif(not COMPILER, reason="torch.compile needs a C++ compiler")
 NO_INTERVENTION = "plasticity_lab.interventions.none.NoIntervention", {}
@@ -79,7 +80,7 @@ def run(
         "activation": (activation, target, settings | (shape or {})),
         "benchmark": (
             benchmark,
-            BENCHMARKS[benchmark],
+            {**BENCHMARKS, **OF_CLASSES}.get(benchmark) or choice("benchmark", benchmark)[0],
             {"source": "made_up", "tasks": 1, "epochs": 1, "steps": None, "batch_size": 16} | stream,
         ),
         "network": ("network", *_network(**(network or {}))),

@@ -17,8 +17,14 @@ NAMES = [
     ("activation=glob(zz*)", "'activation=glob(zz*)' matches no option of activation; there are bo_prelu, …"),
     ("activation=null", "There is no activation=null; there are bo_prelu, …"),
     ("benchmark=cifar15", "There is no benchmark=cifar15 (did you mean cifar51?); there are …"),
-    ("benchmark.source=minst", "There is no image set 'minst'; there are cifar10, cifar100, digits, mnist."),
-    ("network=auto,mlpp", "There is no network=mlpp (did you mean mlp?); there are actor_critic, auto, cnn, mlp."),
+    (
+        "benchmark.source=minst",
+        "There is no image set 'minst'; there are cifar10, cifar100, digits, imagenet32, mnist.",
+    ),
+    (
+        "network=auto,mlpp",
+        "There is no network=mlpp (did you mean mlp?); there are actor_critic, auto, cnn, cnn_case_study, mlp.",
+    ),
     ("optimizer=adamW", "There is no optimizer=adamW (did you mean adamw?); there are adam, adamw, rmsprop, sgd."),
     ("hyperparams=bst", "There is no hyperparams=bst (did you mean best?); there are best, …"),
     ("hyperparams=best,worst", "There is no hyperparams=worst…; there are best, …"),

@@ -98,7 +98,7 @@ def test_help_lists_the_options_of_added_folders(tmp_path, capsys):
 
 COMPLETED = [
     ("benchm", "benchmark= benchmark."),
-    ("benchmark=permuted_", "permuted_digits permuted_mnist"),
+    ("benchmark=permuted_m", "permuted_mnist permuted_mnist_20"),
     ("activation=leaky_relu activation.neg", "activation.negative_slope="),
     ("'activation=glob(*)' experiment=tableE2_c", "tableE2_cifar51"),
 ]

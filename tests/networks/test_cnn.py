@@ -12,7 +12,9 @@ from plasticity_lab.activations.rational import Rational
 from plasticity_lab.activations.relu import ReLU
 from plasticity_lab.activations.swiglu import SwiGLU
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.networks.cnn import CNN, ORDERS
+from plasticity_lab.networks.cnn import CNN
+from plasticity_lab.networks.cnn_case_study import CNNCaseStudy
+from plasticity_lab.networks.convolutional import ORDERS
 from plasticity_lab.randomness.host import host_stream
 from tests.helpers.networks import classifier, logits
 from tests.helpers.packs import CPU, choices, differing, images, needs_compiler, run, trained
@@ -78,6 +80,16 @@ def test_parameters_are_as_many_as_published(activation, channels, width, size):
     built = model(activation)
     assert [unit.produced for unit in built.units] == [(channels, 28, 28), (channels, 10, 10), (width,), (width,)]
     assert built.size == size
+
+
+def test_the_network_of_the_case_studies_pools_behind_every_other_convolution():
+    built = model(network=CNNCaseStudy(), classes=100)
+    sides = [unit.produced for unit in built.units]
+    assert sides == [(32, 32, 32), (32, 32, 32), (32, 16, 16), (32, 16, 16), (256,)]
+    assert built.size == 896 + 3 * 9_248 + 524_544 + 25_700
+    assert [unit.outgoing for unit in built.units][-2:] == [("hidden1",), ("output",)]
+    assert {unit.kind for unit in built.units[:4]} == {"channel"}
+    assert CNNCaseStudy().gain(None, LeakyReLU(0.5)) == LeakyReLU(0.5).gain()
 
 
 @pytest.mark.parametrize(("classes", "percent", "size"), [(10, 27, 59_321), (2, 27, 58_145), (100, 31, 68_407)])
@@ -191,3 +203,9 @@ def test_compiled_a_run_is_the_same_alone_and_packed_and_agrees_with_eager():
     compiled, eager = (trained([ours(family, 1, **settings)], image_set, compiled=how).of(0) for how in (True, False))
     np.testing.assert_allclose(compiled["loss"], eager["loss"], rtol=1e-5)
     torch._dynamo.reset()
+
+
+@pytest.mark.parametrize(("name", "network"), [("cnn", CNN()), ("cnn_case_study", CNNCaseStudy())])
+def test_what_is_no_image_is_refused_by_the_networks_own_name(name, network):
+    with pytest.raises(ConfigError, match=rf"network={name} takes images, .* network=mlp takes it"):
+        model(image=(64,), network=network)

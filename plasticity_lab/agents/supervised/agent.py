@@ -25,9 +25,11 @@ class Supervised(Agent):
     learns = LabelledBenchmark
 
     def model(self, parts: Parts, resource: ImageSet) -> Model:
-        """From an image to "logits", a number for each class."""
+        """From an image to "logits", a number for each class that the benchmark has told apart."""
         image = tuple(resource.train_images.shape[1:])
-        return Model(parts.network, parts.activations, {"image": Shapes(image, {"logits": resource.classes})})
+        return Model(
+            parts.network, parts.activations, {"image": Shapes(image, {"logits": parts.benchmark.outputs(resource)})}
+        )
 
     def learner(
         self, parts: Parts, resource: ImageSet, device: torch.device, compiled: bool

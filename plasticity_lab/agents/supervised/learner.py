@@ -46,7 +46,7 @@ class SupervisedLearner:
         self.step = Compiled(step) if compiled else step
         self.score = Compiled(score) if compiled else score
         self.tables = Tables(min(CHUNK_STEPS, benchmark.max_batches), self.runs, benchmark.batch_size, device)
-        self.size, self.facts = model.size, {"classes": image_set.classes}
+        self.size, self.facts = model.size, {"classes": benchmark.outputs(image_set)}
         self.images = self.labels = self.offsets = torch.empty(0)  # the task's, once it has begun
 
     def begin(self, task: Task, fresh: bool) -> None:

@@ -57,7 +57,7 @@ class AlternatingClasses(LabelledBenchmark):
         """
         self._check_enough(image_set)
         classes = self.classes_of(seed, position, image_set.classes)
-        images = np.concatenate([self._images_of_class(image_set, seed, each) for each in classes])
+        images = np.concatenate([self._images_of_class(image_set, seed, position, each) for each in classes])
         if self.order == "fixed":
             images.sort()
         fewest = np.bincount(image_set.test_labels, minlength=image_set.classes).min()
@@ -92,12 +92,11 @@ class AlternatingClasses(LabelledBenchmark):
             return np.arange(len(labels))  # the lesson lists them class after class, as the classes were drawn
         return super().order_of(labels, seed, position, epoch)
 
-    def _images_of_class(self, image_set: ImageSet, seed: int, label: int) -> NDArray[np.int64]:
+    def _images_of_class(self, image_set: ImageSet, seed: int, position: int, label: int) -> NDArray[np.int64]:
         there = np.flatnonzero(image_set.train_labels == label)
         if self.subset != "first":
-            there = np.sort(
-                host_stream(self.subset_seed(seed), "subset", int(label)).permutation(there)[: self.images_per_class]
-            )
+            drawn = self.drawn_subset(seed, position, int(label)).permutation(there)
+            there = np.sort(drawn[: self.images_per_class])
         return there[: self.images_per_class]
 
     def _check_enough(self, image_set: ImageSet) -> None:

@@ -17,6 +17,8 @@ from plasticity_lab.data.sources import load_images, source_named, verified
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
 
+SUBSETS = ("first", "shared", "drawn", "each_task")
+
 
 @dataclass(frozen=True)
 class Lesson:
@@ -43,7 +45,8 @@ class LabelledBenchmark(Benchmark):
     limit). `order` of the batches: fixed (the images' own, in every epoch), shuffle (anew in every epoch),
     class_blocks (class after class). `normalise`: raw (0 to 1), std (each channel to mean 0 and deviation 1), half
     (−1 to 1). `subset`: the first `images` training images; shared: a drawn subset, the same in every run; drawn: one
-    of the stream seed's own. `eval_images`: how many held-out images are evaluated after a task (null: all).
+    of the stream seed's own; each_task: as drawn, and anew for every task. `eval_images`: how many held-out images are
+    evaluated after a task (null: all).
     """
 
     tasks_are = "labelled images"
@@ -76,7 +79,7 @@ class LabelledBenchmark(Benchmark):
             )
         self.order = check("benchmark.order", order, one_of=("fixed", "shuffle", "class_blocks"))
         self.normalise = check("benchmark.normalise", normalise, one_of=("raw", "std", "half"))
-        self.subset = check("benchmark.subset", subset, one_of=("first", "shared", "drawn"))
+        self.subset = check("benchmark.subset", subset, one_of=SUBSETS)
         self.eval_images = check("benchmark.eval_images", eval_images, at_least=1)
 
     def resource(self, folder: Path) -> ImageSet:
@@ -91,6 +94,10 @@ class LabelledBenchmark(Benchmark):
     def verified(self, folder: Path) -> str:
         """Where the image set is, how many images it has, and what was checked."""
         return verified(self.source, folder)
+
+    def outputs(self, image_set: ImageSet) -> int:
+        """How many classes a network tells apart: by default all of the set."""
+        return image_set.classes
 
     def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
         """Task `position` of the run with that stream seed."""
@@ -149,14 +156,31 @@ class LabelledBenchmark(Benchmark):
         """Epochs of a whole run."""
         return self.epochs_before(self.tasks)
 
-    def chosen(self, image_set: ImageSet, seed: int) -> NDArray[np.int64]:
-        """The run's training images, (N,).  Raises ConfigError if the set has fewer than asked for."""
+    def chosen(self, image_set: ImageSet, seed: int, position: int | None = None) -> NDArray[np.int64]:
+        """The training images of a run's task, (N,); of all its tasks, unless each has a subset of its own.
+
+        Raises ConfigError if the set has fewer than asked for, and for such subsets of a benchmark that does not say of
+        which task it asks.
+        """
         there = len(image_set.train_labels)
         if self.images > there:
             raise ConfigError(f"benchmark.images is {self.images}; {image_set.name} has {there} training images.")
         if self.subset == "first":
             return np.arange(self.images)
-        return host_stream(self.subset_seed(seed), "subset").permutation(there)[: self.images]
+        if position is None and self.subset == "each_task":
+            raise ConfigError(
+                "benchmark.subset is 'each_task', and this benchmark has one subset for all tasks; it must be one of "
+                "first, shared, drawn."
+            )
+        return self.drawn_subset(seed, position).permutation(there)[: self.images]
+
+    def drawn_subset(self, seed: int, position: int | None, *of: int | str) -> np.random.Generator:
+        """The generator that draws the training images of task `position` in a run with that stream seed.
+
+        of: what they are drawn of, where a task has several draws.
+        """
+        which = of if self.subset != "each_task" else (*of, "task", position)
+        return host_stream(self.subset_seed(seed), "subset", *which)
 
     def subset_seed(self, seed: int) -> int:
         """The seed by which images are drawn in a run with that stream seed."""

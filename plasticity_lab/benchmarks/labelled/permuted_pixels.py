@@ -9,11 +9,31 @@ from plasticity_lab.randomness.host import host_stream
 
 
 class PermutedPixels(LabelledBenchmark):
-    """Each task permutes the pixels of all images by a permutation of its own; the first task too.
+    """Each task permutes the pixels of all images by a permutation of its own; test images are permuted alike.
 
-    Source: Section 6, Appendix E (Permuted MNIST: a fixed subset of 10,000 images, one epoch, 500 tasks); evaluated
-    on the test images in the same pixel order.
+    `unpermuted_first`: whether the first task shows the images as they are; else it is permuted too. Source: Section 6,
+    Appendix E (Permuted MNIST: a fixed subset of 10,000 images, one epoch, 500 tasks). Kumar et al. 2023 leave the
+    first task unpermuted, and draw a subset for each task (`subset`: each_task).
     """
+
+    neutral = {"unpermuted_first": False}
+
+    def __init__(
+        self,
+        source: str,
+        images: int,
+        tasks: int,
+        epochs: int | None,
+        steps: int | None,
+        batch_size: int,
+        order: str = "fixed",
+        normalise: str = "raw",
+        subset: str = "first",
+        eval_images: int | None = None,
+        unpermuted_first: bool = False,
+    ) -> None:
+        super().__init__(source, images, tasks, epochs, steps, batch_size, order, normalise, subset, eval_images)
+        self.unpermuted_first = unpermuted_first
 
     def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
         """The subset with task `position`'s pixel order.  Raises ConfigError where pixels would change channel."""
@@ -22,12 +42,13 @@ class PermutedPixels(LabelledBenchmark):
                 f"benchmark.normalise is std, which scales each channel of {image_set.name} apart, and permuting moves "
                 "pixels between channels; it must be raw or half."
             )
-        images = self.chosen(image_set, seed)
+        pixels = permuted_pixels(seed, position, int(np.prod(image_set.train_images.shape[1:])))
+        images = self.chosen(image_set, seed, position)
         held_out = self.first_held_out(len(image_set.test_labels))
         return Lesson(
             images=images,
             labels=image_set.train_labels[images],
-            pixels=permuted_pixels(seed, position, int(np.prod(image_set.train_images.shape[1:]))),
+            pixels=None if position == 0 and self.unpermuted_first else pixels,
             held_out=held_out,
             held_out_labels=image_set.test_labels[held_out],
         )

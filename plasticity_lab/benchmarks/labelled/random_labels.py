@@ -34,7 +34,7 @@ class RandomLabels(LabelledBenchmark):
 
     def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
         """The subset under task `position`'s labels."""
-        images = self.chosen(image_set, seed)
+        images = self.chosen(image_set, seed, position)
         draw = host_stream(seed, "labels", position)
         if self.labels == "permute":
             labels = draw.permutation(image_set.train_labels[images])

@@ -1,0 +1,106 @@
+"""Input shift: classes that have not been seen before in every task, each time to be told from one another."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark, Lesson
+from plasticity_lab.component import check
+from plasticity_lab.data.image_set import ImageSet
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.randomness.host import host_stream
+
+
+class NewClasses(LabelledBenchmark):
+    """Each task tells `classes_per_task` classes apart that no task before it had; they are called 0, 1, …
+
+    The stream seed puts all classes in a random order, and each task takes the next of them. With `classes_repeat`, for
+    sets of few classes, another order follows when one is used up: no class comes twice within one. The head has an
+    output for each class of a task, and is not told when a task begins.
+    A task holds `images_per_class` training images of each class: the first ones of the file, or drawn by the stream
+    seed (`subset`). Evaluated on the test images of its classes, as many of each as the class with the fewest has.
+
+    Source: Section 6, Appendix E (Continual ImageNet); Dohare et al. 2024 and Kumar et al. 2023, who shuffle.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        tasks: int,
+        epochs: int | None,
+        steps: int | None,
+        batch_size: int,
+        classes_per_task: int = 2,
+        images_per_class: int = 600,
+        classes_repeat: bool = False,
+        order: str = "shuffle",
+        normalise: str = "std",
+        subset: str = "first",
+        eval_images: int | None = None,
+    ) -> None:
+        self.classes_per_task = check("benchmark.classes_per_task", classes_per_task, at_least=2)
+        self.images_per_class = check("benchmark.images_per_class", images_per_class, at_least=1)
+        self.classes_repeat = classes_repeat
+        images = classes_per_task * images_per_class
+        super().__init__(source, images, tasks, epochs, steps, batch_size, order, normalise, subset, eval_images)
+
+    def outputs(self, image_set: ImageSet) -> int:
+        """One for each class of a task."""
+        return self.classes_per_task
+
+    def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
+        """The images of task `position`'s classes, class after class as they were drawn; mixed where order=fixed.
+
+        Raises ConfigError if the set has too few classes, or of a class too few training images or no test images.
+        """
+        self._check_enough(image_set)
+        classes = self.classes_of(seed, position, image_set.classes)
+        images = np.concatenate([self._images_of_class(image_set, seed, position, each) for each in classes])
+        labels = np.repeat(np.arange(len(classes)), self.images_per_class)
+        if self.order == "fixed":
+            mixed = host_stream(seed, "fixed order", position).permutation(len(images))
+            images, labels = images[mixed], labels[mixed]
+        fewest = min(map(len, image_set.test_by_class))
+        # One of each class in turn, so that the first `eval_images` are of all.
+        held_out = np.stack([image_set.test_by_class[each][:fewest] for each in classes], axis=1).ravel()
+        evaluated = self.first_held_out(len(held_out))
+        return Lesson(
+            images=images,
+            labels=labels,
+            pixels=None,
+            held_out=held_out[evaluated],
+            held_out_labels=evaluated % len(classes),
+        )
+
+    def classes_of(self, seed: int, position: int, classes: int) -> NDArray[np.int64]:
+        """The labels of task `position`'s classes, out of 0 … classes − 1, in the order they were drawn."""
+        in_an_order = classes // self.classes_per_task if self.classes_repeat else self.tasks
+        order, place = divmod(position, in_an_order)
+        drawn = host_stream(seed, "classes", order).permutation(classes)
+        return drawn[place * self.classes_per_task :][: self.classes_per_task]
+
+    def _images_of_class(self, image_set: ImageSet, seed: int, position: int, label: int) -> NDArray[np.int64]:
+        there = image_set.train_by_class[label]
+        if self.subset != "first":
+            there = self.drawn_subset(seed, position, int(label)).permutation(there)
+        return there[: self.images_per_class]
+
+    def _check_enough(self, image_set: ImageSet) -> None:
+        together = 1 if self.classes_repeat else self.tasks  # tasks that have no class in common
+        needed = together * self.classes_per_task
+        if needed > image_set.classes:
+            fewer = "" if self.classes_repeat else "benchmark.tasks, or set benchmark.classes_repeat=true, or lower "
+            raise ConfigError(
+                f"{image_set.name} has {image_set.classes} classes; {together} tasks of {self.classes_per_task}, no "
+                f"class twice, need {needed}. Lower {fewer}benchmark.classes_per_task."
+            )
+        fewest = min(map(len, image_set.train_by_class))
+        if self.images_per_class > fewest:
+            raise ConfigError(
+                f"benchmark.images_per_class is {self.images_per_class}; {image_set.name} has a class of {fewest} "
+                "training images, and the number must be at most that."
+            )
+        if not min(map(len, image_set.test_by_class)):
+            raise ConfigError(
+                f"{image_set.name} has a class without test images; a task is evaluated on as many test images of each "
+                "of its classes as the rarest one has, so every class of the set must have some."
+            )

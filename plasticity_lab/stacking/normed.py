@@ -1,0 +1,107 @@
+"""K layers side by side, each followed by layer normalisation.
+
+Legend: K runs, B examples, O units or channels, N numbers of one example behind the layer (O, or O·H'·W'), R rows that
+are scaled alike (B, or B·H'·W').
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from plasticity_lab.stacking.conv import StackedConv2d
+from plasticity_lab.stacking.linear import StackedLinear
+from plasticity_lab.stacking.run_axis import aligned
+
+EPSILON = 1e-5  # PyTorch's
+WORK = 4  # multiplications for each number: the square, the division, the scale, and its share of the means
+
+
+@dataclass(frozen=True)
+class StackedNormed:
+    """A stacked layer, and behind it the normalisation of each example to mean 0 and variance 1 (Ba et al. 2016).
+
+    All numbers of an example behind the layer are taken together; of a convolution all channels and pixels. Then each
+    unit or channel has a scale and a shift of its own, `<name>.scale` and `<name>.shift`, (K, 1, O).
+
+    name: the layer's too. All sums, those of the gradients as well, are matrix products: only these give a run the same
+    bits at every place of a pack, compiled too (see `StackedLinear`).
+    """
+
+    name: str
+    layer: StackedLinear | StackedConv2d
+
+    def __post_init__(self) -> None:
+        if self.layer.name != self.name:
+            object.__setattr__(self, "layer", replace(self.layer, name=self.name))
+
+    @property
+    def linear(self) -> StackedLinear:
+        """The linear map within."""
+        return getattr(self.layer, "linear", self.layer)
+
+    @property
+    def image(self) -> tuple[int, int, int]:
+        """(C, H, W) of one example, of a convolution."""
+        return self.layer.image
+
+    @property
+    def outputs(self) -> int:
+        """O."""
+        return self.layer.outputs
+
+    @property
+    def produced(self) -> tuple[int, ...]:
+        """(O,), or of a convolution (O, H', W')."""
+        return getattr(self.layer, "produced", (self.layer.outputs,))
+
+    @property
+    def size(self) -> int:
+        """Parameters of one run."""
+        return self.layer.size + 2 * self.outputs
+
+    @property
+    def work(self) -> int:
+        """Multiplications that one example takes forward."""
+        return self.layer.work + WORK * prod(self.produced)
+
+    def start(self, draw: np.random.Generator, init: str, gain: float) -> dict[str, np.ndarray]:
+        """One run's first parameters, float32: the layer's; scale (1, O), ones; shift (1, O), zeros."""
+        shape = 1, self.outputs
+        own = {f"{self.name}.scale": np.ones(shape, np.float32), f"{self.name}.shift": np.zeros(shape, np.float32)}
+        return self.layer.start(draw, init, gain) | own
+
+    def __call__(self, parameters: Mapping[str, Tensor], x: Tensor) -> Tensor:
+        """x (K, B, ...) → (K, B, ...)."""
+        h = self.layer(parameters, x).movedim(2, -1)  # channels last, as convolutions leave them in memory
+        rows_KRO = standardised(h.flatten(2)).view(h.shape[0], -1, self.outputs)
+        scale, shift = (_at_each_row(parameters[f"{self.name}.{kind}"], rows_KRO) for kind in ("scale", "shift"))
+        return (rows_KRO * scale + shift).view(h.shape).movedim(-1, 2)
+
+
+def standardised(x_KBN: Tensor) -> Tensor:
+    """Each example less its mean, by its standard deviation.  x (K, B, N) → like x."""
+    centred = x_KBN - _mean_at_each_place(x_KBN)
+    return centred / (_mean_at_each_place(centred * centred) + EPSILON).sqrt()
+
+
+def _mean_at_each_place(x_KBN: Tensor) -> Tensor:
+    """Each example's mean, laid at each of its N places.  x (K, B, N) → like x."""
+    runs, _, numbers = x_KBN.shape
+    more = aligned(numbers) - numbers
+    taken = pad(x_KBN.new_full((numbers, 1), 1 / numbers), (0, 3, 0, more))
+    laid = pad(x_KBN.new_ones((1, numbers)), (0, more, 0, 3))
+    means_KB4 = torch.bmm(pad(x_KBN, (0, more)) if more else x_KBN, taken.expand(runs, -1, -1))
+    return torch.bmm(means_KB4, laid.expand(runs, -1, -1))[..., :numbers]
+
+
+def _at_each_row(values_K1O: Tensor, rows_KRO: Tensor) -> Tensor:
+    """Each run's values, laid at each of its rows.  (K, 1, O) → like rows."""
+    runs, rows, outputs = rows_KRO.shape
+    laid = pad(rows_KRO.new_ones((rows, 1)), (0, 3))
+    values = pad(values_K1O, (0, aligned(outputs) - outputs, 0, 3))
+    return torch.bmm(laid.expand(runs, -1, -1), values)[..., :outputs]
