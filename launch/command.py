@@ -5,7 +5,7 @@ import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 from hydra import initialize_config_dir
@@ -95,7 +95,7 @@ def _done(arguments: Sequence[str]) -> int:
 def _train(line: CommandLine, hydra: Hydra) -> None:
     """Hands all runs of a command to our launcher at once, or to one of Hydra's one by one."""
     config = hydra.compose_config("config", list(line.composed), RunMode.MULTIRUN, with_log_configuration=True)
-    found = _resolved(line, hydra, config)
+    found = _with_data(_resolved(line, hydra, config), line)
     check_tracking(found.settings.tracking)
     for note in found.notes:
         print(note, file=sys.stderr)
@@ -109,6 +109,28 @@ def _train(line: CommandLine, hydra: Hydra) -> None:
         jobs = launcher.launch([overrides_of(run, found.settings) for run in found.runs], initial_job_idx=0)
         _ = [job.return_value for job in jobs]  # raises what the job raised
     callbacks.on_multirun_end(config=config, config_name="config")
+
+
+def _with_data(found: Resolved, line: CommandLine) -> Resolved:
+    """Without the runs of benchmarks that a preset names and whose data are not here; a note says which.
+
+    A benchmark that was typed stays, and so do all in a plan that is only shown.
+    """
+    typed = any(word.partition("=")[0] == "benchmark" for word in line.typed)
+    if found.settings.dry_run or typed or found.runs[0].asked_as[0]["experiment"] is None:
+        return found
+    from plasticity_lab.assembly import with_data  # torch: a mistake need not wait for it
+    from plasticity_lab.data.folder import data_folder
+
+    folder = data_folder(found.settings.data)
+    runs, absent = with_data(found.runs, folder)
+    if not absent:
+        return found
+    note = (
+        f"benchmark: {', '.join(absent)} left out, as {'their' if len(absent) > 1 else 'its'} data are not in {folder} "
+        "(`python -m plasticity_lab.data fetch NAME` brings them); typed, as benchmark=…, they would be asked for."
+    )
+    return replace(found, runs=runs, notes=[*found.notes, note])
 
 
 def train_alone(config: DictConfig) -> None:

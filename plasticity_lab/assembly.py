@@ -69,6 +69,24 @@ def benchmarks_of(runs: Iterable[Run]) -> list[Benchmark]:
     return list({_key(benchmark): benchmark for benchmark in found}.values())
 
 
+def with_data(runs: Sequence[Run], folder: Path) -> tuple[list[Run], list[str]]:
+    """The runs whose benchmarks have data in the folder of data sets, and the names of the benchmarks that have none.
+
+    All runs where none has: what is missing is then an error of whoever needs it.
+    """
+    here: dict[str, bool] = {}
+    for run in runs:
+        key = json.dumps(run.science["benchmark"], sort_keys=True)
+        if key not in here:
+            here[key] = run.component("benchmark").is_here(folder)
+    if not any(here.values()):
+        return list(runs), []
+    there = [run for run in runs if here[json.dumps(run.science["benchmark"], sort_keys=True)]]
+    left = {run.science["benchmark"]["name"] for run in there}
+    names = dict.fromkeys(run.science["benchmark"]["name"] for run in runs)
+    return there, [name for name in names if name not in left]
+
+
 def _once(find: Callable[[Benchmark], Resource]) -> ResourceOf:
     found: dict[tuple[str, str], Resource] = {}
 

@@ -43,6 +43,13 @@ class Benchmark(Component):
         """
         raise NotImplementedError
 
+    def is_here(self, folder: Path) -> bool:
+        """Whether anything of its resource is in the folder of data sets, right or not; True where it needs no files.
+
+        Raises ConfigError for a source that does not exist.
+        """
+        return True
+
     def outline(self) -> Resource | None:
         """The same in shape and number, without its files: enough to plan with. None where `resource` needs no files.
 
