@@ -2,22 +2,25 @@
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
 from plasticity_lab.records.files import create_once, names, write_atomically
 from plasticity_lab.records.identity import pack_id, sweep_id
+from plasticity_lab.records.plan_runs import Shortened, StoredRuns, fault_of_runs
 from plasticity_lab.records.settings import Settings, checked, of_first_plans
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
-FORMAT = 3
-"""Plans of formats 1 and 2 are read as well: a pack's `family` was called its label there, and it had neither `updates`
-nor `unit`, being of classifiers, whose steps are updates. Those of format 1 held only some of the settings."""
+FORMAT = 4
+"""Plans of formats 1 to 3 are read as well: they held each run whole, and not which code they were planned by. In those
+of formats 1 and 2 a pack's `family` was called its label, and it had neither `updates` nor `unit`, being of
+classifiers, whose steps are updates. Those of format 1 held only some of the settings."""
 _FIELDS = {"format": int, "sweep": str, "command": list, "settings": dict, "packs": list, "asked": list, "runs": dict}
+_SINCE_4 = {"code": dict, "values": list, "alike": list}
 _PACK_FIELDS = {
     "id": str,
     "attempt": int,
@@ -93,7 +96,7 @@ class Pack:
 
     def as_json(self) -> dict[str, Any]:
         """The pack as plan.json holds it."""
-        return asdict(self) | {"width": self.width}
+        return {each.name: getattr(self, each.name) for each in fields(self)} | {"width": self.width}
 
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> "Pack":
@@ -107,7 +110,7 @@ class Plan:
 
     runs: id → run, of every pack. packs: those of this sweep that were not finished when it was planned, the adopted
     ones of earlier plans whole. asked: the ids of all runs the command named, finished ones too. settings: those of the
-    command.
+    command. code: by which it was planned, as `code_here` has it; empty where that is not known.
     """
 
     sweep: str
@@ -116,6 +119,7 @@ class Plan:
     runs: Mapping[str, Run]
     packs: Sequence[Pack]
     settings: Settings
+    code: Mapping[str, str | None] = field(default_factory=dict)
 
     def runs_of(self, pack: Pack) -> list[Run]:
         """The runs of one pack, in its order."""
@@ -127,16 +131,11 @@ def write_plan(store: Store, plan: Plan) -> None:
 
     Raises StoreError.
     """
-    content = {
-        "format": FORMAT,
-        "sweep": plan.sweep,
-        "command": list(plan.command),
-        "settings": plan.settings.model_dump(mode="json"),
-        "packs": [pack.as_json() for pack in plan.packs],
-        "asked": list(plan.asked),
-        "runs": {name: run.as_json() for name, run in plan.runs.items()},
-    }
-    write_atomically(store.plan(plan.sweep), _in_lines(content).encode())
+
+    def fill(file: BinaryIO) -> None:
+        file.writelines(part.encode() for part in _in_lines(plan))
+
+    write_atomically(store.plan(plan.sweep), fill)
 
 
 def read_plan(store: Store, sweep: str) -> Plan:
@@ -156,9 +155,15 @@ def read_plan(store: Store, sweep: str) -> Plan:
     if fault:
         raise DamagedFile(path, fault, _ADVICE)
     packs = [Pack.from_json(pack) for pack in value["packs"]]
-    runs = {name: Run.from_json(run) for name, run in value["runs"].items()}
-    plan = Plan(value["sweep"], value["command"], value["asked"], runs, packs, _settings_in(value, path, store))
-    return replace(plan, packs=in_parts(store, plan.packs))
+    return Plan(
+        sweep=value["sweep"],
+        command=value["command"],
+        asked=value["asked"],
+        runs=_runs_in(value),
+        packs=in_parts(store, packs),
+        settings=_settings_in(value, path, store),
+        code=value.get("code", {}),
+    )
 
 
 def in_parts(store: Store, packs: Iterable[Pack]) -> list[Pack]:
@@ -246,36 +251,71 @@ def _as_now(pack: Any) -> Any:
 
 def _fault(value: Mapping[str, Any]) -> str | None:
     """What is wrong with what a plan.json holds, but for its settings; None if nothing is."""
-    if fault := fault_of_fields(value, _FIELDS):
+    in_short = value.get("format") == FORMAT
+    if fault := fault_of_fields(value, _FIELDS | _SINCE_4 if in_short else _FIELDS):
         return fault
     packs = value["packs"]
     for pack in packs:
         if fault := fault_of_fields(pack, _PACK_FIELDS):
             return f"holds a pack that {fault}"
-    for run in value["runs"].values():
-        if fault := fault_of_fields(run, _RUN_FIELDS):
-            return f"holds a run that {fault}"
-    there = value["runs"].keys()
-    named = [run for runs in (value["asked"], *(pack["runs"] for pack in packs)) for run in runs]
-    if not all(isinstance(run, str) for run in named) or any(set(pack["runs"]) - there for pack in packs):
+    if fault := fault_of_runs(value) if in_short else _fault_of_whole(value["runs"]):
+        return fault
+    if not all(isinstance(run, str) for runs in (value["asked"], *(pack["runs"] for pack in packs)) for run in runs):
+        return "lacks runs of its packs"
+    # Not by sets: what is looked up in is much larger than a pack.
+    if not all(run in value["runs"] for pack in packs for run in pack["runs"]):
         return "lacks runs of its packs"
     return None
 
 
-def _in_lines(content: Mapping[str, Any]) -> str:
-    """JSON with the members of its lists and mappings in a line each: ten times as fast as indented throughout."""
-    parts = []
-    for key, value in content.items():
-        if isinstance(value, Mapping):
-            inside = ",\n  ".join(f"{_line(name)}: {_line(item)}" for name, item in value.items())
-            parts.append(f" {_line(key)}: {{\n  {inside}\n }}" if value else f" {_line(key)}: {{}}")
-        elif isinstance(value, list) and key != "asked":
-            inside = ",\n  ".join(map(_line, value))
-            parts.append(f" {_line(key)}: [\n  {inside}\n ]" if value else f" {_line(key)}: []")
-        else:
-            parts.append(f" {_line(key)}: {_line(value)}")
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+def _fault_of_whole(runs: Mapping[str, Any]) -> str | None:
+    """The same of the runs of a plan of an earlier format."""
+    faults = (fault_of_fields(run, _RUN_FIELDS) for run in runs.values())
+    return next((f"holds a run that {fault}" for fault in faults if fault), None)
+
+
+def _runs_in(value: Mapping[str, Any]) -> Mapping[str, Run]:
+    if value["format"] == FORMAT:
+        return StoredRuns(value["values"], value["alike"], value["runs"])
+    return {name: Run.from_json(run) for name, run in value["runs"].items()}
+
+
+def _in_lines(plan: Plan) -> Iterator[str]:
+    """The plan as JSON, with the members of its lists and mappings in a line each, one line after another."""
+    head = {
+        "format": FORMAT,
+        "sweep": plan.sweep,
+        "command": list(plan.command),
+        "code": dict(plan.code),
+        "settings": plan.settings.model_dump(mode="json"),
+    }
+    short = Shortened()
+    yield "{\n"
+    for key, value in head.items():
+        yield f" {_line(key)}: {_line(value)},\n"
+    yield from _members("packs", "[]", (_line(pack.as_json()) for pack in plan.packs))
+    yield f',\n "asked": {_line(list(plan.asked))},\n'
+    yield from _members("runs", "{}", (f"{_line(run.id)}: {_line(short.line(run))}" for run in plan.runs.values()))
+    yield ",\n"
+    # Known only when the last run has been made short.
+    yield from _members("alike", "[]", map(_line, short.alike))
+    yield ",\n"
+    yield from _members("values", "[]", map(_line, short.values))
+    yield "\n}\n"
+
+
+def _members(key: str, brackets: str, lines: Iterable[str]) -> Iterator[str]:
+    yield f" {_line(key)}: {brackets[0]}"
+    before = "\n  "
+    for line in lines:
+        yield before + line
+        before = ",\n  "
+    yield brackets[1] if before == "\n  " else f"\n {brackets[1]}"
 
 
 def _line(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return _SPELL(value)
+
+
+_SPELL = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+"""`json.dumps` would make an encoder for each of a hundred thousand lines."""
