@@ -94,6 +94,8 @@ def put_in_order(ready: Prepared) -> list[str]:
         store.prepare()
     with contextlib.suppress(StoreError):  # tidying up: a store that cannot be written may be read all the same
         mark_ended(store, todo, ready.settings.launch.lease_seconds)
+    if todo.index is not None:
+        todo.index.save()
     lines = [*settle(store, todo), *(_set_aside(ready, error) for error in ready.unreadable)]
     if todo.left or any(isinstance(e, DamagedFile) and e.path == store.plan(sweep) for e in ready.unreadable):
         write_plan(store, ready.plan)
