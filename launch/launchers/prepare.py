@@ -15,6 +15,7 @@ from plasticity_lab import assembly
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.errors import StoreError
+from plasticity_lab.records.code import code_here
 from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.identity import sweep_id
 from plasticity_lab.records.plan import OtherFormat, Pack, Plan, write_plan
@@ -190,6 +191,7 @@ def _planned(
         runs=known | {run.id: run for run in rest},
         packs=[*taken_on, *packs],
         settings=settings,
+        code=code_here(),
     )
 
 
