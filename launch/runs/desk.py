@@ -8,7 +8,7 @@ from typing import Any
 from launch.runs.groups import COMPONENTS
 from launch.runs.settings import Numbers
 from plasticity_lab import component
-from plasticity_lab.records.identity import run_id
+from plasticity_lab.records.identity import run_id_of, spelled
 from plasticity_lab.run import Run
 
 
@@ -44,13 +44,13 @@ def runs_of(parts: Mapping[str, Part], numbers: Iterable[Numbers], asked: Mappin
     What they have alike is one object in all of them: a hundred thousand runs fit into memory, and nobody changes it.
     """
     settings = {group: part.science for group, part in parts.items()}
-    canonical = {group: part.canonical for group, part in parts.items() if part.canonical is not None}
+    canonical = spelled({group: part.canonical for group, part in parts.items() if part.canonical is not None})
     targets = {group: part.target for group, part in parts.items()}
     asked_as = [dict(asked)]
     for each in numbers:
         apart = {key: value for key in ("stream_seed", "init_seed") if (value := getattr(each, key)) is not None}
         science = {"seed": each.seed, "precision": each.precision, **apart, **settings}
-        yield Run(run_id({**_canonical(each), **canonical}), science, targets, asked_as)
+        yield Run(run_id_of({**spelled(_canonical(each)), **canonical}), science, targets, asked_as)
 
 
 def run_of(parts: Mapping[str, Part], numbers: Numbers, asked: Mapping[str, Any]) -> Run:
