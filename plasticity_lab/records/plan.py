@@ -2,40 +2,25 @@
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any, BinaryIO, TypeVar
 
 from plasticity_lab.errors import ConfigError, StoreError
+from plasticity_lab.records import plan_before, plan_lines
 from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
 from plasticity_lab.records.files import create_once, names, write_atomically
 from plasticity_lab.records.identity import pack_id, sweep_id
-from plasticity_lab.records.plan_runs import Shortened, StoredRuns, fault_of_runs
+from plasticity_lab.records.plan_lines import Shortened
 from plasticity_lab.records.settings import Settings, checked, of_first_plans
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
 FORMAT = 4
-"""Plans of formats 1 to 3 are read as well: they held each run whole, and not which code they were planned by. In those
-of formats 1 and 2 a pack's `family` was called its label, and it had neither `updates` nor `unit`, being of
-classifiers, whose steps are updates. Those of format 1 held only some of the settings."""
-_FIELDS = {"format": int, "sweep": str, "command": list, "settings": dict, "packs": list, "asked": list, "runs": dict}
-_SINCE_4 = {"code": dict, "values": list, "alike": list}
-_PACK_FIELDS = {
-    "id": str,
-    "attempt": int,
-    "runs": list,
-    "family": str,
-    "kind": str,
-    "mode": str,
-    "steps": int,
-    "unit": str,
-    "updates": int,
-    "bytes": int,
-    "seconds": int | float,
-    "narrowed": bool,
-}
-_RUN_FIELDS = {"id": str, "science": dict, "targets": dict, "asked_as": list}
+"""Plans of formats 1 to 3 are read as well: `plan_before` knows what their packs and runs were like. They did not keep
+by which code they were made, and those of format 1 held only some of the settings."""
+_FIELDS = {"format": int, "sweep": str, "command": list, "settings": dict, "asked": list}
 _ADVICE = "its sweep's command plans it anew, and finished runs are kept"
 Item = TypeVar("Item")
 
@@ -48,7 +33,7 @@ class OtherFormat(StoreError):
         self.sweep = sweep
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Pack:
     """Runs that one process trains at the same time on one device.
 
@@ -93,15 +78,6 @@ class Pack:
     def run_steps(self) -> int:
         """Steps of all its runs."""
         return self.steps * self.width
-
-    def as_json(self) -> dict[str, Any]:
-        """The pack as plan.json holds it."""
-        return {each.name: getattr(self, each.name) for each in fields(self)} | {"width": self.width}
-
-    @staticmethod
-    def from_json(value: Mapping[str, Any]) -> "Pack":
-        """A pack out of plan.json, whose fields are known to be right."""
-        return Pack(**{name: value[name] for name in _PACK_FIELDS} | {"runs": tuple(value["runs"])})
 
 
 @dataclass(frozen=True)
@@ -149,18 +125,16 @@ def read_plan(store: Store, sweep: str) -> Plan:
         raise StoreError(f"There is no sweep {sweep} in {store.root}: {path} does not exist.")
     if isinstance(value.get("format"), int) and not 1 <= value["format"] <= FORMAT:
         raise OtherFormat(path, sweep, value["format"])
-    if isinstance(value.get("packs"), list):
-        value["packs"] = [_as_now(pack) for pack in value["packs"]]
     fault = _fault(value) or (None if value["sweep"] == sweep else "is the plan of another sweep")
     if fault:
         raise DamagedFile(path, fault, _ADVICE)
-    packs = [Pack.from_json(pack) for pack in value["packs"]]
+    form = _form_of(value)
     return Plan(
         sweep=value["sweep"],
         command=value["command"],
         asked=value["asked"],
-        runs=_runs_in(value),
-        packs=in_parts(store, packs),
+        runs=form.runs_in(value),
+        packs=in_parts(store, (Pack(**pack) for pack in form.packs_in(value))),
         settings=_settings_in(value, path, store),
         code=value.get("code", {}),
     )
@@ -242,42 +216,18 @@ def _settings_in(value: Mapping[str, Any], path: Path, store: Store) -> Settings
         raise DamagedFile(path, f"holds settings that cannot be: {str(error).rstrip('.')}", _ADVICE) from error
 
 
-def _as_now(pack: Any) -> Any:
-    """A pack of a plan of any format as the latest has it; what is none stays as it is."""
-    if not isinstance(pack, Mapping) or "label" not in pack or "steps" not in pack:
-        return pack
-    return {"family": pack["label"], "unit": "steps", "updates": pack["steps"], **pack}
+def _form_of(value: Mapping[str, Any]) -> ModuleType:
+    """The module that knows the packs and runs of a plan's format."""
+    return plan_lines if value["format"] == FORMAT else plan_before
 
 
 def _fault(value: Mapping[str, Any]) -> str | None:
     """What is wrong with what a plan.json holds, but for its settings; None if nothing is."""
-    in_short = value.get("format") == FORMAT
-    if fault := fault_of_fields(value, _FIELDS | _SINCE_4 if in_short else _FIELDS):
+    if fault := fault_of_fields(value, _FIELDS | ({"code": dict} if value.get("format") == FORMAT else {})):
         return fault
-    packs = value["packs"]
-    for pack in packs:
-        if fault := fault_of_fields(pack, _PACK_FIELDS):
-            return f"holds a pack that {fault}"
-    if fault := fault_of_runs(value) if in_short else _fault_of_whole(value["runs"]):
-        return fault
-    if not all(isinstance(run, str) for runs in (value["asked"], *(pack["runs"] for pack in packs)) for run in runs):
-        return "lacks runs of its packs"
-    # Not by sets: what is looked up in is much larger than a pack.
-    if not all(run in value["runs"] for pack in packs for run in pack["runs"]):
-        return "lacks runs of its packs"
-    return None
-
-
-def _fault_of_whole(runs: Mapping[str, Any]) -> str | None:
-    """The same of the runs of a plan of an earlier format."""
-    faults = (fault_of_fields(run, _RUN_FIELDS) for run in runs.values())
-    return next((f"holds a run that {fault}" for fault in faults if fault), None)
-
-
-def _runs_in(value: Mapping[str, Any]) -> Mapping[str, Run]:
-    if value["format"] == FORMAT:
-        return StoredRuns(value["values"], value["alike"], value["runs"])
-    return {name: Run.from_json(run) for name, run in value["runs"].items()}
+    if not all(isinstance(run, str) for run in value["asked"]):
+        return "lacks runs that its command named"
+    return _form_of(value).fault_of(value)
 
 
 def _in_lines(plan: Plan) -> Iterator[str]:
@@ -293,14 +243,14 @@ def _in_lines(plan: Plan) -> Iterator[str]:
     yield "{\n"
     for key, value in head.items():
         yield f" {_line(key)}: {_line(value)},\n"
-    yield from _members("packs", "[]", (_line(pack.as_json()) for pack in plan.packs))
+    yield from _members("packs", "[]", (_line(short.pack(pack)) for pack in plan.packs))
     yield f',\n "asked": {_line(list(plan.asked))},\n'
-    yield from _members("runs", "{}", (f"{_line(run.id)}: {_line(short.line(run))}" for run in plan.runs.values()))
-    yield ",\n"
-    # Known only when the last run has been made short.
-    yield from _members("alike", "[]", map(_line, short.alike))
-    yield ",\n"
-    yield from _members("values", "[]", map(_line, short.values))
+    yield from _members("runs", "{}", (f"{_line(run.id)}: {_line(short.run(run))}" for run in plan.runs.values()))
+    # Known only when the last of them has been made short.
+    shared = {"packs_alike": short.packs_alike, "runs_alike": short.runs_alike, "values": short.values}
+    for key, values in shared.items():
+        yield ",\n"
+        yield from _members(key, "[]", map(_line, values))
     yield "\n}\n"
 
 
