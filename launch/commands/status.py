@@ -3,8 +3,9 @@
     python -m launch status                 the latest sweeps, a line each
     python -m launch status 3f2a            one, with the packs that workers hold and the runs that went wrong
 
-How far they are is read from the store, wherever that can be seen, and nothing is written. Where runs are left that
-were given to Slurm, Slurm is asked why they wait. The exit status is 1 where something in the store is damaged.
+How far they are is read from the store, wherever that can be seen, and nothing is written but the store's index of
+finished runs, where much was missing in it. Where runs are left that were given to Slurm, Slurm is asked why they wait.
+The exit status is 1 where something in the store is damaged.
 """
 
 import argparse

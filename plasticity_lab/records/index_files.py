@@ -101,21 +101,22 @@ def add_line(store: Store, run: str, outcome: Outcome) -> None:
             file.write(_line(run, outcome))
 
 
-def read_lines(store: Store) -> tuple[dict[str, bytes], list[str]]:
-    """Run → the latest line about it, and the names of the files that processes have added lines to.
+def read_lines(store: Store) -> tuple[dict[str, bytes], dict[str, int]]:
+    """Run → the latest line about it, and the files that processes have added lines to: name → how many lines.
 
     None of either where they cannot be read.
     """
     lines: dict[str, bytes] = {}
-    others: list[str] = []
+    counts: dict[str, int] = {}
     whole = _path(store).name
     with contextlib.suppress(StoreError):
-        others = [name for name in names(store.index_folder) if name != whole]
-    for name in (whole, *others):
+        counts = {name: 0 for name in names(store.index_folder) if name != whole}
+    for name in (whole, *counts):
         with contextlib.suppress(OSError):
-            for line in (store.index_folder / name).read_bytes().splitlines():
-                lines[line.partition(b" ")[0].decode(errors="replace")] = line
-    return lines, others
+            read = (store.index_folder / name).read_bytes().splitlines()
+            lines |= {line.partition(b" ")[0].decode(errors="replace"): line for line in read}
+            counts |= {name: len(read)} if name in counts else {}
+    return lines, counts
 
 
 def outcome_in(line: bytes) -> Outcome | None:

@@ -6,8 +6,8 @@ from plasticity_lab.records.index_files import Outcome, holds, outcome_in, read_
 from plasticity_lab.records.record import files_of, outcome_of
 from plasticity_lab.records.store import Store
 
-FEW_NEWS, MANY_FILES = 1000, 32
-"""The index is written anew when this many runs were missing in it, or lines lie in this many files."""
+MANY_LINES, MANY_FILES = 1000, 256
+"""The index is put into one file where that lacks this many lines, or the others are so many."""
 
 
 class RunIndex:
@@ -17,7 +17,7 @@ class RunIndex:
         self.store = store
         self._declarations = Declarations()
         self._there: dict[str, tuple[str, set[str]]] = {}
-        self._read: tuple[dict[str, bytes], list[str]] | None = None
+        self._read: tuple[dict[str, bytes], dict[str, int]] | None = None
         self._news: dict[str, Outcome] = {}
 
     def of(self, run: str) -> Outcome | None:
@@ -37,13 +37,16 @@ class RunIndex:
 
     def save(self) -> None:
         """Writes the index anew, if that is worth while; not where the store cannot be written."""
-        if self._read is not None and (len(self._news) >= FEW_NEWS or len(self._read[1]) >= MANY_FILES):
-            lines, files = self._read
-            write_lines(self.store, lines, self._news, files)
+        if self._read is None:
+            return
+        lines, others = self._read
+        if len(self._news) + sum(others.values()) >= MANY_LINES or len(others) >= MANY_FILES:
+            write_lines(self.store, lines, self._news, others)
             self._read, self._news = None, {}
 
     @property
     def _lines(self) -> dict[str, bytes]:
+        """Run → line."""
         if self._read is None:
             self._read = read_lines(self.store)
         return self._read[0]

@@ -15,8 +15,9 @@ from launch.command import resolve
 from plasticity_lab.agents.ppo.measures import PPO_MEASURES
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.damage import seal
+from plasticity_lab.records.index_files import add_line
 from plasticity_lab.records.measures import Measures
-from plasticity_lab.records.record import new_record
+from plasticity_lab.records.record import new_record, outcome_of
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
@@ -30,7 +31,7 @@ def many_records(folder: Path, count: int = 10_000) -> None:
     """Writes that many records with their metrics: 19 activations, four benchmarks, three learning rates, seeds.
 
     One in fifty diverged, one in fifty collapsed or was unstable. Files are written plainly: a made store need not
-    outlive a power cut.
+    outlive a power cut. Its index is as workers leave it.
     """
     store = Store(folder)
     players = count // 20
@@ -73,6 +74,7 @@ def _write(store: Store, run: Run, number: int, measures: Measures, metrics: byt
     folder.mkdir(parents=True)
     (folder / "metrics.parquet").write_bytes(metrics)
     (folder / "record.json").write_text(json.dumps(record, indent=1))
+    add_line(store, run.id, outcome_of(store, run.id))
 
 
 def _metrics(measures: Measures, which: int) -> bytes:

@@ -4,6 +4,7 @@ import shutil
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import torch
 
 from plasticity_lab.records import index_files, run_index
 from plasticity_lab.records.classifier import CLASSIFIER
@@ -18,6 +19,7 @@ from plasticity_lab.records.record import (
     write_record,
 )
 from plasticity_lab.records.run_index import RunIndex
+from plasticity_lab.records.weights import write_weights
 from plasticity_lab.run import Run
 
 NAMES = {"protocol": "as_published"}
@@ -88,7 +90,7 @@ def test_it_is_made_of_records_where_there_is_none_and_then_kept(store, runs, re
     assert told(store, runs) == true(store, runs)
     assert records_read == runs[:3]
     assert not store.index_folder.exists(), "three runs are not worth it"
-    monkeypatch.setattr(run_index, "FEW_NEWS", 3)
+    monkeypatch.setattr(run_index, "MANY_LINES", 3)
     told(store, runs)
     records_read.clear()
     assert told(store, runs) == true(store, runs)
@@ -127,6 +129,20 @@ def test_damage_is_named_that_came_after_the_line_was_written(store, runs, file)
         RunIndex(store).of(runs[0])
 
 
+def test_weights_that_were_kept_are_looked_at_too(store, records_read):
+    name = run(1).id
+    files = {
+        "metrics.parquet": write_metrics(store, name, EMPTY),
+        "weights.pt": write_weights(store, name, {"w": torch.arange(3000.0)}),
+    }
+    write_record(store, new_record(run(1), "done", {}, files=files))
+    assert told(store, [name])[name].keeps_weights
+    assert not records_read
+    store.weights(name).unlink()
+    with pytest.raises(CorruptRecord, match=r"weights.pt is missing"):
+        RunIndex(store).of(name)
+
+
 DAMAGE = {
     "a flipped bit": lambda path: path.write_bytes(path.read_bytes().replace(b'"done"', b'"dond"')),
     "cut off": lambda path: path.write_bytes(path.read_bytes()[:100]),
@@ -142,7 +158,7 @@ DAMAGE = {
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_a_damaged_index_is_passed_over_and_stops_nobody(store, runs, damage, monkeypatch):
     damage(rewritten(monkeypatch, store, runs))
-    monkeypatch.setattr(run_index, "FEW_NEWS", 1)
+    monkeypatch.setattr(run_index, "MANY_LINES", 1)
     assert told(store, runs) == true(store, runs)
     record(store, 5)
     assert told(store, [*runs, run(5).id]) == true(store, [*runs, run(5).id])
@@ -159,7 +175,7 @@ def test_two_processes_add_lines_of_their_own(store, runs, records_read, monkeyp
 
 
 def test_many_write_at_once_and_none_is_told_anything_wrong(store, monkeypatch):
-    monkeypatch.setattr(run_index, "FEW_NEWS", 1)
+    monkeypatch.setattr(run_index, "MANY_LINES", 1)
     monkeypatch.setattr(run_index, "MANY_FILES", 1)
     names = [run(number).id for number in range(24)]
 
