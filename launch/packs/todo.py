@@ -1,5 +1,6 @@
 """What of a sweep is left to do: finished runs are skipped, unfinished packs of earlier plans adopted whole."""
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -88,11 +89,20 @@ def _outcome(index: RunIndex, run: Run, classes: str, found: Outstanding) -> Out
     try:
         outcome = index.of(run.id)
         if outcome is not None and run.targets and outcome.classes not in (None, classes):
-            check_targets(run, read_record(index.store, run.id) or {})
+            _check_classes(index.store, run)
     except CorruptRecord as error:
+        with contextlib.suppress(CorruptRecord):
+            _check_classes(index.store, run)  # also where only the files beside the record are damaged
         found.corrupt.append(error)
         return None
     return outcome
+
+
+def _check_classes(store: Store, run: Run) -> None:
+    """Raises as `read_record` and `check_targets`."""
+    record = read_record(store, run.id)
+    if record is not None:
+        check_targets(run, record)
 
 
 def how_to_try_again(given_up: Mapping[str, int]) -> str:
