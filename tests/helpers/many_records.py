@@ -44,12 +44,13 @@ def many_records(folder: Path, count: int = 10_000) -> None:
             "activation=glob(*)", f"benchmark={benchmark}", f"agent={agent}", f"optimizer.lr={RATES}",
             f"seed=range(0,{seeds})", f"store='{folder}'",
         ]  # fmt: skip
-        contents = [_metrics(measures, which) for which in range(20)]
+        contents = [made_metrics(measures, which) for which in range(20)]
         for number, run in enumerate(resolve(words).runs[:wanted]):
-            _write(store, run, number, measures, contents[number % len(contents)])
+            write_made(store, run, number, measures, contents[number % len(contents)])
 
 
-def _write(store: Store, run: Run, number: int, measures: Measures, metrics: bytes) -> None:
+def write_made(store: Store, run: Run, number: int, measures: Measures, metrics: bytes) -> None:
+    """Writes the record of a run, the number-th, as if it had ended, with these metrics and a line in the index."""
     luck = np.random.Generator(np.random.Philox(key=number))
     diverged, odd = number % 50 == 7, number % 50 == 9
     summary = {each.name: float(luck.random()) for each in measures.summaries}
@@ -77,7 +78,7 @@ def _write(store: Store, run: Run, number: int, measures: Measures, metrics: byt
     add_line(store, run.id, outcome_of(store, run.id))
 
 
-def _metrics(measures: Measures, which: int) -> bytes:
+def made_metrics(measures: Measures, which: int) -> bytes:
     """A hundred tasks of one epoch, and ten episodes in each where the agent has them."""
     luck = np.random.Generator(np.random.Philox(key=which))
     kinds = [*["episode"] * (10 if measures is PPO_MEASURES else 0), "epoch", "task"]
