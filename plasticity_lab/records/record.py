@@ -24,6 +24,7 @@ from plasticity_lab.records.damage import (
 )
 from plasticity_lab.records.files import disk_errors, names, write_atomically, write_json
 from plasticity_lab.records.index_files import Outcome, add_line, digest, holds, marks_of
+from plasticity_lab.records.record_facts import failures, flags_of, pack_of
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
@@ -103,12 +104,11 @@ def new_record(
 
 def write_record(store: Store, record: Mapping[str, Any]) -> None:
     """Writes a record made by `new_record`; the run's metrics must stand already.  Raises StoreError."""
-    run = record["run"]
-    write_json(store.record(run), record)
+    write_json(store.record(record["run"]), record)
     with contextlib.suppress(StoreError):  # the index is made anew of what it lacks
         # As whoever reads the record now would see it: another may have written one at the same moment.
-        if (outcome := outcome_of(store, run)) is not None and outcome.marks:
-            add_line(store, run, outcome)
+        if (outcome := outcome_of(store, record["run"])) is not None and outcome.marks:
+            add_line(store, record["run"], outcome)
 
 
 def read_record(store: Store, run: str, declarations: Declarations | None = None) -> dict[str, Any] | None:
@@ -184,9 +184,9 @@ def outcome_of(store: Store, run: str, declarations: Declarations | None = None)
     )
     marks += marks_of(folder, files_of(outcome)[1:])
     check_files(store, record)
-    # A record that does not say which files it has is read each time.
-    knows_its_files = outcome.status not in FINISHED or _seals(record)
-    return outcome._replace(marks=marks) if knows_its_files and holds(folder, files_of(outcome), marks) else outcome
+    if (outcome.status in FINISHED and not _seals(record)) or not holds(folder, files_of(outcome), marks):
+        return outcome  # a record that does not say which files it has is read each time
+    return outcome._replace(marks=marks)
 
 
 def files_of(outcome: Outcome) -> Sequence[str]:
@@ -217,24 +217,6 @@ def checked_content(store: Store, run: str, path: Path) -> bytes | None:
         if written is not None and written != seal(content):
             raise CorruptRecord(path, "is not what was written: its checksum is another", RERUN)
     return content
-
-
-def flags_of(record: Mapping[str, Any]) -> list[str]:
-    """What a record says of its run beside its status: the names of the flags that are set, `collapsed` first."""
-    flags = {"collapsed": record.get("collapsed"), **record.get("flags", {})}
-    return [name for name, is_so in flags.items() if is_so]
-
-
-def failures(record: Mapping[str, Any] | None) -> int:
-    """How often in turn the run of a record, if it has one, has failed."""
-    failed = record is not None and record["status"] == "failed"
-    return record["provenance"].get("failures", 1) if failed else 0
-
-
-def pack_of(record: Mapping[str, Any]) -> str | None:
-    """The pack that recorded a run; None of records that do not say."""
-    pack = record["provenance"].get("pack")
-    return pack if isinstance(pack, str) else None
 
 
 def all_records(store: Store) -> tuple[list[dict[str, Any]], list[CorruptRecord]]:
