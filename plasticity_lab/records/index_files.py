@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.files import names, write_atomically
+from plasticity_lab.records.files import make_folder, names, write_atomically
 from plasticity_lab.records.store import Store
 
 FORMAT = 1
@@ -96,7 +96,7 @@ def holds(folder: str, files: Sequence[str], marks: Sequence[int]) -> bool:
 def add_line(store: Store, run: str, outcome: Outcome) -> None:
     """Adds a line to this process's own file. Where that cannot be done it is left out: nothing depends on it."""
     with contextlib.suppress(OSError):
-        store.index_folder.mkdir(exist_ok=True)
+        make_folder(store.index_folder)
         with open(store.index_folder / _own_name(os.getpid()), "ab") as file:
             file.write(_line(run, outcome))
 

@@ -143,6 +143,8 @@ def read_plan(store: Store, sweep: str) -> Plan:
 def in_parts(store: Store, packs: Iterable[Pack]) -> list[Pack]:
     """The packs, divided ones replaced by their parts: halves, or those that were named.  Raises StoreError."""
     divided = set(names(store.divided_folder))
+    if not divided:
+        return list(packs)  # as in most stores, and asked by every worker for every pack
 
     def parts(pack: Pack) -> list[Pack]:
         if pack.id in divided:
