@@ -38,7 +38,7 @@ class Run:
         return replace(self, asked_as=[*self.asked_as, *new]) if new else self
 
     def as_json(self) -> dict[str, Any]:
-        """The run as plan.json holds it."""
+        """The run as a mapping; `plan_before` reads such ones."""
         return {
             "id": self.id,
             "science": self.science,
@@ -48,5 +48,5 @@ class Run:
 
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> "Run":
-        """A run out of plan.json.  Raises KeyError, TypeError for a value that is none."""
+        """A run out of such a mapping.  Raises KeyError, TypeError for a value that is none."""
         return Run(value["id"], value["science"], value["targets"], value["asked_as"])

@@ -3,8 +3,9 @@
     python -m launch status                 the latest sweeps, a line each
     python -m launch status 3f2a            one, with the packs that workers hold and the runs that went wrong
 
-How far they are is read from the store, wherever that can be seen, and nothing is written. Where runs are left that
-were given to Slurm, Slurm is asked why they wait. The exit status is 1 where something in the store is damaged.
+How far they are is read from the store, wherever that can be seen, and nothing is written but the store's index of
+finished runs, where much was missing in it. Where runs are left that were given to Slurm, Slurm is asked why they wait.
+The exit status is 1 where something in the store is damaged.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from launch.plan.table import PRINTED_WIDTH
 from launch.wording import counted, flag_in_words, in_time, say, some
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.plan import read_plan, sweeps_of
+from plasticity_lab.records.run_index import RunIndex
 from plasticity_lab.records.store import Store
 
 FEW, MANY = 3, 20
@@ -51,7 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """The command.  Returns 1 if something in the store is damaged, which is said on stderr.  Raises StoreError."""
     store = store_there(options.store)
-    states, earlier, damaged = _states(store, options)
+    index = RunIndex(store)
+    states, earlier, damaged = _states(store, options, index)
+    index.save()
     left = [state.sweep for state in states if state.counts["waiting"] or state.counts["running"]]
     known, untold = sweep_jobs(store, left)
     damaged += _damaged_files(store, states)
@@ -80,12 +84,13 @@ def run(options: argparse.Namespace) -> int:
     return 0 if whole else 1
 
 
-def _states(store: Store, options: argparse.Namespace) -> tuple[list[SweepState], int, list[str]]:
+def _states(store: Store, options: argparse.Namespace, index: RunIndex) -> tuple[list[SweepState], int, list[str]]:
     """The sweeps in the order in which they were planned, how many earlier ones are left out, and what is wrong with
     plans that cannot be read.
     """
     if options.sweep is not None:
-        return [state_of(store, read_plan(store, the_one(options.sweep, sweeps_of(store), "sweep", store)))], 0, []
+        plan = read_plan(store, the_one(options.sweep, sweeps_of(store), "sweep", store))
+        return [state_of(store, plan, index)], 0, []
     known = in_order(store)
     shown = known if options.all else known[-LATEST:]
     states, damaged = [], []
@@ -95,7 +100,7 @@ def _states(store: Store, options: argparse.Namespace) -> tuple[list[SweepState]
         except StoreError as error:
             damaged.append(str(error))
         else:
-            states.append(state_of(store, plan))
+            states.append(state_of(store, plan, index))
     return states, len(known) - len(shown), damaged
 
 

@@ -10,9 +10,15 @@ from launch.tracking.wandb.marks import read_marks
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.checkpoint import GOES_BACK, latest_epoch
 from plasticity_lab.records.damage import DamagedFile, fault_of_tensors, rename_aside
+from plasticity_lab.records.files import names
 from plasticity_lab.records.store import Store
 
-_READERS: tuple[Callable[[Store, str], Any], ...] = (read_ending, read_progress, read_marks)
+_READERS: dict[str, Callable[[Store, str], Any]] = {
+    "done": read_ending,
+    "packs": read_progress,
+    "tracked": read_marks,
+}
+"""What reads the file that a pack has in a folder of the store."""
 
 
 def damaged_files(store: Store, packs: Iterable[str]) -> list[DamagedFile]:
@@ -21,10 +27,13 @@ def damaged_files(store: Store, packs: Iterable[str]) -> list[DamagedFile]:
     Leases are not among them: a damaged one holds until it runs out.  Raises StoreError if the disk does not answer.
     """
     found = []
-    for pack in sorted(packs):
-        for read in _READERS:
+    wanted = sorted(packs)
+    # Most packs of a large store have few of these files: they are listed, and not looked for one by one.
+    there = {folder: set(names(store.root / folder)) for folder in _READERS}
+    for pack in wanted:
+        for folder in (folder for folder in _READERS if pack in there[folder]):
             try:
-                read(store, pack)
+                _READERS[folder](store, pack)
             except DamagedFile as error:
                 found.append(error)
     return found
@@ -32,7 +41,8 @@ def damaged_files(store: Store, packs: Iterable[str]) -> list[DamagedFile]:
 
 def damaged_checkpoints(store: Store, packs: Iterable[str]) -> list[DamagedFile]:
     """What is wrong with the latest checkpoints of packs, by their first and last bytes.  Raises StoreError."""
-    latest = ((pack, latest_epoch(store, pack)) for pack in sorted(packs))
+    begun = set(names(store.root / "packs"))
+    latest = ((pack, latest_epoch(store, pack)) for pack in sorted(packs) if pack in begun)
     paths = [store.checkpoint(pack, epoch) for pack, epoch in latest if epoch >= 0]
     faults = ((path, fault_of_tensors(path)) for path in paths)
     return [DamagedFile(path, fault, GOES_BACK) for path, fault in faults if fault and path.exists()]

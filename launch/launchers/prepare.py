@@ -15,6 +15,7 @@ from plasticity_lab import assembly
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.errors import StoreError
+from plasticity_lab.records.code import code_here
 from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.identity import sweep_id
 from plasticity_lab.records.plan import OtherFormat, Pack, Plan, write_plan
@@ -94,6 +95,8 @@ def put_in_order(ready: Prepared) -> list[str]:
         store.prepare()
     with contextlib.suppress(StoreError):  # tidying up: a store that cannot be written may be read all the same
         mark_ended(store, todo, ready.settings.launch.lease_seconds)
+    if todo.index is not None:
+        todo.index.save()
     lines = [*settle(store, todo), *(_set_aside(ready, error) for error in ready.unreadable)]
     if todo.left or any(isinstance(e, DamagedFile) and e.path == store.plan(sweep) for e in ready.unreadable):
         write_plan(store, ready.plan)
@@ -188,6 +191,7 @@ def _planned(
         runs=known | {run.id: run for run in rest},
         packs=[*taken_on, *packs],
         settings=settings,
+        code=code_here(),
     )
 
 

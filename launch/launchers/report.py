@@ -12,8 +12,10 @@ from launch.runs.settings import store_option
 from launch.wording import counted, flagged, say
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.records.classifier import declared_in
+from plasticity_lab.records.index_files import Digests
 from plasticity_lab.records.plan import Pack, read_plan
 from plasticity_lab.records.record import STATUSES, add_asked_as, failures, flags_of, read_record
+from plasticity_lab.records.run_index import RunIndex
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
@@ -104,14 +106,16 @@ def report(ready: Prepared, runs: Sequence[Run], reasons: Sequence[str]) -> None
             failed |= asked.keys() & pack.runs
             errors.append(ending.error)
     counts = dict.fromkeys(STATUSES, 0)
+    index, digest = RunIndex(store), Digests()
     for run in asked.keys() - failed - waiting:
-        record = read_record(store, run)
-        if record is None:
+        outcome = index.of(run)
+        if outcome is None:
             waiting.add(run)
             continue
-        failed |= {run} if failures(record) else set()
-        counts[record["status"]] += 1
-        add_asked_as(store, run, asked[run].asked_as)
+        failed |= {run} if outcome.failures else set()
+        counts[outcome.status] += 1
+        if any(digest(name) not in outcome.names for name in asked[run].asked_as):
+            add_asked_as(store, run, asked[run].asked_as)
     counts["failed"] = len(failed)
     words = ", ".join(f"{count:,} {status}" for status, count in counts.items() if count)
     if not failed and not waiting:

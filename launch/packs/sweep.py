@@ -4,15 +4,16 @@ import shlex
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from launch.last_end import last_end
 from launch.packs.endings import ending_of
 from launch.packs.lease_files import LeaseFiles, PackState
 from launch.packs.progress import NOWHERE, Reached, reached
 from plasticity_lab.records.files import names
+from plasticity_lab.records.index_files import Outcome
 from plasticity_lab.records.plan import Pack, Plan
-from plasticity_lab.records.record import FINISHED, CorruptRecord, check_files, failures, flags_of, pack_of, read_record
+from plasticity_lab.records.record import FINISHED, CorruptRecord, read_record
+from plasticity_lab.records.run_index import RunIndex
 from plasticity_lab.records.store import Store
 
 STATES = ("done", "running", "waiting", "diverged", "failed")
@@ -20,7 +21,6 @@ SETTLED_SECONDS = 10.0
 """A pack's own pace counts once it has trained this long."""
 LAST_LINES = 3
 """How much of a failed run's error is told; its record has all."""
-Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -80,25 +80,32 @@ class SweepState:
         return {state: found[state] for state in STATES}
 
 
-def state_of(store: Store, plan: Plan) -> SweepState:
-    """How the sweep stands now; writes nothing that stays.  Raises StoreError."""
+def state_of(store: Store, plan: Plan, index: RunIndex | None = None) -> SweepState:
+    """How the sweep stands now; writes nothing that stays.  Raises StoreError.
+
+    index: by which records are read; one for many sweeps.
+    """
     ended = set(names(store.done_folder))
-    records, unreadable = _records(store, plan.asked)
+    outcomes, unreadable = _outcomes(index or RunIndex(store), plan.asked)
     rerun = plan.settings.rerun
-    finished = set() if rerun else {run for run, record in records.items() if record["status"] in FINISHED}
+    finished = set() if rerun else {run for run, outcome in outcomes.items() if outcome.status in FINISHED}
     # A pack that never ended has nothing to do where its runs were planned anew, and finished, elsewhere.
     left = set(plan.asked) - finished
     open_packs = [pack for pack in plan.packs if pack.id not in ended and not left.isdisjoint(pack.runs)]
     leases = LeaseFiles(store).states([pack.id for pack in open_packs], plan.settings.launch.lease_seconds)
     packs_of = {run: pack.id for pack in open_packs for run in pack.runs}
-    states = {run: _state(records.get(run), leases.get(packs_of.get(run, "")), rerun) for run in plan.asked}
+    states = {run: _state(outcomes.get(run), leases.get(packs_of.get(run, "")), rerun) for run in plan.asked}
     failed = defaultdict(list)
+    last_lines: dict[str, list[str]] = {}
     for run in (run for run, state in states.items() if state == "failed"):
-        failed[_reason(store, records[run])].append(run)
+        error = _error(store, run)
+        reason = _reason(store, outcomes[run], error)
+        failed[reason].append(run)
+        last_lines.setdefault(reason, _last_lines(error))
 
     begun = set(names(store.root / "packs"))
     far = {pack.id: reached(store, pack.id) for pack in open_packs if pack.id in begun}
-    needed = _seconds_needed(plan.packs, open_packs, far, records)
+    needed = _seconds_needed(plan.packs, open_packs, far, outcomes)
     held = [pack for pack in open_packs if leases[pack.id].held]
     on_the_way = {run: far[p.id].steps / p.steps for p in open_packs if p.id in far for run in p.runs}
     share = {run: on_the_way.get(run, 0.0) if state in ("running", "waiting") else 1.0 for run, state in states.items()}
@@ -106,18 +113,18 @@ def state_of(store: Store, plan: Plan) -> SweepState:
         sweep=plan.sweep,
         command=in_words(plan.command),
         states=states,
-        flagged=_flagged({run: records[run] for run, state in states.items() if state in FINISHED}),
-        diverged={run: records[run]["diverged_at_step"] for run, state in states.items() if state == "diverged"},
+        flagged=_flagged({run: outcomes[run] for run, state in states.items() if state in FINISHED}),
+        diverged={run: outcomes[run].diverged_at_step for run, state in states.items() if state == "diverged"},
         failed=dict(failed),
-        errors={reason: _last_lines(str(records[runs[0]]["error"])) for reason, runs in failed.items()},
+        errors=last_lines,
         given_up={
             run: often
             for run, state in states.items()
-            if state == "failed" and (often := failures(records[run])) > plan.settings.launch.retries
+            if state == "failed" and (often := outcomes[run].failures) > plan.settings.launch.retries
         },
         unreadable=unreadable,
         running=[_held(pack, far.get(pack.id), leases[pack.id], needed[pack.id]) for pack in held],
-        packs=sorted({pack.id for pack in plan.packs} | {pack for r in records.values() if (pack := pack_of(r))}),
+        packs=sorted({pack.id for pack in plan.packs} | {each.pack for each in outcomes.values() if each.pack}),
         progress=sum(share.values()) / max(1, len(share)),
         left=_until_the_last(
             [needed[pack.id] for pack in held],
@@ -127,40 +134,47 @@ def state_of(store: Store, plan: Plan) -> SweepState:
     )
 
 
-def _records(store: Store, runs: Sequence[str]) -> tuple[dict[str, Record], list[str]]:
+def _outcomes(index: RunIndex, runs: Sequence[str]) -> tuple[dict[str, Outcome], list[str]]:
     found, unreadable = {}, []
     for run in runs:
         try:
-            record = read_record(store, run)
-            if record is not None:
-                check_files(store, record)
-                found[run] = record
+            outcome = index.of(run)
+            if outcome is not None:
+                found[run] = outcome
         except CorruptRecord as error:
             unreadable.append(str(error))
     return found, unreadable
 
 
-def _state(record: Record | None, pack: PackState | None, rerun: bool) -> str:
+def _state(outcome: Outcome | None, pack: PackState | None, rerun: bool) -> str:
     """pack: the open one that the run is in, if it is in one: it is tried again if it failed, or in a rerun."""
-    if record is not None and (pack is None or (record["status"] in FINISHED and not rerun)):
-        return record["status"]
+    if outcome is not None and (pack is None or (outcome.status in FINISHED and not rerun)):
+        return outcome.status
     return "running" if pack is not None and pack.held else "waiting"
 
 
-def _flagged(records: Mapping[str, Record]) -> dict[str, list[str]]:
+def _flagged(outcomes: Mapping[str, Outcome]) -> dict[str, list[str]]:
     """Flag → the runs whose records have it."""
     flagged = defaultdict(list)
-    for run, record in records.items():
-        for flag in flags_of(record):
+    for run, outcome in outcomes.items():
+        for flag in outcome.flags:
             flagged[flag].append(run)
     return dict(flagged)
 
 
-def _reason(store: Store, record: Record) -> str:
+def _error(store: Store, run: str) -> str:
+    """The error that a failed run's record keeps."""
+    try:
+        record = read_record(store, run)
+    except CorruptRecord:
+        return ""  # damaged since it was looked at
+    return "" if record is None else str(record["error"])
+
+
+def _reason(store: Store, outcome: Outcome, error: str) -> str:
     """Why a run failed, in a line."""
-    pack = pack_of(record)
-    ending = None if pack is None else ending_of(store, pack)
-    lines = [line.strip() for line in str(record["error"]).splitlines() if line.strip()]
+    ending = None if outcome.pack is None else ending_of(store, outcome.pack)
+    lines = [line.strip() for line in error.splitlines() if line.strip()]
     return (ending.error if ending is not None else "") or (lines[-1] if lines else "no reason was left")
 
 
@@ -171,14 +185,15 @@ def _last_lines(error: str) -> list[str]:
 
 
 def _seconds_needed(
-    packs: Sequence[Pack], open_packs: Sequence[Pack], far: Mapping[str, Reached], records: Mapping[str, Record]
+    packs: Sequence[Pack], open_packs: Sequence[Pack], far: Mapping[str, Reached], outcomes: Mapping[str, Outcome]
 ) -> dict[str, float]:
     """Seconds that each open pack still needs: at its own pace, or as planned, corrected by what others have taken."""
     planned = taken = 0.0
     for pack in packs:
-        record = records.get(pack.runs[0])
-        if record is not None and record["provenance"].get("pack") == pack.id:
-            planned, taken = planned + pack.seconds, taken + record["provenance"].get("pack_seconds", pack.seconds)
+        outcome = outcomes.get(pack.runs[0])
+        if outcome is not None and outcome.pack == pack.id:
+            seconds = pack.seconds if outcome.pack_seconds is None else outcome.pack_seconds
+            planned, taken = planned + pack.seconds, taken + seconds
         elif pack.id in far and far[pack.id].seconds > SETTLED_SECONDS:
             planned += pack.seconds * far[pack.id].steps / pack.steps
             taken += far[pack.id].seconds

@@ -1,8 +1,8 @@
 """What of a sweep is left to do: finished runs are skipped, unfinished packs of earlier plans adopted whole."""
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from launch.packs.endings import Ending, ending_of, write_ending
 from launch.packs.lease_files import LeaseFiles, ended
@@ -13,18 +13,16 @@ from plasticity_lab.errors import StoreError
 from plasticity_lab.records.checkpoint import clear_pack
 from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.files import names, seen
+from plasticity_lab.records.index_files import Digests, Outcome
 from plasticity_lab.records.plan import Pack, Plan, all_plans, read_plan, sweep_of
 from plasticity_lab.records.record import (
     FINISHED,
     CorruptRecord,
     add_asked_as,
-    check_files,
-    failures,
-    keeps_weights,
-    pack_of,
     read_record,
     set_aside,
 )
+from plasticity_lab.records.run_index import RunIndex
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.targets import check_targets
 from plasticity_lab.run import Run
@@ -38,7 +36,7 @@ class Outstanding:
     without_weights: those of them that kept none. left: the runs to train. given_up: run → how often it has failed, of
     those that failed too often. widest: the most runs that may share a pack with one that failed. packs: pack → the
     finished runs that it recorded. recorded: the packs that have recorded all of their runs. corrupt: what is wrong
-    with records, metrics or weights of runs that are left for that reason.
+    with records, metrics or weights of runs that are left for that reason. index: by which all this was found.
     """
 
     finished: list[str] = field(default_factory=list)
@@ -50,6 +48,7 @@ class Outstanding:
     packs: dict[str, list[str]] = field(default_factory=dict)
     recorded: set[str] = field(default_factory=set)
     corrupt: list[CorruptRecord] = field(default_factory=list)
+    index: RunIndex | None = None
 
 
 def outstanding(store: Store, runs: Sequence[Run], rerun: bool, retries: float) -> Outstanding:
@@ -59,42 +58,51 @@ def outstanding(store: Store, runs: Sequence[Run], rerun: bool, retries: float) 
     times; with `rerun` any, unless it was finished in an earlier rerun of the sweep that was interrupted.
     Raises ConfigError where a record is of another class under the same name.
     """
-    found = Outstanding()
+    index, digest = RunIndex(store), Digests()
+    found = Outstanding(index=index)
     again = _to_rerun(store, runs) if rerun else set()
     for run in runs:
-        record = _whole_record(store, run, found)
-        if record is not None and (pack := pack_of(record)):
+        outcome = _outcome(index, run, digest(run.targets), found)
+        if outcome is not None and (pack := outcome.pack):
             its_runs = found.packs.setdefault(pack, [])
-            its_runs += [run.id] if record["status"] in FINISHED else []
-            found.recorded |= {pack} if len(its_runs) == record["provenance"].get("width") else set()
-        failed = failures(record)
+            its_runs += [run.id] if outcome.status in FINISHED else []
+            found.recorded |= {pack} if len(its_runs) == outcome.width else set()
+        failed = outcome.failures if outcome is not None else 0
         if failed > retries and run.id not in again:
             found.given_up[run.id] = failed
-        elif record is None or failed or run.id in again:
+        elif outcome is None or failed or run.id in again:
             found.left.append(run)
             if failed:
                 # One that failed alone stays alone: among others it would hold them up again.
-                found.widest[run.id] = record["provenance"].get("width", 1)
+                found.widest[run.id] = outcome.width or 1
         else:
             found.finished.append(run.id)
-            if any(name not in record["asked_as"] for name in run.asked_as):
+            if any(digest(name) not in outcome.names for name in run.asked_as):
                 found.renamed.append(run)
-            if not keeps_weights(store, record):
+            if not outcome.keeps_weights:
                 found.without_weights.append(run.id)
     return found
 
 
-def _whole_record(store: Store, run: Run, found: Outstanding) -> dict[str, Any] | None:
-    """The record of a run if it has one that counts; why it does not is added to what is found."""
+def _outcome(index: RunIndex, run: Run, classes: str, found: Outstanding) -> Outcome | None:
+    """How a run ended, if its record counts; why it does not is added to what is found."""
     try:
-        record = read_record(store, run.id)
-        if record is not None:
-            check_targets(run, record)
-            check_files(store, record)
+        outcome = index.of(run.id)
+        if outcome is not None and run.targets and outcome.classes not in (None, classes):
+            _check_classes(index.store, run)
     except CorruptRecord as error:
+        with contextlib.suppress(CorruptRecord):
+            _check_classes(index.store, run)  # also where only the files beside the record are damaged
         found.corrupt.append(error)
         return None
-    return record
+    return outcome
+
+
+def _check_classes(store: Store, run: Run) -> None:
+    """Raises as `read_record` and `check_targets`."""
+    record = read_record(store, run.id)
+    if record is not None:
+        check_targets(run, record)
 
 
 def how_to_try_again(given_up: Mapping[str, int]) -> str:

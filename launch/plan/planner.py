@@ -70,8 +70,13 @@ def plan(
     Raises TooLarge naming a run that does not fit.
     """
     groups: dict[tuple[str, int | None], list[Run]] = defaultdict(list)
+    keys: dict[tuple[object, ...], str] = {}
     for run in sorted(runs, key=lambda run: run.id):
-        groups[stacking_key(run), (widest or {}).get(run.id)].append(run)
+        # Runs of one command have most settings as the same objects, and the key need not be spelled for each of them.
+        same = (*run.science, *(id(value) for key, value in run.science.items() if key not in SEEDS), id(run.targets))
+        if same not in keys:
+            keys[same] = stacking_key(run)
+        groups[keys[same], (widest or {}).get(run.id)].append(run)
     costs: dict[str, Cost] = {}
     cuts: list[_Cut] = []
     for (key, most), alike in groups.items():

@@ -1,14 +1,14 @@
 """Resolved runs: everything that can change a run's numbers, typed and checked, and the id that stands for it."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from launch.runs.groups import COMPONENTS
 from launch.runs.settings import Numbers
 from plasticity_lab import component
-from plasticity_lab.records.identity import run_id
+from plasticity_lab.records.identity import run_id_of, spelled
 from plasticity_lab.run import Run
 
 
@@ -38,16 +38,24 @@ class Desk:
         return self._checked[key]
 
 
+def runs_of(parts: Mapping[str, Part], numbers: Iterable[Numbers], asked: Mapping[str, Any]) -> Iterator[Run]:
+    """The runs of these components, one for each of the numbers; plan, workers and record pass them on.
+
+    What they have alike is one object in all of them: a hundred thousand runs fit into memory, and nobody changes it.
+    """
+    settings = {group: part.science for group, part in parts.items()}
+    canonical = spelled({group: part.canonical for group, part in parts.items() if part.canonical is not None})
+    targets = {group: part.target for group, part in parts.items()}
+    asked_as = [dict(asked)]
+    for each in numbers:
+        apart = {key: value for key in ("stream_seed", "init_seed") if (value := getattr(each, key)) is not None}
+        science = {"seed": each.seed, "precision": each.precision, **apart, **settings}
+        yield Run(run_id_of({**spelled(_canonical(each)), **canonical}), science, targets, asked_as)
+
+
 def run_of(parts: Mapping[str, Part], numbers: Numbers, asked: Mapping[str, Any]) -> Run:
-    """The run that plan, workers and record pass on."""
-    apart = {key: value for key in ("stream_seed", "init_seed") if (value := getattr(numbers, key)) is not None}
-    always = {"seed": numbers.seed, "precision": numbers.precision}
-    return Run(
-        id=run_id(_canonical(parts, numbers)),
-        science={**always, **apart, **{group: dict(part.science) for group, part in parts.items()}},
-        targets={group: part.target for group, part in parts.items()},
-        asked_as=[dict(asked)],
-    )
+    """The one run of these components and numbers."""
+    return next(runs_of(parts, [numbers], asked))
 
 
 def merged(runs: Iterable[Run]) -> list[Run]:
@@ -65,15 +73,17 @@ def merged(runs: Iterable[Run]) -> list[Run]:
     return list(kept.values())
 
 
-def _canonical(parts: Mapping[str, Part], numbers: Numbers) -> dict[str, Any]:
-    """What the id is made of.  Seeds set apart count only where they differ from the seed they follow by default."""
+def _canonical(numbers: Numbers) -> dict[str, Any]:
+    """What the id sees of the numbers.  Seeds set apart count only where they differ from the seed they follow by
+    default.
+    """
     seen: dict[str, Any] = {"seed": numbers.seed}
     if numbers.precision != "fp32":
         seen["precision"] = numbers.precision
     for key in ("stream_seed", "init_seed"):
         if getattr(numbers, key) not in (None, numbers.seed):
             seen[key] = getattr(numbers, key)
-    return seen | {group: part.canonical for group, part in parts.items() if part.canonical is not None}
+    return seen
 
 
 def _canonical_part(group: str, name: str, target: str, settings: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from launch.runs.arguments import Axes, check_count, distinct, parse, together
-from launch.runs.desk import Desk, merged, run_of
+from launch.runs.desk import Desk, merged, runs_of
 from launch.runs.groups import AUTO, COMPONENTS
 from launch.runs.options import ADJUSTABLE, RULES, Hyperparams, Option, Options
 from launch.runs.precedence import Nodes, before_hyperparams
@@ -90,8 +90,7 @@ def _runs(options: Options, request: Request, sources: Sources) -> Iterator[Run]
                 chosen = {group: desk.part(group, of.name, of.target, complete[group]) for group, of in parts.items()}
                 count += len(request.numbers)
                 check_count({f"hyperparams={asked['hyperparams']}, and there are more": count})
-                for each in request.numbers:
-                    yield run_of(chosen, each, {**asked, **found.asked})
+                yield from runs_of(chosen, request.numbers, {**asked, **found.asked})
 
 
 def same_functions(runs: Sequence[Run]) -> list[str]:

@@ -30,6 +30,7 @@ from launch.work.training import train_pack
 from plasticity_lab.assembly import ResourceOf, resources
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.errors import DataError, PlasticityError, StoreError
+from plasticity_lab.records.code import other_code
 from plasticity_lab.records.files import StoreFault, clock_offset, names
 from plasticity_lab.records.plan import Pack, Plan, in_parts, read_plan
 from plasticity_lab.records.store import Store
@@ -102,6 +103,8 @@ class Worker:
         self.store, self.sweep, self.device, self.stop, self.time_for = store, sweep, device, stop, time_for
         self.kind, self.trying = kind_of(device), Patience(stop)
         self.plan = self.trying.until_done("plan", lambda: read_plan(store, sweep))
+        if other := other_code(self.plan.code, sweep):
+            log.warning("%s", other)
         self.leases = Leases(store, self.plan.settings.launch.lease_seconds, this_owner())
         self.failures = Failures(store, self.leases, died_of_memory)
         self.elsewhere = Elsewhere(store, self.leases, self.kind)

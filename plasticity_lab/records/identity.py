@@ -11,19 +11,32 @@ from plasticity_lab.errors import ConfigError
 _DIGITS = 12
 
 
-def canonical_json(value: Any) -> str:
+def canonical_json(value: Any, where: str = "the value") -> str:
     """The one way to spell a value: sorted keys, no spaces, equal numbers alike (1, 1.0 and 1e0), tuples as lists.
 
     Floats have the shortest digits that read back as the same float.  Raises ConfigError for NaN and infinity, for keys
-    that are not strings, and for what JSON cannot hold.
+    that are not strings, and for what JSON cannot hold, which is called `where`.
     """
-    plain = _plain(value, "the value")
+    plain = _plain(value, where)
     return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def run_id(canonical: Mapping[str, Any]) -> str:
     """12 hex digits that stand for a canonical science config."""
-    return _short_hash(canonical)
+    return run_id_of(spelled(canonical))
+
+
+def spelled(canonical: Mapping[str, Any]) -> dict[str, str]:
+    """The members of a canonical science config, each with its key as `canonical_json` spells it."""
+    return {
+        key: f"{json.dumps(key, ensure_ascii=False)}:{canonical_json(value, f'the value.{key}')}"
+        for key, value in canonical.items()
+    }
+
+
+def run_id_of(members: Mapping[str, str]) -> str:
+    """The run id of a science config whose members are spelled already: many runs share most of them."""
+    return _digits(f"{{{','.join(members[key] for key in sorted(members))}}}")
 
 
 def sweep_id(run_ids: Iterable[str]) -> str:
@@ -41,7 +54,11 @@ def pack_id(run_ids: Iterable[str], attempt: int, part_of: str | None = None) ->
 
 
 def _short_hash(value: Any) -> str:
-    return hashlib.sha256(canonical_json(value).encode()).hexdigest()[:_DIGITS]
+    return _digits(canonical_json(value))
+
+
+def _digits(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
 
 def _plain(value: Any, where: str) -> Any:

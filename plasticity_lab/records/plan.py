@@ -2,37 +2,25 @@
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from types import ModuleType
+from typing import Any, BinaryIO, TypeVar
 
 from plasticity_lab.errors import ConfigError, StoreError
+from plasticity_lab.records import plan_before, plan_lines
 from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
 from plasticity_lab.records.files import create_once, names, write_atomically
 from plasticity_lab.records.identity import pack_id, sweep_id
+from plasticity_lab.records.plan_lines import Shortened
 from plasticity_lab.records.settings import Settings, checked, of_first_plans
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
-FORMAT = 3
-"""Plans of formats 1 and 2 are read as well: a pack's `family` was called its label there, and it had neither `updates`
-nor `unit`, being of classifiers, whose steps are updates. Those of format 1 held only some of the settings."""
-_FIELDS = {"format": int, "sweep": str, "command": list, "settings": dict, "packs": list, "asked": list, "runs": dict}
-_PACK_FIELDS = {
-    "id": str,
-    "attempt": int,
-    "runs": list,
-    "family": str,
-    "kind": str,
-    "mode": str,
-    "steps": int,
-    "unit": str,
-    "updates": int,
-    "bytes": int,
-    "seconds": int | float,
-    "narrowed": bool,
-}
-_RUN_FIELDS = {"id": str, "science": dict, "targets": dict, "asked_as": list}
+FORMAT = 4
+"""Plans of formats 1 to 3 are read as well: `plan_before` knows what their packs and runs were like. They did not keep
+by which code they were made, and those of format 1 held only some of the settings."""
+_FIELDS = {"format": int, "sweep": str, "command": list, "settings": dict, "asked": list}
 _ADVICE = "its sweep's command plans it anew, and finished runs are kept"
 Item = TypeVar("Item")
 
@@ -45,7 +33,7 @@ class OtherFormat(StoreError):
         self.sweep = sweep
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Pack:
     """Runs that one process trains at the same time on one device.
 
@@ -91,15 +79,6 @@ class Pack:
         """Steps of all its runs."""
         return self.steps * self.width
 
-    def as_json(self) -> dict[str, Any]:
-        """The pack as plan.json holds it."""
-        return asdict(self) | {"width": self.width}
-
-    @staticmethod
-    def from_json(value: Mapping[str, Any]) -> "Pack":
-        """A pack out of plan.json, whose fields are known to be right."""
-        return Pack(**{name: value[name] for name in _PACK_FIELDS} | {"runs": tuple(value["runs"])})
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -107,7 +86,7 @@ class Plan:
 
     runs: id → run, of every pack. packs: those of this sweep that were not finished when it was planned, the adopted
     ones of earlier plans whole. asked: the ids of all runs the command named, finished ones too. settings: those of the
-    command.
+    command. code: by which it was planned, as `code_here` has it; empty where that is not known.
     """
 
     sweep: str
@@ -116,6 +95,7 @@ class Plan:
     runs: Mapping[str, Run]
     packs: Sequence[Pack]
     settings: Settings
+    code: Mapping[str, str | None] = field(default_factory=dict)
 
     def runs_of(self, pack: Pack) -> list[Run]:
         """The runs of one pack, in its order."""
@@ -127,16 +107,11 @@ def write_plan(store: Store, plan: Plan) -> None:
 
     Raises StoreError.
     """
-    content = {
-        "format": FORMAT,
-        "sweep": plan.sweep,
-        "command": list(plan.command),
-        "settings": plan.settings.model_dump(mode="json"),
-        "packs": [pack.as_json() for pack in plan.packs],
-        "asked": list(plan.asked),
-        "runs": {name: run.as_json() for name, run in plan.runs.items()},
-    }
-    write_atomically(store.plan(plan.sweep), _in_lines(content).encode())
+
+    def fill(file: BinaryIO) -> None:
+        file.writelines(part.encode() for part in _in_lines(plan))
+
+    write_atomically(store.plan(plan.sweep), fill)
 
 
 def read_plan(store: Store, sweep: str) -> Plan:
@@ -150,20 +125,26 @@ def read_plan(store: Store, sweep: str) -> Plan:
         raise StoreError(f"There is no sweep {sweep} in {store.root}: {path} does not exist.")
     if isinstance(value.get("format"), int) and not 1 <= value["format"] <= FORMAT:
         raise OtherFormat(path, sweep, value["format"])
-    if isinstance(value.get("packs"), list):
-        value["packs"] = [_as_now(pack) for pack in value["packs"]]
     fault = _fault(value) or (None if value["sweep"] == sweep else "is the plan of another sweep")
     if fault:
         raise DamagedFile(path, fault, _ADVICE)
-    packs = [Pack.from_json(pack) for pack in value["packs"]]
-    runs = {name: Run.from_json(run) for name, run in value["runs"].items()}
-    plan = Plan(value["sweep"], value["command"], value["asked"], runs, packs, _settings_in(value, path, store))
-    return replace(plan, packs=in_parts(store, plan.packs))
+    form = _form_of(value)
+    return Plan(
+        sweep=value["sweep"],
+        command=value["command"],
+        asked=value["asked"],
+        runs=form.runs_in(value),
+        packs=in_parts(store, (Pack(**pack) for pack in form.packs_in(value))),
+        settings=_settings_in(value, path, store),
+        code=value.get("code", {}),
+    )
 
 
 def in_parts(store: Store, packs: Iterable[Pack]) -> list[Pack]:
     """The packs, divided ones replaced by their parts: halves, or those that were named.  Raises StoreError."""
     divided = set(names(store.divided_folder))
+    if not divided:
+        return list(packs)  # as in most stores, and asked by every worker for every pack
 
     def parts(pack: Pack) -> list[Pack]:
         if pack.id in divided:
@@ -237,45 +218,56 @@ def _settings_in(value: Mapping[str, Any], path: Path, store: Store) -> Settings
         raise DamagedFile(path, f"holds settings that cannot be: {str(error).rstrip('.')}", _ADVICE) from error
 
 
-def _as_now(pack: Any) -> Any:
-    """A pack of a plan of any format as the latest has it; what is none stays as it is."""
-    if not isinstance(pack, Mapping) or "label" not in pack or "steps" not in pack:
-        return pack
-    return {"family": pack["label"], "unit": "steps", "updates": pack["steps"], **pack}
+def _form_of(value: Mapping[str, Any]) -> ModuleType:
+    """The module that knows the packs and runs of a plan's format."""
+    return plan_lines if value["format"] == FORMAT else plan_before
 
 
 def _fault(value: Mapping[str, Any]) -> str | None:
     """What is wrong with what a plan.json holds, but for its settings; None if nothing is."""
-    if fault := fault_of_fields(value, _FIELDS):
+    if fault := fault_of_fields(value, _FIELDS | ({"code": dict} if value.get("format") == FORMAT else {})):
         return fault
-    packs = value["packs"]
-    for pack in packs:
-        if fault := fault_of_fields(pack, _PACK_FIELDS):
-            return f"holds a pack that {fault}"
-    for run in value["runs"].values():
-        if fault := fault_of_fields(run, _RUN_FIELDS):
-            return f"holds a run that {fault}"
-    there = value["runs"].keys()
-    named = [run for runs in (value["asked"], *(pack["runs"] for pack in packs)) for run in runs]
-    if not all(isinstance(run, str) for run in named) or any(set(pack["runs"]) - there for pack in packs):
-        return "lacks runs of its packs"
-    return None
+    if not all(isinstance(run, str) for run in value["asked"]):
+        return "lacks runs that its command named"
+    return _form_of(value).fault_of(value)
 
 
-def _in_lines(content: Mapping[str, Any]) -> str:
-    """JSON with the members of its lists and mappings in a line each: ten times as fast as indented throughout."""
-    parts = []
-    for key, value in content.items():
-        if isinstance(value, Mapping):
-            inside = ",\n  ".join(f"{_line(name)}: {_line(item)}" for name, item in value.items())
-            parts.append(f" {_line(key)}: {{\n  {inside}\n }}" if value else f" {_line(key)}: {{}}")
-        elif isinstance(value, list) and key != "asked":
-            inside = ",\n  ".join(map(_line, value))
-            parts.append(f" {_line(key)}: [\n  {inside}\n ]" if value else f" {_line(key)}: []")
-        else:
-            parts.append(f" {_line(key)}: {_line(value)}")
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+def _in_lines(plan: Plan) -> Iterator[str]:
+    """The plan as JSON, with the members of its lists and mappings in a line each, one line after another."""
+    head = {
+        "format": FORMAT,
+        "sweep": plan.sweep,
+        "command": list(plan.command),
+        "code": dict(plan.code),
+        "settings": plan.settings.model_dump(mode="json"),
+    }
+    short = Shortened()
+    yield "{\n"
+    for key, value in head.items():
+        yield f" {_line(key)}: {_line(value)},\n"
+    yield from _members("packs", "[]", (_line(short.pack(pack)) for pack in plan.packs))
+    yield f',\n "asked": {_line(list(plan.asked))},\n'
+    yield from _members("runs", "{}", (f"{_line(run.id)}: {_line(short.run(run))}" for run in plan.runs.values()))
+    # Known only when the last of them has been made short.
+    shared = {"packs_alike": short.packs_alike, "runs_alike": short.runs_alike, "values": short.values}
+    for key, values in shared.items():
+        yield ",\n"
+        yield from _members(key, "[]", map(_line, values))
+    yield "\n}\n"
+
+
+def _members(key: str, brackets: str, lines: Iterable[str]) -> Iterator[str]:
+    yield f" {_line(key)}: {brackets[0]}"
+    before = "\n  "
+    for line in lines:
+        yield before + line
+        before = ",\n  "
+    yield brackets[1] if before == "\n  " else f"\n {brackets[1]}"
 
 
 def _line(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return _SPELL(value)
+
+
+_SPELL = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+"""`json.dumps` would make an encoder for each of a hundred thousand lines."""

@@ -10,7 +10,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-_CHECKOUT = Path(__file__).resolve().parents[2]
+CHECKOUT = Path(__file__).resolve().parents[2]
 _PACKAGES = {"plasticity_lab": "plasticity-lab", "torch": "torch", "numpy": "numpy", "hydra-core": "hydra-core"}
 
 
@@ -33,17 +33,17 @@ def utc_now() -> str:
 
 @functools.cache
 def _commit() -> dict[str, Any]:
-    top = _git("rev-parse", "--show-toplevel")
+    top = git("rev-parse", "--show-toplevel")
     # Installed into an environment inside somebody else's repository, that repository's commit would say nothing.
-    if top is None or Path(top).resolve() != _CHECKOUT:
+    if top is None or Path(top).resolve() != CHECKOUT:
         return {"commit": None, "dirty": None}
-    commit, changes = _git("rev-parse", "HEAD"), _git("status", "--porcelain")
+    commit, changes = git("rev-parse", "HEAD"), git("status", "--porcelain")
     return {"commit": commit, "dirty": None if changes is None else bool(changes)}
 
 
-def _git(*arguments: str) -> str | None:
-    """What git answers, or None. Many workers start at once, so none may take the index lock."""
-    command = ["git", "--no-optional-locks", "-C", str(_CHECKOUT), *arguments]
+def git(*arguments: str) -> str | None:
+    """What git answers about the checkout, or None. Many workers start at once, so none may take the index lock."""
+    command = ["git", "--no-optional-locks", "-C", str(CHECKOUT), *arguments]
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout.strip()
     except (OSError, subprocess.SubprocessError):

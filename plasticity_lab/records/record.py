@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from plasticity_lab.errors import StoreError
 from plasticity_lab.records.classifier import Declarations
 from plasticity_lab.records.damage import (
     DamagedFile,
@@ -22,6 +23,8 @@ from plasticity_lab.records.damage import (
     seal,
 )
 from plasticity_lab.records.files import disk_errors, names, write_atomically, write_json
+from plasticity_lab.records.index_files import Outcome, add_line, digest, holds, marks_of
+from plasticity_lab.records.record_facts import failures, flags_of, pack_of
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
@@ -42,6 +45,7 @@ _FIELDS = {
     "error": str | None,
 }
 _ADVICE = "the command of its run sets the record aside, and trains the run again"
+_FILES = ("record.json", "metrics.parquet", "weights.pt")
 RERUN = "the command of its run trains it again with rerun=true"
 """For damage that shows only when the whole file is read, which a command does not do with every finished run."""
 
@@ -101,6 +105,10 @@ def new_record(
 def write_record(store: Store, record: Mapping[str, Any]) -> None:
     """Writes a record made by `new_record`; the run's metrics must stand already.  Raises StoreError."""
     write_json(store.record(record["run"]), record)
+    with contextlib.suppress(StoreError):  # the index is made anew of what it lacks
+        # As whoever reads the record now would see it: another may have written one at the same moment.
+        if (outcome := outcome_of(store, record["run"])) is not None and outcome.marks:
+            add_line(store, record["run"], outcome)
 
 
 def read_record(store: Store, run: str, declarations: Declarations | None = None) -> dict[str, Any] | None:
@@ -140,20 +148,59 @@ def check_files(store: Store, record: Mapping[str, Any]) -> None:
     """
     if record["status"] not in FINISHED:
         return
-    metrics, weights = store.metrics(record["run"]), store.weights(record["run"])
-    seals = _seals(record)
+    metrics, seals = store.metrics(record["run"]), _seals(record)
     if fault := fault_of_parquet(metrics, seals.get(metrics.name)):
         raise CorruptRecord(metrics, fault)
-    # Records of earlier versions do not list their files, and so not say whether weights were kept.
-    if weights.name in seals or (not seals and os.path.lexists(weights)):
+    if keeps_weights(store, record):
+        weights = store.weights(record["run"])
         if fault := fault_of_tensors(weights, seals.get(weights.name)):
             raise CorruptRecord(weights, fault)
 
 
+def outcome_of(store: Store, run: str, declarations: Declarations | None = None) -> Outcome | None:
+    """How a run ended, by its record, whose files are looked at; None if it has none.
+
+    Raises as `read_record` and `check_files`.
+    """
+    folder = str(store.run_folder(run))
+    # Marks before what they are of is read: if it is replaced meanwhile, these are not the marks of the new file.
+    marks = marks_of(folder, _FILES[:1])
+    record = read_record(store, run, declarations)
+    if record is None:
+        return None
+    source = record["provenance"]
+    outcome = Outcome(
+        status=record["status"],
+        flags=flags_of(record),
+        diverged_at_step=record.get("diverged_at_step"),
+        failures=failures(record),
+        pack=pack_of(record),
+        width=source.get("width"),
+        pack_seconds=source.get("pack_seconds"),
+        keeps_weights=record["status"] in FINISHED and keeps_weights(store, record),
+        classes=digest(record["targets"]) if "targets" in record else None,
+        names=[digest(name) for name in record["asked_as"]],
+        marks=[],
+    )
+    marks += marks_of(folder, files_of(outcome)[1:])
+    check_files(store, record)
+    if (outcome.status in FINISHED and not _seals(record)) or not holds(folder, files_of(outcome), marks):
+        return outcome  # a record that does not say which files it has is read each time
+    return outcome._replace(marks=marks)
+
+
+def files_of(outcome: Outcome) -> Sequence[str]:
+    """The names of the files of a run that its outcome was made of."""
+    if outcome.status not in FINISHED:
+        return _FILES[:1]
+    return _FILES if outcome.keeps_weights else _FILES[:2]
+
+
 def keeps_weights(store: Store, record: Mapping[str, Any]) -> bool:
     """Whether the final parameters of a finished run lie beside its record."""
-    weights, seals = store.weights(record["run"]), _seals(record)
-    return weights.name in seals if seals else os.path.lexists(weights)
+    seals = _seals(record)
+    # Records of earlier versions do not list their files, and so not say whether weights were kept.
+    return _FILES[2] in seals if seals else os.path.lexists(store.weights(record["run"]))
 
 
 def checked_content(store: Store, run: str, path: Path) -> bytes | None:
@@ -170,24 +217,6 @@ def checked_content(store: Store, run: str, path: Path) -> bytes | None:
         if written is not None and written != seal(content):
             raise CorruptRecord(path, "is not what was written: its checksum is another", RERUN)
     return content
-
-
-def flags_of(record: Mapping[str, Any]) -> list[str]:
-    """What a record says of its run beside its status: the names of the flags that are set, `collapsed` first."""
-    flags = {"collapsed": record.get("collapsed"), **record.get("flags", {})}
-    return [name for name, is_so in flags.items() if is_so]
-
-
-def failures(record: Mapping[str, Any] | None) -> int:
-    """How often in turn the run of a record, if it has one, has failed."""
-    failed = record is not None and record["status"] == "failed"
-    return record["provenance"].get("failures", 1) if failed else 0
-
-
-def pack_of(record: Mapping[str, Any]) -> str | None:
-    """The pack that recorded a run; None of records that do not say."""
-    pack = record["provenance"].get("pack")
-    return pack if isinstance(pack, str) else None
 
 
 def all_records(store: Store) -> tuple[list[dict[str, Any]], list[CorruptRecord]]:

@@ -71,6 +71,11 @@ class Store:
         return self.sweep_folder(sweep) / "cancelled"
 
     @property
+    def index_folder(self) -> Path:
+        """How runs ended, in short; see `index_files`."""
+        return self.root / "index"
+
+    @property
     def leases_folder(self) -> Path:
         """Who works on what."""
         return self.root / "leases"

@@ -15,8 +15,9 @@ from launch.command import resolve
 from plasticity_lab.agents.ppo.measures import PPO_MEASURES
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.damage import seal
+from plasticity_lab.records.index_files import add_line
 from plasticity_lab.records.measures import Measures
-from plasticity_lab.records.record import new_record
+from plasticity_lab.records.record import new_record, outcome_of
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
@@ -30,7 +31,7 @@ def many_records(folder: Path, count: int = 10_000) -> None:
     """Writes that many records with their metrics: 19 activations, four benchmarks, three learning rates, seeds.
 
     One in fifty diverged, one in fifty collapsed or was unstable. Files are written plainly: a made store need not
-    outlive a power cut.
+    outlive a power cut. Its index is as workers leave it.
     """
     store = Store(folder)
     players = count // 20
@@ -43,12 +44,13 @@ def many_records(folder: Path, count: int = 10_000) -> None:
             "activation=glob(*)", f"benchmark={benchmark}", f"agent={agent}", f"optimizer.lr={RATES}",
             f"seed=range(0,{seeds})", f"store='{folder}'",
         ]  # fmt: skip
-        contents = [_metrics(measures, which) for which in range(20)]
+        contents = [made_metrics(measures, which) for which in range(20)]
         for number, run in enumerate(resolve(words).runs[:wanted]):
-            _write(store, run, number, measures, contents[number % len(contents)])
+            write_made(store, run, number, measures, contents[number % len(contents)])
 
 
-def _write(store: Store, run: Run, number: int, measures: Measures, metrics: bytes) -> None:
+def write_made(store: Store, run: Run, number: int, measures: Measures, metrics: bytes) -> None:
+    """Writes the record of a run, the number-th, as if it had ended, with these metrics and a line in the index."""
     luck = np.random.Generator(np.random.Philox(key=number))
     diverged, odd = number % 50 == 7, number % 50 == 9
     summary = {each.name: float(luck.random()) for each in measures.summaries}
@@ -73,9 +75,10 @@ def _write(store: Store, run: Run, number: int, measures: Measures, metrics: byt
     folder.mkdir(parents=True)
     (folder / "metrics.parquet").write_bytes(metrics)
     (folder / "record.json").write_text(json.dumps(record, indent=1))
+    add_line(store, run.id, outcome_of(store, run.id))
 
 
-def _metrics(measures: Measures, which: int) -> bytes:
+def made_metrics(measures: Measures, which: int) -> bytes:
     """A hundred tasks of one epoch, and ten episodes in each where the agent has them."""
     luck = np.random.Generator(np.random.Philox(key=which))
     kinds = [*["episode"] * (10 if measures is PPO_MEASURES else 0), "epoch", "task"]

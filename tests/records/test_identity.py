@@ -1,8 +1,10 @@
+import hashlib
+
 import numpy as np
 import pytest
 
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.records.identity import canonical_json, pack_id, run_id, sweep_id
+from plasticity_lab.records.identity import canonical_json, pack_id, run_id, run_id_of, spelled, sweep_id
 
 SCIENCE = {"seed": 0, "activation": {"name": "leaky_relu", "negative_slope": 0.6}, "optimizer": {"lr": 1e-3}}
 
@@ -12,6 +14,12 @@ def test_the_id_of_a_run_is_what_it_was_when_the_first_records_were_written():
     text = '{"activation":{"name":"leaky_relu","negative_slope":0.6},"optimizer":{"lr":0.001},"seed":0}'
     assert canonical_json(SCIENCE) == text
     assert run_id(SCIENCE) == "88702f6471a6"
+
+
+@pytest.mark.parametrize("science", [SCIENCE, {}, {"ü": {"b": [1.0, None]}, "A": 'a "word"', "a": {}}])
+def test_an_id_made_of_members_is_that_of_the_whole(science):
+    assert run_id_of(spelled(science)) == run_id(science)
+    assert run_id(science) == hashlib.sha256(canonical_json(science).encode()).hexdigest()[:12]
 
 
 @pytest.mark.parametrize("same", [1, 1.0, np.float64(1)])

@@ -1,6 +1,6 @@
 import json
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -22,10 +22,31 @@ def test_what_is_written_is_read(store, plan):
 
 def test_it_can_be_read_by_people_a_line_a_pack_and_a_line_a_run(store, plan):
     lines = store.plan(plan.sweep).read_text().splitlines()
-    begins = [line[: line.index(",")] for line in lines if line.startswith('  {"id": ')]
-    assert begins == [f'  {{"id": "{pack.id}"' for pack in plan.packs]
-    begins = [line[: line.index(":")] for line in lines if line.startswith('  "') and '": {"id": ' in line]
+    begins = [line[: line.index(",")] for line in lines if line.startswith('  ["')]
+    assert begins == [f'  ["{pack.id}"' for pack in plan.packs]
+    begins = [line[: line.index(":")] for line in lines if line.startswith('  "') and '": [' in line]
     assert begins == [f'  "{run}"' for run in plan.runs]
+
+
+def test_what_runs_have_alike_is_written_once_and_every_run_is_whole(store):
+    words = ("activation=relu,leaky_relu", "optimizer.lr=0.1,0.01", "seed=0,1", "stream_seed=null,5")
+    plan = planned(store, *words)
+    value = json.loads(store.plan(plan.sweep).read_text())
+    assert len(value["runs_alike"]) == 8, "of 16 runs: those that differ in seeds they both have are alike"
+    assert len({json.dumps(each) for each in value["values"]}) == len(value["values"])
+    assert len(value["packs_alike"]) == len({(pack.family, pack.width) for pack in plan.packs})
+    found = read_plan(store, plan.sweep)
+    assert found.packs == plan.packs
+    for run in plan.runs.values():
+        assert list(found.runs[run.id].science.items()) == list(run.science.items())
+        assert found.runs[run.id] == run
+
+
+def test_a_run_that_the_plan_does_not_have_is_not_there(store, plan):
+    found = read_plan(store, plan.sweep)
+    assert "000000000000" not in found.runs
+    with pytest.raises(KeyError):
+        found.runs["000000000000"]
 
 
 def test_a_plan_without_packs_is_one_too(store, plan):
@@ -44,10 +65,17 @@ def test_a_sweep_that_is_not_there_is_a_sentence(store):
         read_plan(store, "123")
 
 
-def in_format(number, text):
-    """A plan as versions wrote it whose packs had a label, and neither updates nor unit."""
-    value = json.loads(text)
-    for pack in value["packs"]:
+def in_format(number, plan, text):
+    """A plan as earlier versions wrote it: with whole runs, and before format 3 with packs that had a label, and
+    neither updates nor unit.
+    """
+    value = json.loads(text) | {
+        "runs": {name: run.as_json() for name, run in plan.runs.items()},
+        "packs": [{**asdict(pack), "width": pack.width} for pack in plan.packs],
+    }
+    for key in ("code", "packs_alike", "runs_alike", "values"):
+        del value[key]
+    for pack in value["packs"] if number < 3 else ():
         pack["label"] = pack.pop("family")
         del pack["unit"], pack["updates"]
     if number == 1:
@@ -58,10 +86,10 @@ def in_format(number, text):
     return json.dumps(value | {"format": number})
 
 
-@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("number", [1, 2, 3])
 def test_plans_of_before_are_read_as_those_of_classifiers(store, plan, number):
     path = store.plan(plan.sweep)
-    path.write_text(in_format(number, path.read_text()))
+    path.write_text(in_format(number, plan, path.read_text()))
     found = read_plan(store, plan.sweep)
     assert found.packs == plan.packs
     assert {(pack.unit, pack.updates == pack.steps) for pack in found.packs} == {("steps", True)}
@@ -75,8 +103,12 @@ def test_plans_of_before_are_read_as_those_of_classifiers(store, plan, number):
         (lambda text: text[:-20], "is not JSON"),
         (lambda text: text.replace('"packs"', '"sacks"'), "lacks packs"),
         (lambda text: "[]", "is not a mapping"),
-        (lambda text: text.replace('"steps"', '"stops"'), "holds a pack that lacks steps"),
-        (lambda text: text.replace('"science"', '"silence"'), "holds a run that lacks science"),
+        (lambda text: text.replace('"steps"', '"stops"'), "says of packs something that lacks steps"),
+        (lambda text: text.replace('"science"', '"silence"'), "holds something else than it should under runs_alike"),
+        (lambda text: re.sub(r'"(\w{12})": \[0, \d+\]', r'"\1": [99, 0]', text), r"says of run \w{12} something else"),
+        (lambda text: re.sub(r'"(\w{12})": \[0, \d+\]', r'"\1": [0]', text), r"says of run \w{12} another number"),
+        (lambda text: re.sub(r'\["(\w{12})", \d+, ', r'["\1", 99, ', text), "says of a pack something else"),
+        (lambda text: re.sub(r'\["(\w{12})", 0, ', r'["\1", 0, "000000000000", ', text), "lacks runs of its packs"),
         (lambda text: text.replace('"asked": [', '"asked": [[], '), "lacks runs"),
         (lambda text: text.replace('"sweep": "', '"sweep": "0'), "is the plan of another sweep"),
         (lambda text: json.dumps({"format": 7}), "has format 7"),

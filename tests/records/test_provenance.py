@@ -33,17 +33,17 @@ def test_the_commit_is_that_of_the_checkout(monkeypatch):
 
 
 def test_outside_a_checkout_there_is_no_commit(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_CHECKOUT", tmp_path)
+    monkeypatch.setattr(module, "CHECKOUT", tmp_path)
     assert module._commit.__wrapped__() == {"commit": None, "dirty": None}
     # Somebody else's repository around an installed package says nothing of the package.
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
-    monkeypatch.setattr(module, "_CHECKOUT", tmp_path / "site-packages")
+    monkeypatch.setattr(module, "CHECKOUT", tmp_path / "site-packages")
     (tmp_path / "site-packages").mkdir()
     assert module._commit.__wrapped__() == {"commit": None, "dirty": None}
 
 
 def test_changes_and_new_files_make_a_checkout_dirty(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_CHECKOUT", tmp_path)
+    monkeypatch.setattr(module, "CHECKOUT", tmp_path)
     name = ["-c", "user.name=n", "-c", "user.email=e@e"]
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     subprocess.run(["git", "-C", tmp_path, *name, "commit", "-q", "--allow-empty", "-m", "first"], check=True)

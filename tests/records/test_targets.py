@@ -31,6 +31,10 @@ def test_a_record_of_another_class_is_no_record_of_the_run(store):
     with pytest.raises(ConfigError, match=rf"activation=relu of the class {THEIRS}.*is {OURS}.*store="):
         outstanding(store, [a_run(OURS)], False, 2)
     assert outstanding(store, [a_run(THEIRS)], False, 2).finished == ["0" * 12]
+    store.metrics("0" * 12).write_bytes(b"")
+    with pytest.raises(ConfigError, match=r"store="):
+        outstanding(store, [a_run(OURS)], False, 2)
+    assert outstanding(store, [a_run(THEIRS)], False, 2).corrupt
 
 
 def test_a_class_of_ours_that_has_moved_is_the_same_one():

@@ -20,6 +20,9 @@ SELECTED = "selected"
 CHOSEN = {"optimizer": ("lr",), "intervention": ("strength",)}
 """What is selected besides every setting of the activation."""
 
+COMPARED = ("run", "science", "asked_as", "status", "summary")
+"""What is looked at of a record."""
+
 Seeds = tuple[int, int, int]
 """seed, stream_seed and init_seed; the last two equal the first unless they are set."""
 Study = dict[str, Any]
@@ -57,12 +60,14 @@ class Candidates:
 
     def of(self, activation: str, benchmark: str) -> Sequence[Candidate]:
         """The candidates with an activation and a benchmark.  Raises StoreError."""
-        from plasticity_lab.records.record import FINISHED, all_records  # pyarrow: most commands need not wait for it
+        from plasticity_lab.records.record import FINISHED, records_of  # pyarrow: most commands need not wait for it
 
         key = (activation, benchmark)
         if self._held is None:
-            records, self.corrupt = all_records(self._store)
+            corrupt: list[StoreError] = []
+            records = records_of(self._store, corrupt)
             self._held = _held(records, all_plans(self._store, unreadable=[]))  # who plans the runs names those
+            self.corrupt = corrupt
         if key not in self._read:
             found = (self._candidate(record, record["status"] in FINISHED) for record in self._held.get(key, ()))
             self._read[key] = [candidate for candidate in found if candidate is not None]
@@ -136,7 +141,8 @@ def _held(
     records: Iterable[Mapping[str, Any]], plans: Iterable[Plan]
 ) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
     """(activation, benchmark) → records, and planned runs that have none; no reports of a selection."""
-    runs = {record["run"]: record for record in records}
+    # A whole record is many times as large as what is compared of it.
+    runs = {record["run"]: {key: record[key] for key in COMPARED} for record in records}
     for plan in plans:
         for run in plan.runs.values():
             runs.setdefault(run.id, {**run.as_json(), "run": run.id, "status": "waiting"})

@@ -92,9 +92,9 @@ def test_what_a_finished_pack_took_tells_how_long_the_others_will(store):
 
 def test_a_silent_worker_does_not_run(store):
     plan = planned(store, "seed=0", "launch.lease_seconds=100")
-    lease = Leases(store, 100, Owner("elsewhere", 1)).claim([plan.packs[0].id])
+    assert Leases(store, 100, Owner("elsewhere", 1)).claim([plan.packs[0].id])
     assert counts(store, plan) == {"running": 1}
-    lease._touch((1.0, 1.0))
+    os.utime(store.lease(plan.packs[0].id, 0), (1.0, 1.0))
     assert counts(store, plan) == {"waiting": 1}
 
 

@@ -1,0 +1,163 @@
+"""The packs and runs of a plan as its file holds them: a short line each, and what many have alike written once.
+
+    "packs":       [id, place among the packs alike, its runs]
+    "packs_alike": all else that is known of packs: device kind, mode, steps, estimates
+    "runs":        run → [place among the runs alike, its seeds]
+    "runs_alike":  what runs share that differ in their seeds alone: places among the values, null for a seed
+    "values":      settings of choices, maps of classes, lists of names
+
+A plan of a hundred thousand runs is read in half a second, and takes a few hundred bytes of memory for each.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from plasticity_lab.records.damage import fault_of_fields
+from plasticity_lab.run import Run
+
+SEEDS = ("seed", "stream_seed", "init_seed")
+"""The keys of a run's science that its own line holds."""
+PACK_FIELDS = {
+    "attempt": int,
+    "family": str,
+    "kind": str,
+    "mode": str,
+    "steps": int,
+    "unit": str,
+    "updates": int,
+    "bytes": int,
+    "seconds": int | float,
+    "narrowed": bool,
+}
+"""What is known of a pack besides its id and its runs."""
+_FIELDS = {"packs": list, "packs_alike": list, "runs": dict, "runs_alike": list, "values": list}
+
+
+class StoredRuns(Mapping[str, Run]):
+    """Id → run, of what a plan's file holds; a run is put together when it is asked for."""
+
+    def __init__(
+        self, values: Sequence[Any], alike: Sequence[Mapping[str, Any]], lines: Mapping[str, Sequence[Any]]
+    ) -> None:
+        self._values, self._alike, self._lines = values, alike, lines
+
+    def __getitem__(self, run: str) -> Run:
+        place, *own = self._lines[run]
+        shared, values, seeds = self._alike[place], self._values, iter(own)
+        science = {key: next(seeds) if at is None else values[at] for key, at in shared["science"].items()}
+        return Run(run, science, values[shared["targets"]], values[shared["asked_as"]])
+
+    def __contains__(self, run: object) -> bool:
+        return run in self._lines
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lines)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+
+class Shortened:
+    """Packs and runs made short one by one; afterwards the other lists hold what their lines refer to."""
+
+    def __init__(self) -> None:
+        self.packs_alike: list[dict[str, Any]] = []
+        self.runs_alike: list[dict[str, Any]] = []
+        self.values: list[Any] = []
+        self._place_of: dict[str, int] = {}
+        # Settings are mostly the same objects; each is kept here, so that no other object is ever given its id.
+        self._seen: dict[int, tuple[Any, int]] = {}
+        self._pack_place: dict[tuple[Any, ...], int] = {}
+        self._run_place: dict[tuple[Any, ...], int] = {}
+
+    def pack(self, pack: Any) -> list[Any]:
+        """The line of a `Pack`."""
+        key = tuple(getattr(pack, name) for name in PACK_FIELDS)
+        if key not in self._pack_place:
+            self._pack_place[key] = len(self.packs_alike)
+            self.packs_alike.append(dict(zip(PACK_FIELDS, key, strict=True)))
+        return [pack.id, self._pack_place[key], *pack.runs]
+
+    def run(self, run: Run) -> list[Any]:
+        """The line of a run."""
+        science = run.science
+        places = [None if key in SEEDS else self._place(value) for key, value in science.items()]
+        targets, asked_as = self._place(run.targets), self._place(run.asked_as)
+        key = (*science, *places, targets, asked_as)
+        if key not in self._run_place:
+            self._run_place[key] = len(self.runs_alike)
+            named = dict(zip(science, places, strict=True))
+            self.runs_alike.append({"science": named, "targets": targets, "asked_as": asked_as})
+        return [self._run_place[key], *(value for name, value in science.items() if name in SEEDS)]
+
+    def _place(self, value: Any) -> int:
+        """Where a value stands among the values; equal ones are there once."""
+        if id(value) in self._seen:
+            return self._seen[id(value)][1]
+        word = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        if word not in self._place_of:
+            self._place_of[word] = len(self.values)
+            self.values.append(value)
+        self._seen[id(value)] = value, self._place_of[word]
+        return self._place_of[word]
+
+
+def packs_in(plan: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The packs of a plan's file, each by the fields of a `Pack`."""
+    alike = plan["packs_alike"]
+    return ({"id": line[0], "runs": tuple(line[2:]), **alike[line[1]]} for line in plan["packs"])
+
+
+def runs_in(plan: Mapping[str, Any]) -> Mapping[str, Run]:
+    """The runs of a plan's file."""
+    return StoredRuns(plan["values"], plan["runs_alike"], plan["runs"])
+
+
+def fault_of(plan: Mapping[str, Any]) -> str | None:
+    """What is wrong with the packs and runs of a plan's file; None if nothing is."""
+    return fault_of_fields(plan, _FIELDS) or _fault_of_runs(plan) or _fault_of_packs(plan)
+
+
+def _fault_of_packs(plan: Mapping[str, Any]) -> str | None:
+    alike, runs = plan["packs_alike"], plan["runs"]
+    for each in alike:
+        if fault := fault_of_fields(each, PACK_FIELDS):
+            return f"says of packs something that {fault}"
+        if each.keys() != PACK_FIELDS.keys():
+            return "says more of packs than it should"
+    for line in plan["packs"]:
+        if not (type(line) is list and len(line) > 1 and type(line[0]) is str and _is_place(line[1], alike)):
+            return "says of a pack something else than it should"
+        if not all(type(run) is str and run in runs for run in line[2:]):
+            return "lacks runs of its packs"
+    return None
+
+
+def _fault_of_runs(plan: Mapping[str, Any]) -> str | None:
+    alike = plan["runs_alike"]
+    if not all(_is_shared(each, plan["values"]) for each in alike):
+        return "holds something else than it should under runs_alike"
+    seeds = [sum(at is None for at in each["science"].values()) for each in alike]
+    for run, line in plan["runs"].items():
+        if not (type(line) is list and line and _is_place(line[0], alike)):
+            return f"says of run {run} something else than it should"
+        if len(line) != 1 + seeds[line[0]]:
+            return f"says of run {run} another number of seeds than it should"
+    return None
+
+
+def _is_place(at: Any, values: Sequence[Any]) -> bool:
+    return type(at) is int and 0 <= at < len(values)
+
+
+def _is_shared(value: Any, values: Sequence[Any]) -> bool:
+    """Whether a value says what runs have alike, by places that there are."""
+    if not (isinstance(value, dict) and value.keys() == {"science", "targets", "asked_as"}):
+        return False
+    if not isinstance(value["science"], dict):
+        return False
+    places = [*(at for at in value["science"].values() if at is not None), value["targets"], value["asked_as"]]
+    if not all(_is_place(at, values) for at in places):
+        return False
+    return isinstance(values[value["targets"]], dict) and isinstance(values[value["asked_as"]], list)
