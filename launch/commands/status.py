@@ -26,6 +26,7 @@ from launch.packs.todo import how_to_try_again
 from launch.plan.calibration import damaged_calibrations
 from launch.plan.table import PRINTED_WIDTH
 from launch.wording import counted, flag_in_words, in_time, say, some
+from launch.work.patience import fault_of
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.plan import read_plan, sweeps_of
 from plasticity_lab.records.run_index import RunIndex
@@ -59,7 +60,8 @@ def run(options: argparse.Namespace) -> int:
     left = [state.sweep for state in states if state.counts["waiting"] or state.counts["running"]]
     known, untold = sweep_jobs(store, left)
     damaged += _damaged_files(store, states)
-    for sentence in [*damaged, *untold]:
+    fault = fault_of(store)
+    for sentence in [*damaged, *untold, *([fault] if fault else [])]:
         say(sentence)
     whole = not damaged and not any(state.unreadable for state in states)
     if options.json:
