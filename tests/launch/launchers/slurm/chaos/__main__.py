@@ -3,17 +3,16 @@
     make chaos MINUTES=60        which is, on the Slurm of `make slurm-up`:
     python -m tests.launch.launchers.slurm.chaos --minutes 60 --seed 0 --out chaos_results
 
-Workers are killed, preempted (with and without a grace time), requeued, stopped for longer than their lease and cut by
-their time limit, and nodes lost while their jobs live on, in an order drawn from the seed. Afterwards what is left is
-trained, after one `resume` if no worker is left. Beside it the local launcher trains the same sweep undisturbed. Every
-run must have been finished once, with the same numbers.
+Workers are killed, frozen, requeued, held and cancelled; nodes lost and drained, slurmctld killed; the store is full or
+read-only; clocks are ten minutes off; commands are given twice at once, killed and cancelled: in an order drawn from
+the seed. Afterwards the command is given until nothing is left. Beside it the local launcher trains the same sweep
+undisturbed. Every run must have been finished once, with the same numbers, and what was cancelled must have stopped.
 """
 
 import argparse
 import json
 import os
 import re
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -31,9 +30,11 @@ from plasticity_lab.records.plan import read_plan
 from plasticity_lab.records.provenance import provenance
 from plasticity_lab.records.record import FINISHED, read_record
 from plasticity_lab.records.store import Store
-from tests.helpers.slurm_jobs import CONFIGURATION, jobs_of, log_of, order, resume_drained, submitted
-from tests.helpers.sweeps import PATIENCE, Kept, command, ended_packs, kept, runs_of, wait_until
-from tests.launch.launchers.slurm.acts import Acts
+from tests.helpers.slurm_jobs import CONFIGURATION, log_of, order, resume_drained
+from tests.helpers.sweeps import PATIENCE, Kept, command, ended_packs, kept, runs_of, said, wait_until
+from tests.launch.launchers.slurm.chaos.acts import ACTS, Deck
+from tests.launch.launchers.slurm.chaos.on_store import on_a_disk_of_its_own
+from tests.launch.launchers.slurm.chaos.scene import Scene
 
 SWEEP = ("activation=glob(*)", "seed=0,1,2")
 LEASE_SECONDS = 10.0
@@ -42,11 +43,16 @@ AT_ONCE = 3
 """Workers that a node takes at once: the others wait, and step in for those that were killed."""
 LOOK_SECONDS = 0.5
 ASK_SECONDS = 10.0
+WRONG_CLOCK = Path(__file__).parent / "wrong_clock"
+CLOCKS = (0, 600, -600)
+"""By how many seconds the clock of a third of the workers each is wrong."""
+ATTEMPTS = 10
+"""How often the command is given afterwards."""
 LOGGED = {
     "starts": r"Worker of sweep \w+ in job",
     "time_limits": "Back into the queue",
     "taken_over": r"Pack \w+ was taken over",
-    "ghosts": "has been started anew elsewhere",
+    "started_elsewhere": "has been started anew elsewhere",
 }
 """What workers say of themselves: the last, that their node was taken for lost while they lived."""
 
@@ -74,20 +80,25 @@ class Chaos:
 
 
 class Sweep:
-    """A sweep on Slurm: whether it is over, and who is left to train it."""
+    """The runs of a sweep on Slurm: whether they have ended, and whether anybody is left to train them."""
 
-    def __init__(self, store: Store) -> None:
-        (sweep,) = (path.name for path in (store.root / "sweeps").iterdir())
-        self.store, self.watch = store, Watch(store, read_plan(store, sweep).packs)
-        self._asked, self._moved, self._steps = -np.inf, time.monotonic(), -1
+    def __init__(self, scene: Scene, runs: Sequence[str]) -> None:
+        self.scene, self.left = scene, set(runs)
+        self._asked, self._moved, self._seen = -np.inf, time.monotonic(), -1
 
     def ended(self) -> bool:
-        """Whether all packs have.  AssertionError if nothing has moved for long, with what the workers said."""
-        steps = self.watch.look().run_steps_done
-        if steps != self._steps:
-            self._steps, self._moved = steps, time.monotonic()
-        assert time.monotonic() - self._moved < PATIENCE, f"nothing moves: {order('squeue')}\n{log_of(self.store)}"
-        return len(self.watch.ended) == len(self.watch.packs)
+        """Whether all have.  AssertionError if nothing has moved for long, with what the workers said."""
+        store = self.scene.store
+        for run in list(self.left):
+            record = read_record(store, run)
+            if record is not None and record["status"] in FINISHED:
+                self.left.discard(run)
+        steps = sum(Watch(store, read_plan(store, sweep).packs).look().run_steps_done for sweep in self.scene.sweeps())
+        if steps != self._seen:
+            self._seen, self._moved = steps, time.monotonic()
+        waited = time.monotonic() - self._moved
+        assert waited < PATIENCE, f"nothing moves: {order('squeue')}\n{log_of(store)}"
+        return not self.left
 
     def abandoned(self) -> bool:
         """Whether no job of it is left; Slurm is asked now and then only, and its drained nodes put back to use."""
@@ -95,45 +106,52 @@ class Sweep:
             return False
         self._asked = time.monotonic()
         resume_drained()
-        return not cluster.living(jobs_of(self.store))
+        return not cluster.living(self.scene.arrays())
 
     def wait(self) -> bool:
-        """Until it has ended, or nobody is left.  Returns whether it has ended well."""
+        """Until it has ended, or nobody is left.  Returns whether it has ended."""
         while not self.ended() and not self.abandoned():
+            self.scene.put_right()
             time.sleep(LOOK_SECONDS)
-        return self.ended() and not any(ending.failed for ending in self.watch.ended.values())
+        return not self.left
 
 
-def disturbed(store: Store, chaos: Chaos) -> dict[str, Any]:
+def disturbed(store: Store, chaos: Chaos, acts: Sequence[str]) -> dict[str, Any]:
     """Submits the sweep, disturbs it, and waits for its end.  Returns the figures of it."""
     began = time.monotonic()
-    _submit(store, chaos)
-    sweep = Sweep(store)
-    draw = np.random.default_rng(chaos.seed)
-    acts = Acts(store, LEASE_SECONDS, draw)
+    words = _words(chaos)
+    _submit(store, words)
+    scene = Scene(
+        store, (*words, "hydra.launcher.partition=preempt_grace"), LEASE_SECONDS, np.random.default_rng(chaos.seed)
+    )
+    sweep, deck = Sweep(scene, [run.id for run in runs_of(*chaos.words)]), Deck(scene, acts)
     end, due = time.monotonic() + 60 * chaos.minutes, 0.0
     try:
-        while time.monotonic() < end and not sweep.ended() and not sweep.abandoned():
-            acts.undo()
-            if time.monotonic() > due and acts.act():
-                due = time.monotonic() + draw.exponential(chaos.every)
+        while time.monotonic() < end and not sweep.ended():
+            scene.put_right()
+            if time.monotonic() > due and deck.act():
+                due = time.monotonic() + scene.draw.exponential(chaos.every)
             time.sleep(LOOK_SECONDS)
     finally:
-        acts.undo(everything=True)
-    until = time.monotonic()
-    resumes = 0
-    if not sweep.wait():
-        resumes = 1
-        subprocess.run([sys.executable, "-m", "launch", "resume", "--store", str(store.root)], check=True)
-        Sweep(store).wait()
-    cluster.cancel(jobs_of(store))  # those that still wait to step in
-    wait_until(lambda: not cluster.living(jobs_of(store)))
+        scene.put_right(everything=True)
+    until, again = time.monotonic(), 0
+    while scene.children:
+        scene.put_right(everything=True)
+        time.sleep(LOOK_SECONDS)
+    while not sweep.wait() and again < ATTEMPTS:
+        again += 1
+        said(store, *scene.words)
+    cluster.cancel(scene.arrays())  # those that still wait to step in
+    wait_until(lambda: not cluster.living(scene.arrays()))
     return {
-        "acts": dict(sorted(acts.done.items())),
-        "slurm": _endings(jobs_of(store)),
-        **{what: len(re.findall(said, log_of(store))) for what, said in LOGGED.items()},
-        "packs": len(sweep.watch.packs),
-        "resumes": resumes,
+        "acts": dict(sorted(scene.done.items())),
+        "acts_altogether": scene.done.total(),
+        "clocks": CLOCKS,
+        "slurm": _endings(scene.arrays()),
+        **{what: len(re.findall(words, log_of(store))) for what, words in LOGGED.items()},
+        "packs": len(ended_packs(store)),
+        "given_again_afterwards": again,
+        "disobedient": scene.disobeyed,
         "minutes_of_chaos": round((until - began) / 60, 2),
         "minutes": round((time.monotonic() - began) / 60, 2),
     }
@@ -157,11 +175,15 @@ def faults(store: Store, twin: Store, runs: Sequence[Mapping[str, Any]]) -> dict
     return found
 
 
-def run(folder: Path, chaos: Chaos) -> dict[str, Any]:
-    """All of it, in the folder's stores `disturbed` and `undisturbed`.  Returns the report."""
+def run(folder: Path, chaos: Chaos, acts: Sequence[str] = tuple(ACTS)) -> dict[str, Any]:
+    """All of it, in the folder's stores `disturbed` and `undisturbed`.  Returns the report.
+
+    acts: the names of what is done; disks of our own need a right that not every machine gives.
+    """
     store, twin = Store(folder / "disturbed"), Store(folder / "undisturbed")
+    own_disk = on_a_disk_of_its_own(str(store.root))
     with command(twin, *chaos.words) as process:
-        figures = disturbed(store, chaos)
+        figures = disturbed(store, chaos, [name for name in acts if own_disk or name not in ("full", "read_only")])
         err = process.communicate()[1]
         assert process.returncode == 0, err
     runs = runs_of(*chaos.words)
@@ -169,24 +191,33 @@ def run(folder: Path, chaos: Chaos) -> dict[str, Any]:
         "chaos": vars(chaos),
         "provenance": provenance() | {"slurm": order("sinfo", "--version").strip()},
         "runs": len(runs),
+        "own_disk": own_disk,
         **figures,
         **faults(store, twin, runs),
         "left_behind": sorted(path.name for path in (store.root / "packs").iterdir()),
     }
 
 
-def _submit(store: Store, chaos: Chaos) -> None:
-    """Half of the workers in each of the two preemptible partitions."""
+def _words(chaos: Chaos) -> tuple[str, ...]:
+    """The command, without its partition."""
     cores = int(order("sinfo", "--noheader", "--partition=cpu", "--format=%c").split()[0])
-    options = (
+    return (
+        "hydra/launcher=packed_slurm",
+        *chaos.words,
         f"launch.workers={chaos.workers}",
         f"hydra.launcher.cpus_per_task={cores // AT_ONCE}",
         f"hydra.launcher.timeout_min={chaos.limit}",
         "hydra.launcher.signal_delay_s=58",
     )
-    half = f"hydra.launcher.array_parallelism={chaos.workers // 2}"
-    submitted(store, *chaos.words, *options, "hydra.launcher.partition=preempt", half)
-    submitted(store, *chaos.words, *options, "hydra.launcher.partition=preempt_grace")
+
+
+def _submit(store: Store, words: Sequence[str]) -> None:
+    """Workers in both preemptible partitions, two thirds of them with wrong clocks."""
+    total = int(next(word for word in words if word.startswith("launch.workers=")).partition("=")[2])
+    for at, (clock, partition) in enumerate(zip(CLOCKS, ("preempt", "preempt_grace", "preempt"), strict=True)):
+        more = (f"launch.workers={(at + 1) * total // len(CLOCKS)}", f"hydra.launcher.partition={partition}")
+        status, err = said(store, *words, *more, PYTHONPATH=str(WRONG_CLOCK), CLOCK_IS_OFF=str(clock))
+        assert status == 0, err
 
 
 def _endings(jobs: Sequence[str]) -> dict[str, int]:
@@ -210,7 +241,7 @@ def _differences(ours: Kept, theirs: Kept) -> str:
 
 
 def main() -> int:
-    """The command.  Returns its exit status: 1 if a run was lost, repeated or different."""
+    """The command.  Returns its exit status: 1 if a run was lost, repeated or different, or a worker disobeyed."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.launch.launchers.slurm.chaos", description=__doc__.split("\n")[0]
     )
@@ -228,7 +259,7 @@ def main() -> int:
     report = run(folder, Chaos(tasks=tasks, **options))
     (folder / "report.json").write_text(json.dumps(report, indent=1) + "\n")
     print(json.dumps(report, indent=1))
-    return 1 if any(report[fault] for fault in ("lost", "repeated", "different")) else 0
+    return 1 if any(report[fault] for fault in ("lost", "repeated", "different", "disobedient")) else 0
 
 
 if __name__ == "__main__":
