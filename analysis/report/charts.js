@@ -15,5 +15,9 @@ function drawCharts(charts) {
     },
     { rootMargin: "600px" },
   );
-  for (const place of document.querySelectorAll("[data-chart]")) seen.observe(place);
+  for (const place of document.querySelectorAll("[data-chart]")) {
+    // The room that it will take: what stands below must not move away under the reader's mouse.
+    place.style.minHeight = `${charts[Number(place.dataset.chart)].layout.height}px`;
+    seen.observe(place);
+  }
 }
