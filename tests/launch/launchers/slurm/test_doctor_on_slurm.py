@@ -128,6 +128,6 @@ def test_a_store_that_the_node_does_not_see(blind_node, tmp_path, capsys):
     status, err = said(store, "hydra/launcher=packed_slurm", ON_N2, jobs, "launch.wait=true")
     assert status == 1
     assert "ended early: failed with exit status 1, on n2." in err
-    (log,) = (tmp_path / "jobs").glob("*_log.out")
+    (log,) = sorted((tmp_path / "jobs").glob("*/*_log.out"))
     assert "This node does not see sweep " in log.read_text()
     assert seen_on_node() == []

@@ -98,6 +98,7 @@ def test_an_announcement_just_after_the_start_is_a_place_in_the_queue(slurm, sto
 
 def test_held_jobs_are_released_by_resume(slurm, store):
     job = submitted(store, *LONG)
+    wait_until(lambda: field(job, "JobState") == "RUNNING")  # one that waits cannot be requeued
     order("scontrol", "requeuehold", job)
     wait_until(lambda: field(job, "JobState") == "PENDING")
     assert main(["resume", "--store", str(store.root)]) == 0
