@@ -181,7 +181,7 @@ def run(folder: Path, chaos: Chaos, acts: Sequence[str] = tuple(ACTS)) -> dict[s
     acts: the names of what is done; disks of our own need a right that not every machine gives.
     """
     store, twin = Store(folder / "disturbed"), Store(folder / "undisturbed")
-    own_disk = on_a_disk_of_its_own(str(store.root))
+    own_disk = bool({"full", "read_only"} & {*acts}) and on_a_disk_of_its_own(str(store.root))
     with command(twin, *chaos.words) as process:
         figures = disturbed(store, chaos, [name for name in acts if own_disk or name not in ("full", "read_only")])
         err = process.communicate()[1]
