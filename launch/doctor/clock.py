@@ -1,10 +1,10 @@
 """Which clock stamps the files of the store: leases compare these stamps, so that all must come from one clock."""
 
 import os
-import subprocess
 import time
 from pathlib import Path
 
+from launch.doctor.file_system import file_system
 from launch.doctor.finding import FAILS, OK, UNKNOWN, Finding
 from plasticity_lab.records.files import beside, clock_offset, disk_errors
 
@@ -12,7 +12,6 @@ STAMPED_BY_CLIENTS = ("fuseblk", "fuse", "lustre", "sshfs", "9p", "smb2", "cifs"
 """File systems, as `stat` names them, whose clients may stamp files by their own clocks."""
 SEEN_SECONDS = 1.0
 """From this offset on the stamps are surely not this machine's own."""
-STAT_SECONDS = 15.0
 
 
 def of_clock(place: Path, lease_seconds: float) -> Finding:
@@ -34,7 +33,7 @@ def of_clock(place: Path, lease_seconds: float) -> Finding:
             f"{words}, while leases last {lease_seconds:.0f} s; have the clocks set (NTP), or raise "
             "launch.lease_seconds.",
         )
-    if abs(written) <= SEEN_SECONDS and (kind := _file_system(place)).startswith(STAMPED_BY_CLIENTS):
+    if abs(written) <= SEEN_SECONDS and (kind := file_system(place)).startswith(STAMPED_BY_CLIENTS):
         return Finding(
             UNKNOWN,
             f"{words}; on {kind} each machine may stamp files by its own clock, and leases hold only if all agree to "
@@ -56,14 +55,3 @@ def _offset_of_a_touch(place: Path) -> float:
 
 def _apart(seconds: float) -> str:
     return f"{abs(seconds):.1f} s {'behind' if seconds < 0 else 'ahead of'}"
-
-
-def _file_system(folder: Path) -> str:
-    """The kind of file system; empty where `stat` cannot tell."""
-    try:
-        asked = subprocess.run(
-            ["stat", "--file-system", "--format=%T", folder], capture_output=True, text=True, timeout=STAT_SECONDS
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return asked.stdout.strip() if asked.returncode == 0 else ""

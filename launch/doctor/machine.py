@@ -1,13 +1,13 @@
 """What is looked at on this machine and on a compute node alike: store, data, and the code itself."""
 
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from launch.doctor.clock import of_clock
+from launch.doctor.file_system import file_system
 from launch.doctor.finding import FAILS, OK, UNKNOWN, Finding, attempt
 from launch.launchers.local_workers import CHECKOUT
 from launch.plan.device import compiler_there
@@ -20,7 +20,6 @@ from plasticity_lab.records.store import Store
 
 LEAST_FREE = 2**30
 """Bytes below which a store counts as full: checkpoints of a few packs."""
-STAT_SECONDS = 15.0
 
 
 def of_store(store: Store, lease_seconds: float) -> list[Finding]:
@@ -30,7 +29,8 @@ def of_store(store: Store, lease_seconds: float) -> list[Finding]:
     except StoreError as error:
         return [Finding(FAILS, str(error))]
     new = "it is not there yet, and can be made; the disk" if place != store.root else "it can be written, and"
-    words = f"Store {store.root}{_file_system(place)}: {new} has the hard links of leases."
+    kind = file_system(place)
+    words = f"Store {store.root}{f' ({kind})' if kind else ''}: {new} has the hard links of leases."
     return [Finding(OK, words), of_clock(place, lease_seconds), _space(place)]
 
 
@@ -63,14 +63,3 @@ def _space(place: Path) -> Finding:
     if free < LEAST_FREE:
         return Finding(FAILS, f"Space: {in_bytes(free)} are free there, too little; free some, or name another store.")
     return Finding(OK, f"Space: {in_bytes(free)} are free there; a quota may leave less.")
-
-
-def _file_system(folder: Path) -> str:
-    """The kind of file system, where `stat` can tell."""
-    try:
-        asked = subprocess.run(
-            ["stat", "--file-system", "--format=%T", folder], capture_output=True, text=True, timeout=STAT_SECONDS
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return f" ({asked.stdout.strip()})" if asked.returncode == 0 else ""

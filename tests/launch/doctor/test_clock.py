@@ -10,7 +10,7 @@ from launch.doctor.finding import FAILS, OK, UNKNOWN
 
 
 def test_one_clock_that_agrees_is_fine(tmp_path, monkeypatch):
-    monkeypatch.setattr(clock, "_file_system", lambda folder: "ext2/ext3")
+    monkeypatch.setattr(clock, "file_system", lambda folder: "ext2/ext3")
     found = of_clock(tmp_path, 120)
     assert found.state == OK
     assert "0.0 s" in found.words
@@ -28,7 +28,7 @@ def test_a_server_whose_clock_is_off_is_measured(tmp_path, monkeypatch, offset, 
 
 
 def test_where_each_machine_stamps_its_own_files_it_cannot_be_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(clock, "_file_system", lambda folder: "lustre")
+    monkeypatch.setattr(clock, "file_system", lambda folder: "lustre")
     found = of_clock(tmp_path, 120)
     assert found.state == UNKNOWN
     assert "NTP" in found.words
