@@ -8,6 +8,7 @@ from torch import Tensor
 
 from plasticity_lab.component import check
 from plasticity_lab.interventions.intervention import EXAMPLES, Intervention, Now, State
+from plasticity_lab.interventions.springs import pull, squared_distances
 from plasticity_lab.networks.per_example import squared_gradients
 from plasticity_lab.stacking.run_axis import beside
 
@@ -44,12 +45,11 @@ class EWC(Intervention):
 
     def penalty(self, now: Now) -> Tensor:
         """(K,): strength · Σ F (θ − θ*)², or half of it, over the parameters that are active."""
-        total = sum(
-            (now.state[f"fisher {name}"] * (value - now.state[f"anchor {name}"]).square()).flatten(1).sum(dim=1)
+        squares = (
+            now.state[f"fisher {name}"] * squared_distances(value, now.state[f"anchor {name}"])
             for name, value in now.parameters.items()
         )
-        strength = now.settings["strength"]
-        return (strength * 0.5 if self.half else strength) * torch.as_tensor(total)
+        return pull(now.settings["strength"], self.half, squares)
 
     def after_task(self, now: Now) -> State:
         """Adds the task's Fisher information, and moves the anchor."""

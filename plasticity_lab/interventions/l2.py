@@ -1,10 +1,10 @@
 """L2 regularisation: a spring that pulls every weight towards zero."""
 
-import torch
 from torch import Tensor
 
 from plasticity_lab.component import check
 from plasticity_lab.interventions.intervention import Intervention, Now
+from plasticity_lab.interventions.springs import pull, squared_distances
 
 
 class L2(Intervention):
@@ -23,6 +23,4 @@ class L2(Intervention):
         """(K,): strength · Σ θ², or half of it, over the layers that are active."""
         names = (f"{layer.name}.{part}" for layer in now.model.design.layers for part in ("weight", "bias"))
         pulled = [now.parameters[name] for name in names if name in now.parameters]
-        total = sum(value.square().flatten(1).sum(dim=1) for value in pulled)
-        strength = now.settings["strength"]
-        return (strength * 0.5 if self.half else strength) * torch.as_tensor(total)
+        return pull(now.settings["strength"], self.half, (squared_distances(v, v.new_zeros(())) for v in pulled))

@@ -1,10 +1,10 @@
 """L2-Init: a spring that pulls every parameter towards where it started."""
 
-import torch
 from torch import Tensor
 
 from plasticity_lab.component import check
 from plasticity_lab.interventions.intervention import Intervention, Now, State
+from plasticity_lab.interventions.springs import pull, squared_distances
 
 
 class L2Init(Intervention):
@@ -28,7 +28,5 @@ class L2Init(Intervention):
 
     def penalty(self, now: Now) -> Tensor:
         """(K,): strength · Σ (θ − θ₀)², or half of it, over the parameters that are active."""
-        drawn = [(now.parameters[name], start) for name, start in now.state.items() if name in now.parameters]
-        total = sum((value - start).square().flatten(1).sum(dim=1) for value, start in drawn)
-        strength = now.settings["strength"]
-        return (strength * 0.5 if self.half else strength) * torch.as_tensor(total)
+        pulled = ((now.parameters[name], start) for name, start in now.state.items() if name in now.parameters)
+        return pull(now.settings["strength"], self.half, (squared_distances(*pair) for pair in pulled))
