@@ -2,8 +2,9 @@
 
     python -m launch.bench.agreement --plain FOLDER --store STORE --out FOLDER
 
-Reads the runs of `launch.bench.plain_ppo` and those of a store, and leaves agreement.md, a figure and its data. With
---published it compares the store with what is printed of CleanRL's own runs (MuJoCo's bodies in their v4 forms).
+Reads the runs of `launch.bench.plain_ppo` and those of a store, and leaves agreement.md, a figure and its data, and
+packed.json, the episodes of the store's runs: --store takes such a file too, when the store is gone. With --published
+it compares the store with what is printed of CleanRL's own runs (MuJoCo's bodies in their v4 forms).
 """
 
 import argparse
@@ -70,7 +71,15 @@ def plain(folder: Path) -> dict[str, list[Learned]]:
 
 
 def packed(store: Path) -> dict[str, list[Learned]]:
-    """The same for the runs of a store that are done, on one body each.  Raises ConfigError if it has none of those."""
+    """The same for the runs of a store that are done, on one body each.  Raises ConfigError if it has none of those.
+
+    store: or a packed.json, which `kept` wrote of one.
+    """
+    if store.suffix == ".json":
+        return {
+            body: [Learned(*np.array(run["episodes"], float).T, run["steps"]) for run in of_body]
+            for body, of_body in json.loads(store.read_text()).items()
+        }
     runs, metrics = load(store, where={"agent": "ppo_cleanrl", "status": "done", "benchmark.tasks": 1})
     episodes = metrics.filter(pl.col("kind") == "episode").select("run", "step", "return").collect()
     ends = metrics.filter(pl.col("kind") == "task").select("run", "step").collect()
@@ -82,6 +91,21 @@ def packed(store: Path) -> dict[str, list[Learned]]:
             Learned(own["step"].to_numpy(), own["return"].to_numpy(), steps)
         )
     return found
+
+
+def kept(runs: Mapping[str, list[Learned]]) -> bytes:
+    """The episodes of all runs, body → a list of {steps, episodes: [[step, return], ...]}, as JSON."""
+    found = {
+        body: [
+            {
+                "steps": run.steps,
+                "episodes": list(zip(run.step.astype(int).tolist(), run.returns.tolist(), strict=True)),
+            }
+            for run in of
+        ]
+        for body, of in runs.items()
+    }
+    return json.dumps(found).encode()
 
 
 def interval(finals: Sequence[float]) -> tuple[float, float]:
@@ -150,7 +174,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command.  Returns its exit status."""
     parser = argparse.ArgumentParser(prog="python -m launch.bench.agreement", description=__doc__.split("\n")[0])
     parser.add_argument("--plain", type=Path, help="folder of the plain script's runs")
-    parser.add_argument("--store", type=Path, required=True, help="store with runs of experiment=ppo_cleanrl")
+    parser.add_argument(
+        "--store", type=Path, required=True, help="store with runs of experiment=ppo_cleanrl, or packed.json"
+    )
     parser.add_argument("--published", action="store_true", help="beside CleanRL's printed numbers")
     parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for the table and the figure")
     return status_of(lambda: _compared(parser.parse_args(arguments)))
@@ -168,6 +194,7 @@ def _compared(options: argparse.Namespace) -> int:
     files = {f".{ending}": content for ending, content in pictures(drawn).items() if ending != "pdf"}
     for ending, content in {**files, ".csv": csv_text(drawn).encode(), ".md": f"{text}\n".encode()}.items():
         write_atomically(options.out / f"agreement{ending}", content)
+    write_atomically(options.out / "packed.json", kept(ours))
     return 0
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from launch.bench import plain_ppo
-from launch.bench.agreement import Learned, interval
+from launch.bench.agreement import Learned, interval, kept, packed
 from launch.command import resolve
 from plasticity_lab.agents.ppo.advantages import advantages
 from plasticity_lab.agents.ppo.policy import entropy, log_probability
@@ -137,3 +137,10 @@ def test_a_final_return_is_of_the_last_part_and_an_interval_students():
     assert half == pytest.approx(4.302652729911275 / 3**0.5)  # t(0.975, 2) of any table
     with pytest.raises(ConfigError, match="two runs"):
         interval([1.0])
+
+
+def test_packed_runs_are_read_again_from_the_file_that_keeps_their_episodes(tmp_path):
+    run = Learned(np.array([15.0, 29.0]), np.array([9.47, 8.81]), 2048)
+    (tmp_path / "packed.json").write_bytes(kept({"Hopper-v4": [run]}))
+    (again,) = packed(tmp_path / "packed.json")["Hopper-v4"]
+    assert (again.step.tolist(), again.returns.tolist(), again.steps) == ([15.0, 29.0], [9.47, 8.81], 2048)
