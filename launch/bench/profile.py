@@ -1,6 +1,6 @@
-"""Where the time of the compiled step goes.
+"""Where the time of a step goes.
 
-    python -m launch.bench.profile [--network mlp|cnn] [--width 8] [--device cpu]
+    python -m launch.bench.profile [--network mlp|cnn] [--width 8] [--mode compiled|kernels] [--device cpu]
 
 A burst of the bench's is taken under torch's profiler, which counts each library call and each compiled graph apart.
 """
@@ -17,8 +17,10 @@ from plasticity_lab.agents.supervised.workload import Workload
 from plasticity_lab.agents.supervised.workload_settings import SETTINGS
 from plasticity_lab.agents.supervised.yardstick import Packed
 
-PRODUCTS = ("bmm", "addmm", "convolution", "gemm", "::mm")
-"""What the names of library calls have that multiply matrices; the rest of a step is in the compiled graph's loops."""
+PRODUCTS = ("bmm", "addmm", "convolution", "gemm", "::mm", "plasticity_lab::")
+"""What the names of library calls and of our own kernels have, which multiply matrices (`linear_adam` takes the
+optimizer's step meanwhile); the rest of a step is in the compiled graph's loops."""
+LARGEST = 8
 GRAPH = "CompiledFxGraph"
 LOOPS, PRODUCT, DISPATCH = "fused loops", "matrix products", "calls, copies, the rest"
 WARM_UP = 2
@@ -37,12 +39,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m launch.bench.profile", description=__doc__.split("\n")[0])
     parser.add_argument("--network", choices=SETTINGS, default="mlp")
     parser.add_argument("--width", type=int, default=8, help="runs of the pack")
+    parser.add_argument("--mode", choices=("compiled", "kernels"), default="compiled")
     parser.add_argument("--device", default="cpu")
     options = parser.parse_args()
     device = devices(options.device)[0]
     prepare_process()
     prepare_compiling()
-    packed = Packed(Workload(options.network), options.width, "compiled", device)
+    packed = Packed(Workload(options.network), options.width, options.mode, device)
     for _ in range(WARM_UP):
         packed.burst()
     gpu = [] if device == "cpu" else [ProfilerActivity.CUDA]
@@ -51,9 +54,13 @@ def main() -> int:
     calls = measured.key_averages()
     total = sum(call.self_cpu_time_total for call in calls)
     steps = packed.run_steps / options.width
-    print(f"{options.network}, {options.width} runs, {kind_of(device)}: {total / steps:,.0f} µs of the CPU a step")
+    what_ran = f"{options.network}, {options.width} runs, {options.mode}, {kind_of(device)}"
+    print(f"{what_ran}: {total / steps:,.0f} µs of the CPU a step")
     for what, share in shares((call.key, call.self_cpu_time_total) for call in calls).items():
         print(f"  {100 * share:4.0f} %  {what}")
+    print("\nthe largest of them")
+    for call in sorted(calls, key=lambda call: -call.self_cpu_time_total)[:LARGEST]:
+        print(f"  {call.self_cpu_time_total / steps:6,.0f} µs  {call.count / steps:5.1f} calls  {call.key}")
     return 0
 
 

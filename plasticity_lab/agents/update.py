@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.interventions.intervention import Intervention, Now, State, Tensors
-from plasticity_lab.kernels.linear import ThroughKernels, prepare
+from plasticity_lab.kernels.through import ThroughKernels, prepare
 from plasticity_lab.networks.model import Model
 from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.normed import linear_of

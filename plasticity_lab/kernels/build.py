@@ -12,7 +12,8 @@ import torch
 
 from plasticity_lab.errors import PlasticityError
 
-SOURCE = Path(__file__).with_name("linear.cpp")
+HERE = Path(__file__).parent
+SOURCES = (HERE / "linear.cpp", HERE / "conv.cpp")
 FLAGS = {
     "AVX512": ("-mavx512f", "-mavx2", "-mfma", "-mtune=native"),
     "AVX2": ("-mavx2", "-mfma", "-mtune=native"),
@@ -44,7 +45,8 @@ def load() -> None:
     if why is not None:
         raise KernelsMissing(f"The kernels of mode=kernels cannot be compiled here: {why}; say mode=auto.")
     flags = (*COMMON, *FLAGS[torch.backends.cpu.get_cpu_capability()])
-    known = SOURCE.read_bytes() + repr((flags, torch.__version__, compiler())).encode()
+    written = b"".join(path.read_bytes() for path in (*SOURCES, *sorted(HERE.glob("*.h"))))
+    known = written + repr((flags, torch.__version__, compiler())).encode()
     library = folder() / f"kernels-{hashlib.sha256(known).hexdigest()[:16]}.so"
     if not library.exists():
         _compile(library, flags)
@@ -62,7 +64,15 @@ def _compile(library: Path, flags: tuple[str, ...]) -> None:
     library.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=library.parent) as own:  # others may compile it at this moment too
         made = Path(own) / library.name
-        places = (f"-I{home / 'include'}", str(SOURCE), "-o", str(made), f"-L{home / 'lib'}", "-ltorch_cpu", "-lc10")
+        places = (
+            f"-I{home / 'include'}",
+            *map(str, SOURCES),
+            "-o",
+            str(made),
+            f"-L{home / 'lib'}",
+            "-ltorch_cpu",
+            "-lc10",
+        )
         done = subprocess.run([compiler(), *flags, *places], capture_output=True, text=True)
         if done.returncode:
             raise KernelsMissing(f"The kernels cannot be compiled here; the compiler says: {done.stderr.strip()[:500]}")

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import conv2d, pad, unfold
 
+from plasticity_lab.kernels.through import ThroughKernels
 from plasticity_lab.stacking.linear import StackedLinear
 
 
@@ -85,6 +86,9 @@ class StackedConv2d:
 
     def __call__(self, parameters: Mapping[str, Tensor], x: Tensor) -> Tensor:
         """x (K, B, C, H, W) → (K, B, O, H', W'), channels last in memory."""
+        if isinstance(parameters, ThroughKernels):
+            h = parameters.conv(self.name, x, self.kernel, self.margin)
+            return h if h.shape[2] == self.outputs else h[:, :, : self.outputs]
         if x.device.type == "cpu":
             return self.run_by_run(parameters, x)
         return self.as_patches(parameters, x)

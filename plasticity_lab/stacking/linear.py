@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from plasticity_lab.kernels.linear import ThroughKernels
+from plasticity_lab.kernels.through import ThroughKernels
 from plasticity_lab.stacking.orthogonal import orthogonal
 from plasticity_lab.stacking.run_axis import aligned
 

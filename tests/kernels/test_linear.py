@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from plasticity_lab.kernels import build
-from plasticity_lab.kernels.linear import linear, prepare
+from plasticity_lab.kernels.linear import linear
+from plasticity_lab.kernels.through import prepare
 from plasticity_lab.stacking.adam import Adam
 
 pytestmark = pytest.mark.skipif(build.missing() is not None, reason=f"no kernels: {build.missing()}")
@@ -125,7 +126,7 @@ import sys
 import torch
 from plasticity_lab.kernels import build
 build.FLAGS["AVX512"] = build.FLAGS[sys.argv[1]]
-from plasticity_lab.kernels.linear import prepare
+from plasticity_lab.kernels.through import prepare
 prepare()
 torch.manual_seed(0)
 kernels = torch.ops.plasticity_lab
@@ -134,6 +135,9 @@ numbers = torch.tensor([[0.1, 0.001, 0.999, 1e-8, 1e-3, 3.0]] * 2)
 moments = [torch.zeros_like(value) for value in (weight, bias, weight, bias)]
 found = [kernels.linear(x, weight, bias), kernels.linear_input(delta, weight), *kernels.linear_weight(x, delta)]
 kernels.linear_adam(x, delta, numbers, weight, bias, *moments)
+image, patch, told = (torch.randn(2, *shape) for shape in ((3, 6, 7, 5), (45, 21), (3, 6, 7, 21)))
+found += [kernels.conv(image, patch, torch.randn(2, 1, 21), 3, 1), kernels.conv_input(told, patch, 3, 1)]
+found += [*kernels.conv_weight(image, told, 3, 1)]
 print([value.numpy().tobytes().hex() for value in [*found, weight, bias, *moments]])
 """
 

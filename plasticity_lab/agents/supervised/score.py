@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.agents.supervised.images import Pixels
-from plasticity_lab.kernels.linear import ThroughKernels
+from plasticity_lab.kernels.through import ThroughKernels
 from plasticity_lab.networks.model import Model
 
 AT_ONCE = 200

@@ -1,0 +1,159 @@
+// K convolutions side by side on one core of a CPU, of images whose channels lie next to each other: the product, and its
+// gradients by the input and by weights and bias.
+//
+// They are matrix products whose left matrix is never laid out: the numbers of a patch that come from one row of the image lie
+// one after another, and the next patch begins one pixel later. Arithmetic as in linear.cpp; a sum takes its products row by row
+// of the patch (of the image, by the weights), column by column, and last by channel. Products with the zeros around an image are
+// left out above and below, and taken at the sides.
+//
+// Legend: K runs, B examples, C input channels, H, W rows and columns, O output channels, R, S rows and columns of the output.
+
+#include <algorithm>
+#include <cstring>
+
+#include "products.h"
+#include "tensors.h"
+
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int PIXELS = 12, WIDE = 2;  // sums that fit into 32 registers
+#else
+constexpr int PIXELS = 6, WIDE = 2;  // into 16
+#endif
+
+// Images whose pixels have `channels` numbers, with `margin` pixels of zeros around each.
+struct Image {
+  long rows, columns, channels, margin;
+
+  long size() const { return rows * columns * channels; }
+  long line() const { return (columns + 2 * margin) * channels; }
+
+  // Where it lies with the zeros at its sides: as it is where there are none, else laid out in `room`.
+  const float* with_sides(const float* from, std::vector<float>& room) const {
+    if (!margin) return from;
+    room.assign(rows * line(), 0);
+    for (long r = 0; r < rows; r++)
+      std::memcpy(&room[r * line() + margin * channels], from + r * columns * channels, columns * channels * sizeof(float));
+    return room.data();
+  }
+
+  // The rows of a patch, first and behind the last, that meet the image where the output has row r: the others are zeros.
+  std::pair<long, long> met(long r, long kernel) const {
+    return {std::max(0l, margin - r), std::min(kernel, rows + margin - r)};
+  }
+};
+
+// y (R, S, O) = start (O) + Σ over a patch of image · weight, which is (kernel, kernel, C, O).
+void correlate(const Image& image, const float* at, long kernel, const float* weight, long outputs, const float* start, float* y,
+               long rows, long columns) {
+  const long span = kernel * image.channels;
+  Nothing nothing;
+  for (long r = 0; r < rows; r++) {
+    const auto [i, end] = image.met(r, kernel);
+    product<PIXELS, WIDE>(columns, outputs,
+                          {{at + (r + i - image.margin) * image.line(), image.channels, 1}, weight + i * span * outputs, outputs,
+                           {span, end - i, image.line(), span * outputs}, start, 0, y + r * columns * outputs, outputs},
+                          nothing);
+  }
+}
+
+// h (K, B, R, S, O) = bias (K, 1, O) + patches of x (K, B, H, W, C) · weight (K, C · kernel², O), channel by channel.
+at::Tensor conv(const at::Tensor& x_given, const at::Tensor& weight, const at::Tensor& bias, int64_t kernel, int64_t margin) {
+  const at::Tensor x = x_given.contiguous();
+  check(x), check(weight), check(bias);
+  const long runs = x.size(0), batch = x.size(1), channels = x.size(4), outputs = weight.size(2);
+  const Image image{x.size(2), x.size(3), channels, margin};
+  const long rows = image.rows + 2 * margin - kernel + 1, columns = image.columns + 2 * margin - kernel + 1;
+  at::Tensor h = at::empty({runs, batch, rows, columns, outputs}, x.options());
+  std::vector<float> turned(weight.size(1) * outputs), room;
+  for (long k = 0; k < runs; k++) {
+    const float* w = weight.const_data_ptr<float>() + k * weight.size(1) * outputs;
+    for (long p = 0; p < kernel * kernel; p++)
+      for (long c = 0; c < channels; c++)
+        std::copy_n(w + (c * kernel * kernel + p) * outputs, outputs, &turned[(p * channels + c) * outputs]);
+    for (long b = k * batch; b < (k + 1) * batch; b++)
+      correlate(image, image.with_sides(x.const_data_ptr<float>() + b * image.size(), room), kernel, turned.data(), outputs,
+                bias.const_data_ptr<float>() + k * outputs, h.mutable_data_ptr<float>() + b * rows * columns * outputs, rows,
+                columns);
+  }
+  return h;
+}
+
+// The gradient by x from that by h, delta (K, B, R, S, O): its own patches times the weights of a kernel turned by 180 degrees.
+at::Tensor conv_input(const at::Tensor& delta_given, const at::Tensor& weight, int64_t kernel, int64_t margin) {
+  const at::Tensor delta = delta_given.contiguous();
+  check(delta), check(weight);
+  const long runs = delta.size(0), batch = delta.size(1), outputs = delta.size(4), places = kernel * kernel;
+  const long channels = weight.size(1) / places, around = kernel - 1 - margin;
+  const Image image{delta.size(2), delta.size(3), outputs, around};
+  const long rows = image.rows + 2 * around - kernel + 1, columns = image.columns + 2 * around - kernel + 1;
+  at::Tensor gradient = at::empty({runs, batch, rows, columns, channels}, delta.options());
+  std::vector<float> turned(weight.size(1) * outputs), room;
+  for (long k = 0; k < runs; k++) {
+    const float* w = weight.const_data_ptr<float>() + k * weight.size(1) * outputs;
+    for (long p = 0; p < places; p++)
+      for (long o = 0; o < outputs; o++)
+        for (long c = 0; c < channels; c++)
+          turned[(p * outputs + o) * channels + c] = w[(c * places + places - 1 - p) * outputs + o];
+    for (long b = k * batch; b < (k + 1) * batch; b++)
+      correlate(image, image.with_sides(delta.const_data_ptr<float>() + b * image.size(), room), kernel, turned.data(), channels,
+                nullptr, gradient.mutable_data_ptr<float>() + b * rows * columns * channels, rows, columns);
+  }
+  return gradient;
+}
+
+// The gradients by weight (K, C · kernel², O) and bias (K, 1, O).
+std::tuple<at::Tensor, at::Tensor> conv_weight(const at::Tensor& x_given, const at::Tensor& delta_given, int64_t kernel,
+                                               int64_t margin) {
+  const at::Tensor x = x_given.contiguous(), delta = delta_given.contiguous();
+  check(x), check(delta);
+  const long runs = x.size(0), batch = x.size(1), channels = x.size(4), places = kernel * kernel;
+  const long rows = delta.size(2), columns = delta.size(3), outputs = delta.size(4), span = kernel * channels;
+  const Image image{x.size(2), x.size(3), channels, margin};
+  at::Tensor weight = at::empty({runs, channels * places, outputs}, x.options());
+  at::Tensor bias = at::empty({runs, 1, outputs}, x.options());
+  std::vector<float> found, room;
+  Nothing nothing;
+  for (long k = 0; k < runs; k++) {
+    found.assign(places * channels * outputs, 0);
+    for (long b = k * batch; b < (k + 1) * batch; b++) {
+      const float* at = image.with_sides(x.const_data_ptr<float>() + b * image.size(), room);
+      const float* d = delta.const_data_ptr<float>() + b * rows * columns * outputs;
+      for (long i = 0; i < kernel; i++) {
+        const long r = std::max(0l, margin - i), end = std::min(rows, image.rows + margin - i);
+        float* sums = &found[i * span * outputs];
+        product<PIXELS, WIDE>(span, outputs,
+                              {{at + (r + i - margin) * image.line(), 1, channels}, d + r * columns * outputs, outputs,
+                               {columns, end - r, image.line(), columns * outputs}, sums, outputs, sums, outputs},
+                              nothing);
+      }
+    }
+    float* w = weight.mutable_data_ptr<float>() + k * found.size();
+    for (long p = 0; p < places; p++)
+      for (long c = 0; c < channels; c++)
+        std::copy_n(&found[(p * channels + c) * outputs], outputs, w + (c * places + p) * outputs);
+    sum_rows(batch * rows * columns, outputs, delta.const_data_ptr<float>() + k * batch * rows * columns * outputs, outputs,
+             bias.mutable_data_ptr<float>() + k * outputs);
+  }
+  return {weight, bias};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_FRAGMENT(plasticity_lab, library) {
+  library.def("conv(Tensor x, Tensor weight, Tensor bias, int kernel, int margin) -> Tensor", SAME_LAYOUT);
+  library.def("conv_input(Tensor delta, Tensor weight, int kernel, int margin) -> Tensor", SAME_LAYOUT);
+  library.def("conv_weight(Tensor x, Tensor delta, int kernel, int margin) -> (Tensor, Tensor)", SAME_LAYOUT);
+}
+
+TORCH_LIBRARY_IMPL(plasticity_lab, CPU, library) {
+  library.impl("conv", conv);
+  library.impl("conv_input", conv_input);
+  library.impl("conv_weight", conv_weight);
+}
+
+// What these operators are to autograd is said in Python; see conv.py.
+TORCH_LIBRARY_IMPL(plasticity_lab, Autograd, library) {
+  for (const char* name : {"conv", "conv_input", "conv_weight"}) library.impl(name, torch::CppFunction::makeFallthrough());
+}

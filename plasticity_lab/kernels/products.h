@@ -1,0 +1,125 @@
+// Matrix products of any shape, held in registers a tile at a time. A sum takes its products in the order of their index, each by
+// one fused multiply-add, whatever the tile: so a number depends neither on the shape around it nor on a vector's width.
+#pragma once
+
+#include "vectors.h"
+
+namespace {
+
+// Work that can be done a vector at a time between other instructions.
+struct Nothing {
+  INLINE void some() {}
+};
+
+// A matrix as a product reads it: element (r, k) of A is at[r * row + k * column].
+struct Strided {
+  const float* at;
+  long row, column;
+};
+
+// How many products a sum takes: `each` in each of so many segments, from one of which to the next A and B move on.
+struct Depth {
+  long each, segments = 1, a_step = 0, b_step = 0;
+};
+
+// C[r, :] = start[r, :] + Σ A[r, k] B[k, :]. A start that is null is zero; one whose row is 0 is the same for all r.
+struct Product {
+  Strided a;
+  const float* b;
+  long b_row;
+  Depth depth;
+  const float* start;
+  long start_row;
+  float* c;
+  long c_row;
+
+  INLINE Product row(long r) const {
+    return {{a.at + r * a.row, a.row, a.column}, b, b_row, depth, start ? start + r * start_row : start, start_row,
+            c + r * c_row, c_row};
+  }
+  INLINE Product column(long z) const {
+    return {a, b + z, b_row, depth, start ? start + z : start, start_row, c + z, c_row};
+  }
+};
+
+// R rows and C vectors of it, of whose last only `last` lanes count if PART.
+template <int R, int C, bool PART, class Between>
+INLINE void tile(Product p, int last, Between& between) {
+  Vector sums[R][C];
+  UNROLLED for (int r = 0; r < R; r++) {
+    UNROLLED for (int z = 0; z < C; z++) {
+      const float* from = p.start + r * p.start_row + LANES * z;
+      sums[r][z] = !p.start ? all(0) : PART && z == C - 1 ? load(from, last) : load(from);
+    }
+  }
+  for (long s = 0; s < p.depth.segments; s++) {
+    const float *a = p.a.at + s * p.depth.a_step, *b = p.b + s * p.depth.b_step;
+    for (long k = 0; k < p.depth.each; k++) {
+      Vector w[C];
+      UNROLLED for (int z = 0; z < C; z++) {
+        const float* at = b + k * p.b_row + LANES * z;
+        w[z] = PART && z == C - 1 ? load(at, last) : load(at);
+      }
+      UNROLLED for (int r = 0; r < R; r++) {
+        const Vector x = all(a[r * p.a.row + k * p.a.column]);
+        UNROLLED for (int z = 0; z < C; z++) sums[r][z] = fused(x, w[z], sums[r][z]);
+      }
+      between.some();
+    }
+  }
+  UNROLLED for (int r = 0; r < R; r++) {
+    UNROLLED for (int z = 0; z < C; z++) {
+      float* at = p.c + r * p.c_row + LANES * z;
+      if (PART && z == C - 1) store(at, sums[r][z], last);
+      else store(at, sums[r][z]);
+    }
+  }
+}
+
+template <int R, int C, bool PART, class Between>
+INLINE void columns(int vectors, Product p, int last, Between& between) {
+  if constexpr (C > 1) {
+    if (vectors < C) return columns<R, C - 1, PART>(vectors, p, last, between);
+  }
+  tile<R, C, PART>(p, last, between);
+}
+
+template <int R, int C, bool PART, class Between>
+INLINE void rows_at_once(int rows, int vectors, Product p, int last, Between& between) {
+  if constexpr (R > 1) {
+    if (rows < R) return rows_at_once<R - 1, C, PART>(rows, vectors, p, last, between);
+  }
+  columns<R, C, PART>(vectors, p, last, between);
+}
+
+// So many rows of it, in tiles that are as alike as can be: one of a single row takes as long as one of four.
+template <int R, int C, bool PART, class Between>
+void panel(int rows, int vectors, Product p, int last, Between& given) {
+  Between between = given;  // its own copy can stay in registers
+  for (int tiles = (rows + R - 1) / R, r = 0; tiles > 0; tiles--) {
+    const int own = (rows - r + tiles - 1) / tiles;
+    rows_at_once<R, C, PART>(own, vectors, p.row(r), last, between);
+    r += own;
+  }
+  given = between;
+}
+
+// All of it: so many rows, and `width` columns, in tiles of at most R rows and C vectors.
+template <int R, int C, class Between>
+INLINE void product(int rows, int width, Product p, Between& between) {
+  const int vectors = (width + LANES - 1) / LANES, last = width % LANES;
+  for (int z = 0; z < vectors; z += C) {
+    const int own = vectors - z < C ? vectors - z : C;
+    if (last && z + own == vectors) panel<R, C, true>(rows, own, p.column(z * LANES), last, between);
+    else panel<R, C, false>(rows, own, p.column(z * LANES), 0, between);
+  }
+}
+
+// c[:] = Σ rows of b.
+inline void sum_rows(long rows, long width, const float* b, long b_row, float* c) {
+  static const float one = 1;
+  Nothing nothing;
+  product<1, 4>(1, width, {{&one, 0, 0}, b, b_row, {rows}, nullptr, 0, c, width}, nothing);
+}
+
+}  // namespace

@@ -1,0 +1,57 @@
+"""The parameters of a pack whose layers are computed by the kernels, and loading these.
+
+Legend: K runs, B examples, C channels, H, W rows and columns, I inputs, O outputs.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+
+import torch
+from torch import Tensor
+
+from plasticity_lab.kernels import build
+from plasticity_lab.kernels.conv import conv
+from plasticity_lab.kernels.conv import tell_shapes as tell_shapes_of_conv
+from plasticity_lab.kernels.linear import linear
+from plasticity_lab.kernels.linear import tell_shapes as tell_shapes_of_linear
+
+Tensors = Mapping[str, Tensor]
+
+
+class ThroughKernels(dict[str, Tensor]):
+    """The parameters of a pack whose linear and convolutional layers are computed by the kernels.
+
+    taps: layer → zeros (K, B, O), added to what the layer answers: the gradient by them is that by the answer, from
+    which, with what the layer was given, that of the weights follows. given: layer → (K, B, I), noted of those layers.
+    """
+
+    def __init__(self, parameters: Tensors, taps: Tensors | None = None) -> None:
+        super().__init__(parameters)
+        self.taps = {} if taps is None else taps
+        self.given: dict[str, Tensor] = {}
+
+    def linear(self, layer: str, x_KBI: Tensor) -> Tensor:
+        """What the layer makes of x, (K, B, O)."""
+        h_KBO = linear(x_KBI, self[f"{layer}.weight"], self[f"{layer}.bias"])
+        if layer not in self.taps:
+            return h_KBO
+        assert layer not in self.given, f"{layer} is used twice, and has one tap"
+        self.given[layer] = x_KBI
+        return h_KBO + self.taps[layer]
+
+    def conv(self, layer: str, x_KBCHW: Tensor, kernel: int, margin: int) -> Tensor:
+        """What a convolution makes of x, (K, B, O, H', W'), channels last in memory."""
+        x_KBHWC = x_KBCHW.movedim(2, -1)
+        return conv(x_KBHWC, self[f"{layer}.weight"], self[f"{layer}.bias"], kernel, margin).movedim(-1, 2)
+
+
+@cache
+def prepare() -> None:
+    """Loads the kernels, and tells torch the shapes of what they return.  Raises KernelsMissing."""
+    build.load()
+    # Dynamo would trace into the functions and, in torch 2.13, forget their backward under torch.func.grad; what it
+    # leaves to the tracing after it keeps it. Said here and not where they are: it imports all of torch.compile.
+    for function in (linear, conv):
+        torch.compiler.allow_in_graph(function)
+    tell_shapes_of_linear()
+    tell_shapes_of_conv()

@@ -1,0 +1,109 @@
+"""The convolutions' kernels: sums in a documented order, at every shape, alone and in a pack."""
+
+import pytest
+import torch
+from torch.nn.functional import conv2d
+
+from plasticity_lab.kernels import build
+from plasticity_lab.kernels.conv import conv
+from plasticity_lab.kernels.through import ThroughKernels, prepare
+from plasticity_lab.stacking.conv import StackedConv2d
+
+pytestmark = pytest.mark.skipif(build.missing() is not None, reason=f"no kernels: {build.missing()}")
+SHAPES = [  # runs, batch, channels, rows, columns, output channels, kernel, margin
+    (2, 3, 3, 8, 9, 16, 5, 0),
+    (1, 2, 16, 6, 7, 33, 5, 2),
+    (2, 1, 2, 7, 5, 5, 3, 1),
+    (1, 4, 4, 5, 3, 8, 1, 0),
+    (1, 1, 1, 2, 2, 1, 5, 4),  # more zeros than image
+]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def prepared():
+    prepare()
+
+
+def whole(*shape: int) -> torch.Tensor:
+    """Small whole numbers, of which every sum is exact."""
+    return torch.randint(-8, 9, shape).float()
+
+
+@pytest.mark.parametrize(("runs", "batch", "channels", "rows", "columns", "outputs", "kernel", "margin"), SHAPES)
+def test_exact_sums_are_those_of_pytorch(runs, batch, channels, rows, columns, outputs, kernel, margin):
+    x, weight, bias = (
+        whole(runs, batch, rows, columns, channels),
+        whole(runs, channels * kernel**2, outputs),
+        whole(runs, 1, outputs),
+    )
+    for value in (x, weight, bias):
+        value.requires_grad_()
+    h = conv(x, weight, bias, kernel, margin)
+    delta = whole(*h.shape)
+    h.backward(delta)
+    for run in range(runs):
+        own = [
+            x[run].detach().permute(0, 3, 1, 2).double(),
+            weight[run].detach().T.reshape(outputs, channels, kernel, kernel).double(),
+            bias[run, 0].detach().double(),
+        ]
+        for value in own:
+            value.requires_grad_()
+        theirs = conv2d(*own, padding=margin)
+        theirs.backward(delta[run].permute(0, 3, 1, 2).double())
+        assert torch.equal(h[run].permute(0, 3, 1, 2).double(), theirs)
+        assert torch.equal(x.grad[run].permute(0, 3, 1, 2).double(), own[0].grad)
+        assert torch.equal(weight.grad[run].double(), own[1].grad.flatten(1).T)
+        assert torch.equal(bias.grad[run, 0].double(), own[2].grad)
+
+
+@pytest.mark.parametrize(("runs", "batch", "channels", "rows", "columns", "outputs", "kernel", "margin"), SHAPES)
+def test_a_run_alone_is_the_same(runs, batch, channels, rows, columns, outputs, kernel, margin):
+    """At every place, forward and backward; and an example is the same in a smaller batch."""
+    x = torch.randn(runs, batch, rows, columns, channels)
+    weight, bias = torch.randn(runs, channels * kernel**2, outputs), torch.randn(runs, 1, outputs)
+    delta = torch.randn(*conv(x, weight, bias, kernel, margin).shape)
+
+    def found(part: slice) -> list[torch.Tensor]:
+        given = [value[part].clone().requires_grad_() for value in (x, weight, bias)]
+        h = conv(*given, kernel, margin)
+        h.backward(delta[part])
+        return [h.detach(), *(value.grad for value in given)]
+
+    together = found(slice(None))
+    for run in range(runs):
+        alone = found(slice(run, run + 1))
+        assert all(torch.equal(one[0], all_[run]) for one, all_ in zip(alone, together, strict=True))
+    assert torch.equal(conv(x[:, :1].contiguous(), weight, bias, kernel, margin), together[0][:, :1])
+
+
+def test_sums_take_their_products_in_order():
+    """Row by row, column by column, and last by channel: 1 beside 2²⁴ is lost. The weights lie channel by channel."""
+    big = 2.0**24
+    places = {"row": (0, 1, 0, 0), "column": (0, 0, 1, 0), "channel": (0, 0, 0, 1)}
+    ones, bias = torch.ones(1, 2 * 4, 1), torch.zeros(1, 1, 1)
+    for place in places.values():
+        x = torch.zeros(1, 1, 2, 2, 2)
+        x[0, 0, 0, 0, 0], x[(0, *place)], x[0, 0, 1, 1, 1] = big, 1.0, -big
+        assert conv(x, ones, bias, 2, 0).item() == 0
+    x = torch.zeros(1, 1, 2, 2, 2)
+    x[0, 0, 0, 0, 1], x[0, 0, 0, 1, 0], x[0, 0, 1, 0, 0] = big, 1.0, -big  # a channel's place comes before a column's
+    assert conv(x, ones, bias, 2, 0).item() == 0
+    weight = torch.arange(8.0).reshape(1, 8, 1)
+    x = torch.zeros(1, 1, 2, 2, 2)
+    x[0, 0, 1, 0, 1] = 1
+    assert conv(x, weight, bias, 2, 0).item() == 1 * 4 + 1 * 2 + 0
+
+
+@pytest.mark.parametrize(
+    ("image", "outputs", "kernel", "padding"), [((3, 9, 7), 5, 3, "same"), ((1, 8, 8), 3, 5, "valid")]
+)
+def test_a_layer_through_them_is_the_layer(image, outputs, kernel, padding):
+    """Weights that are stored with padding among them; images in PyTorch's order."""
+    layer = StackedConv2d("conv", image, outputs, kernel, padding)
+    stored = {
+        "conv.weight": torch.randn(2, layer.linear.inputs, layer.linear.padded),
+        "conv.bias": torch.randn(2, 1, layer.linear.padded),
+    }
+    x = torch.randn(2, 4, *image)
+    torch.testing.assert_close(layer(ThroughKernels(stored), x), layer(stored, x), rtol=1e-5, atol=1e-5)
