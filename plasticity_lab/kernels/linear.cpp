@@ -18,7 +18,7 @@ namespace {
 #if defined(__AVX512F__)
 constexpr int ROWS = 8, WIDE = 3, NARROW = 2;  // sums that fit into 32 registers; NARROW beside an update
 #else
-constexpr int ROWS = 4, WIDE = 2, NARROW = 2;  // into 16
+constexpr int ROWS = 6, WIDE = 2, NARROW = 2;  // into 16
 #endif
 
 // One step of Adam over some numbers that lie one after another; see stacking/adam.py.
