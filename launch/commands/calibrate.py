@@ -30,8 +30,8 @@ JOB_MINUTES = 60
 class Measurement:
     """What is measured, here or in a job, and into which store.
 
-    device: as in --device. mode: which one, else both. repeats: rounds. steps: updates of a burst; None: as
-    many as take some tenths of a second.
+    device: as in --device. mode: which one, else all that there are. repeats: rounds. steps: updates of a burst; None:
+    as many as take some tenths of a second.
     """
 
     store: str
@@ -44,11 +44,13 @@ class Measurement:
         """Measures, keeps the calibration in the store, and says what it is.  Raises ConfigError, StoreError."""
         from launch.plan.measuring import measured  # torch: neither --help nor who submits a job need wait for it
         from launch.work.process import prepare_compiling, prepare_process
+        from plasticity_lab.kernels.build import missing
 
         store = store_there(self.store)
         device = devices(self.device)[0]
         prepare_process()
-        modes = [self.mode] if self.mode else ["eager", "compiled"]
+        own = ["kernels"] if device == "cpu" and missing() is None else []
+        modes = [self.mode] if self.mode else ["eager", "compiled", *own]
         if modes != ["eager"] and not compiler_there():
             say("No C++ compiler is there: only eager packs are measured.")
             modes = ["eager"]
@@ -73,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_store(parser)
     parser.add_argument("--device", default="auto", help="auto | cpu | cuda | cuda:<number>")
     parser.add_argument(
-        "--mode", choices=("eager", "compiled", "kernels"), help="measure only this mode; else eager and compiled"
+        "--mode", choices=("eager", "compiled", "kernels"), help="measure only this mode; else all that there are"
     )
     parser.add_argument("--repeats", type=int, default=5, help="rounds that are measured")
     parser.add_argument("--steps", type=int, help="updates of a burst; by default some tenths of a second")

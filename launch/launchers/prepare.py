@@ -180,7 +180,9 @@ def _planned(
         todo.widest,
         resources,
         prices,
-        mode=lambda run, cost: mode_of(cost, settings.mode, resources.compiler),
+        mode=lambda run, cost: mode_of(
+            cost, settings.mode, resources.compiler, resources.calibration.of(cost.speed).kernels_pay(cost.flops)
+        ),
         taken=lambda pack: store.done(pack).exists(),
     )
     asked = sorted([*todo.finished, *todo.given_up, *(run.id for run in todo.left)])

@@ -21,6 +21,9 @@ HOST_STEP_SECONDS = 3e-4
 GRAPH_SECONDS = 15.0
 """What compiling takes, for each graph of a pack after its first; that one is not counted."""
 
+KERNELS_FROM = 1.1
+"""So many times as fast as compiled packs must those by our kernels be, by measurement, for mode=auto to take them."""
+
 _FIELDS = {"kind": str, "basis": str, "speeds": dict, "host_steps": dict}
 _SPEED_FIELDS = {"width": dict, "step_seconds": dict, "flops": dict, "memory": int | float}
 _BEFORE = ("dense", "convolving")
@@ -33,13 +36,15 @@ class Speed:
     """How fast a device trains networks of one sort, by mode ("eager", "compiled", "kernels" where measured).
 
     width: the most runs of a pack. step_seconds: what an update costs whatever its width. flops: operations a second of
-    matrix products and convolutions. memory: the bytes a run takes, by those that are estimated.
+    matrix products and convolutions. memory: the bytes a run takes, by those that are estimated. measured: the modes
+    that were measured together, sorted; the figures of others are another device's.
     """
 
     width: dict[str, int]
     step_seconds: dict[str, float]
     flops: dict[str, float]
     memory: float = 1.0
+    measured: tuple[str, ...] = ("compiled", "eager")
 
     def seconds(self, mode: str, width: int, updates: int, flops: int) -> float:
         """Estimated seconds of a pack's updates.  flops: operations of one run's update."""
@@ -49,6 +54,18 @@ class Speed:
     def widest(self, mode: str) -> int:
         """The most runs of a pack."""
         return self.width[self._measured(mode)]
+
+    def kernels_pay(self, flops: int) -> bool:
+        """Whether packs by our kernels were measured, beside compiled ones, to be enough faster.
+
+        flops: operations of one run's update.
+        """
+
+        def rate(mode: str) -> float:
+            width = self.widest(mode)
+            return width / self.seconds(mode, width, 1, flops)
+
+        return {"compiled", "kernels"} <= set(self.measured) and rate("kernels") >= KERNELS_FROM * rate("compiled")
 
     def _measured(self, mode: str) -> str:
         """The mode whose figures serve: where kernels were not measured, those of compiled steps."""
@@ -190,6 +207,7 @@ def _speed(path: Path, name: str, value: Any, default: Speed) -> Speed:
         step_seconds=default.step_seconds | {mode: float(each) for mode, each in value["step_seconds"].items()},
         flops=default.flops | {mode: float(each) for mode, each in value["flops"].items()},
         memory=float(value["memory"]),
+        measured=tuple(sorted(value["width"])),
     )
 
 

@@ -71,10 +71,11 @@ def compiler_there() -> bool:
     return any(shutil.which(name) for name in (os.environ.get("CXX", "g++"), "g++", "clang++"))
 
 
-def mode_of(cost: Cost, setting: str, compiler: bool) -> str:
+def mode_of(cost: Cost, setting: str, compiler: bool, kernels_pay: bool = False) -> str:
     """eager, compiled or kernels, by what the run itself costs: never by its mates.  Raises ConfigError.
 
-    Where kernels are asked for and cannot be, the next best mode, and one line about it.
+    kernels_pay: whether they were measured on this kind of device to be faster than what is compiled alone. Where they
+    are asked for and cannot be, the next best mode, and one line about it.
     """
     if setting == "kernels" and (why := _kernels_missing()) is not None:
         instead = "compiled" if compiler else "eager"
@@ -85,7 +86,9 @@ def mode_of(cost: Cost, setting: str, compiler: bool) -> str:
     if setting != "auto":
         return setting
     enough = COMPILED_FROM_UPDATES.get(cost.speed, COMPILED_FROM_UPDATES["dense"])
-    return "compiled" if compiler and cost.updates >= enough else "eager"
+    if not compiler or cost.updates < enough:
+        return "eager"
+    return "kernels" if kernels_pay and cost.kernels and _kernels_missing() is None else "compiled"
 
 
 def _kernels_missing() -> str | None:

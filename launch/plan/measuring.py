@@ -1,4 +1,4 @@
-"""Measuring a device for its calibration: packs of several widths in turn, eager and compiled; then environments.
+"""Measuring a device for its calibration: packs of several widths in turn, mode by mode; then environments.
 
 Legend: K runs.
 """
@@ -41,6 +41,8 @@ def measured(
         name, cost = yardstick.name, yardstick.cost
         rates[name] = {}
         for mode in modes:
+            if mode == "kernels" and not cost.kernels:
+                continue
             say(f"{yardstick.told}, {mode} …")
             rates[name][mode] = _rates(yardstick, mode, device, repeats)
         speeds[name] = speed_of(rates[name], cost.flops, _memory(yardstick, cost.device_bytes, device))
@@ -59,6 +61,7 @@ def speed_of(rates: Mapping[str, Mapping[int, float]], flops: int, memory: float
         step_seconds={mode: fit[0] for mode, fit in fits.items()},
         flops={mode: fit[1] for mode, fit in fits.items()},
         memory=memory,
+        measured=tuple(sorted(rates)),
     )
 
 

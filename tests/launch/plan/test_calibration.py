@@ -45,6 +45,19 @@ def test_the_operations_of_a_step_are_those_that_torch_counts(network, speed):
     assert workload.cost.speed == speed
 
 
+def test_kernels_pay_where_they_were_measured_beside_compiled_packs_to_be_a_tenth_faster(tmp_path):
+    def pay(**rates):
+        write_calibration(Store(tmp_path), "cpu", Calibration({"dense": speed_of(rates, FLOPS, 1.0)}, "here"), {})
+        return calibration_of("cpu", Store(tmp_path)).of("dense").kernels_pay(FLOPS)
+
+    assert pay(eager={8: 2_000.0}, compiled={8: 5_000.0}, kernels={4: 9_000.0, 8: 9_000.0})
+    assert pay(compiled={8: 5_000.0}, kernels={4: 5_600.0})
+    assert not pay(compiled={8: 5_000.0}, kernels={8: 5_400.0})
+    assert not pay(kernels={8: 10.0**6})  # compiled packs are as the default has them
+    assert not pay(eager={8: 2_000.0}, compiled={8: 5_000.0})
+    assert not CPU.of("dense").kernels_pay(FLOPS)
+
+
 def test_without_a_measurement_the_default_stands(tmp_path):
     assert calibration_of("cpu", Store(tmp_path)) == CPU
     assert calibration_of("NVIDIA H200", Store(tmp_path)) == GPU

@@ -28,6 +28,20 @@ def test_so_does_one_without_a_compiler(monkeypatch, capsys):
     assert "compiler" in "".join(capsys.readouterr())
 
 
+def test_auto_takes_them_where_they_pay_and_a_run_would_be_compiled(monkeypatch):
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX2")
+    monkeypatch.setattr(build, "compiler", lambda: "g++")
+    long = replace(COST, updates=10**6, kernels=True)
+
+    def taken(cost, pay=True):
+        return device.mode_of(cost, "auto", compiler=True, kernels_pay=pay)
+
+    assert [taken(long), taken(replace(long, updates=10))] == ["kernels", "eager"]
+    assert [taken(long, pay=False), taken(replace(long, kernels=False))] == ["compiled", "compiled"]
+    monkeypatch.setattr(build, "compiler", lambda: None)
+    assert taken(long) == "compiled"
+
+
 def test_with_both_it_is_what_was_asked(monkeypatch):
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX2")
     monkeypatch.setattr(build, "compiler", lambda: "g++")
