@@ -242,9 +242,19 @@ def test_by_our_kernels_so_are_other_networks(shape, activation, settings, monke
 
 @pytest.mark.slow
 @needs_kernels
-@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
+@pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
+def test_by_our_kernels_so_are_other_optimizers(optimizer, monkeypatch):
+    case = Case(("relu", {}), "digits", optimizer, network={"depth": 1, "width": 37})
+    hold(case, {4: (1, 3)}, monkeypatch, compiled=True, kernels=True)
+    eager, ours = case.alone(), case.alone(compiled=True, kernels=True)
+    np.testing.assert_allclose(ours["loss"], eager["loss"], rtol=1e-5)
+
+
+@pytest.mark.slow
+@needs_kernels
+@pytest.mark.parametrize("optimizer", ["adam", "rmsprop"])
 def test_by_our_kernels_gradients_that_somebody_needs_are_laid_out(optimizer, monkeypatch):
-    """L2-Init penalises, SGD has no kernel: products by the kernels, the step composed."""
+    """L2-Init penalises, RMSprop has no kernel: products by the kernels, the step composed."""
     pulled = "plasticity_lab.interventions.l2_init.L2Init", {"strength": 1e-3}
     case = Case(("relu", {}), "digits", optimizer, network={"depth": 1}, intervention=pulled)
     hold(case, {3: (1,)}, monkeypatch, compiled=True, kernels=True)

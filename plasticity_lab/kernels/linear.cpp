@@ -1,4 +1,4 @@
-// K linear layers side by side on one core of a CPU: the product, its gradient by the input, and one step of Adam by the
+// K linear layers side by side on one core of a CPU: the product, its gradient by the input, and one step of an optimizer by the
 // gradient of the weights, which is never laid out in memory whole.
 //
 // Arithmetic, the same for every vector width and every shape. A sum of products begins with its bias, or with 0, and takes
@@ -21,32 +21,61 @@ constexpr int ROWS = 8, WIDE = 3, NARROW = 2;  // sums that fit into 32 register
 constexpr int ROWS = 6, WIDE = 2, NARROW = 2;  // into 16
 #endif
 
-// One step of Adam over some numbers that lie one after another; see stacking/adam.py.
-struct Adam {
-  const float* gradient = nullptr;
-  float *parameter = nullptr, *moment1 = nullptr, *moment2 = nullptr;
-  long left = 0;
-  float take1, take2, beta2, epsilon, size, correction;
+// Steps of optimizers: numbers of a run, which are data, and what becomes of some parameters p by their gradients g.
 
-  INLINE void step(Vector g, Vector& p, Vector& m, Vector& v) const {
-    m = fused(g - m, all(take1), m);
-    v = fused(g * g, all(take2), v * all(beta2));
-    p = p - all(size) * m / fused(root(v), all(correction), all(epsilon));
+// See stacking/adam.py, stacking/adamw.py. Of the numbers the last is what weight decay leaves of p: 1 where there is none, by
+// which a product is exact.
+struct Adam {
+  static constexpr int NUMBERS = 7, MOMENTS = 2;
+  float take1, take2, beta2, epsilon, size, correction, kept;
+
+  explicit Adam(const float* n)
+      : take1(n[0]), take2(n[1]), beta2(n[2]), epsilon(n[3]), size(n[4]), correction(n[5]), kept(n[6]) {}
+  INLINE void step(Vector g, Vector& p, Vector (&m)[MOMENTS]) const {
+    m[0] = fused(g - m[0], all(take1), m[0]);
+    m[1] = fused(g * g, all(take2), m[1] * all(beta2));
+    p = p * all(kept) - all(size) * m[0] / fused(root(m[1]), all(correction), all(epsilon));
+  }
+};
+
+// See stacking/sgd.py.
+struct Sgd {
+  static constexpr int NUMBERS = 3, MOMENTS = 1;
+  float lr, momentum, decay;
+
+  explicit Sgd(const float* n) : lr(n[0]), momentum(n[1]), decay(n[2]) {}
+  INLINE void step(Vector g, Vector& p, Vector (&v)[MOMENTS]) const {
+    v[0] = v[0] * all(momentum) + (g + all(decay) * p);
+    p = p - all(lr) * v[0];
+  }
+};
+
+// A step over some numbers that lie one after another, a vector at a time.
+template <class Rule>
+struct Update {
+  Rule rule;
+  const float* gradient = nullptr;
+  float* parameter = nullptr;
+  float* moments[Rule::MOMENTS] = {};
+  long left = 0;
+
+  template <class... Lanes>
+  INLINE void take(Lanes... lanes) {
+    Vector p = load(parameter, lanes...), m[Rule::MOMENTS];
+    UNROLLED for (int i = 0; i < Rule::MOMENTS; i++) m[i] = load(moments[i], lanes...);
+    rule.step(load(gradient, lanes...), p, m);
+    store(parameter, p, lanes...);
+    UNROLLED for (int i = 0; i < Rule::MOMENTS; i++) store(moments[i], m[i], lanes...);
   }
   INLINE void some() {
     if (left < LANES) return;
-    Vector p = load(parameter), m = load(moment1), v = load(moment2);
-    step(load(gradient), p, m, v);
-    store(parameter, p), store(moment1, m), store(moment2, v);
-    gradient += LANES, parameter += LANES, moment1 += LANES, moment2 += LANES, left -= LANES;
+    take();
+    gradient += LANES, parameter += LANES, left -= LANES;
+    UNROLLED for (int i = 0; i < Rule::MOMENTS; i++) moments[i] += LANES;
   }
   INLINE void rest() {
     while (left >= LANES) some();
-    if (!left) return;
-    const int lanes = left;
-    Vector p = load(parameter, lanes), m = load(moment1, lanes), v = load(moment2, lanes);
-    step(load(gradient, lanes), p, m, v);
-    store(parameter, p, lanes), store(moment1, m, lanes), store(moment2, v, lanes);
+    if (left) take(static_cast<int>(left));
     left = 0;
   }
 };
@@ -109,14 +138,23 @@ std::tuple<at::Tensor, at::Tensor> linear_weight(const at::Tensor& x_given, cons
   return {weight, bias};
 }
 
-// One step of Adam by those gradients, in place. Those of a few rows of the weights are held at a time: while the next rows'
-// are multiplied, the rows before are updated. numbers (K, 6): 1 − β₁, 1 − β₂, β₂, ε, lr / (1 − β₁ᵗ), 1 / √(1 − β₂ᵗ).
-void linear_adam(const at::Tensor& x_given, const at::Tensor& delta_given, const at::Tensor& numbers, const at::Tensor& weight,
-                 const at::Tensor& bias, const at::Tensor& weight1, const at::Tensor& bias1, const at::Tensor& weight2,
-                 const at::Tensor& bias2) {
+// A layer's weights or biases, and moments of it, all (K, ...).
+struct Learned {
+  const at::Tensor& parameter;
+  std::vector<at::Tensor> moments;
+};
+
+// One step of an optimizer by those gradients, in place. Those of a few rows of the weights are held at a time: while the next
+// rows' are multiplied, the rows before are updated. numbers (K, NUMBERS).
+template <class Rule>
+void linear_update(const at::Tensor& x_given, const at::Tensor& delta_given, const at::Tensor& numbers, const Learned& weight,
+                   const Learned& bias) {
   const at::Tensor x = x_given.contiguous(), delta = delta_given.contiguous();
   check(x), check(delta), check(numbers);
-  for (const at::Tensor* each : {&weight, &bias, &weight1, &bias1, &weight2, &bias2}) check(*each);
+  for (const Learned* each : {&weight, &bias}) {
+    check(each->parameter);
+    for (const at::Tensor& moment : each->moments) check(moment);
+  }
   const long runs = x.size(0), batch = x.size(1), inputs = x.size(2), outputs = delta.size(2);
   std::vector<float> halves(2 * ROWS * outputs);
   const long padded = (outputs + LANES - 1) / LANES * LANES;
@@ -124,32 +162,38 @@ void linear_adam(const at::Tensor& x_given, const at::Tensor& delta_given, const
   float* d = lined.data();
   while (reinterpret_cast<uintptr_t>(d) % sizeof(Vector)) d++;
   for (long k = 0; k < runs; k++) {
-    const float* n = numbers.const_data_ptr<float>() + 6 * k;
     const float* xs = x.const_data_ptr<float>() + k * batch * inputs;
     for (long b = 0; b < batch; b++)
       std::memcpy(d + b * padded, delta.const_data_ptr<float>() + (k * batch + b) * outputs, outputs * sizeof(float));
-    const long at = k * inputs * outputs;
-    Adam adam;
-    adam.take1 = n[0], adam.take2 = n[1], adam.beta2 = n[2], adam.epsilon = n[3], adam.size = n[4], adam.correction = n[5];
+    Update<Rule> update{Rule(numbers.const_data_ptr<float>() + Rule::NUMBERS * k)};
+    const auto begin = [&](const Learned& of, long from, const float* gradient, long count) {
+      update.gradient = gradient, update.left = count;
+      update.parameter = of.parameter.mutable_data_ptr<float>() + from;
+      for (int i = 0; i < Rule::MOMENTS; i++) update.moments[i] = of.moments[i].mutable_data_ptr<float>() + from;
+    };
     float *half = halves.data(), *other = half + ROWS * outputs;
     for (long i = 0; i < inputs; i += ROWS, std::swap(half, other)) {
       const long rows = inputs - i < ROWS ? inputs - i : ROWS;
-      product<ROWS, NARROW>(rows, outputs, {{xs + i, 1, inputs}, d, padded, {batch}, nullptr, 0, half, outputs}, adam);
-      adam.rest();
-      const long from = at + i * outputs;
-      adam.gradient = half, adam.left = rows * outputs;
-      adam.parameter = weight.mutable_data_ptr<float>() + from;
-      adam.moment1 = weight1.mutable_data_ptr<float>() + from;
-      adam.moment2 = weight2.mutable_data_ptr<float>() + from;
+      product<ROWS, NARROW>(rows, outputs, {{xs + i, 1, inputs}, d, padded, {batch}, nullptr, 0, half, outputs}, update);
+      update.rest();
+      begin(weight, (k * inputs + i) * outputs, half, rows * outputs);
     }
     sum_rows(batch, outputs, d, padded, half);
-    adam.rest();
-    adam.gradient = half, adam.left = outputs;
-    adam.parameter = bias.mutable_data_ptr<float>() + k * outputs;
-    adam.moment1 = bias1.mutable_data_ptr<float>() + k * outputs;
-    adam.moment2 = bias2.mutable_data_ptr<float>() + k * outputs;
-    adam.rest();
+    update.rest();
+    begin(bias, k * outputs, half, outputs);
+    update.rest();
   }
+}
+
+void linear_adam(const at::Tensor& x, const at::Tensor& delta, const at::Tensor& numbers, const at::Tensor& weight,
+                 const at::Tensor& bias, const at::Tensor& weight1, const at::Tensor& bias1, const at::Tensor& weight2,
+                 const at::Tensor& bias2) {
+  linear_update<Adam>(x, delta, numbers, {weight, {weight1, weight2}}, {bias, {bias1, bias2}});
+}
+
+void linear_sgd(const at::Tensor& x, const at::Tensor& delta, const at::Tensor& numbers, const at::Tensor& weight,
+                const at::Tensor& bias, const at::Tensor& weight1, const at::Tensor& bias1) {
+  linear_update<Sgd>(x, delta, numbers, {weight, {weight1}}, {bias, {bias1}});
 }
 
 }  // namespace
@@ -162,6 +206,10 @@ TORCH_LIBRARY_FRAGMENT(plasticity_lab, library) {
       "linear_adam(Tensor x, Tensor delta, Tensor numbers, Tensor(a!) weight, Tensor(b!) bias, Tensor(c!) weight1, "
       "Tensor(d!) bias1, Tensor(e!) weight2, Tensor(f!) bias2) -> ()",
       ANY_LAYOUT);
+  library.def(
+      "linear_sgd(Tensor x, Tensor delta, Tensor numbers, Tensor(a!) weight, Tensor(b!) bias, Tensor(c!) weight1, "
+      "Tensor(d!) bias1) -> ()",
+      ANY_LAYOUT);
 }
 
 TORCH_LIBRARY_IMPL(plasticity_lab, CPU, library) {
@@ -169,10 +217,11 @@ TORCH_LIBRARY_IMPL(plasticity_lab, CPU, library) {
   library.impl("linear_input", linear_input);
   library.impl("linear_weight", linear_weight);
   library.impl("linear_adam", linear_adam);
+  library.impl("linear_sgd", linear_sgd);
 }
 
 // What these operators are to autograd is said in Python; see linear.py.
 TORCH_LIBRARY_IMPL(plasticity_lab, Autograd, library) {
-  for (const char* name : {"linear", "linear_input", "linear_weight", "linear_adam"})
+  for (const char* name : {"linear", "linear_input", "linear_weight", "linear_adam", "linear_sgd"})
     library.impl(name, torch::CppFunction::makeFallthrough());
 }

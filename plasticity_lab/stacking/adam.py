@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.component import check
+from plasticity_lab.kernels.linear import step_by_kernel
 from plasticity_lab.stacking.optimizer import Optimizer
 from plasticity_lab.stacking.run_axis import beside
 from plasticity_lab.stacking.run_by_run import kernels_serve, numbers, slices
@@ -55,16 +56,7 @@ class Adam(Optimizer):
         now: Tensors,
     ) -> None:
         """One step of linear layers, in place, by the kernel."""
-        take1, take2 = ((1 - settings[beta]).float() for beta in ("beta1", "beta2"))
-        own = (settings[key].float() for key in ("beta2", "epsilon"))
-        numbers = torch.stack([take1, take2, *own, now["size"], now["root"]], dim=1)
-        for layer, x in given.items():
-            own = [
-                values[f"{layer}.{part}"]
-                for values in (parameters, moments["first"], moments["second"])
-                for part in ("weight", "bias")
-            ]
-            torch.ops.plasticity_lab.linear_adam(x, deltas[layer], numbers, *own)
+        by_kernel(given, deltas, parameters, moments, settings, now, torch.ones_like(settings["lr"]))
 
 
 def two_moments(parameters: Tensors) -> dict[str, dict[str, Tensor]]:
@@ -102,6 +94,22 @@ def composed(
         second.mul_(beta2).add_(gradient * gradient * take2)
         root = second.sqrt() * beside(now["root"], parameter) + epsilon
         parameter.sub_(beside(now["size"], parameter) * first / root)
+
+
+def by_kernel(
+    given: Tensors,
+    deltas: Tensors,
+    parameters: Tensors,
+    moments: Mapping[str, Tensors],
+    settings: Tensors,
+    now: Tensors,
+    kept: Tensor,
+) -> None:
+    """The step of linear layers by our kernel.  kept (K,): what is left of a parameter before it."""
+    take1, take2 = ((1 - settings[beta]).float() for beta in ("beta1", "beta2"))
+    own = (settings[key].float() for key in ("beta2", "epsilon"))
+    numbers = torch.stack([take1, take2, *own, now["size"], now["root"], kept.float()], dim=1)
+    step_by_kernel("linear_adam", given, deltas, numbers, parameters, moments["first"], moments["second"])
 
 
 def run_by_run(

@@ -21,6 +21,8 @@ class AdamW(Optimizer):
     `reset`: never (the moments cross tasks) or task (they begin anew).
     """
 
+    in_kernel = True
+
     def __init__(
         self,
         lr: float = 1e-3,
@@ -52,12 +54,29 @@ class AdamW(Optimizer):
         update = run_by_run if kernels_serve(settings) else composed
         update(parameters, gradients, moments, settings, now)
 
+    def update_linear(
+        self,
+        given: Tensors,
+        deltas: Tensors,
+        parameters: Tensors,
+        moments: Mapping[str, Tensors],
+        settings: Tensors,
+        now: Tensors,
+    ) -> None:
+        """One step of linear layers, in place, by the kernel."""
+        adam.by_kernel(given, deltas, parameters, moments, settings, now, kept_of(settings))
+
+
+def kept_of(settings: Tensors) -> Tensor:
+    """What the decay leaves of a parameter, (K,)."""
+    return (1 - settings["lr"] * settings["weight_decay"]).float()
+
 
 def composed(
     parameters: Tensors, gradients: Tensors, moments: Mapping[str, Tensors], settings: Tensors, now: Tensors
 ) -> None:
     """The step as tensor operations over whole packs."""
-    kept = (1 - settings["lr"] * settings["weight_decay"]).float()
+    kept = kept_of(settings)
     for parameter in parameters.values():
         parameter.mul_(beside(kept, parameter))
     adam.composed(parameters, gradients, moments, settings, now)

@@ -1,4 +1,4 @@
-"""The kernels: sums in a documented order, at every shape, and one step of Adam as the composed one takes it."""
+"""The kernels: sums in a documented order, at every shape, and steps of optimizers as the composed ones take them."""
 
 import subprocess
 import sys
@@ -11,6 +11,9 @@ from plasticity_lab.kernels import build
 from plasticity_lab.kernels.linear import linear
 from plasticity_lab.kernels.through import prepare
 from plasticity_lab.stacking.adam import Adam
+from plasticity_lab.stacking.adamw import AdamW
+from plasticity_lab.stacking.optimizer import Optimizer
+from plasticity_lab.stacking.sgd import SGD
 
 pytestmark = pytest.mark.skipif(build.missing() is not None, reason=f"no kernels: {build.missing()}")
 SHAPES = [(1, 1, 1, 1), (2, 16, 784, 100), (3, 13, 37, 21), (1, 64, 10, 7), (2, 5, 8, 33), (4, 8, 1, 48)]
@@ -65,23 +68,27 @@ def test_a_run_alone_is_the_same(runs, batch, inputs, outputs):
     assert torch.equal(linear(x[:, :1].contiguous(), weight, bias), h[:, :1])
 
 
-def adams(runs: int, inputs: int, outputs: int) -> tuple[dict, dict, dict, dict]:
-    optimizer = Adam()
+OPTIMIZERS = [
+    Adam(),
+    AdamW(weight_decay=0.5),
+    SGD(momentum=0.9, weight_decay=0.1),
+]
+
+
+def started(optimizer: Optimizer, runs: int, inputs: int, outputs: int) -> tuple[dict, dict, dict]:
+    """Parameters, moments and settings; each run has a learning rate of its own."""
     parameters = {"a.weight": torch.randn(runs, inputs, outputs), "a.bias": torch.randn(runs, 1, outputs)}
-    moments = optimizer.start(parameters)
-    settings = {
-        "lr": torch.logspace(-3, -1, runs, dtype=torch.float64),
-        "beta1": torch.full((runs,), 0.9, dtype=torch.float64),
-        "beta2": torch.full((runs,), 0.999, dtype=torch.float64),
-        "epsilon": torch.full((runs,), 1e-8, dtype=torch.float64),
-    }
-    return optimizer, parameters, moments, settings
+    numbers = {name: value for name, value in vars(optimizer).items() if isinstance(value, float)}
+    settings = {name: torch.full((runs,), value, dtype=torch.float64) for name, value in numbers.items()}
+    settings["lr"] = torch.logspace(-3, -1, runs, dtype=torch.float64)
+    return parameters, optimizer.start(parameters), settings
 
 
+@pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=lambda optimizer: type(optimizer).__name__)
 @pytest.mark.parametrize(("runs", "batch", "inputs", "outputs"), SHAPES)
-def test_adam_is_the_composed_one(runs, batch, inputs, outputs):
+def test_a_step_is_the_composed_one(runs, batch, inputs, outputs, optimizer):
     """Three steps; the sums' order differs, so that last bits do. And a run alone has the same bits."""
-    optimizer, parameters, moments, settings = adams(runs, inputs, outputs)
+    parameters, moments, settings = started(optimizer, runs, inputs, outputs)
 
     def copy(run: slice) -> tuple[dict, dict]:
         own = {name: value[run].clone() for name, value in parameters.items()}
@@ -102,23 +109,40 @@ def test_adam_is_the_composed_one(runs, batch, inputs, outputs):
         optimizer.update_linear({"a": given}, {"a": told}, last, last_moments, own, alone)
     for name, value in one.items():
         np.testing.assert_allclose(value, other[name], rtol=1e-3, atol=1e-4)
-        np.testing.assert_allclose(one_moments["first"][name], other_moments["first"][name], rtol=1e-4, atol=1e-5)
-        np.testing.assert_allclose(one_moments["second"][name], other_moments["second"][name], rtol=1e-4, atol=1e-6)
+        for kind, of in one_moments.items():
+            np.testing.assert_allclose(of[name], other_moments[kind][name], rtol=1e-4, atol=1e-5)
         assert torch.equal(value[-1], last[name][0])
 
 
-def test_adam_by_hand():
-    """One number: g = 2·3, m = 0.1 g, v = 0.001 g², and at the first step w moves by lr."""
-    optimizer, _, _, settings = adams(1, 1, 1)
+def by_hand(optimizer: Optimizer) -> tuple[dict, dict]:
+    """Parameters and moments after one step from w = 5, b = 0 by x = 2 and a gradient of 3 by the answer; lr 1e-3."""
+    _, _, settings = started(optimizer, 1, 1, 1)
     parameters = {"a.weight": torch.full((1, 1, 1), 5.0), "a.bias": torch.zeros(1, 1, 1)}
     moments = optimizer.start(parameters)
     now = {name: row[0] for name, row in optimizer.corrections(settings, 1, 1).items()}
     x, delta = torch.full((1, 1, 1), 2.0), torch.full((1, 1, 1), 3.0)
     optimizer.update_linear({"a": x}, {"a": delta}, parameters, moments, settings, now)
+    return parameters, moments
+
+
+def test_adam_by_hand():
+    """g = 2·3, m = 0.1 g, v = 0.001 g², and at the first step w moves by lr; AdamW takes lr · decay · w before."""
+    parameters, moments = by_hand(Adam())
     assert moments["first"]["a.weight"].item() == pytest.approx(0.6)
     assert moments["second"]["a.weight"].item() == pytest.approx(0.036)
     assert parameters["a.weight"].item() == pytest.approx(5 - 1e-3)
     assert parameters["a.bias"].item() == pytest.approx(-1e-3)
+    parameters, _ = by_hand(AdamW(weight_decay=0.5))
+    assert parameters["a.weight"].item() == pytest.approx(5 - 1e-3 * 0.5 * 5 - 1e-3)
+
+
+def test_sgd_by_hand():
+    """v = g + decay · w = 6 + 0.1 · 5; of the bias, 3. θ moves by lr · v."""
+    parameters, moments = by_hand(SGD(momentum=0.9, weight_decay=0.1))
+    assert moments["velocity"]["a.weight"].item() == pytest.approx(6.5)
+    assert moments["velocity"]["a.bias"].item() == pytest.approx(3)
+    assert parameters["a.weight"].item() == pytest.approx(5 - 6.5e-3)
+    assert parameters["a.bias"].item() == pytest.approx(-3e-3)
 
 
 SCRIPT = """
@@ -131,10 +155,11 @@ prepare()
 torch.manual_seed(0)
 kernels = torch.ops.plasticity_lab
 x, weight, bias, delta = (torch.randn(2, *shape) for shape in ((13, 37), (37, 21), (1, 21), (13, 21)))
-numbers = torch.tensor([[0.1, 0.001, 0.999, 1e-8, 1e-3, 3.0]] * 2)
+numbers = torch.tensor([[0.1, 0.001, 0.999, 1e-8, 1e-3, 3.0, 0.9]] * 2)
 moments = [torch.zeros_like(value) for value in (weight, bias, weight, bias)]
 found = [kernels.linear(x, weight, bias), kernels.linear_input(delta, weight), *kernels.linear_weight(x, delta)]
 kernels.linear_adam(x, delta, numbers, weight, bias, *moments)
+kernels.linear_sgd(x, delta, numbers[:, :3].contiguous(), weight, bias, *moments[:2])
 image, patch, told = (torch.randn(2, *shape) for shape in ((3, 6, 7, 5), (45, 21), (3, 6, 7, 21)))
 found += [kernels.conv(image, patch, torch.randn(2, 1, 21), 3, 1), kernels.conv_input(told, patch, 3, 1)]
 found += [*kernels.conv_weight(image, told, 3, 1)]
