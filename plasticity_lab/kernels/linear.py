@@ -3,13 +3,10 @@
 Legend: K runs, B examples, I inputs, O outputs.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import Tensor
-
-Tensors = Mapping[str, Tensor]
 
 
 class _Linear(torch.autograd.Function):
@@ -58,14 +55,3 @@ def tell_shapes() -> None:
         @fake(f"plasticity_lab::{step}")
         def _(*_: Tensor) -> None:
             return None
-
-
-def step_by_kernel(step: str, given: Tensors, deltas: Tensors, numbers: Tensor, *states: Tensors) -> None:
-    """One step of an optimizer, of linear layers whose gradients the kernel forms itself, in place.
-
-    step: the operator, linear_adam or linear_sgd. given, deltas: as `Optimizer.update_linear`. numbers (K, ...): the
-    optimizer's, as the operator takes them. states: the parameters, then their moments, each name → (K, ...).
-    """
-    for layer, x in given.items():
-        own = [values[f"{layer}.{part}"] for values in states for part in ("weight", "bias")]
-        getattr(torch.ops.plasticity_lab, step)(x, deltas[layer], numbers, *own)

@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.component import check
-from plasticity_lab.kernels.linear import step_by_kernel
-from plasticity_lab.stacking.optimizer import Optimizer
+from plasticity_lab.stacking.optimizer import ByKernel, Optimizer
 from plasticity_lab.stacking.run_axis import beside
 from plasticity_lab.stacking.run_by_run import kernels_serve, numbers, slices
 
@@ -20,7 +19,7 @@ class Adam(Optimizer):
     `reset`: never (the moments cross tasks, as published: notes of the paper's code) or task (they begin anew).
     """
 
-    in_kernel = True
+    by_kernel = ByKernel("linear_adam", ("first", "second"))
 
     def __init__(
         self, lr: float = 1e-3, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8, reset: str = "never"
@@ -46,17 +45,9 @@ class Adam(Optimizer):
         update = run_by_run if kernels_serve(settings) else composed
         update(parameters, gradients, moments, settings, now)
 
-    def update_linear(
-        self,
-        given: Tensors,
-        deltas: Tensors,
-        parameters: Tensors,
-        moments: Mapping[str, Tensors],
-        settings: Tensors,
-        now: Tensors,
-    ) -> None:
-        """One step of linear layers, in place, by the kernel."""
-        by_kernel(given, deltas, parameters, moments, settings, now, torch.ones_like(settings["lr"]))
+    def kernel_numbers(self, settings: Tensors, now: Tensors) -> Tensor:
+        """Adam's; nothing decays."""
+        return kernel_numbers(settings, now, torch.ones_like(settings["lr"]))
 
 
 def two_moments(parameters: Tensors) -> dict[str, dict[str, Tensor]]:
@@ -96,20 +87,11 @@ def composed(
         parameter.sub_(beside(now["size"], parameter) * first / root)
 
 
-def by_kernel(
-    given: Tensors,
-    deltas: Tensors,
-    parameters: Tensors,
-    moments: Mapping[str, Tensors],
-    settings: Tensors,
-    now: Tensors,
-    kept: Tensor,
-) -> None:
-    """The step of linear layers by our kernel.  kept (K,): what is left of a parameter before it."""
+def kernel_numbers(settings: Tensors, now: Tensors, kept: Tensor) -> Tensor:
+    """What the kernel is told, (K, 7).  kept (K,): what decay leaves of a parameter."""
     take1, take2 = ((1 - settings[beta]).float() for beta in ("beta1", "beta2"))
     own = (settings[key].float() for key in ("beta2", "epsilon"))
-    numbers = torch.stack([take1, take2, *own, now["size"], now["root"], kept.float()], dim=1)
-    step_by_kernel("linear_adam", given, deltas, numbers, parameters, moments["first"], moments["second"])
+    return torch.stack([take1, take2, *own, now["size"], now["root"], kept.float()], dim=1)
 
 
 def run_by_run(

@@ -21,7 +21,7 @@ class AdamW(Optimizer):
     `reset`: never (the moments cross tasks) or task (they begin anew).
     """
 
-    in_kernel = True
+    by_kernel = adam.Adam.by_kernel
 
     def __init__(
         self,
@@ -54,17 +54,9 @@ class AdamW(Optimizer):
         update = run_by_run if kernels_serve(settings) else composed
         update(parameters, gradients, moments, settings, now)
 
-    def update_linear(
-        self,
-        given: Tensors,
-        deltas: Tensors,
-        parameters: Tensors,
-        moments: Mapping[str, Tensors],
-        settings: Tensors,
-        now: Tensors,
-    ) -> None:
-        """One step of linear layers, in place, by the kernel."""
-        adam.by_kernel(given, deltas, parameters, moments, settings, now, kept_of(settings))
+    def kernel_numbers(self, settings: Tensors, now: Tensors) -> Tensor:
+        """Adam's, and what the decay leaves."""
+        return adam.kernel_numbers(settings, now, kept_of(settings))
 
 
 def kept_of(settings: Tensors) -> Tensor:

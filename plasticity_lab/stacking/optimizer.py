@@ -1,11 +1,22 @@
 """What an optimizer of a pack is."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
+import torch
 from torch import Tensor
 
 from plasticity_lab.component import Component
+
+
+class ByKernel(NamedTuple):
+    """A kernel that takes one step of linear layers, whose gradients it forms itself.
+
+    operator: of torch.ops.plasticity_lab. moments: the kinds it needs, in its order.
+    """
+
+    operator: str
+    moments: tuple[str, ...]
 
 
 class Optimizer(Component):
@@ -19,8 +30,8 @@ class Optimizer(Component):
 
     floats_on_run_axis = True
 
-    in_kernel: ClassVar[bool] = False
-    """Whether a kernel serves its step of linear layers: `update_linear`."""
+    by_kernel: ClassVar[ByKernel | None] = None
+    """The kernel of our own that takes its step of linear layers, if there is one: for `update_linear`."""
 
     def start(self, parameters: Mapping[str, Tensor]) -> dict[str, dict[str, Tensor]]:
         """The moments before the first step: moment → name → like the parameter."""
@@ -60,4 +71,16 @@ class Optimizer(Component):
 
         given: layer → (K, B, I), what each was given; deltas: layer → (K, B, O), the gradient by its answer.
         """
+        assert self.by_kernel is not None
+        kernel, numbers = self.by_kernel, self.kernel_numbers(settings, now)
+        for layer, x in given.items():
+            own = [
+                values[f"{layer}.{part}"]
+                for values in (parameters, *(moments[kind] for kind in kernel.moments))
+                for part in ("weight", "bias")
+            ]
+            getattr(torch.ops.plasticity_lab, kernel.operator)(x, deltas[layer], numbers, *own)
+
+    def kernel_numbers(self, settings: Mapping[str, Tensor], now: Mapping[str, Tensor]) -> Tensor:
+        """What the kernel is told of each run, (K, ...) float32, as its source lists it (kernels/linear.cpp)."""
         raise NotImplementedError

@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.component import check
-from plasticity_lab.kernels.linear import step_by_kernel
-from plasticity_lab.stacking.optimizer import Optimizer
+from plasticity_lab.stacking.optimizer import ByKernel, Optimizer
 from plasticity_lab.stacking.run_axis import beside
 from plasticity_lab.stacking.run_by_run import kernels_serve, numbers, slices
 
@@ -21,7 +20,7 @@ class SGD(Optimizer):
     momentum keeps a v too, so that it can share a pack with one that has it. `reset`: never (v crosses tasks) or task.
     """
 
-    in_kernel = True
+    by_kernel = ByKernel("linear_sgd", ("velocity",))
 
     def __init__(
         self, lr: float = 1e-2, momentum: float = 0.0, weight_decay: float = 0.0, reset: str = "never"
@@ -42,18 +41,9 @@ class SGD(Optimizer):
         update = run_by_run if kernels_serve(settings) else composed
         update(parameters, gradients, moments, settings)
 
-    def update_linear(
-        self,
-        given: Tensors,
-        deltas: Tensors,
-        parameters: Tensors,
-        moments: Mapping[str, Tensors],
-        settings: Tensors,
-        now: Tensors,
-    ) -> None:
-        """One step of linear layers, in place, by the kernel."""
-        numbers = torch.stack([settings[key].float() for key in ("lr", "momentum", "weight_decay")], dim=1)
-        step_by_kernel("linear_sgd", given, deltas, numbers, parameters, moments["velocity"])
+    def kernel_numbers(self, settings: Tensors, now: Tensors) -> Tensor:
+        """Three of its settings."""
+        return torch.stack([settings[key].float() for key in ("lr", "momentum", "weight_decay")], dim=1)
 
 
 def composed(parameters: Tensors, gradients: Tensors, moments: Mapping[str, Tensors], settings: Tensors) -> None:
