@@ -13,7 +13,7 @@ import torch
 from plasticity_lab.errors import PlasticityError
 
 HERE = Path(__file__).parent
-SOURCES = (HERE / "linear.cpp", HERE / "conv.cpp")
+SOURCE = HERE / "kernels.cpp"
 FLAGS = {
     "AVX512": ("-mavx512f", "-mavx2", "-mfma", "-mtune=native"),
     "AVX2": ("-mavx2", "-mfma", "-mtune=native"),
@@ -45,7 +45,7 @@ def load() -> None:
     if why is not None:
         raise KernelsMissing(f"The kernels of mode=kernels cannot be compiled here: {why}; say mode=auto.")
     flags = (*COMMON, *FLAGS[torch.backends.cpu.get_cpu_capability()])
-    written = b"".join(path.read_bytes() for path in (*SOURCES, *sorted(HERE.glob("*.h"))))
+    written = b"".join(path.read_bytes() for path in sorted([*HERE.glob("*.cpp"), *HERE.glob("*.h")]))
     known = written + repr((flags, torch.__version__, compiler())).encode()
     library = folder() / f"kernels-{hashlib.sha256(known).hexdigest()[:16]}.so"
     if not library.exists():
@@ -66,7 +66,7 @@ def _compile(library: Path, flags: tuple[str, ...]) -> None:
         made = Path(own) / library.name
         places = (
             f"-I{home / 'include'}",
-            *map(str, SOURCES),
+            str(SOURCE),
             "-o",
             str(made),
             f"-L{home / 'lib'}",

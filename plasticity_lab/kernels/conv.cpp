@@ -17,9 +17,9 @@
 namespace {
 
 #if defined(__AVX512F__)
-constexpr int PIXELS = 12, WIDE = 2;  // sums that fit into 32 registers
+constexpr int PIXELS = 12, CHANNELS = 2;  // sums that fit into 32 registers, a vector of channels each
 #else
-constexpr int PIXELS = 6, WIDE = 2;  // into 16
+constexpr int PIXELS = 6, CHANNELS = 2;  // into 16
 #endif
 
 // Images whose pixels have `channels` numbers, with `margin` pixels of zeros around each.
@@ -51,10 +51,10 @@ void correlate(const Image& image, const float* at, long kernel, const float* we
   Nothing nothing;
   for (long r = 0; r < rows; r++) {
     const auto [i, end] = image.met(r, kernel);
-    product<PIXELS, WIDE>(columns, outputs,
-                          {{at + (r + i - image.margin) * image.line(), image.channels, 1}, weight + i * span * outputs, outputs,
-                           {span, end - i, image.line(), span * outputs}, start, 0, y + r * columns * outputs, outputs},
-                          nothing);
+    product<PIXELS, CHANNELS>(columns, outputs,
+                              {{at + (r + i - image.margin) * image.line(), image.channels, 1}, weight + i * span * outputs,
+                               outputs, {span, end - i, image.line(), span * outputs}, start, 0, y + r * columns * outputs, outputs},
+                              nothing);
   }
 }
 
@@ -123,10 +123,10 @@ std::tuple<at::Tensor, at::Tensor> conv_weight(const at::Tensor& x_given, const 
       for (long i = 0; i < kernel; i++) {
         const long r = std::max(0l, margin - i), end = std::min(rows, image.rows + margin - i);
         float* sums = &found[i * span * outputs];
-        product<PIXELS, WIDE>(span, outputs,
-                              {{at + (r + i - margin) * image.line(), 1, channels}, d + r * columns * outputs, outputs,
-                               {columns, end - r, image.line(), columns * outputs}, sums, outputs, sums, outputs},
-                              nothing);
+        product<PIXELS, CHANNELS>(span, outputs,
+                                  {{at + (r + i - margin) * image.line(), 1, channels}, d + r * columns * outputs, outputs,
+                                   {columns, end - r, image.line(), columns * outputs}, sums, outputs, sums, outputs},
+                                  nothing);
       }
     }
     float* w = weight.mutable_data_ptr<float>() + k * found.size();
