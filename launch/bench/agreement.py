@@ -3,8 +3,8 @@
     python -m launch.bench.agreement --plain FOLDER --store STORE --out FOLDER
 
 Reads the runs of `launch.bench.plain_ppo` and those of a store, and leaves agreement.md, a figure and its data, and
-packed.json, the episodes of the store's runs: --store takes such a file too, when the store is gone. With --published
-it compares the store with what is printed of CleanRL's own runs (MuJoCo's bodies in their v4 forms).
+packed.json, what these take of the store's runs: --store takes such a file too, when the store is gone. With
+--published it compares the store with what is printed of CleanRL's own runs (MuJoCo's bodies in their v4 forms).
 """
 
 import argparse
@@ -13,6 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -28,6 +29,7 @@ from analysis.statistics.welch import welch
 from plasticity_lab.environments.bodies import BODIES
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.exits import status_of
+from plasticity_lab.records.damage import read_mapping
 from plasticity_lab.records.files import write_atomically
 from plasticity_lab.records.stage_returns import FINAL
 
@@ -36,26 +38,30 @@ PUBLISHED = {"HalfCheetah-v4": (1442.64, 46.03), "Walker2d-v4": (2287.95, 571.78
 """Mean and SD after a million steps, 3 seeds.  Source: CleanRL, docs/benchmark/ppo_continuous_action.md."""
 SAME_RULES = {"HalfCheetah-v4": "HalfCheetah-v5"}
 """Bodies of which two versions have the same rules; of all others returns cannot be compared."""
+SOURCE = ("run", "seed", "commit", "dirty", "mode", "device", "cpu", "torch")
+"""What is kept of a packed run's record beside its numbers."""
 
 
 @dataclass(frozen=True)
 class Learned:
-    """Episodes of one run: the steps at which they ended, their returns, and the steps of the whole run."""
+    """What one run has learned.
 
-    step: NDArray[np.float64]
-    returns: NDArray[np.float64]
+    steps: of the whole run. final: the mean return of the episodes that ended in its last part. course (`POINTS`,): the
+    same of each of so many equal parts; nan where none ended. source: what the run's numbers can be traced to.
+    """
+
     steps: int
+    final: float
+    course: NDArray[np.float64]
+    source: Mapping[str, Any]
 
-    @property
-    def final(self) -> float:
-        """The mean return of the episodes that ended in the last part."""
-        return float(self.returns[self.step > (1 - FINAL) * self.steps].mean())
-
-    def course(self, points: int) -> NDArray[np.float64]:
-        """The mean return of the episodes that ended in each of so many equal parts; nan where none did."""
-        places = np.minimum((self.step - 1) * points // self.steps, points - 1).astype(int)
-        sums, counts = np.bincount(places, self.returns, points), np.bincount(places, minlength=points)
-        return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    @classmethod
+    def of(cls, step: NDArray[np.float64], returns: NDArray[np.float64], steps: int, source: Mapping[str, Any]) -> Self:
+        """From its episodes: the steps at which they ended, and their returns."""
+        places = np.minimum((step - 1) * POINTS // steps, POINTS - 1).astype(int)
+        sums, counts = np.bincount(places, returns, POINTS), np.bincount(places, minlength=POINTS)
+        course = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+        return cls(steps, float(returns[step > (1 - FINAL) * steps].mean()), course, source)
 
 
 def plain(folder: Path) -> dict[str, list[Learned]]:
@@ -64,7 +70,7 @@ def plain(folder: Path) -> dict[str, list[Learned]]:
     for path in sorted(folder.glob("*.json")):
         run = json.loads(path.read_text())
         step, returns, _ = np.array(run["episodes"], float).T
-        found.setdefault(run["body"], []).append(Learned(step, returns, run["steps"]))
+        found.setdefault(run["body"], []).append(Learned.of(step, returns, run["steps"], run["provenance"]))
     if not found:
         raise ConfigError(f"{folder} holds no runs of the plain script; `python -m launch.bench.plain_ppo` makes them.")
     return found
@@ -73,39 +79,38 @@ def plain(folder: Path) -> dict[str, list[Learned]]:
 def packed(store: Path) -> dict[str, list[Learned]]:
     """The same for the runs of a store that are done, on one body each.  Raises ConfigError if it has none of those.
 
-    store: or a packed.json, which `kept` wrote of one.
+    store: or a packed.json, which `kept` wrote of one.  Raises DamagedFile where it cannot be read.
     """
     if store.suffix == ".json":
-        return {
-            body: [Learned(*np.array(run["episodes"], float).T, run["steps"]) for run in of_body]
-            for body, of_body in json.loads(store.read_text()).items()
-        }
+        return _read(store)
     runs, metrics = load(store, where={"agent": "ppo_cleanrl", "status": "done", "benchmark.tasks": 1})
     episodes = metrics.filter(pl.col("kind") == "episode").select("run", "step", "return").collect()
     ends = metrics.filter(pl.col("kind") == "task").select("run", "step").collect()
     found: dict[str, list[Learned]] = {}
-    for run, body in runs.unique("run").sort("benchmark.bodies", "seed").select("run", "benchmark.bodies").iter_rows():
-        own = episodes.filter(pl.col("run") == run)
-        steps = ends.filter(pl.col("run") == run)["step"].item()
-        found.setdefault(BODIES[body.strip("[]")].gymnasium, []).append(
-            Learned(own["step"].to_numpy(), own["return"].to_numpy(), steps)
-        )
+    for run in runs.unique("run").sort("benchmark.bodies", "seed").iter_rows(named=True):
+        own = episodes.filter(pl.col("run") == run["run"])
+        steps = ends.filter(pl.col("run") == run["run"])["step"].item()
+        learned = Learned.of(own["step"].to_numpy(), own["return"].to_numpy(), steps, {key: run[key] for key in SOURCE})
+        found.setdefault(BODIES[run["benchmark.bodies"].strip("[]")].gymnasium, []).append(learned)
     return found
 
 
 def kept(runs: Mapping[str, list[Learned]]) -> bytes:
-    """The episodes of all runs, body → a list of {steps, episodes: [[step, return], ...]}, as JSON."""
+    """Body → its runs' numbers, as JSON; null in a course is nan."""
     found = {
-        body: [
-            {
-                "steps": run.steps,
-                "episodes": list(zip(run.step.astype(int).tolist(), run.returns.tolist(), strict=True)),
-            }
-            for run in of
-        ]
+        body: [vars(run) | {"course": [mean if np.isfinite(mean) else None for mean in run.course]} for run in of]
         for body, of in runs.items()
     }
-    return json.dumps(found).encode()
+    return json.dumps(found, indent=1).encode()
+
+
+def _read(path: Path) -> dict[str, list[Learned]]:
+    value = read_mapping(path, "the command that wrote it writes it anew, from the store")
+    if value is None:
+        raise ConfigError(f"There is no {path}; --store names a store, or the packed.json that was made of one.")
+    return {
+        body: [Learned(**run | {"course": np.array(run["course"], float)}) for run in of] for body, of in value.items()
+    }
 
 
 def interval(finals: Sequence[float]) -> tuple[float, float]:
@@ -150,7 +155,7 @@ def drawing(named: Mapping[str, Mapping[str, list[Learned]]]) -> Drawing:
         for label, of in named.items():
             if len({run.steps for runs in (of[body], next(iter(named.values()))[body]) for run in runs}) > 1:
                 raise ConfigError(f"The runs on {body} are not equally long; compare those of one length.")
-            courses = np.array([run.course(POINTS) for run in of[body]])
+            courses = np.array([run.course for run in of[body]])
             steps = of[body][0].steps * (np.arange(POINTS) + 0.5) / POINTS
             there = np.isfinite(courses).all(axis=0)
             spread = courses[:, there].std(axis=0, ddof=1) if len(courses) > 1 else np.zeros(there.sum())
@@ -194,7 +199,8 @@ def _compared(options: argparse.Namespace) -> int:
     files = {f".{ending}": content for ending, content in pictures(drawn).items() if ending != "pdf"}
     for ending, content in {**files, ".csv": csv_text(drawn).encode(), ".md": f"{text}\n".encode()}.items():
         write_atomically(options.out / f"agreement{ending}", content)
-    write_atomically(options.out / "packed.json", kept(ours))
+    if options.store.suffix != ".json":
+        write_atomically(options.out / "packed.json", kept(ours))
     return 0
 
 

@@ -129,9 +129,10 @@ def test_the_command_leaves_the_runs_episodes(tmp_path):
 
 
 def test_a_final_return_is_of_the_last_part_and_an_interval_students():
-    run = Learned(np.array([10.0, 84, 86, 100]), np.array([1.0, 2, 3, 5]), 100)
+    run = Learned.of(np.array([10.0, 84, 86, 100]), np.array([1.0, 2, 3, 5]), 100, {})
     assert run.final == 4
-    np.testing.assert_array_equal(run.course(4), [1, np.nan, np.nan, 10 / 3])
+    at = {3: 1, 33: 2, 34: 3, 39: 5}  # of 40 parts of 2.5 steps
+    np.testing.assert_array_equal(run.course, [at.get(part, np.nan) for part in range(40)])
     mean, half = interval([1.0, 2.0, 3.0])
     assert mean == 2
     assert half == pytest.approx(4.302652729911275 / 3**0.5)  # t(0.975, 2) of any table
@@ -139,8 +140,14 @@ def test_a_final_return_is_of_the_last_part_and_an_interval_students():
         interval([1.0])
 
 
-def test_packed_runs_are_read_again_from_the_file_that_keeps_their_episodes(tmp_path):
-    run = Learned(np.array([15.0, 29.0]), np.array([9.47, 8.81]), 2048)
-    (tmp_path / "packed.json").write_bytes(kept({"Hopper-v4": [run]}))
-    (again,) = packed(tmp_path / "packed.json")["Hopper-v4"]
-    assert (again.step.tolist(), again.returns.tolist(), again.steps) == ([15.0, 29.0], [9.47, 8.81], 2048)
+def test_packed_runs_are_read_again_from_the_file_that_keeps_them(tmp_path):
+    path, run = (
+        tmp_path / "packed.json",
+        Learned.of(np.array([15.0, 2000.0]), np.array([9.47, 8.81]), 2048, {"seed": 3}),
+    )
+    with pytest.raises(ConfigError, match=r"There is no .*packed\.json"):
+        packed(path)
+    path.write_bytes(kept({"Hopper-v4": [run]}))
+    (again,) = packed(path)["Hopper-v4"]
+    assert (again.steps, again.final, again.source) == (2048, 8.81, {"seed": 3})
+    np.testing.assert_array_equal(again.course, run.course)
