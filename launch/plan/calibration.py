@@ -36,15 +36,15 @@ class Speed:
     """How fast a device trains networks of one sort, by mode ("eager", "compiled", "kernels" where measured).
 
     width: the most runs of a pack. step_seconds: what an update costs whatever its width. flops: operations a second of
-    matrix products and convolutions. memory: the bytes a run takes, by those that are estimated. measured: the modes
-    that were measured together, sorted; the figures of others are another device's.
+    matrix products and convolutions. memory: the bytes a run takes, by those that are estimated. comparable: the
+    modes whose figures were found together, sorted; those of others are another device's.
     """
 
     width: dict[str, int]
     step_seconds: dict[str, float]
     flops: dict[str, float]
     memory: float = 1.0
-    measured: tuple[str, ...] = ("compiled", "eager")
+    comparable: tuple[str, ...] = ("compiled", "eager")
 
     def seconds(self, mode: str, width: int, updates: int, flops: int) -> float:
         """Estimated seconds of a pack's updates.  flops: operations of one run's update."""
@@ -65,7 +65,7 @@ class Speed:
             width = self.widest(mode)
             return width / self.seconds(mode, width, 1, flops)
 
-        return {"compiled", "kernels"} <= set(self.measured) and rate("kernels") >= KERNELS_FROM * rate("compiled")
+        return {"compiled", "kernels"} <= set(self.comparable) and rate("kernels") >= KERNELS_FROM * rate("compiled")
 
     def _measured(self, mode: str) -> str:
         """The mode whose figures serve: where kernels were not measured, those of compiled steps."""
@@ -207,7 +207,7 @@ def _speed(path: Path, name: str, value: Any, default: Speed) -> Speed:
         step_seconds=default.step_seconds | {mode: float(each) for mode, each in value["step_seconds"].items()},
         flops=default.flops | {mode: float(each) for mode, each in value["flops"].items()},
         memory=float(value["memory"]),
-        measured=tuple(sorted(value["width"])),
+        comparable=tuple(sorted(value["width"])),
     )
 
 

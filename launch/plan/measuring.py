@@ -61,7 +61,7 @@ def speed_of(rates: Mapping[str, Mapping[int, float]], flops: int, memory: float
         step_seconds={mode: fit[0] for mode, fit in fits.items()},
         flops={mode: fit[1] for mode, fit in fits.items()},
         memory=memory,
-        measured=tuple(sorted(rates)),
+        comparable=tuple(sorted(rates)),
     )
 
 

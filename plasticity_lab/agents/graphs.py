@@ -103,7 +103,7 @@ def _shape(tensor: torch.Tensor) -> tuple[Any, ...]:
 def _digest() -> str:
     """Of this package's source files as they are now."""
     found = hashlib.sha256()
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in sorted(path for kind in ("*.py", "*.cpp", "*.h") for path in PACKAGE.rglob(kind)):
         found.update(f"{path.relative_to(PACKAGE)}\n".encode() + path.read_bytes())
     return found.hexdigest()
 

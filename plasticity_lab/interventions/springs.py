@@ -8,7 +8,7 @@ from torch.nn.functional import mse_loss
 
 
 def squared_distances(values: Tensor, place: Tensor) -> Tensor:
-    """(values − place)², one by one: one pass through memory, as is its gradient, where they are not compiled."""
+    """(values − place)², (*) like values; place (*), or (). Eager, one pass through memory, as is its gradient."""
     return mse_loss(values, place.expand_as(values), reduction="none")
 
 

@@ -1,1 +1,1 @@
-"""Kernels of our own for stacked linear layers on a CPU."""
+"""Kernels of our own for stacked linear and convolutional layers on a CPU."""

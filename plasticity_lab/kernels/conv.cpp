@@ -58,49 +58,50 @@ void correlate(const Image& image, const float* at, long kernel, const float* we
   }
 }
 
+// The same of all images (K, B, H, W, C). turn: (weights of a run as they are stored, room) lays them out as `correlate` has them.
+template <class Turn>
+at::Tensor correlated(const at::Tensor& images, const at::Tensor& weight, Turn turn, const float* starts, long outputs, long kernel,
+                      long margin) {
+  const long runs = images.size(0), batch = images.size(1), stored = weight.size(1) * weight.size(2);
+  const Image image{images.size(2), images.size(3), images.size(4), margin};
+  const long rows = image.rows + 2 * margin - kernel + 1, columns = image.columns + 2 * margin - kernel + 1;
+  at::Tensor found = at::empty({runs, batch, rows, columns, outputs}, images.options());
+  std::vector<float> turned(stored), room;
+  for (long k = 0; k < runs; k++) {
+    turn(weight.const_data_ptr<float>() + k * stored, turned.data());
+    for (long b = k * batch; b < (k + 1) * batch; b++)
+      correlate(image, image.with_sides(images.const_data_ptr<float>() + b * image.size(), room), kernel, turned.data(), outputs,
+                starts ? starts + k * outputs : nullptr, found.mutable_data_ptr<float>() + b * rows * columns * outputs, rows,
+                columns);
+  }
+  return found;
+}
+
 // h (K, B, R, S, O) = bias (K, 1, O) + patches of x (K, B, H, W, C) · weight (K, C · kernel², O), channel by channel.
 at::Tensor conv(const at::Tensor& x_given, const at::Tensor& weight, const at::Tensor& bias, int64_t kernel, int64_t margin) {
   const at::Tensor x = x_given.contiguous();
   check(x), check(weight), check(bias);
-  const long runs = x.size(0), batch = x.size(1), channels = x.size(4), outputs = weight.size(2);
-  const Image image{x.size(2), x.size(3), channels, margin};
-  const long rows = image.rows + 2 * margin - kernel + 1, columns = image.columns + 2 * margin - kernel + 1;
-  at::Tensor h = at::empty({runs, batch, rows, columns, outputs}, x.options());
-  std::vector<float> turned(weight.size(1) * outputs), room;
-  for (long k = 0; k < runs; k++) {
-    const float* w = weight.const_data_ptr<float>() + k * weight.size(1) * outputs;
-    for (long p = 0; p < kernel * kernel; p++)
+  const long channels = x.size(4), outputs = weight.size(2), places = kernel * kernel;
+  const auto by_place = [=](const float* w, float* turned) {
+    for (long p = 0; p < places; p++)
       for (long c = 0; c < channels; c++)
-        std::copy_n(w + (c * kernel * kernel + p) * outputs, outputs, &turned[(p * channels + c) * outputs]);
-    for (long b = k * batch; b < (k + 1) * batch; b++)
-      correlate(image, image.with_sides(x.const_data_ptr<float>() + b * image.size(), room), kernel, turned.data(), outputs,
-                bias.const_data_ptr<float>() + k * outputs, h.mutable_data_ptr<float>() + b * rows * columns * outputs, rows,
-                columns);
-  }
-  return h;
+        std::copy_n(w + (c * places + p) * outputs, outputs, turned + (p * channels + c) * outputs);
+  };
+  return correlated(x, weight, by_place, bias.const_data_ptr<float>(), outputs, kernel, margin);
 }
 
 // The gradient by x from that by h, delta (K, B, R, S, O): its own patches times the weights of a kernel turned by 180 degrees.
 at::Tensor conv_input(const at::Tensor& delta_given, const at::Tensor& weight, int64_t kernel, int64_t margin) {
   const at::Tensor delta = delta_given.contiguous();
   check(delta), check(weight);
-  const long runs = delta.size(0), batch = delta.size(1), outputs = delta.size(4), places = kernel * kernel;
-  const long channels = weight.size(1) / places, around = kernel - 1 - margin;
-  const Image image{delta.size(2), delta.size(3), outputs, around};
-  const long rows = image.rows + 2 * around - kernel + 1, columns = image.columns + 2 * around - kernel + 1;
-  at::Tensor gradient = at::empty({runs, batch, rows, columns, channels}, delta.options());
-  std::vector<float> turned(weight.size(1) * outputs), room;
-  for (long k = 0; k < runs; k++) {
-    const float* w = weight.const_data_ptr<float>() + k * weight.size(1) * outputs;
+  const long outputs = delta.size(4), places = kernel * kernel, channels = weight.size(1) / places;
+  const auto around = [=](const float* w, float* turned) {
     for (long p = 0; p < places; p++)
       for (long o = 0; o < outputs; o++)
         for (long c = 0; c < channels; c++)
           turned[(p * outputs + o) * channels + c] = w[(c * places + places - 1 - p) * outputs + o];
-    for (long b = k * batch; b < (k + 1) * batch; b++)
-      correlate(image, image.with_sides(delta.const_data_ptr<float>() + b * image.size(), room), kernel, turned.data(), channels,
-                nullptr, gradient.mutable_data_ptr<float>() + b * rows * columns * channels, rows, columns);
-  }
-  return gradient;
+  };
+  return correlated(delta, weight, around, nullptr, channels, kernel, kernel - 1 - margin);
 }
 
 // The gradients by weight (K, C · kernel², O) and bias (K, 1, O).

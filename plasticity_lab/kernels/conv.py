@@ -24,7 +24,7 @@ class _Conv(torch.autograd.Function):
         x, weight = context.saved_tensors
         by_x, by_weight, by_bias, *_ = context.needs_input_grad
         kernels, patch = torch.ops.plasticity_lab, (context.kernel, context.margin)
-        delta = delta.contiguous()  # compiled, the loop that computes it writes it so: no copy
+        delta = delta.contiguous()  # as x
         found = kernels.conv_input(delta, weight, *patch) if by_x else None
         weights = kernels.conv_weight(x, delta, *patch) if by_weight or by_bias else (None, None)
         return found, *weights, None, None
@@ -36,6 +36,7 @@ def conv(x_KBHWC: Tensor, weight_KPO: Tensor, bias_K1O: Tensor, kernel: int, mar
     kernel: rows and columns of a patch, whose numbers lie channel by channel in the weights. margin: rows and columns
     of zeros around each image, less than kernel.
     """
+    # Channels next to each other: compiled, the loop that computes them writes them so.
     return _Conv.apply(x_KBHWC.contiguous(), weight_KPO, bias_K1O, kernel, margin)
 
 

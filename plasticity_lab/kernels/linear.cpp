@@ -23,8 +23,8 @@ constexpr int ROWS = 6, WIDE = 2, NARROW = 2;  // into 16
 
 // Steps of optimizers: numbers of a run, which are data, and what becomes of some parameters p by their gradients g.
 
-// See stacking/adam.py, stacking/adamw.py. Of the numbers the last is what weight decay leaves of p: 1 where there is none, by
-// which a product is exact.
+// See stacking/adam.py, stacking/adamw.py. Its numbers: 1 − β₁, 1 − β₂, β₂, ε, lr / (1 − β₁ᵗ), 1 / √(1 − β₂ᵗ), and what weight
+// decay leaves of p: 1 where there is none, by which a product is exact.
 struct Adam {
   static constexpr int NUMBERS = 7, MOMENTS = 2;
   float take1, take2, beta2, epsilon, size, correction, kept;
