@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from launch.bench import plain_ppo
-from launch.bench.agreement import Learned, interval, kept, packed
+from launch.bench.agreement import interval, table
+from launch.bench.learned import Learned, cleanrl, kept, packed, read
 from launch.command import resolve
 from plasticity_lab.agents.ppo.advantages import advantages
 from plasticity_lab.agents.ppo.policy import entropy, log_probability
@@ -136,18 +137,30 @@ def test_a_final_return_is_of_the_last_part_and_an_interval_students():
     mean, half = interval([1.0, 2.0, 3.0])
     assert mean == 2
     assert half == pytest.approx(4.302652729911275 / 3**0.5)  # t(0.975, 2) of any table
-    with pytest.raises(ConfigError, match="two runs"):
-        interval([1.0])
+    assert np.isnan(interval([1.0])[1])
 
 
-def test_packed_runs_are_read_again_from_the_file_that_keeps_them(tmp_path):
-    path, run = (
-        tmp_path / "packed.json",
-        Learned.of(np.array([15.0, 2000.0]), np.array([9.47, 8.81]), 2048, {"seed": 3}),
-    )
+def test_runs_are_read_again_from_the_file_that_keeps_them(tmp_path):
+    path = tmp_path / "packed.json"
+    run = Learned.of(np.array([15.0, 2000.0]), np.array([9.47, 8.81]), 2048, {"seed": 3})
     with pytest.raises(ConfigError, match=r"There is no .*packed\.json"):
-        packed(path)
+        read(path, packed)
     path.write_bytes(kept({"Hopper-v4": [run]}))
-    (again,) = packed(path)["Hopper-v4"]
+    (again,) = read(path, packed)["Hopper-v4"]
     assert (again.steps, again.final, again.source) == (2048, 8.81, {"seed": 3})
     np.testing.assert_array_equal(again.course, run.course)
+
+
+def test_what_cleanrls_script_printed_is_read_and_a_single_run_has_no_interval(tmp_path):
+    with pytest.raises(ConfigError, match="BODY_SEED"):
+        cleanrl(tmp_path)
+    printed = (
+        "a warning\nglobal_step=15, episodic_return=9.5\nSPS: 700\nglobal_step=4000, episodic_return=8.25\nSPS: 710\n"
+    )
+    (tmp_path / "Hopper-v4_7.log").write_text(printed)
+    (run,) = cleanrl(tmp_path)["Hopper-v4"]
+    assert (run.steps, run.final, run.source) == (4096, 8.25, {"seed": 7})
+    others = [Learned.of(np.array([4000.0]), np.array([mean]), 4096, {}) for mean in (1.0, 2.0, 3.0)]
+    *_, row = table({"Hopper-v4": others}, {"CleanRL's own script": {"Hopper-v4": [run]}}).splitlines()
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells == ["Hopper-v4", "CleanRL's own script", "8", "1", "2 ± 2", "3", "", ""]
