@@ -61,7 +61,9 @@ class PackedPPO:
     def __init__(self, body: Body, width: int, mode: str) -> None:
         long = (f"benchmark.bodies=[{body.name}]", f"benchmark.environment_steps={ENDLESS}", f"seed=range(0,{width})")
         runs = resolve(["experiment=ppo_cleanrl", "benchmark=mujoco", *long, "device=cpu"]).runs
-        stream, self.learner = assembled(runs, Bodies({body.name: body}), torch.device("cpu"), mode == "compiled")
+        stream, self.learner = assembled(
+            runs, Bodies({body.name: body}), torch.device("cpu"), mode != "eager", kernels=mode == "kernels"
+        )
         task = stream.task(0)
         self.learner.begin(task, fresh=True)
         self.chunks: Iterator[Rollout] = task.chunks(Position(0, 0))
@@ -71,14 +73,14 @@ class PackedPPO:
         self.learner.advance(next(self.chunks))
 
 
-def contenders(name: str, widths: Sequence[int], mode: str) -> list[Contender]:
-    """The plain script, packs of these widths, and the body alone: in the laboratory's way and in Gymnasium's."""
+def contenders(name: str, widths: Sequence[int], modes: Sequence[str]) -> list[Contender]:
+    """The plain script, packs of these widths and modes, and the body alone, in our way and in Gymnasium's."""
     body, found = body_of(name), list[Contender]()
     facts = {"activation": "tanh", "body": name}
     if name != STANDING:
         plain = PlainPPO(body.gymnasium, 0, ENDLESS)
         found.append(Contender("plain script", facts | {"width": 1, "mode": "eager"}, ROLLOUT, plain.burst))
-    for width in widths:
+    for width, mode in itertools.product(widths, modes):
         pack = PackedPPO(body, width, mode)
         found.append(Contender(f"packed, {mode}", facts | {"width": width, "mode": mode}, width * ROLLOUT, pack.burst))
     if name != STANDING:

@@ -174,5 +174,6 @@ def _bodies(body: str, choices: Choices) -> Comparison:
 
     widths = choices.widths or ((1, 2, 4, 8, 16) if body == choices.bodies[0] else (8,))
     with on("cpu"):
-        timings = interleaved(contenders(body, widths, choices.mode), choices.repeats)
+        modes = [mode for mode in choices.modes if mode != "eager"] or ["eager"]
+        timings = interleaved(contenders(body, widths, modes), choices.repeats)
     return Comparison("bodies", f"PPO on {body}", timings, "busy")

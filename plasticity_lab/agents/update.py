@@ -107,10 +107,7 @@ def update_of(
 
     def optimize(learned: Learned, gradients: Tensors, given: Given) -> None:
         """One step of the optimizer: of what all bodies have, then of what the active body alone has."""
-        of_body = {
-            name.removeprefix(OF_BODY): row for name, row in given.corrections.items() if name.startswith(OF_BODY)
-        }
-        for own, corrections in ((False, given.corrections), (True, of_body)):
+        for own, corrections in _by_owner(given):
             own_names = [name for name in gradients if (model.owner(name) is not None) == own]
             if own_names:
                 parameters = {name: learned.parameters[name] for name in own_names}
@@ -122,6 +119,7 @@ def update_of(
         taps = {
             layer.name: torch.zeros(*batch[examples].shape[:2], linear_of(layer).padded, device=batch[examples].device)
             for layer in tapped
+            if f"{layer.name}.weight" in learned.parameters
         }
         (gradients, deltas), (measured, hidden, rows, inputs) = torch.func.grad(total, argnums=(0, 1), has_aux=True)(
             others, taps, learned, given, batch
@@ -129,9 +127,11 @@ def update_of(
         if clip is not None:
             gradients = clip(gradients, given.settings["agent"])
         optimize(learned, gradients, given)
-        if tapped:
-            settings = given.settings["optimizer"]
-            optimizer.update_linear(inputs, deltas, learned.parameters, learned.moments, settings, given.corrections)
+        for own, corrections in _by_owner(given) if tapped else ():
+            own_inputs = {name: x for name, x in inputs.items() if (model.owner(f"{name}.weight") is not None) == own}
+            if own_inputs:
+                settings = given.settings["optimizer"]
+                optimizer.update_linear(own_inputs, deltas, learned.parameters, learned.moments, settings, corrections)
         now = Now(
             model, learned.parameters, given.settings["intervention"], learned.state, learned.moments, given.keys,
             given.count, gradients=gradients, hidden=hidden, **rows,
@@ -139,3 +139,9 @@ def update_of(
         return intervention.after_step(now), measured
 
     return update
+
+
+def _by_owner(given: Given) -> tuple[tuple[bool, Tensors], tuple[bool, Tensors]]:
+    """The corrections of what all bodies have (False), and of what the active body alone has (True)."""
+    of_body = {name.removeprefix(OF_BODY): row for name, row in given.corrections.items() if name.startswith(OF_BODY)}
+    return (False, given.corrections), (True, of_body)

@@ -16,10 +16,11 @@
 namespace {
 
 #if defined(__AVX512F__)
-constexpr int ROWS = 8, WIDE = 3, NARROW = 2;  // sums that fit into 32 registers; NARROW beside an update
+constexpr int ROWS = 8, WIDE = 3, NARROW = 2, LONG = 16;  // sums that fit into 32 registers; NARROW beside an update
 #else
-constexpr int ROWS = 6, WIDE = 2, NARROW = 2;  // into 16
+constexpr int ROWS = 6, WIDE = 2, NARROW = 2, LONG = 8;  // into 16
 #endif
+// LONG: of a single row, for which each weight is read once: the more of them lie next to each other, the better.
 
 // Steps of optimizers: numbers of a run, which are data, and what becomes of some parameters p by their gradients g.
 
@@ -87,13 +88,14 @@ at::Tensor linear(const at::Tensor& x_given, const at::Tensor& weight, const at:
   const long runs = x.size(0), batch = x.size(1), inputs = x.size(2), outputs = weight.size(2);
   at::Tensor h = at::empty({runs, batch, outputs}, x.options());
   Nothing nothing;
-  for (long k = 0; k < runs; k++)
-    product<ROWS, WIDE>(batch, outputs,
-                        {{x.const_data_ptr<float>() + k * batch * inputs, inputs, 1},
-                         weight.const_data_ptr<float>() + k * inputs * outputs, outputs, {inputs},
-                         bias.const_data_ptr<float>() + k * outputs, 0,
-                         h.mutable_data_ptr<float>() + k * batch * outputs, outputs},
-                        nothing);
+  for (long k = 0; k < runs; k++) {
+    const Product own{{x.const_data_ptr<float>() + k * batch * inputs, inputs, 1},
+                      weight.const_data_ptr<float>() + k * inputs * outputs, outputs, {inputs},
+                      bias.const_data_ptr<float>() + k * outputs, 0,
+                      h.mutable_data_ptr<float>() + k * batch * outputs, outputs};
+    if (batch == 1) product<1, LONG>(1, outputs, own, nothing);
+    else product<ROWS, WIDE>(batch, outputs, own, nothing);
+  }
   return h;
 }
 
@@ -108,14 +110,12 @@ at::Tensor linear_input(const at::Tensor& delta_given, const at::Tensor& weight)
   for (long k = 0; k < runs; k++) {
     const float* d = delta.const_data_ptr<float>() + k * batch * outputs;
     float* g = gradient.mutable_data_ptr<float>() + k * batch * inputs;
-    for (long b = 0; b < batch; b++)
-      for (long o = 0; o < outputs; o++) turned[o * batch + b] = d[b * outputs + o];
+    turn(batch, outputs, d, turned.data());
     product<ROWS, WIDE>(inputs, batch,
                         {{weight.const_data_ptr<float>() + k * inputs * outputs, outputs, 1}, turned.data(), batch, {outputs},
                          nullptr, 0, answer.data(), batch},
                         nothing);
-    for (long b = 0; b < batch; b++)
-      for (long i = 0; i < inputs; i++) g[b * inputs + i] = answer[i * batch + b];
+    turn(inputs, batch, answer.data(), g);
   }
   return gradient;
 }

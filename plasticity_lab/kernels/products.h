@@ -2,6 +2,8 @@
 // one fused multiply-add, whatever the tile: so a number depends neither on the shape around it nor on a vector's width.
 #pragma once
 
+#include <algorithm>
+
 #include "vectors.h"
 
 namespace {
@@ -10,6 +12,17 @@ namespace {
 struct Nothing {
   INLINE void some() {}
 };
+
+// from (rows, columns) → to (columns, rows), in squares where all of it would not stay in the cache meanwhile.
+inline void turn(long rows, long columns, const float* from, float* to) {
+  const long side = rows * columns > 8192 ? 64 : rows * columns;
+  for (long r = 0; r < rows; r += side)
+    for (long c = 0; c < columns; c += side) {
+      const long last_row = std::min(r + side, rows), last_column = std::min(c + side, columns);
+      for (long x = r; x < last_row; x++)
+        for (long y = c; y < last_column; y++) to[y * rows + x] = from[x * columns + y];
+    }
+}
 
 // A matrix as a product reads it: element (r, k) of A is at[r * row + k * column].
 struct Strided {

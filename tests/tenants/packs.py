@@ -33,12 +33,14 @@ def packs_of(*words: str) -> list[Run]:
     return list(runs_of(*words))
 
 
-def trained(runs: Sequence[Run], *, compiled: bool = False, stops: Sequence[int] = ()) -> list[dict[str, bytes]]:
+def trained(
+    runs: Sequence[Run], *, compiled: bool = False, kernels: bool = False, stops: Sequence[int] = ()
+) -> list[dict[str, bytes]]:
     """Every number of each run of a pack: its metrics and weights.  stops: looks at which it is stopped and resumed."""
     journal = Journal(len(runs), agent_of(runs[0]).measures)
     find, kept = resources(Path()), None
     for looks in [*stops, None]:
-        stream, learner = assembled(runs, find(runs[0]), CPU, compiled)
+        stream, learner = assembled(runs, find(runs[0]), CPU, compiled, kernels=kernels)
         if kept is not None:
             state = restored(kept)
             learner.load(state["learner"], state["bulk"])

@@ -1,6 +1,6 @@
 """What the networks of a pack answer while they act: one forward pass for all their environments.
 
-Legend: K runs, N environments of each, B rows of a product (N, padded), D numbers of an observation, O of an output.
+Legend: K runs, N environments of each, B rows of a product (N, or padded), D numbers of an observation, O of an output.
 """
 
 from collections.abc import Mapping
@@ -12,6 +12,7 @@ from torch import Tensor
 
 from plasticity_lab.agents.compiled import Compiled
 from plasticity_lab.agents.packed_network import PackedNetwork
+from plasticity_lab.kernels.through import ThroughKernels, prepare
 from plasticity_lab.randomness.device import run_keys, uniforms
 from plasticity_lab.stacking.run_axis import aligned
 
@@ -22,7 +23,7 @@ class Answers:
     """Observations of one body → its outputs, both on the host.
 
     randomised: whether a randomised activation draws its slopes here too, else it takes their mean. structure: the
-    pack's, as `Parts` has it.
+    pack's, as `Parts` has it. kernels: whether linear layers are computed by our own.
     """
 
     def __init__(
@@ -34,20 +35,27 @@ class Answers:
         randomised: bool,
         compiled: bool,
         structure: str,
+        kernels: bool = False,
     ) -> None:
-        runs, rows = len(network.seeds), aligned(environments)
+        runs, drawing = len(network.seeds), randomised and network.model.draws(1, body) > 0
+        # Kernels need no padding; where slopes are drawn, it keeps them those of the other modes.
+        rows = environments if kernels and not drawing else aligned(environments)
         self.network, self.environments = network, environments
         self.given = torch.zeros(runs, rows, numbers)
         self._rows = self.given.numpy()[:, :environments]
         self.keys = run_keys(network.seeds, "acting", network.device)
-        self.randomised = randomised and network.model.draws(rows, body) > 0
+        self.randomised = drawing
         self._at = torch.tensor(0, device=network.device)
+        if kernels:
+            prepare()
         model, draws = network.model, network.model.draws(rows, body) if self.randomised else 0
 
         def answer(
             parameters: Mapping[str, Tensor], shape: Mapping[str, Tensor], keys: Tensor, x: Tensor, count: Tensor
         ) -> dict[str, Tensor]:
             drawn = uniforms(keys, count, draws) if draws else None
+            if kernels:
+                parameters = ThroughKernels(parameters)
             return model.forward(parameters, shape, x, drawn, body)[0]
 
         same = ("ppo acting", structure, model.told, body, str(draws))

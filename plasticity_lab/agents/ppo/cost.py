@@ -64,6 +64,7 @@ def cost_of(agent: "PPO", parts: Parts, model: Model, resource: Bodies) -> Cost:
         forward_flops=2 * work * aligned(agent.environments),
         host_steps=_host_steps(parts, stages, tests),
         graphs=2 * len({body.name for body in bodies}),
+        kernels=True,
     )
 
 

@@ -91,11 +91,12 @@ class PPOLearner:
         )
         if task.body not in self._answers:
             numbers, randomised = int(np.prod(body.observation)), agent.rollout_mode == "train"
+            structure, kernels = self.parts.structure, self.parts.kernels
             self._answers[task.body] = Answers(
-                self.network, task.body, numbers, agent.environments, randomised, self.compiled, self.parts.structure
+                self.network, task.body, numbers, agent.environments, randomised, self.compiled, structure, kernels
             )
-            step = step_of(self.network, task.body, agent.clip_value, agent.max_norm)
-            same = ("ppo step", self.parts.structure, self.network.model.told, task.body)
+            step = step_of(self.network, task.body, agent.clip_value, agent.max_norm, kernels)
+            same = ("ppo step", structure, self.network.model.told, task.body)
             self._steps[task.body] = Compiled(step, same) if self.compiled else step
         self.actor = Actor(
             self.environments,

@@ -19,17 +19,17 @@ Tensors = Mapping[str, Tensor]
 Step = Callable[..., State]
 
 
-def step_of(network: PackedNetwork, body: str, clip_value: bool, max_norm: float | None) -> Step:
+def step_of(network: PackedNetwork, body: str, clip_value: bool, max_norm: float | None, kernels: bool = False) -> Step:
     """The step as a function of tensors alone.
 
     Its arguments: what it changes; settings (part → name → (K,)); keys of random numbers, purpose → (K, 2); common and
     rows as `Minibatches.tables` gives them, rows with the optimizer's corrections and "updates", how many came before;
     measured (U, Q, K, B), into which it writes; at (1,), which of the U updates it is. It changes parameters and
-    moments in place and returns the intervention's next state.
+    moments in place and returns the intervention's next state. kernels: whether linear layers are computed by our own.
     """
     model = network.model
     loss = loss_of(model, body, clip_value)
-    update = update_of(model, loss, network.optimizer, network.intervention, _clip(max_norm))
+    update = update_of(model, loss, network.optimizer, network.intervention, _clip(max_norm), kernels, examples="x")
 
     def step(
         learned: Learned,

@@ -11,7 +11,7 @@ from plasticity_lab.assembly import agent_of
 from plasticity_lab.records.journal import Journal
 from tests.agents.ppo.packs import BOTH, CLEANRL, ONE, SMALL, begun, numbers, there_are
 from tests.helpers.made_up_bodies import poisoned
-from tests.helpers.packs import choice, choices, needs_compiler
+from tests.helpers.packs import choice, choices, needs_compiler, needs_kernels
 from tests.tenants.packs import FIND, differing, packs_of, trained
 
 DETERMINISTIC = [name for name in choices("activation") if not component.load(choice("activation", name)[0]).randomised]
@@ -80,6 +80,32 @@ def test_compiled_on_mujocos_bodies_packed_alone_and_resumed_are_the_same():
     assert not differing(packed[1], trained([pack[1]], compiled=True)[0])
     resumed = trained(pack, compiled=True, stops=[1, 2, 2])
     assert not [name for k in range(len(pack)) for name in differing(packed[k], resumed[k])]
+
+
+@needs_kernels
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "words",
+    [
+        (*BOTH, "activation=tanh"),
+        (*CLEANRL, "network.width=13"),
+        (*ONE, "activation=rrelu", "agent.environments=3", "benchmark.environment_steps=288"),
+    ],
+    ids=["bodies", "cleanrl", "randomised"],
+)
+def test_by_our_kernels_packed_alone_and_resumed_are_the_same_and_near_to_eager(words):
+    """With the optimizer's step in the kernel, of shared parts and a body's own; and without, behind clipping."""
+    pack = packs_of(*words, "seed=3,1,0,2,4")
+    packed = trained(pack, compiled=True, kernels=True)
+    assert not differing(packed[2], trained([pack[2]], compiled=True, kernels=True)[0])
+    resumed = trained(pack, compiled=True, kernels=True, stops=[1, 2])
+    assert not [name for k in range(len(pack)) for name in differing(packed[k], resumed[k])]
+    ours, eager = begun(pack, compiled=True, kernels=True), begun(pack)
+    for learner, chunks in (ours, eager):
+        learner.advance(chunks[0])
+    theirs = numbers(eager[0])
+    for name, value in numbers(ours[0]).items():
+        torch.testing.assert_close(value, theirs[name], rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("body", ["sliders", "chosen"])
