@@ -63,15 +63,17 @@ def _apart(a: Sequence[float], b: Sequence[float]) -> tuple[str, str]:
     return "yes" if abs(mean_a - mean_b) <= half_a + half_b else "no", f"{p:.2f}"
 
 
-def table_beside_published(ours: Mapping[str, list[Learned]]) -> str:
-    """Final returns beside CleanRL's, mean ± SD, in Markdown."""
+def table_beside_published(named: Mapping[str, Mapping[str, list[Learned]]]) -> str:
+    """Final returns beside those that CleanRL prints, mean ± SD (seeds), in Markdown.  named: whose → body → runs."""
     rows = []
     for body, (mean, sd) in PUBLISHED.items():
-        runs = ours.get(body) or ours.get(SAME_RULES.get(body, ""))
-        if runs:
-            own = mean_sd([run.final for run in runs])
-            rows.append([body, f"{mean:,.0f} ± {sd:,.0f}", f"{own.mean:,.0f} ± {own.sd or 0:,.0f}", own.n])
-    heads = ["body", "CleanRL, as published (3 seeds)", "packed", "seeds"]
+        row = [body, f"{mean:,.0f} ± {sd:,.0f} (3)"]
+        for of in named.values():
+            own = mean_sd([run.final for run in of.get(body) or of.get(SAME_RULES.get(body, ""), [])])
+            spread = "" if own.sd is None else f" ± {own.sd:,.0f}"
+            row.append(f"{own.mean:,.0f}{spread} ({own.n})" if own.n else "")
+        rows.append(row)
+    heads = ["body", "CleanRL, as published (seeds)", *named]
     return tabulate(rows, heads, tablefmt="github", disable_numparse=True)
 
 
@@ -125,10 +127,11 @@ def _compared(options: argparse.Namespace) -> int:
     if len(runs) == 1 and not options.published:
         raise ConfigError("Say with what the store is compared: --plain FOLDER, --cleanrl FOLDER, or --published.")
     ours, *theirs = ((NAMES[name], of) for name, of in runs.items())
-    text = table_beside_published(ours[1]) if options.published else table(ours[1], dict(theirs))
+    named = dict([ours, *theirs])
+    text = table_beside_published(named) if options.published else table(ours[1], dict(theirs))
     print(text)
     options.out.mkdir(parents=True, exist_ok=True)
-    drawn = drawing(dict([ours, *theirs]))
+    drawn = drawing(named)
     files = {f"agreement.{ending}": content for ending, content in pictures(drawn).items() if ending != "pdf"}
     files |= {"agreement.csv": csv_text(drawn).encode(), "agreement.md": f"{text}\n".encode()}
     files |= {f"{name}.json": kept(of) for name, of in runs.items()}

@@ -96,7 +96,12 @@ def plain(folder: Path) -> dict[str, list[Learned]]:
     for path in sorted(folder.glob("*.json")):
         run = json.loads(path.read_text())
         step, returns, _ = np.array(run["episodes"], float).T
-        source = {"seed": run["seed"], **run["provenance"]}
+        made = run["provenance"]
+        source = {
+            "seed": run["seed"],
+            **{key: made[key] for key in SOURCE if key in made},
+            "torch": made["versions"]["torch"],
+        }
         found.setdefault(run["body"], []).append(Learned.of(step, returns, run["steps"], source))
     if not found:
         raise ConfigError(f"{folder} holds no runs of the plain script; `python -m launch.bench.plain_ppo` makes them.")
