@@ -1,0 +1,85 @@
+"""A sweep from end to end: one command of ours, beside as many runs of the script that people write.
+
+    python -m launch.bench.whole --data DATA [--runs 32] [--tasks 20] [--scripts 3] [--modes compiled,kernels]
+
+Permuted MNIST, ReLU. CPU time of whole commands, with all that they start: imports, compiling, evaluation, records.
+Ours get one worker, and a store of their own each; what is compiled before is kept from round to round, unless --cold
+gives each command an empty folder for it. A run of the script takes as long as any other, so a few are timed, in turns
+with the commands, and stand for all.
+"""
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+
+from plasticity_lab.records.files import write_json
+from plasticity_lab.records.provenance import provenance
+
+
+def cpu_seconds(command: list[str], **more: str) -> float:
+    """CPU seconds of a command and of all that it has started and waited for.  Raises CalledProcessError."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=os.environ | more)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime - before.ru_utime) + (after.ru_stime - before.ru_stime)
+
+
+def script(options: argparse.Namespace, seed: int) -> float:
+    """CPU seconds of all runs of the script, by those of one."""
+    words = ["--data", str(options.data), "--tasks", str(options.tasks), "--seed", str(seed)]
+    return options.runs * cpu_seconds([sys.executable, "-m", "launch.bench.plain_mnist", *words], OMP_NUM_THREADS="1")
+
+
+def ours(options: argparse.Namespace, mode: str) -> float:
+    """CPU seconds of our command."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = [
+            "benchmark=permuted_mnist",
+            f"benchmark.tasks={options.tasks}",
+            f"seed=range(0,{options.runs})",
+            f"mode={mode}",
+            f"data={options.data.resolve()}",
+            f"store={folder}/store",
+            "device=cpu",
+            "launch.workers=1",
+        ]
+        more = {"TORCHINDUCTOR_CACHE_DIR": f"{folder}/compiled"} if options.cold else {}
+        return cpu_seconds([sys.executable, "-m", "plasticity_lab.main", *words], **more)
+
+
+def main() -> int:
+    """The command.  Returns its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m launch.bench.whole", description=__doc__.split("\n")[0])
+    parser.add_argument("--data", type=Path, required=True, help="the folder that holds MNIST/raw")
+    parser.add_argument("--runs", type=int, default=32)
+    parser.add_argument("--tasks", type=int, default=20)
+    parser.add_argument("--scripts", type=int, default=3, help="rounds: a script, and a command in each mode")
+    parser.add_argument("--modes", default="compiled,kernels", help="of ours, in turns")
+    parser.add_argument("--cold", action="store_true", help="nothing compiled before is used")
+    parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for whole.json")
+    options = parser.parse_args()
+    modes = options.modes.split(",")
+    seconds: dict[str, list[float]] = {name: [] for name in ("script", *modes)}
+    for seed in range(options.scripts):
+        seconds["script"].append(script(options, seed))
+        for mode in modes:
+            seconds[mode].append(ours(options, mode))
+        print(", ".join(f"{name}: {of[-1]:,.0f} s" for name, of in seconds.items()), flush=True)
+    ratios = {
+        mode: [plain / own for plain, own in zip(seconds["script"], seconds[mode], strict=True)] for mode in modes
+    }
+    for mode, of in ratios.items():
+        print(f"{mode}: {median(of):.2f} × the script ({min(of):.2f} – {max(of):.2f})")
+    found = {"runs": options.runs, "tasks": options.tasks, "cold": options.cold, "cpu_seconds": seconds}
+    options.out.mkdir(parents=True, exist_ok=True)
+    write_json(options.out / "whole.json", found | {"provenance": provenance() | {"load": os.getloadavg()}})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
