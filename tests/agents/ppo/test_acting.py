@@ -8,9 +8,9 @@ from plasticity_lab.agents.ppo.normalise import Normaliser
 from plasticity_lab.agents.ppo.rollout import Actor
 from plasticity_lab.environments.bodies import BODIES
 from plasticity_lab.environments.environments import Environments
-from plasticity_lab.randomness.host import host_stream
+from tests.helpers.same_beginnings import begun_alike
 
-rules = pytest.importorskip("plasticity_lab.environments.mujoco.rules")
+pytest.importorskip("plasticity_lab.environments.mujoco.rules")
 SEED, STEPS = 7, 600
 
 
@@ -19,20 +19,6 @@ def answers(shown, count):
     joints = {11: 3, 17: 6}[shown.shape[-1]]
     policy = np.tanh(shown[..., :joints] * np.float32(0.3))
     return {"policy": policy, "value": shown[..., :1], "log_std": np.full_like(policy, -0.7)}
-
-
-def begun_alike(theirs, name):
-    """Gymnasium's environment, whose episodes begin where ours do."""
-    body, episode = theirs.unwrapped, iter(range(10_000))
-
-    def reset_model():
-        draw = host_stream(SEED, "reset", 0, name, 0, next(episode))
-        positions, velocities = rules.RULES[name].noise(draw, body.model.nq, body.model.nv)
-        body.set_state(body.init_qpos + positions, body.init_qvel + velocities)
-        return body._get_obs()
-
-    body.reset_model = reset_model
-    return theirs
 
 
 @pytest.mark.parametrize(("name", "least"), [("hopper", 11), ("halfcheetah", 1)])
@@ -52,7 +38,7 @@ def test_observations_rewards_and_episodes_are_those_of_gymnasiums_wrappers(name
         timeout_is_terminal=True,
     )
     actor.begin()
-    theirs = begun_alike(environment(body.gymnasium), name)
+    theirs = begun_alike(environment(body.gymnasium), name, SEED)
     shown, _ = theirs.reset(seed=0)
     ended, episodes = [], []
     for first in (0, STEPS):

@@ -1,5 +1,6 @@
 """The plain PPO of the bench, which shares no code with the agent, computes what the agent computes."""
 
+import itertools
 import json
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch.distributions import Normal
 
 from launch.bench import plain_ppo
 from launch.bench.agreement import interval, table
@@ -19,7 +21,10 @@ from plasticity_lab.agents.ppo.rollout import Seen
 from plasticity_lab.agents.ppo.step import step_of
 from plasticity_lab.assembly import assembled, resources
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.randomness.host import host_stream
+from plasticity_lab.records.position import Position
 from tests.helpers.packs import CPU
+from tests.helpers.same_beginnings import begun_alike
 
 ROWS = 256
 WORDS = (
@@ -119,6 +124,48 @@ def test_from_the_same_weights_and_rollouts_both_learn_the_same(acted, monkeypat
         ours = parameters[f"{name}.weight"][0, :, : layer.out_features]
         torch.testing.assert_close(ours, layer.weight.detach().T, rtol=1e-4, atol=2e-6)
     torch.testing.assert_close(parameters["hopper.log_std.value"][0], acted.log_std.detach(), rtol=1e-4, atol=2e-6)
+
+
+class Told(Normal):
+    """A normal distribution whose noise is given, a row for each sample."""
+
+    def __init__(self, mean, deviation, rows):
+        super().__init__(mean, deviation)
+        self.rows = rows
+
+    def sample(self):
+        return self.mean + self.stddev * torch.from_numpy(next(self.rows))
+
+
+def test_with_the_same_noise_both_train_the_same_run(monkeypatch):
+    """Eight rollouts, from first episodes and weights on: all of both, before float32's rounding grows to chaos."""
+    monkeypatch.setattr(plain_ppo, "ROLLOUT", ROWS)
+    (run,) = resolve([*WORDS, "benchmark.environment_steps=4096"]).runs
+    stream, learner = assembled([run], resources(Path())(run), CPU, False)
+    learner.begin(task := stream.task(0), fresh=True)
+    made = plain_ppo.environment
+    monkeypatch.setattr(plain_ppo, "environment", lambda name: begun_alike(made(name), "hopper", seed=0))
+    theirs = plain_ppo.PlainPPO("Hopper-v5", 0, learner.total_steps)
+    parameters = learner.network.parameters
+    with torch.no_grad():
+        for name, layer in layers_of(theirs).items():
+            layer.weight.copy_(parameters[f"{name}.weight"][0, :, : layer.out_features].T)
+            layer.bias.copy_(parameters[f"{name}.bias"][0, 0, : layer.out_features])
+    policy = theirs.policy
+    for chunk in itertools.islice(task.chunks(Position(0, 0)), 8):
+        noise = iter(host_stream(0, "acting", chunk.first).standard_normal((ROWS, 3), np.float32))
+        theirs.policy = lambda seen, noise=noise: Told(policy(seen).mean, policy(seen).stddev, noise)
+        theirs.shuffles = host_stream(0, "minibatches", chunk.first)
+        before = len(theirs.episodes)
+        episodes = learner.advance(chunk).episodes
+        theirs.burst()
+        assert len(episodes.step) > 3
+        assert [at for at, *_ in theirs.episodes[before:]] == episodes.step.tolist()
+        returns = [earned for _, earned, _ in theirs.episodes[before:]]
+        np.testing.assert_allclose(episodes.values["return"], returns, rtol=1e-3)
+    for name, layer in layers_of(theirs).items():
+        ours = parameters[f"{name}.weight"][0, :, : layer.out_features]
+        torch.testing.assert_close(ours, layer.weight.detach().T, rtol=1e-3, atol=1e-5)
 
 
 def test_the_command_leaves_the_runs_episodes(tmp_path):
