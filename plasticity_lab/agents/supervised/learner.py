@@ -47,11 +47,12 @@ class SupervisedLearner:
             "intervention": self.network.keys,
         }
         step = step_of(model, self.network.optimizer, self.network.intervention, self.pixels, parts.kernels)
-        self.held_out = HeldOutByPixel(image_set, device) if benchmark.permutes else None
-        score = score_of(model, self.pixels, by_pixel=benchmark.permutes, kernels=parts.kernels)
+        by_pixel = benchmark.permutes and not parts.kernels  # for these, images are to lie in rows
+        self.held_out = HeldOutByPixel(image_set, device) if by_pixel else None
+        score = score_of(model, self.pixels, by_pixel, parts.kernels)
         self.same = (parts.structure, model.told, *self.pixels.told)
         self.step = Compiled(step, ("supervised step", *self.same)) if compiled else step
-        self.score = Compiled(score, ("supervised score", str(benchmark.permutes), *self.same)) if compiled else score
+        self.score = Compiled(score, ("supervised score", str(by_pixel), *self.same)) if compiled else score
         self.tables = Tables(min(CHUNK_STEPS, benchmark.max_batches), self.runs, benchmark.batch_size, device)
         self.size, self.facts = model.size, {"classes": benchmark.outputs(image_set)}
         self.room: NDArray[np.uint8] | None = None  # where the images of one task after another lie, on the host
