@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from tabulate import tabulate
 
-from analysis.figures.drawing import Drawing, Panel, Series
+from analysis.figures.drawing import Drawing, Marker, Panel, Series
 from analysis.figures.numbers import csv_text
 from analysis.figures.static import pictures
 from analysis.statistics.summaries import half_width, mean_sd
@@ -29,6 +29,7 @@ from plasticity_lab.records.files import write_atomically
 PUBLISHED = {"HalfCheetah-v4": (1442.64, 46.03), "Walker2d-v4": (2287.95, 571.78), "Hopper-v4": (2382.86, 271.74)}
 """Mean and SD after a million steps, 3 seeds.  Source: CleanRL, docs/benchmark/ppo_continuous_action.md."""
 NAMES = {"packed": "packed", "plain": "plain script", "cleanrl": "CleanRL's own script"}
+MARKERS: dict[str, Marker] = {"packed": "filled", "plain script": "hollow", "CleanRL's own script": "diamond"}
 SAME_RULES = {"HalfCheetah-v4": "HalfCheetah-v5"}
 """Bodies of which two versions have the same rules; of all others returns cannot be compared."""
 
@@ -100,12 +101,12 @@ def drawing(named: Mapping[str, Mapping[str, list[Learned]]]) -> Drawing:
                     y=courses[:, there].mean(axis=0).tolist(),
                     y_sd=spread.tolist(),
                     n=[len(courses)] * int(there.sum()),
-                    marker="hollow" if series else "filled",
+                    marker=MARKERS[label],
                 )
             )
         panels.append(Panel(body, "steps of the run", "Return (reward)", series, band=True))
     said = f"Mean over seeds ± 1 SD over them, in {POINTS} parts of a run."
-    return Drawing("agreement", "PPO, packed and plain", panels, [said])
+    return Drawing("agreement", "PPO, packed and by plain scripts", panels, [said])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
