@@ -29,7 +29,8 @@ from plasticity_lab.records.files import write_atomically
 PUBLISHED = {"HalfCheetah-v4": (1442.64, 46.03), "Walker2d-v4": (2287.95, 571.78), "Hopper-v4": (2382.86, 271.74)}
 """Mean and SD after a million steps, 3 seeds.  Source: CleanRL, docs/benchmark/ppo_continuous_action.md."""
 NAMES = {"packed": "packed", "plain": "plain script", "cleanrl": "CleanRL's own script"}
-MARKERS: dict[str, Marker] = {"packed": "filled", "plain script": "hollow", "CleanRL's own script": "diamond"}
+MARKERS: tuple[Marker, ...] = ("filled", "hollow", "diamond")
+"""Of them, in their order."""
 SAME_RULES = {"HalfCheetah-v4": "HalfCheetah-v5"}
 """Bodies of which two versions have the same rules; of all others returns cannot be compared."""
 
@@ -84,11 +85,11 @@ def drawing(named: Mapping[str, Mapping[str, list[Learned]]]) -> Drawing:
     for body in next(iter(named.values())):
         series = []
         having = {label: of for label, of in named.items() if body in of}
-        if 1 < len(named) > len(having) == 1:
+        if len(having) < min(2, len(named)):
             continue
+        if len({run.steps for of in having.values() for run in of[body]}) > 1:
+            raise ConfigError(f"The runs on {body} are not equally long; compare those of one length.")
         for label, of in having.items():
-            if len({run.steps for each in having.values() for run in each[body]}) > 1:
-                raise ConfigError(f"The runs on {body} are not equally long; compare those of one length.")
             courses = np.array([run.course for run in of[body]])
             steps = of[body][0].steps * (np.arange(POINTS) + 0.5) / POINTS
             there = np.isfinite(courses).all(axis=0)
@@ -101,7 +102,7 @@ def drawing(named: Mapping[str, Mapping[str, list[Learned]]]) -> Drawing:
                     y=courses[:, there].mean(axis=0).tolist(),
                     y_sd=spread.tolist(),
                     n=[len(courses)] * int(there.sum()),
-                    marker=MARKERS[label],
+                    marker=MARKERS[list(NAMES.values()).index(label)],
                 )
             )
         panels.append(Panel(body, "steps of the run", "Return (reward)", series, band=True))

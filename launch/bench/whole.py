@@ -17,6 +17,8 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.exits import status_of
 from plasticity_lab.records.files import write_json
 from plasticity_lab.records.provenance import provenance
 
@@ -62,7 +64,13 @@ def main() -> int:
     parser.add_argument("--modes", default="compiled,kernels", help="of ours, in turns")
     parser.add_argument("--cold", action="store_true", help="nothing compiled before is used")
     parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for whole.json")
-    options = parser.parse_args()
+    return status_of(lambda: _timed(parser.parse_args()))
+
+
+def _timed(options: argparse.Namespace) -> int:
+    """Raises ConfigError where the data are not there."""
+    if not (options.data / "MNIST" / "raw").is_dir():
+        raise ConfigError(f"{options.data} holds no MNIST/raw; --data names the folder that does.")
     modes = options.modes.split(",")
     seconds: dict[str, list[float]] = {name: [] for name in ("script", *modes)}
     for seed in range(options.scripts):

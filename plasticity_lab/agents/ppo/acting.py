@@ -37,14 +37,13 @@ class Answers:
         structure: str,
         kernels: bool = False,
     ) -> None:
-        runs, drawing = len(network.seeds), randomised and network.model.draws(1, body) > 0
+        self.randomised = randomised and network.model.draws(1, body) > 0
         # Kernels need no padding; where slopes are drawn, it keeps them those of the other modes.
-        rows = environments if kernels and not drawing else aligned(environments)
+        rows = environments if kernels and not self.randomised else aligned(environments)
         self.network, self.environments = network, environments
-        self.given = torch.zeros(runs, rows, numbers)
+        self.given = torch.zeros(len(network.seeds), rows, numbers)
         self._rows = self.given.numpy()[:, :environments]
         self.keys = run_keys(network.seeds, "acting", network.device)
-        self.randomised = drawing
         self._at = torch.tensor(0, device=network.device)
         if kernels:
             prepare()
