@@ -2,7 +2,8 @@
 // gradient of the weights, which is never laid out in memory whole.
 //
 // Arithmetic, the same for every vector width and every shape. A sum of products begins with its bias, or with 0, and takes
-// the products in the order of their index, each by one fused multiply-add. Everything else is rounded after each operation
+// the products in the order of their index, each by one fused multiply-add; where most inputs are 0, their products are left out,
+// which changes no number (sparse.h). Everything else is rounded after each operation
 // except where `fused` is written; division and square root are the exactly rounded ones. So a run's numbers depend neither
 // on its place in a pack nor on its batch's size, nor on whether the processor has AVX2 or AVX-512.
 //
@@ -10,7 +11,7 @@
 
 #include <cstring>
 
-#include "products.h"
+#include "sparse.h"
 #include "tensors.h"
 
 namespace {
@@ -21,6 +22,7 @@ constexpr int ROWS = 8, WIDE = 3, NARROW = 2, LONG = 16;  // sums that fit into 
 constexpr int ROWS = 6, WIDE = 2, NARROW = 2, LONG = 8;  // into 16
 #endif
 // LONG: of a single row, for which each weight is read once: the more of them lie next to each other, the better.
+constexpr int PANEL = 8;  // of a row of a product that leaves out zeros
 
 // Steps of optimizers: numbers of a run, which are data, and what becomes of some parameters p by their gradients g.
 
@@ -88,12 +90,15 @@ at::Tensor linear(const at::Tensor& x_given, const at::Tensor& weight, const at:
   const long runs = x.size(0), batch = x.size(1), inputs = x.size(2), outputs = weight.size(2);
   at::Tensor h = at::empty({runs, batch, outputs}, x.options());
   Nothing nothing;
+  Sparse few;
   for (long k = 0; k < runs; k++) {
-    const Product own{{x.const_data_ptr<float>() + k * batch * inputs, inputs, 1},
+    const float* xs = x.const_data_ptr<float>() + k * batch * inputs;
+    const Product own{{xs, inputs, 1},
                       weight.const_data_ptr<float>() + k * inputs * outputs, outputs, {inputs},
                       bias.const_data_ptr<float>() + k * outputs, 0,
                       h.mutable_data_ptr<float>() + k * batch * outputs, outputs};
     if (batch == 1) product<1, LONG>(1, outputs, own, nothing);
+    else if (sparse(xs, batch, inputs, few)) sparse_product<PANEL>(few, 0, batch, outputs, own, nothing);
     else product<ROWS, WIDE>(batch, outputs, own, nothing);
   }
   return h;
@@ -127,12 +132,13 @@ std::tuple<at::Tensor, at::Tensor> linear_weight(const at::Tensor& x_given, cons
   const long runs = x.size(0), batch = x.size(1), inputs = x.size(2), outputs = delta.size(2);
   at::Tensor weight = at::empty({runs, inputs, outputs}, x.options()), bias = at::empty({runs, 1, outputs}, x.options());
   Nothing nothing;
+  Sparse few;
   for (long k = 0; k < runs; k++) {
-    const float* d = delta.const_data_ptr<float>() + k * batch * outputs;
-    product<ROWS, WIDE>(inputs, outputs,
-                        {{x.const_data_ptr<float>() + k * batch * inputs, 1, inputs}, d, outputs, {batch}, nullptr, 0,
-                         weight.mutable_data_ptr<float>() + k * inputs * outputs, outputs},
-                        nothing);
+    const float *xs = x.const_data_ptr<float>() + k * batch * inputs, *d = delta.const_data_ptr<float>() + k * batch * outputs;
+    const Product own{{xs, 1, inputs}, d, outputs, {batch}, nullptr, 0,
+                      weight.mutable_data_ptr<float>() + k * inputs * outputs, outputs};
+    if (sparse(xs, batch, inputs, few)) sparse_product<PANEL>(turned(few, inputs), 0, inputs, outputs, own, nothing);
+    else product<ROWS, WIDE>(inputs, outputs, own, nothing);
     sum_rows(batch, outputs, d, outputs, bias.mutable_data_ptr<float>() + k * outputs);
   }
   return {weight, bias};
@@ -161,6 +167,7 @@ void linear_update(const at::Tensor& x_given, const at::Tensor& delta_given, con
   std::vector<float> lined(batch * padded + LANES);  // a run's delta with rows that begin on a vector's boundary
   float* d = lined.data();
   while (reinterpret_cast<uintptr_t>(d) % sizeof(Vector)) d++;
+  Sparse few;
   for (long k = 0; k < runs; k++) {
     const float* xs = x.const_data_ptr<float>() + k * batch * inputs;
     for (long b = 0; b < batch; b++)
@@ -171,10 +178,14 @@ void linear_update(const at::Tensor& x_given, const at::Tensor& delta_given, con
       update.parameter = of.parameter.mutable_data_ptr<float>() + from;
       for (int i = 0; i < Rule::MOMENTS; i++) update.moments[i] = of.moments[i].mutable_data_ptr<float>() + from;
     };
+    const bool is_sparse = sparse(xs, batch, inputs, few);
+    const Sparse by_input = is_sparse ? turned(few, inputs) : Sparse{};
     float *half = halves.data(), *other = half + ROWS * outputs;
     for (long i = 0; i < inputs; i += ROWS, std::swap(half, other)) {
       const long rows = inputs - i < ROWS ? inputs - i : ROWS;
-      product<ROWS, NARROW>(rows, outputs, {{xs + i, 1, inputs}, d, padded, {batch}, nullptr, 0, half, outputs}, update);
+      const Product own{{xs + i, 1, inputs}, d, padded, {batch}, nullptr, 0, half, outputs};
+      if (is_sparse) sparse_product<PANEL>(by_input, i, rows, outputs, own, update);
+      else product<ROWS, NARROW>(rows, outputs, own, update);
       update.rest();
       begin(weight, (k * inputs + i) * outputs, half, rows * outputs);
     }

@@ -29,9 +29,17 @@ def whole(*shape: int) -> torch.Tensor:
     return torch.randint(-8, 9, shape).float()
 
 
+def mostly_zero(x: torch.Tensor) -> torch.Tensor:
+    """A fifth of it, as of a digit's pixels."""
+    return x * (torch.rand_like(x) < 0.2)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize(("runs", "batch", "inputs", "outputs"), SHAPES)
-def test_exact_sums_are_exact(runs, batch, inputs, outputs):
+def test_exact_sums_are_exact(runs, batch, inputs, outputs, sparse):
     x, weight, bias = whole(runs, batch, inputs), whole(runs, inputs, outputs), whole(runs, 1, outputs)
+    if sparse:
+        x = mostly_zero(x)
     delta = whole(runs, batch, outputs)
     for value in (x, weight, bias):
         value.requires_grad_()
@@ -66,6 +74,28 @@ def test_a_run_alone_is_the_same(runs, batch, inputs, outputs):
         alone = linear(x[run : run + 1], weight[run : run + 1].clone(), bias[run : run + 1].clone())
         assert torch.equal(alone[0], h[run])
     assert torch.equal(linear(x[:, :1].contiguous(), weight, bias), h[:, :1])
+
+
+@pytest.mark.parametrize(("runs", "batch", "inputs", "outputs"), SHAPES)
+def test_products_by_zero_are_left_out_without_a_trace(runs, batch, inputs, outputs):
+    """With as many inputs again that are 1, and count for nothing, none is left out, and every number is the same."""
+    x, weight, bias = (
+        mostly_zero(torch.randn(runs, batch, inputs)),
+        torch.randn(runs, inputs, outputs),
+        torch.randn(runs, 1, outputs),
+    )
+    more = torch.cat([x, torch.ones(runs, batch, inputs)], dim=2)
+    h = linear(x, weight, bias)
+    assert torch.equal(h, linear(more, torch.cat([weight, torch.zeros_like(weight)], dim=1), bias))
+    delta = torch.randn(runs, batch, outputs)
+    parameters, moments, settings = started(Adam(), runs, inputs, outputs)
+    doubled = {"a.weight": parameters["a.weight"].repeat(1, 2, 1), "a.bias": parameters["a.bias"].clone()}
+    of_doubled = Adam().start(doubled)
+    now = {name: row[0] for name, row in Adam().corrections(settings, 1, 1).items()}
+    Adam().update_linear({"a": x}, {"a": delta}, parameters, moments, settings, now)
+    Adam().update_linear({"a": more}, {"a": delta}, doubled, of_doubled, settings, now)
+    assert torch.equal(doubled["a.weight"][:, :inputs], parameters["a.weight"])
+    assert torch.equal(of_doubled["second"]["a.weight"][:, :inputs], moments["second"]["a.weight"])
 
 
 OPTIMIZERS = [

@@ -1,4 +1,4 @@
-"""Held-out images of tasks that permute pixels.
+"""Held-out images of a task, in memory that stays from task to task: fresh memory would cost more than filling it.
 
 Legend: K runs, M held-out images, D pixels (C·H·W).
 """
@@ -10,15 +10,34 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from plasticity_lab.agents.supervised.images import labels_of, source_of
+from plasticity_lab.agents.supervised.images import labels_of, laid_out, source_of
 from plasticity_lab.benchmarks.labelled.benchmark import Lesson
 from plasticity_lab.data.image_set import ImageSet
 
 Bytes = NDArray[np.uint8]
 
 
+class HeldOutInRows:
+    """They are laid out image by image."""
+
+    def __init__(self, image_set: ImageSet, device: torch.device) -> None:
+        self.image_set, self.device = image_set, device
+        self._room = np.empty((0, 0, 0), np.uint8)
+
+    def laid_out(self, lessons: Sequence[Lesson]) -> tuple[Tensor, Tensor]:
+        """A task's images (K, M, D) uint8, which stay until the next call, and labels (K, M).
+
+        Images (1, M, D) where every run sees the same.
+        """
+        pixels = int(np.prod(self.image_set.train_images.shape[1:]))
+        shape = len(lessons), len(lessons[0].held_out), pixels
+        if self._room.shape != shape:
+            self._room = np.empty(shape, np.uint8)
+        return laid_out(self.image_set, lessons, self.device, held_out=True, room=self._room)
+
+
 class HeldOutByPixel:
-    """They are laid out pixel by pixel: a pixel that moves is the copy of a whole row then, which takes an eighth of
+    """Of tasks that permute pixels. They are laid out pixel by pixel: a pixel that moves is the copy of a whole row then, which takes an eighth of
     the time, and matrix products read them as they lie. Training images come in batches of any order, which cannot be
     cut out of such a layout.
     """

@@ -17,7 +17,7 @@ from plasticity_lab.agents.compiled import Compiled
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.spread import evenly_spread
-from plasticity_lab.agents.supervised.held_out import HeldOutByPixel
+from plasticity_lab.agents.supervised.held_out import HeldOutByPixel, HeldOutInRows
 from plasticity_lab.agents.supervised.images import Pixels, laid_out
 from plasticity_lab.agents.supervised.matrix import row_of
 from plasticity_lab.agents.supervised.score import AT_ONCE, indices, score_of
@@ -48,7 +48,7 @@ class SupervisedLearner:
         }
         step = step_of(model, self.network.optimizer, self.network.intervention, self.pixels, parts.kernels)
         by_pixel = benchmark.permutes and not parts.kernels  # for these, images are to lie in rows
-        self.held_out = HeldOutByPixel(image_set, device) if by_pixel else None
+        self.held_out = (HeldOutByPixel if by_pixel else HeldOutInRows)(image_set, device)
         score = score_of(model, self.pixels, by_pixel, parts.kernels)
         self.same = (parts.structure, model.told, *self.pixels.told)
         self.step = Compiled(step, ("supervised step", *self.same)) if compiled else step
@@ -115,10 +115,7 @@ class SupervisedLearner:
 
     def _scored(self, task: Task, parameters: Mapping[str, Tensor]) -> Evaluation:
         """The "final_accuracy" (K,) of some parameters, on the task's held-out images in evaluation mode."""
-        if self.held_out is None:
-            images, labels = laid_out(self.image_set, task.lessons, self.device, held_out=True)
-        else:
-            images, labels = self.held_out.laid_out(task.lessons)
+        images, labels = self.held_out.laid_out(task.lessons)
         total = labels.shape[1]
         right = sum(
             self.score(parameters, self.network.settings["activation"], images, labels, at, there)
