@@ -77,8 +77,9 @@ struct Update {
     UNROLLED for (int i = 0; i < Rule::MOMENTS; i++) moments[i] += LANES;
   }
   INLINE void rest() {
-    while (left >= LANES) some();
-    if (left) take(static_cast<int>(left));
+    Update own = *this;  // stays in registers
+    while (own.left >= LANES) own.some();
+    if (own.left) own.take(static_cast<int>(own.left));
     left = 0;
   }
 };

@@ -111,7 +111,8 @@ class Workload:
     @cached_property
     def image_set(self) -> ImageSet:
         """Made-up images of the benchmark's shape."""
-        return made_up(self.setting.image, self.setting.classes, self.burst * self.setting.batch_size)
+        setting = self.setting
+        return made_up(setting.image, setting.classes, self.burst * setting.batch_size, setting.brightness)
 
     @property
     def cost(self) -> Cost:
@@ -149,10 +150,10 @@ class Workload:
         return Data(images.expand(width, -1, -1), labels, chunk.images, layers, slope)
 
 
-def made_up(image: Sequence[int], classes: int, count: int) -> ImageSet:
-    """Images that can be learned: a picture of each class under noise, much of it black as in real digits."""
+def made_up(image: Sequence[int], classes: int, count: int, brightness: int) -> ImageSet:
+    """Images that can be learned: a picture of each class under noise, what is below 0 of it black."""
     draw = host_stream(0, "made-up images")
-    pictures = draw.normal(-20, 130, (classes, *image)).astype(np.float32)
+    pictures = draw.normal(brightness, 130, (classes, *image)).astype(np.float32)
 
     def some(many: int) -> tuple[np.ndarray, np.ndarray]:
         labels = draw.integers(0, classes, many)
