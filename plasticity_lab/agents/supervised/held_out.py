@@ -18,7 +18,7 @@ Bytes = NDArray[np.uint8]
 
 
 class HeldOutInRows:
-    """They are laid out image by image."""
+    """Laid out image by image."""
 
     def __init__(self, image_set: ImageSet, device: torch.device) -> None:
         self.image_set, self.device = image_set, device
@@ -37,9 +37,9 @@ class HeldOutInRows:
 
 
 class HeldOutByPixel:
-    """Of tasks that permute pixels. They are laid out pixel by pixel: a pixel that moves is the copy of a whole row then, which takes an eighth of
-    the time, and matrix products read them as they lie. Training images come in batches of any order, which cannot be
-    cut out of such a layout.
+    """Of tasks that permute pixels, laid out pixel by pixel: a pixel that moves is the copy of a whole row then, which
+    takes an eighth of the time, and matrix products read them as they lie. Training images come in batches of any
+    order, which cannot be cut out of such a layout.
     """
 
     def __init__(self, image_set: ImageSet, device: torch.device) -> None:

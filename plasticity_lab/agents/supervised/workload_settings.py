@@ -39,8 +39,8 @@ RARE = ("shrink_and_perturb", "redo", "selective_reinit")
 class Setting:
     """What a network is measured on: its benchmark's images, classes and batches, and how wide packs are by default.
 
-    brightness: what made-up pictures are about, on average, out of 255, before noise and what is cut off at 0. steps: of one
-    burst. widths: by kind of device; the CNN's are small on CPU, where compiling takes longer with each.
+    brightness: the mean of made-up pictures, out of 255, before all below 0 becomes black. steps: of one burst. widths:
+    by kind of device; the CNN's are small on CPU, where compiling takes longer with each.
     """
 
     target: str
@@ -58,4 +58,5 @@ SETTINGS = {
     "mlp": Setting("plasticity_lab.networks.mlp.MLP", (1, 28, 28), 10, 16, -126, 500, MLP_WIDTHS),
     "cnn": Setting("plasticity_lab.networks.cnn.CNN", (3, 32, 32), 100, 32, -20, 50, CNN_WIDTHS),
 }
-"""The MLP as Permuted MNIST has it, four of five pixels black; the CNN as 5+1 CIFAR. A burst is a whole chunk, or some tenths of a second."""
+"""The MLP as Permuted MNIST has it, of whose pixels four in five are black; the CNN as 5+1 CIFAR. A burst is a whole
+chunk, or some tenths of a second."""
