@@ -1,5 +1,6 @@
 """The process that trains: its threads, its compiled code, and its memory."""
 
+import ctypes
 import gc
 import os
 import re
@@ -10,6 +11,11 @@ import torch
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.records.provenance import cpu_model
 
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+"""Of glibc's mallopt (malloc.h)."""
+KEPT_BYTES = 2**31 - 1
+"""So large may a piece of memory be that is kept for the next tensor: the most that mallopt can be told."""
+
 
 class DeviceLost(PlasticityError):
     """A GPU that can be used again by another process only."""
@@ -19,9 +25,25 @@ def prepare_process() -> None:
     """One thread, denormals flushed: two processes of one thread beat one of two, and numbers do not vary with cores.
 
     Adam's moments of silent weights decay into denormals, which cost up to 1.4× where they are not flushed.
+    And the memory of one step's tensors serves the next: glibc gives all above 32 MiB back to the system at once, and
+    to be given it again, page by page, took a third of the time of convolutions.
     """
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
+    for threshold in (M_MMAP_THRESHOLD, M_TRIM_THRESHOLD):
+        _of_glibc("mallopt", threshold, KEPT_BYTES)
+
+
+def release_memory() -> None:
+    """Gives back to the system what is kept for tensors to come: after a pack, the next may need other ones."""
+    _of_glibc("malloc_trim", 0)
+
+
+def _of_glibc(name: str, *arguments: int) -> None:
+    """Calls a function of the C library, which others than glibc do not have."""
+    function = getattr(ctypes.CDLL(None), name, None)
+    if function is not None:
+        function(*arguments)
 
 
 def prepare_compiling() -> None:

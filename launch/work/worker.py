@@ -24,7 +24,7 @@ from launch.tracking.choice import tracking_of
 from launch.work.elsewhere import Elsewhere
 from launch.work.failures import Died, Failures, failure_of, unknown
 from launch.work.patience import Patience, Stopped
-from launch.work.process import free_memory, prepare_process
+from launch.work.process import free_memory, prepare_process, release_memory
 from launch.work.stop_signal import StopSignal
 from launch.work.training import train_pack
 from plasticity_lab.assembly import ResourceOf, resources
@@ -241,6 +241,7 @@ class Worker:
             if self.leases.inherited(pack.id):
                 raise Superseded from None
         finally:
+            release_memory()
             self.tracking.end(runs, recorded)
         return failure is None or not recorded
 

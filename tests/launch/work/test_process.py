@@ -1,0 +1,43 @@
+"""What a process that trains does with its memory."""
+
+import platform
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import resource
+from pathlib import Path
+
+import torch
+
+from launch.work.process import prepare_process, release_memory
+
+LARGE = 16 * 2**20  # float32: 64 MiB, above what glibc keeps by itself
+
+def faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+prepare_process()
+torch.zeros(LARGE)
+before = faults()
+for _ in range(20):
+    torch.zeros(LARGE)
+again = faults() - before
+kept = resident()
+release_memory()
+print(again, kept - resident())
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library keeps memory as it likes")
+def test_the_memory_of_one_tensor_serves_the_next():
+    """Twenty of 64 MiB are 327,680 pages, of which some are met once; and after a pack the system has them again."""
+    said = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
+    again, given_back = map(int, said.stdout.split())
+    assert again < 50_000
+    assert given_back > 60 * 2**20
