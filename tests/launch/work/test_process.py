@@ -25,7 +25,7 @@ def resident():
 prepare_process()
 torch.zeros(LARGE)
 before = faults()
-for _ in range(20):
+for _ in range(50):
     torch.zeros(LARGE)
 again = faults() - before
 kept = resident()
@@ -36,8 +36,8 @@ print(again, kept - resident())
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library keeps memory as it likes")
 def test_the_memory_of_one_tensor_serves_the_next():
-    """Twenty of 64 MiB are 327,680 pages, of which some are met once; and after a pack the system has them again."""
+    """Fifty of 64 MiB are 819,200 pages, in a few places of which each is met once; and at the end the system has them."""
     said = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
     again, given_back = map(int, said.stdout.split())
-    assert again < 50_000
+    assert again < 200_000
     assert given_back > 60 * 2**20
