@@ -36,7 +36,7 @@ print(again, kept - resident())
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library keeps memory as it likes")
 def test_the_memory_of_one_tensor_serves_the_next():
-    """Fifty of 64 MiB are 819,200 pages, in a few places of which each is met once; and at the end the system has them."""
+    """Fifty of 64 MiB are 819,200 pages, in a few places of which each is met once; in the end the system has them."""
     said = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
     again, given_back = map(int, said.stdout.split())
     assert again < 200_000
