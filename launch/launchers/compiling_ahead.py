@@ -22,7 +22,7 @@ def compiling_ahead(
 
     packs: in the order in which workers take them.
     """
-    later = [pack for pack in packs[workers:] if pack.mode == "compiled" and pack.kind.startswith("cpu")]
+    later = [pack for pack in packs[workers:] if pack.compiled and pack.kind.startswith("cpu")]
     if cores() <= workers or not later:
         yield
         return

@@ -29,17 +29,17 @@ NICENESS = 10
 
 
 def packs_ahead(plan: Plan, packs: Sequence[Pack], workers: int) -> list[Pack]:
-    """One compiled pack for each structure and width, but for those that the workers begin with."""
-    first: dict[tuple[str, int], int] = {}
+    """One compiled pack for each structure, mode and width, but for those that the workers begin with."""
+    first: dict[tuple[str, str, int], int] = {}
     for place, pack in enumerate(packs):
-        if pack.mode == "compiled" and pack.kind.startswith("cpu"):
-            first.setdefault((plan.runs_of(pack)[0].structure(), pack.width), place)
+        if pack.compiled and pack.kind.startswith("cpu"):
+            first.setdefault((plan.runs_of(pack)[0].structure(), pack.mode, pack.width), place)
     return [packs[place] for place in first.values() if place >= workers]
 
 
-def compile_graphs(runs: Sequence[Run], resource: Resource) -> None:
+def compile_graphs(runs: Sequence[Run], resource: Resource, kernels: bool) -> None:
     """Those of a pack of these runs: by its first chunk, and an evaluation."""
-    stream, learner = assembled(runs, resource, torch.device("cpu"), compiled=True)
+    stream, learner = assembled(runs, resource, torch.device("cpu"), compiled=True, kernels=kernels)
     beginning = Position(0, 0)
     task = next(iter(stream.tasks(after=beginning)))
     learner.begin(task, fresh=True)
@@ -66,7 +66,7 @@ def main(arguments: list[str] | None = None) -> int:
             break
         with contextlib.suppress(Exception):  # the worker that trains the pack will meet it, and say it
             runs = plan.runs_of(pack)
-            compile_graphs(runs, resource_of(runs[0]))
+            compile_graphs(runs, resource_of(runs[0]), pack.kernels)
     return 0
 
 

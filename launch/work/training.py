@@ -172,10 +172,9 @@ def _train(
             pack = replace(pack, mode=begun["mode"])
         else:
             begun = None
-        if pack.mode != "eager":
+        if pack.compiled:
             prepare_compiling()
-        compiled, kernels = pack.mode != "eager", pack.mode == "kernels"
-        stream, learner = assembled(runs, resource, torch.device(device), compiled, processes, kernels)
+        stream, learner = assembled(runs, resource, torch.device(device), pack.compiled, processes, pack.kernels)
         journal, began, before = Journal(len(runs), measures_of(runs[0].targets, runs[0].science)), utc_now(), 0.0
         if begun is not None:
             learner.load(begun["agent"], begun.get("bulk", {}))  # checkpoints of before have no bulk

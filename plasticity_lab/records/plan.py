@@ -60,6 +60,16 @@ class Pack:
         """How many runs."""
         return len(self.runs)
 
+    @property
+    def compiled(self) -> bool:
+        """Whether its steps are compiled graphs."""
+        return self.mode != "eager"
+
+    @property
+    def kernels(self) -> bool:
+        """Whether these have our own kernels in them."""
+        return self.mode == "kernels"
+
     def halves(self) -> "list[Pack]":
         """The two packs that take its place where it cannot be trained whole: the same two, whoever asks."""
         return [self.part(half) for half in evenly(self.runs, 2)]

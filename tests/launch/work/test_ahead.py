@@ -17,8 +17,9 @@ def families(packs):
     return [pack.family.partition(" ")[0] for pack in packs]
 
 
-def test_what_the_workers_begin_with_and_what_shares_graphs_is_left_out(store):
-    plan = planned(store, "activation=relu,tanh,elu", "seed=range(16)", "mode=compiled", "launch.workers=1")
+@pytest.mark.parametrize("mode", ["compiled", "kernels"])
+def test_what_the_workers_begin_with_and_what_shares_graphs_is_left_out(store, mode):
+    plan = planned(store, "activation=relu,tanh,elu", "seed=range(16)", f"mode={mode}", "launch.workers=1")
     assert [pack.width for pack in plan.packs] == [8] * 6
     order = list(dict.fromkeys(families(plan.packs)))
     assert families(ahead.packs_ahead(plan, plan.packs, 0)) == order
@@ -34,7 +35,7 @@ def test_eager_packs_need_nothing(store):
 def test_a_pack_that_fails_does_not_keep_the_others_from_being_compiled(store, monkeypatch):
     plan, met = planned(store, "activation=relu,tanh,elu", "mode=compiled"), []
 
-    def compile_graphs(runs, resource):
+    def compile_graphs(runs, resource, kernels):
         met.append(runs[0].id)
         raise ZeroDivisionError
 
