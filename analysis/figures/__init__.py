@@ -11,6 +11,7 @@ from analysis.figures.figure_f1 import figure_f1
 from analysis.figures.first_last import first_last
 from analysis.figures.sensitivity import sensitivity
 from analysis.figures.two_orders import two_orders
+from plasticity_lab.errors import ConfigError
 
 FIGURES: dict[str, Callable[[Asked], Drawing]] = {
     "curves": curves,
@@ -21,3 +22,11 @@ FIGURES: dict[str, Callable[[Asked], Drawing]] = {
     "sensitivity": sensitivity,
     "two_orders": two_orders,
 }
+
+
+def named(name: str) -> str:
+    """The key in FIGURES that a word names: `figureF1`, `F1` and `f1` alike.  Raises ConfigError."""
+    by_word = {known.lower().removeprefix("figure"): known for known in FIGURES}
+    if (bare := name.lower().removeprefix("figure")) not in by_word:
+        raise ConfigError(f"There is no figure '{name}'; there are {', '.join(FIGURES)}.")
+    return by_word[bare]

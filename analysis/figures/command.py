@@ -4,17 +4,16 @@ import argparse
 from functools import partial
 
 from analysis.asked import add_options, places_of, rows_asked_for, write
-from analysis.figures import FIGURES
+from analysis.figures import FIGURES, named
 from analysis.figures.asked import Asked
 from analysis.figures.numbers import csv_text
 from analysis.figures.read_metrics import metrics_of
 from analysis.figures.static import pictures
-from plasticity_lab.errors import ConfigError
 
 
 def add_command(command: argparse.ArgumentParser) -> None:
     """The options of the command, and what it does."""
-    command.add_argument("name", help=f"which one: {', '.join(FIGURES)}")
+    command.add_argument("name", help=f"which one: {', '.join(FIGURES)} (6 or F1 will do)")
     command.add_argument("--metric", help="a name of the records' summary, of curves a column of metrics.parquet")
     command.add_argument("--by", metavar="SETTING", help="of sensitivity: the setting that is varied, as optimizer.lr")
     add_options(command, "figures")
@@ -22,9 +21,7 @@ def add_command(command: argparse.ArgumentParser) -> None:
 
 
 def _make(asked: argparse.Namespace) -> None:
-    name = asked.name
-    if name not in FIGURES:
-        raise ConfigError(f"There is no figure '{name}'; there are {', '.join(FIGURES)}.")
+    name = named(asked.name)
     folder, rows = rows_asked_for(asked)
     metrics = partial(metrics_of, places_of(asked), rows)
     drawing = FIGURES[name](Asked(rows, metrics, asked.metric, asked.by))

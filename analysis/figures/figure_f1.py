@@ -27,7 +27,10 @@ def figure_f1(asked: Asked) -> Drawing:
         panels += [_panel(f"{body_name(body)}{of}", tested, at) for at, body in enumerate(found.bodies)]
         lost = sum(int(failed(arm.returns).any(axis=1).sum()) for arm in tested)
         if lost:
-            said.append(f"{lost} gaps of runs are 0 because training or test failed (below {FLOOR:g}, or not finite).")
+            said.append(
+                f"{lost} gaps of runs count as 0 because training or test failed (below {FLOOR:g}, or not finite); "
+                "–: those of every run."
+            )
         said += found.caption
     if not panels:
         raise ConfigError("No run was tested after its stages; benchmark.test_episodes says how often.")
@@ -48,11 +51,12 @@ def _panel(title: str, arms: list[Arm], body: int) -> Panel:
 
 def _row(arm: Arm, body: int, cycles: list[str]) -> Series:
     gap_CN = gaps(arm.returns[:, 0], arm.returns[:, 1])[:, :, body]
+    lost_C = failed(arm.returns).any(axis=1)[:, :, body].all(axis=1)  # a 0 would look like a gap that is closed
     return Series(
         label=arm.label,
         key=arm.activation,
         x=cycles,
-        y=gap_CN.mean(axis=1).tolist(),
+        y=np.where(lost_C, np.nan, gap_CN.mean(axis=1)).tolist(),
         n=[len(arm.runs)] * len(cycles),
         runs=arm.runs,
         joined=False,

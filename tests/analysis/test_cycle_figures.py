@@ -34,8 +34,16 @@ def test_figure_f1_has_the_gap_of_each_cycle_and_a_failure_has_none(cycles):
     gap = {(line["panel"].partition(" ·")[0], line["series"], line["x"]): float(line["y"]) for line in lines}
     assert (gap["HalfCheetah", "Tanh", "cycle 1"], gap["HalfCheetah", "Tanh", "cycle 2"]) == (10, 0)
     assert gap["Hopper", "ReLU", "cycle 1"] == -2
-    assert gap["Ant", "ReLU", "cycle 2"] == 0, "its training failed"
-    assert any("1 gaps of runs are 0" in line for line in drawing.caption)
+    assert np.isnan(gap["Ant", "ReLU", "cycle 2"]), "its training failed, and there is no other run"
+    assert any("1 gaps of runs count as 0" in line for line in drawing.caption)
+    assert "–" in [text.get_text() for text in draw(drawing).axes[2].texts]
+
+
+def test_figure_f1_counts_a_failure_as_0_beside_other_runs(cycles):
+    two = [RUNS["relu"], [RUNS["relu"][0], ([20, 3, 5, 2], [10, 1, 1, 5])]]
+    _, lines = drawn("figureF1", cycles, cycles({"relu": two}))
+    ant = [float(line["y"]) for line in lines if line["panel"].startswith("Ant")]
+    assert ant == [0, 2], "the second cycle: the mean of 0 and 4"
 
 
 def test_the_colours_of_figure_f1_reach_as_far_below_0_as_above(cycles):

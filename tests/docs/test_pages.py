@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.figures import FIGURES
+from analysis.figures import named as figure_named
 from analysis.tables import named as table_named
 from analysis.tables.command import ALL
 from launch.command import resolve
@@ -103,7 +103,7 @@ def test_a_command_around_sweeps_is_read_by_its_own_parser(command, monkeypatch)
         resolves(options.words)
     if command.module == "analysis" and options.command in ("table", "figure"):
         if options.command == "figure":
-            assert options.name in FIGURES
+            assert figure_named(options.name)
         elif options.name not in (None, ALL):
             assert table_named(options.name)
         assert all(path.exists() for path in options.store or [] if path.suffix == ".json")
