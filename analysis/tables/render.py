@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 
 import rich.markup
@@ -21,8 +22,8 @@ TEXT_WIDTH = 160
 LONG_WIDTH = 100
 """Of a column that may be broken into lines."""
 LONG_COLUMN = r"p{0.6\textwidth}"
-NARROW = 8
-"""So many columns fit on a page of LaTeX as they are."""
+PAGE_WIDTH = r"\ifdim\width>\textwidth\textwidth\else\width\fi"
+"""How wide LaTeX makes a table: as wide as it is, or as the page where it is wider than that."""
 # tabulate's own booktabs format escapes what it is given, \textbf too; this one leaves that to us.
 _BOOKTABS = tabulate.TableFormat(
     lineabove=tabulate.Line(r"\toprule", "", "", ""),
@@ -34,6 +35,8 @@ _BOOKTABS = tabulate.TableFormat(
     padding=0,
     with_header_hide=None,
 )
+_WORDS = re.compile(r"(?<=[a-z]),(?=[a-z])")
+"""Between words of a command, which LaTeX breaks at spaces alone; not within a number."""
 _LATEX_SIGNS = {
     "±": r"$\pm$",
     "≤": r"$\le$",
@@ -93,11 +96,10 @@ def latex(shown: Sequence[Shown]) -> str:
     for each in shown:
         grid = grid_of(each, r"\textbf{{{}}}".format, escape=_latex_escape)
         table = tabulate.tabulate(grid.body, grid.header, tablefmt=_BOOKTABS, disable_numparse=True)
-        caption = " ".join(_latex_escape(line) for line in each.caption)
+        caption = _WORDS.sub(r",\\allowbreak{}", " ".join(_latex_escape(line) for line in each.caption))
         sides = [LONG_COLUMN if place in grid.long else side[0] for place, side in enumerate(grid.align)]
         tabular = f"\\begin{{tabular}}{{{''.join(sides)}}}\n{table}\n\\end{{tabular}}"
-        if len(grid.align) > NARROW:
-            tabular = f"\\resizebox{{\\textwidth}}{{!}}{{%\n{tabular}}}"
+        tabular = f"\\resizebox{{{PAGE_WIDTH}}}{{!}}{{{tabular}}}"
         caption = f"\\caption{{{_latex_escape(_heading(each))}. {caption}}}"
         parts.append(f"\\begin{{table}}\n\\centering\n{caption}\n{tabular}\n\\end{{table}}\n")
     return "\n".join(parts)

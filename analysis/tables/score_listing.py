@@ -13,6 +13,8 @@ from analysis.tables.selected import words_of
 from analysis.tables.stages import Metrics, stages_of
 
 ACROSS = {"iqm": "IQM", "mean": "mean", "sd": "SD", "score": "score"}
+LONG = 1e5
+"""From here on a number is written as a power of ten."""
 
 
 def score_tables(table: ScoreTable, rows: Sequence[Row], metrics: Metrics | None = None) -> list[Listing]:
@@ -82,7 +84,7 @@ def _word(shown: Shown | None, arm: Arm | None) -> str:
         number = f"{shown.value:.4f} [{shown.low:.4f}, {shown.high:.4f}]"
     else:
         behind = shown.sd if shown.sd is not None else shown.half_width
-        number = f"{_number(shown.value)}" + (f" ± {_number(behind)}" if behind is not None else "")
+        number = _number(shown.value, behind)
     notes = [f"{arm.n}/{arm.expected}"] if arm and arm.n < arm.expected else []
     lost = {"diverged": arm.diverged, **arm.flagged} if arm else {}
     lost["failed"] = shown.failed if shown else 0
@@ -90,9 +92,11 @@ def _word(shown: Shown | None, arm: Arm | None) -> str:
     return f"{number} ({', '.join(notes)})" if notes else number
 
 
-def _number(value: float) -> str:
-    """Two decimals; of what is too long for a column, its powers of ten."""
-    return f"{value:,.2f}" if abs(value) < 1e7 else f"{value:.2e}"
+def _number(value: float, behind: float | None) -> str:
+    """The value and what stands behind its ±, in one form: two decimals, or powers of ten where one is too long."""
+    both = [value] if behind is None else [value, behind]
+    form = "{:,.2f}" if max(map(abs, both)) < LONG else "{:.2e}"
+    return " ± ".join(map(form.format, both))
 
 
 def _best(

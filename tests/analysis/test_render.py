@@ -1,12 +1,16 @@
 import csv
 import io
 import re
+import shutil
+import subprocess
 
 import pytest
 from rich.console import Console
 
 from analysis.rows import rows
+from analysis.tables import named
 from analysis.tables.build import build
+from analysis.tables.make import made
 from analysis.tables.render import csv_text, latex, markdown, terminal, text
 from analysis.tables.table2 import TABLE2
 
@@ -79,6 +83,20 @@ def test_latex_is_balanced_and_escaped(results):
     lines = [line for line in shown.splitlines() if line.endswith(r" \\")]
     assert {line.count(" & ") + 1 for line in lines} == {len(columns)}
     assert len(lines) == 1 + 4
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+@pytest.mark.parametrize("name", ["table2", "A1", "B1", "E1", "F1"])
+def test_latex_makes_a_page_of_which_nothing_sticks_out(results, name, tmp_path):
+    shown = results if name == "table2" else made(named(name), [])
+    (tmp_path / "page.tex").write_text(
+        r"\documentclass{article}\usepackage{amssymb, booktabs, graphicx}"
+        f"\\begin{{document}}\n{latex(shown)}\n\\end{{document}}\n"
+    )
+    command = ["pdflatex", "-halt-on-error", "page.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "Overfull" not in done.stdout
 
 
 def test_markdown_keeps_its_columns_where_a_name_has_a_bar(record):
