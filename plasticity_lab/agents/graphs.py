@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch._inductor.exc import InductorError
 from torch.utils._pytree import tree_flatten
 
 Graph = Callable[..., Any]
@@ -49,7 +50,16 @@ def forget() -> None:
 
 
 def _compiled(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-    options = {"guard_filter_fn": torch.compiler.skip_all_guards_unsafe}
+    try:
+        return _as_compiled(function, arguments)
+    except InductorError:
+        # On a CPU, torch 2.13 fails (KeyError 'buf...', pytorch/pytorch#196570) where a parameter's norm, a gradient that
+        # reads the parameter, and its update in place become one loop. Each in a loop of its own, they give the same bits.
+        return _as_compiled(function, arguments, max_fusion_size=2)
+
+
+def _as_compiled(function: Callable[..., Any], arguments: Sequence[Any], **options: Any) -> Any:
+    options["guard_filter_fn"] = torch.compiler.skip_all_guards_unsafe
     graph = torch.compile(function, fullgraph=True, dynamic=False, options=options).aot_compile((tuple(arguments), {}))
     graph.disable_guard_check()
     return graph

@@ -76,6 +76,22 @@ def test_a_graph_of_code_that_is_not_ours_is_not_left_on_the_disk(compilations, 
     assert not list(tmp_path.glob("plasticity_lab/*"))
 
 
+def pulled(values, moment):
+    """A parameter is pulled by its own norm, and a moment follows: torch 2.13 cannot compile it as one loop."""
+    gradient = (values * values).sum(dim=1, keepdim=True) * values
+    moment.add_(gradient)
+    values.sub_(gradient.exp())
+    return {}
+
+
+def test_where_torch_cannot_compile_one_loop_there_are_several():
+    x = torch.arange(-32.0, 32.0).view(4, 16) / 32
+    eager, compiled = (x.clone(), x.clone()), (x.clone(), x.clone())
+    pulled(*eager)
+    Compiled(pulled)(*compiled)
+    assert all(torch.allclose(*pair, rtol=1e-6) for pair in zip(eager, compiled, strict=True))
+
+
 def test_packs_of_a_family_share_their_graphs_bit_for_bit(compilations, monkeypatch, tmp_path):
     kept = ["step", "score"]  # torch's own cache stays where it is, so that the second compilation is short
     monkeypatch.setattr(graphs, "_path", lambda known, arguments: tmp_path / kept["score" in known])
