@@ -53,8 +53,8 @@ def _compiled(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     try:
         return _as_compiled(function, arguments)
     except InductorError:
-        # On a CPU, torch 2.13 fails (KeyError 'buf...', pytorch/pytorch#196570) where a parameter's norm, a gradient that
-        # reads the parameter, and its update in place become one loop. Each in a loop of its own, they give the same bits.
+        # On a CPU, torch 2.13 fails (KeyError 'buf...', pytorch/pytorch#196570) where a parameter's norm, a gradient
+        # that reads the parameter, and its update in place become one loop. In parts, the bits are the same.
         return _as_compiled(function, arguments, max_fusion_size=2)
 
 
