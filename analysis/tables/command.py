@@ -151,10 +151,12 @@ def _measured(table: Declared, rows: Sequence[Row], metric: str | None, quiet: b
     if not names & wanted and any(row.status != "waiting" for row in rows):
         there = f"there are {', '.join(sorted(names))}" if names else "all of them failed or diverged at once"
         raise ConfigError(f"No run's summary has '{' or '.join(sorted(wanted))}'; {there}.")
-    theirs = [row for row in rows if shown in row.declared.summaries]
-    if not theirs or len(theirs) == len(rows):
+    # What an agent measures is told by its records. Of a benchmark's own table no run is left out before it has one.
+    own = isinstance(table, Table) and "benchmark" in table.only
+    others = [row for row in rows if shown not in row.declared.summaries and not (own and row.status == "waiting")]
+    if not others or len(others) == len(rows):
         return rows
-    left_out = {row.run: row.study.get("agent.name") for row in rows if shown not in row.declared.summaries}
+    left_out = {row.run: row.study.get("agent.name") for row in others}
     agents = ", ".join(sorted(map(str, set(left_out.values()))))
     if not quiet:
         print(
@@ -162,4 +164,4 @@ def _measured(table: Declared, rows: Sequence[Row], metric: str | None, quiet: b
             f"`table {HEADLINE.name}` has what they measure.",
             file=sys.stderr,
         )
-    return theirs
+    return [row for row in rows if row.run not in left_out]

@@ -3,8 +3,10 @@ import json
 import pytest
 
 from analysis.__main__ import main
+from plasticity_lab.agents.replay.measures import GROUPS
 from plasticity_lab.records.record import write_record
 from plasticity_lab.records.store import Store
+from plasticity_lab.records.task_matrix import with_matrix
 from tests.helpers.made_up_agent import PLAYER
 from tests.helpers.stores import planned_records
 
@@ -173,6 +175,20 @@ def test_a_table_leaves_out_and_names_agents_that_do_not_measure_it(store, recor
     assert out.startswith("Table 2: Total Average Online Task Accuracy")
     assert "agent.name" not in out
     assert err.startswith("Left out: 1 runs of agent=player, which do not measure taoa; `table headline`")
+
+
+def test_runs_that_wait_are_not_said_to_measure_something_else(tmp_path, record, benchmarks, capsys):
+    def of(arm, agent):
+        return record(benchmark=benchmarks["mnist"] | {"name": arm}, science={"agent": {"name": agent}})
+
+    done, waiting = of("split_cifar100", "experience_replay"), of("split_cifar100_joint", "no_replay")
+    store = Store(tmp_path / "half of it")
+    write_record(store, done | {"summary": {"acc": 0.25}, "measures": with_matrix(GROUPS).as_json()})
+    planned_records(store, [done, waiting], [waiting])
+    assert main(["table", "1", "--store", str(store.root)]) == 0
+    out, err = capsys.readouterr()
+    assert "– (0/1)" in out
+    assert "Left out" not in err
 
 
 def test_the_json_of_a_table_of_before_is_of_classifiers(store, tmp_path, capsys):
