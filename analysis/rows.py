@@ -136,6 +136,11 @@ def distinct(settings: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, An
     return {key(one): one for one in {id(one): one for one in settings}.values()}
 
 
+def as_of_today(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """A run's settings as dotted keys, its options' names among them, with those that came `LATER`."""
+    return {**flat, **{key: value for key, value in LATER.items() if key not in flat and _has_now(flat, key)}}
+
+
 def varying(settings: Iterable[Mapping[str, Any]]) -> list[str]:
     """The keys, sorted, at which the settings are not all the same; one that is missing counts as null."""
     alike = list(distinct(settings).values())
@@ -182,7 +187,7 @@ class _Shared:
 def _settings(science: Mapping[str, Any], apart: Mapping[str, str]) -> _Settings:
     intervention = science.get("intervention") or {"name": "none"}
     flat = _flat({**science, "intervention": intervention})
-    flat |= {key: value for key, value in LATER.items() if key not in flat and _has_now(science, key)}
+    flat = as_of_today(flat)
     for name in (*SEEDS, "activation.name", "benchmark.name", "intervention.name", *MEASURED_BESIDE):
         flat.pop(name, None)
     flat |= apart
@@ -220,10 +225,10 @@ def _row(
     )
 
 
-def _has_now(science: Mapping[str, Any], key: str) -> bool:
+def _has_now(flat: Mapping[str, Any], key: str) -> bool:
     """Whether the option that a run was made of has that setting in this version."""
     group, _, setting = key.partition(".")
-    return setting in option(group, str((science.get(group) or {}).get("name")))
+    return setting in option(group, str(flat.get(f"{group}.name")))
 
 
 def _belongs_to_the_activation(name: str) -> bool:

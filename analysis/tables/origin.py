@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from analysis.rows import Row, key
+from analysis.rows import Row, as_of_today, key
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.classifier import declared_in
 
@@ -49,6 +49,12 @@ def _group(group: Mapping[str, Any]) -> str:
     return f' {shared[:-1]}, "runs": {{\n{lines}\n }}}}'
 
 
+def _study(group: Mapping[str, Any]) -> dict[str, Any]:
+    """What a group's runs have alike, as runs of today have it."""
+    study = as_of_today({**group["study"], "benchmark.name": group["benchmark"]})
+    return {name: value for name, value in study.items() if name != "benchmark.name"}
+
+
 def rows_of(path: Path) -> list[Row]:
     """The rows of a table that was written earlier.  Raises StoreError if the file is none that `origin` made."""
     try:
@@ -59,12 +65,13 @@ def rows_of(path: Path) -> list[Row]:
                 **{name: one[name] for name in OWN if name != "seeds"},
                 seeds=tuple(one["seeds"]),
                 own=one["settings"],
-                study=group["study"],
+                study=study,
                 declared=declared_in(group),
                 provenance={**group["made"], "end": one["end"]},
                 flags=one.get("flags", {}),
             )
             for group in json.loads(path.read_bytes())
+            for study in [_study(group)]
             for run, one in group["runs"].items()
         ]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -3,6 +3,7 @@ import json
 import pytest
 
 from analysis.__main__ import main
+from analysis.tables.origin import rows_of
 from plasticity_lab.agents.replay.measures import GROUPS
 from plasticity_lab.records.record import write_record
 from plasticity_lab.records.store import Store
@@ -196,7 +197,9 @@ def test_the_json_of_a_table_of_before_is_of_classifiers(store, tmp_path, capsys
     groups = json.loads((store.root / "tables" / "table2.json").read_text())
     old = tmp_path / "old.json"
     assert all(group.pop("measures")["headline"] == "taoa" for group in groups)
+    assert all(group["study"].pop("network.norm") == "none" for group in groups)
     old.write_text(json.dumps(groups))
     before = capsys.readouterr().out.rpartition("Written")[0]
     assert main(["table", "--store", str(old), "--out", str(tmp_path)]) == 0
     assert capsys.readouterr().out.rpartition("Written")[0] == before
+    assert all(row.study["network.norm"] == "none" for row in rows_of(old)), "so that it groups with runs of today"
