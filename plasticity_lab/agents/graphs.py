@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch._inductor.exc import InductorError
 from torch.utils._pytree import tree_flatten
 
 Graph = Callable[..., Any]
@@ -52,9 +51,12 @@ def forget() -> None:
 def _compiled(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     try:
         return _as_compiled(function, arguments)
-    except InductorError:
+    except RuntimeError as error:
         # On a CPU, torch 2.13 fails (KeyError 'buf...', pytorch/pytorch#196570) where a parameter's norm, a gradient
-        # that reads the parameter, and its update in place become one loop. In parts, the bits are the same.
+        # that reads the parameter, and its update in place become one loop. In parts, the bits are the same. Its own
+        # class of errors is not named here: importing it takes seconds, which an eager worker would spend too.
+        if not isinstance(getattr(error, "inner_exception", None), KeyError):
+            raise
         return _as_compiled(function, arguments, max_fusion_size=2)
 
 
