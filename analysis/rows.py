@@ -186,8 +186,7 @@ class _Shared:
 
 def _settings(science: Mapping[str, Any], apart: Mapping[str, str]) -> _Settings:
     intervention = science.get("intervention") or {"name": "none"}
-    flat = _flat({**science, "intervention": intervention})
-    flat = as_of_today(flat)
+    flat = as_of_today(_flat({**science, "intervention": intervention}))
     for name in (*SEEDS, "activation.name", "benchmark.name", "intervention.name", *MEASURED_BESIDE):
         flat.pop(name, None)
     flat |= apart

@@ -151,7 +151,8 @@ def _measured(table: Declared, rows: Sequence[Row], metric: str | None, quiet: b
     if not names & wanted and any(row.status != "waiting" for row in rows):
         there = f"there are {', '.join(sorted(names))}" if names else "all of them failed or diverged at once"
         raise ConfigError(f"No run's summary has '{' or '.join(sorted(wanted))}'; {there}.")
-    # What an agent measures is told by its records. Of a benchmark's own table no run is left out before it has one.
+    # What an agent measures is told by its records, which a run that waits may be without; but where a table names its
+    # benchmarks, that run is one of the table's.
     own = isinstance(table, Table) and "benchmark" in table.only
     others = [row for row in rows if shown not in row.declared.summaries and not (own and row.status == "waiting")]
     if not others or len(others) == len(rows):

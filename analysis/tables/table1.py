@@ -1,8 +1,8 @@
 """Table 1: accuracies on Split-CIFAR-100, trained on all classes at once and on some after others.
 
-The paper's is that of all tasks' test images after the last one. Beside it stand five that say what a run has learned:
-the same among each task's own classes, of its training images, online, and of each task's test images right after it,
-among all classes and among its own.
+The paper's is read as that of all tasks' test images after the last one. Beside it stand five that say what a run has
+learned: the same among each task's own classes, of its training images, online, and of each task's test images right
+after it, among all classes and among its own.
 """
 
 from analysis.tables.table import Table

@@ -43,6 +43,13 @@ def test_returns_are_means_by_environment_and_count_what_failed(cycles):
     assert "HalfCheetah-v5" in words
 
 
+def test_a_mean_and_what_stands_behind_it_are_written_in_one_form(cycles):
+    runs = {"relu": [[100, 0, 50, 20], [120, 0, 52, 22], [110, 2e5, 54, 24]]}
+    words = text(shown("tableF2", cycles, cycles(last_cycle(runs))))
+    assert "6.67e+04 ± 1.15e+05" in words
+    assert "52.00 ± 2.00" in words
+
+
 def test_scores_are_normalised_over_all_runs_and_say_by_what(cycles):
     (listing,) = shown("tableF1", cycles, cycles(last_cycle(RETURNS), lr=1e-4))
     expected = plasticity_scores({name: np.array(runs, dtype=float) for name, runs in RETURNS.items()})
