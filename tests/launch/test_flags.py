@@ -30,12 +30,12 @@ REFUSED = [
     ("--shell-completion install=zsh", ["install=bash"]),
     ("--shell-completion query=bash", ["install=bash"]),
     # What would be taken, and change nothing.
-    ("hydra.run.dir=/tmp/x", ["hydra.run.dir=/tmp/x", "store=FOLDER"]),
-    ("hydra.sweep.dir=/tmp/x", ["hydra.sweep.dir=/tmp/x", "store=FOLDER"]),
+    ("hydra.run.dir=/runs/x", ["hydra.run.dir=/runs/x", "store=FOLDER"]),
+    ("hydra.sweep.dir=/runs/x", ["hydra.sweep.dir=/runs/x", "store=FOLDER"]),
     ("hydra.output_subdir=x", ["hydra.output_subdir=x", "store=FOLDER"]),
     ("hydra.job.chdir=true", ["hydra.job.chdir=true", "hydra/launcher=packed"]),
     ("hydra/job_logging=default", ["hydra/job_logging=default", "hydra/launcher=packed"]),
-    ("hydra/launcher=basic hydra.run.dir=/tmp/x", ["hydra.run.dir=/tmp/x", "store=FOLDER"]),
+    ("hydra/launcher=basic hydra.run.dir=/runs/x", ["hydra.run.dir=/runs/x", "store=FOLDER"]),
     ("hydra.sweeper.params={}", ["hydra.sweeper.params"]),
     ("hydra.runtime.cwd=/tmp", ["hydra.runtime.cwd=/tmp"]),
 ]

@@ -8,7 +8,7 @@ from plasticity_lab.errors import ConfigError
     ("word", "value"),
     [
         ("store=ü", "ü"),
-        ("store=/tmp/日本/ｘ", "/tmp/日本/ｘ"),
+        ("store=/runs/日本/ｘ", "/runs/日本/ｘ"),
         ("store=~/runs", "~/runs"),
         ("store=a=b", "a=b"),
         ("store=it’s", None),
