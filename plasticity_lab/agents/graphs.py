@@ -18,6 +18,8 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_flatten
 
+from plasticity_lab.stacking.pool import larger
+
 Graph = Callable[..., Any]
 KEPT = 64
 """Graphs that a process keeps for later packs; those that were not used for longest go first."""
@@ -61,6 +63,7 @@ def _compiled(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
 
 
 def _as_compiled(function: Callable[..., Any], arguments: Sequence[Any], **options: Any) -> Any:
+    torch.compiler.allow_in_graph(larger)  # else torch 2.13 forgets its backward under torch.func.grad
     options["guard_filter_fn"] = torch.compiler.skip_all_guards_unsafe
     graph = torch.compile(function, fullgraph=True, dynamic=False, options=options).aot_compile((tuple(arguments), {}))
     graph.disable_guard_check()

@@ -3,6 +3,8 @@
 Legend: K runs, B examples, C channels, H, W rows and columns, R, S rows and columns behind the pooling.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.nn.functional import max_pool2d
@@ -26,9 +28,37 @@ def _of_pairs(x: Tensor) -> Tensor:
     rows, columns = x.shape[3] // 2, x.shape[4] // 2
     x_KBHWC = x[..., : 2 * rows, : 2 * columns].movedim(2, -1)
     left, right = x_KBHWC.unflatten(3, (columns, 2)).unbind(4)
-    top, bottom = _larger(left, right).unflatten(2, (rows, 2)).unbind(3)
-    return _larger(top, bottom).movedim(-1, 2)
+    top, bottom = larger(left, right).unflatten(2, (rows, 2)).unbind(3)
+    return larger(top, bottom).movedim(-1, 2)
 
 
-def _larger(first: Tensor, second: Tensor) -> Tensor:
-    return torch.where((first < second) | (second != second), second, first)
+def larger(first: Tensor, second: Tensor) -> Tensor:
+    """The larger of two, the first where they are equal, and what is not a number before all.
+
+    Who compiles tells torch to take it whole (torch.compiler.allow_in_graph): its own gradient would be forgotten.
+    """
+    return _Larger.apply(first, second)[0]
+
+
+class _Larger(torch.autograd.Function):
+    """`larger`, and 1 where it is the second, else 0.
+
+    Left to autograd, what is kept for the gradient is booleans, which compiled loops write and read one at a time: a
+    fifth of a whole step. Numbers are written a vector at a time.
+    """
+
+    @staticmethod
+    def forward(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
+        later = (first < second) | (second != second)
+        return torch.where(later, second, first), later.to(first.dtype)
+
+    @staticmethod
+    def setup_context(context: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+        later = output[1]
+        context.mark_non_differentiable(later)
+        context.save_for_backward(later)
+
+    @staticmethod
+    def backward(context: Any, delta: Tensor, _: Any) -> tuple[Tensor, Tensor]:
+        later = context.saved_tensors[0] > 0
+        return torch.where(later, 0.0, delta), torch.where(later, delta, 0.0)
