@@ -15,7 +15,7 @@ from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Unit
 from plasticity_lab.networks.units import layer_inputs, passed_on
 from plasticity_lab.stacking.exact_sums import exact_sums
-from plasticity_lab.stacking.products import times
+from plasticity_lab.stacking.products import row_times
 from plasticity_lab.stacking.run_axis import beside
 
 
@@ -63,7 +63,7 @@ def mean_size(h: Tensor, weights: Tensor | None) -> Tensor:
         return exact_sums((h.abs().flatten(2) * each_B.view(1, -1, 1)).transpose(1, 2))
     each_R = (each_B / pixels).repeat_interleave(pixels)  # a row is a pixel of an example, as channels last have them
     size_KRV = h.detach().abs().movedim(2, -1).flatten(1, -2)
-    return times(size_KRV.transpose(1, 2), each_R.expand(len(h), -1))
+    return row_times(each_R.expand(len(h), -1), size_KRV)
 
 
 def outgoing_size(model: Model, parameters: Mapping[str, Tensor], unit: Unit) -> Tensor:
