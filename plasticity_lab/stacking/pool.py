@@ -49,8 +49,8 @@ class _Larger(torch.autograd.Function):
 
     @staticmethod
     def forward(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
-        later = (first < second) | (second != second)
-        return torch.where(later, second, first), later.to(first.dtype)
+        later = ((first < second) | (second != second)).to(first.dtype)
+        return torch.where(later > 0, second, first), later
 
     @staticmethod
     def setup_context(context: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
@@ -60,5 +60,6 @@ class _Larger(torch.autograd.Function):
 
     @staticmethod
     def backward(context: Any, delta: Tensor, _: Any) -> tuple[Tensor, Tensor]:
-        later = context.saved_tensors[0] > 0
+        # Not `> 0` again: a comparison that both loops use would be kept, as booleans.
+        later = context.saved_tensors[0] != 0
         return torch.where(later, 0.0, delta), torch.where(later, delta, 0.0)
