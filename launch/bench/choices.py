@@ -33,7 +33,7 @@ class Choices:
     @property
     def mode(self) -> str:
         """The mode of comparisons that vary something else: compiled if asked for, else kernels, else eager."""
-        return min(self.modes, key=("compiled", "kernels", "eager").index)
+        return min(self.modes, key=("compiled", "kernels", "eager").index, default="eager")
 
     def widths_of(self, network: str) -> Sequence[int]:
         """The widths of packs."""

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from launch.bench import tracked
+from launch.bench.choices import Choices
 from launch.bench.comparisons import Comparison
 from launch.bench.limits import Limits, Work, work_of
 from launch.bench.profile import DISPATCH, LOOPS, PRODUCT, shares
@@ -34,6 +35,20 @@ needs_jax = pytest.mark.skipif(find_spec("jax") is None, reason="the bench extra
 
 def short(network="mlp", activation="relu", l2_init=False):
     return Workload(network, activation, "l2_init" if l2_init else "none", steps=12)
+
+
+@pytest.mark.parametrize(
+    ("asked", "taken"),
+    [
+        (["eager", "kernels", "compiled"], "compiled"),
+        (["eager", "kernels"], "kernels"),
+        (["eager"], "eager"),
+        ([], "eager"),  # of what was asked for, nothing can be done here
+    ],
+)
+def test_interventions_are_compared_in_one_of_the_modes_asked_for(asked, taken):
+    choices = Choices(["mlp"], ["relu"], ["none"], None, asked, ["interventions"], "cpu", 2)
+    assert choices.mode == taken
 
 
 @pytest.mark.parametrize(("network", "activation", "l2_init"), ALIKE)
