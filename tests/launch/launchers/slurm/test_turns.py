@@ -22,7 +22,7 @@ SUBMITS = 'sed "" "$1" >"$JOBS/12"; echo "$1" >>"$JOBS/sbatch"; echo "Submitted 
 
 @pytest.fixture
 def sweep(store):
-    return planned(store, "seed=0,1").sweep
+    return planned(store, "seed=0,1", "launch.workers=2").sweep  # two packs, also where there is one core
 
 
 @pytest.fixture
