@@ -3,12 +3,15 @@
 Legend: K runs, B examples.
 """
 
+from collections.abc import Iterable, Iterator
+
 import torch
 from torch import Tensor
 
 from plasticity_lab.component import check
 from plasticity_lab.interventions.intervention import EXAMPLES, Intervention, Now, State
 from plasticity_lab.interventions.springs import pull, squared_distances
+from plasticity_lab.networks.mean_gradients import mean_gradients
 from plasticity_lab.networks.per_example import squared_gradients
 from plasticity_lab.stacking.run_axis import beside
 
@@ -24,18 +27,24 @@ class EWC(Intervention):
     actions that were taken, so that p is the policy π(a | s), and what the value alone needs is not held. decay = 1
     adds up all tasks, 0 keeps the last one alone. Parameters that are not active stay as they are, with F and θ*.
 
-    examples: at most so many of the task's, evenly spread over them. half: strength / 2, as some codes write it. Its
-    state is twice the parameters. Source: Kirkpatrick et al. 2017; its online form Schwarz et al. 2018 (γ is `decay`);
-    Appendix E.3.
+    examples: the most of the task's that are looked at, evenly spread over them. batch: how many of them are averaged
+    before a gradient is squared; from 2 on that is not the Fisher information, but about 1 / batch of it, as in codes
+    that square what one backward pass of a batch gives. half: strength / 2, as some codes write it. Its state is twice
+    the parameters.
+    Source: Kirkpatrick et al. 2017; its online form Schwarz et al. 2018 (γ is `decay`); Appendix E.3.
     """
 
     needs = frozenset({EXAMPLES})
     copies = 3
+    neutral = {"batch": 1}
 
-    def __init__(self, strength: float = 50.0, decay: float = 1.0, examples: int = 1000, half: bool = False) -> None:
+    def __init__(
+        self, strength: float = 50.0, decay: float = 1.0, examples: int = 1000, batch: int = 1, half: bool = False
+    ) -> None:
         self.strength = check("intervention.strength", strength, at_least=0)
         self.decay = check("intervention.decay", decay, at_least=0, at_most=1)
         self.examples = check("intervention.examples", examples, at_least=1)
+        self.batch = check("intervention.batch", batch, at_least=1)
         self.half = half
 
     def start(self, now: Now) -> State:
@@ -63,14 +72,26 @@ class EWC(Intervention):
         return state
 
     def _summed(self, now: Now) -> tuple[dict[str, Tensor], int]:
-        """Squared gradients by parameter, added up over the examples, and how many these are."""
+        """Squared gradients by parameter, added up over examples or batches, and how many these are."""
         total, count = dict[str, Tensor](), 0
-        for x_KED, answers in now.examples(self.examples):
-            for x, answered in zip(x_KED.split(AT_ONCE, dim=1), answers.split(AT_ONCE, dim=1), strict=True):
-                squares = squared_gradients(
-                    now.model, now.parameters, now.activation, now.body, x, answered, now.log_likelihood
-                )
-                for name, value in squares.items():
-                    total[name] = total[name] + value if name in total else value
-                count += x.shape[1]
+        for x, answered in regrouped(AT_ONCE if self.batch == 1 else self.batch, now.examples(self.examples)):
+            given = (now.model, now.parameters, now.activation, now.body, x, answered, now.log_likelihood)
+            if self.batch == 1:
+                squares, more = squared_gradients(*given), x.shape[1]
+            else:
+                squares, more = {name: value.square() for name, value in mean_gradients(*given).items()}, 1
+            for name, value in squares.items():
+                total[name] = total[name] + value if name in total else value
+            count += more
         return total, count
+
+
+def regrouped(size: int, parts: Iterable[tuple[Tensor, Tensor]]) -> Iterator[tuple[Tensor, Tensor]]:
+    """The same examples and answers (K, E, ...), `size` at a time; the last may be fewer."""
+    left: tuple[Tensor, Tensor] | None = None
+    for part in parts:
+        x, answers = part if left is None else (torch.cat(pair, dim=1) for pair in zip(left, part, strict=True))
+        *whole, left = zip(x.split(size, dim=1), answers.split(size, dim=1), strict=True)
+        yield from whole
+    if left is not None:
+        yield left

@@ -79,10 +79,31 @@ def test_two_opposite_gradients_do_not_cancel():
     fisher = pack[0].after_task(now)["fisher output.weight"]
     expected = torch.tensor([2.0**2 * 0.25] * 2 + [0.0] * 2).expand(1, INPUTS, CLASSES)
     torch.testing.assert_close(fisher, expected)
-    batch = torch.func.grad(lambda values: log_likelihood(now.model.forward(values, {}, x, None)[0], labels).mean())(
-        now.parameters
-    )
-    assert not batch["output.weight"].square().any()
+    of_a_batch = EWC(batch=2)
+    assert not of_a_batch.after_task(now)["fisher output.weight"].any()
+
+
+def test_of_batches_the_mean_gradient_is_squared():
+    """Of a linear softmax model that is the mean of x_i (1[o = y] − p_o) over three examples, squared; the tenth is a
+    batch by itself, and where the agent cuts what it tells makes no difference, nor does another run in the pack.
+    """
+    x = torch.from_numpy(host_stream(0, "x").normal(size=(2, 10, INPUTS)).astype(np.float32))
+    labels = torch.from_numpy(host_stream(0, "y").integers(0, CLASSES, (2, 10)))
+    now = seen([EWC(batch=3), EWC(batch=3)], x, labels)
+    state = EWC(batch=3).after_task(now)
+    for k in range(2):
+        weight, bias = (now.parameters[f"output.{part}"][k].double().numpy() for part in ("weight", "bias"))
+        own = x[k].double().numpy()
+        p = np.exp(own @ weight + bias)
+        off = np.eye(CLASSES)[labels[k].numpy()] - p / p.sum(axis=1, keepdims=True)
+        means = [own[at : at + 3].T @ off[at : at + 3] / len(off[at : at + 3]) for at in (0, 3, 6, 9)]
+        np.testing.assert_allclose(state["fisher output.weight"][k], np.mean(np.square(means), axis=0), rtol=1e-3)
+    cut = now._replace(examples=lambda most: [(x[:, :5], labels[:, :5]), (x[:, 5:], labels[:, 5:])])
+    assert torch.equal(EWC(batch=3).after_task(cut)["fisher output.weight"], state["fisher output.weight"])
+    alone = seen([EWC(batch=3)], x[1:].clone(), labels[1:].clone())
+    own = {name: value[1:].clone() for name, value in now.parameters.items()}
+    alone = alone._replace(parameters=own, activation={})
+    assert torch.equal(EWC(batch=3).after_task(alone)["fisher output.weight"][0], state["fisher output.weight"][1])
 
 
 def test_earlier_tasks_decay_and_the_anchor_moves():
@@ -209,7 +230,7 @@ def test_an_agent_that_tells_no_examples_refuses_it():
         assert part in str(caught.value)
 
 
-@pytest.mark.parametrize("bad", [{"strength": -1.0}, {"decay": 1.5}, {"examples": 0}])
+@pytest.mark.parametrize("bad", [{"strength": -1.0}, {"decay": 1.5}, {"examples": 0}, {"batch": 0}])
 def test_what_is_out_of_range_is_refused(bad):
     (name,) = bad
     with pytest.raises(ConfigError, match=f"intervention.{name} is"):
