@@ -1,9 +1,10 @@
 """What the papers report: the lines of the CSV files beside this one, which README.md describes."""
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 FOLDER = Path(__file__).parent
 
@@ -16,16 +17,33 @@ class Published:
     sd: float
 
 
-def published(files: Sequence[str]) -> dict[tuple[str, str], Published]:
-    """(benchmark, activation) → the published value, in the order of the files and of their lines.
+class Key(NamedTuple):
+    """Which cell of a file. metric is None where all of the file is one, which the table that shows it knows."""
+
+    benchmark: str
+    activation: str
+    intervention: str = "none"
+    metric: str | None = None
+
+
+def published(files: Sequence[str]) -> dict[Key, Published]:
+    """The published values of files that have a column for the benchmark, in the order of the files and of their lines.
 
     A benchmark without published values, as those on the embedded digits, is not there: nothing stands in for it.
     """
-    values = {}
-    for line in (line for name in files for line in lines(name)):
-        mean, sd = (next(line[name] for name in line if name.endswith(end)) for end in ("_mean", "_sd"))
-        values[line["benchmark"], line["activation"]] = Published(float(mean), float(sd))
-    return values
+    return {
+        Key(
+            line["benchmark"], line["activation"], line.get("intervention", "none"), line.get("metric_read_as")
+        ): value_of(line)
+        for name in files
+        for line in lines(name)
+    }
+
+
+def value_of(line: Mapping[str, str]) -> Published:
+    """The value in a line of a file, whatever its columns are called before `mean` and `sd`."""
+    mean, sd = (next(line[name] for name in line if name.endswith(end)) for end in ("mean", "sd"))
+    return Published(float(mean), float(sd))
 
 
 def lines(file: str) -> list[dict[str, str]]:

@@ -7,20 +7,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from analysis.reported.reported import Published, lines_of, published
+from analysis.conf import FOLDER, option
+from analysis.reported.reported import Key, Published, lines_of, published
+from analysis.tables.table import Table
 from analysis.tables.table2 import TABLE2
 from analysis.tables.table_e3 import TABLE_E3
+from analysis.tables.table_e4_e8 import TABLES_E4_E8
 
-ROOT = Path(__file__).resolve().parents[2]
-MEASURED = ROOT / "analysis" / "measured"
-NAMES = {
-    "table2_taoa.csv": "Table 2",
-    "tableG2_G3_taoa.csv": "Tables G2, G3",
-    "tableE3_generalization_gap.csv": "Table E3",
+MEASURED = Path(__file__).resolve().parents[1] / "measured"
+PRINTED: Mapping[str, tuple[str, Sequence[Table]]] = {
+    "table2_taoa.csv": ("Table 2", (TABLE2,)),
+    "tableG2_G3_taoa.csv": ("Tables G2, G3", (TABLE2,)),
+    "tableE3_generalization_gap.csv": ("Table E3", (TABLE_E3,)),
+    "tableE4_E8_interventions.csv": ("Tables E4–E8", TABLES_E4_E8),
 }
-"""The paper's name of what a file in analysis/reported holds."""
+"""A file in analysis/reported → the paper's name of what it holds, and our tables that show it."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class Compared:
     n: int
     paper: Published
     tried: Sequence[Tried] = ()
+    intervention: str = "none"
 
     @property
     def apart(self) -> float:
@@ -59,57 +61,77 @@ class Compared:
         return None if self.sd is None else math.sqrt((self.sd**2 + self.paper.sd**2) / 2)
 
 
+def printed(file: str) -> dict[Key, Published]:
+    """The cells of a file in analysis/reported, each with its metric, without what E4 to E8 repeat of Table 2."""
+    _, (table, *_) = PRINTED[file]
+    cells = published([file])
+    kept = {key: value for key, value in cells.items() if key.metric is None or key.intervention != "none"}
+    return {key._replace(metric=key.metric or table.cell): value for key, value in kept.items()}
+
+
 def compared(folder: Path = MEASURED) -> list[Compared]:
-    """The cells that are computed: measured in `<benchmark>_as_published`, with the settings of Tables E2 and G4.
+    """The cells that are computed: measured in `<benchmark>_as_published`, with the settings of E2, G4, E9 to E11.
 
     Everything else that the folder has of such a cell (other settings, other protocols) is what was tried. Runs of a
-    shorter schedule, or with an intervention, are neither.
+    shorter schedule are neither.
     """
     found: list[Compared] = []
-    for table in (TABLE2, TABLE_E3):
-        of_cell: dict[tuple[str, str], list[tuple[str, Mapping[str, str]]]] = {}
-        for path in sorted(folder.glob(f"*/{table.name}.csv")):
+    for file, (name, tables) in PRINTED.items():
+        of_cell: dict[Key, list[tuple[str, Mapping[str, str]]]] = {}
+        for path in sorted(path for table in tables for path in folder.glob(f"*/{table.name}.csv")):
             for line in lines_of(path):
-                if line["mean"] and (line["schedule"], line["intervention"]) == ("full", "none"):
-                    of_cell.setdefault((line["benchmark"], line["activation"]), []).append((path.parent.name, line))
-        for file in table.reported:
-            for cell, paper in published([file]).items():
-                found += _compared(NAMES[file], *cell, paper, of_cell.get(cell, []))
+                if line["mean"] and line["schedule"] == "full":
+                    key = Key(line["benchmark"], line["activation"], line["intervention"], line["metric"])
+                    of_cell.setdefault(key, []).append((path.parent.name, line))
+        for key, paper in printed(file).items():
+            if key in of_cell:
+                found += _compared(name, key, paper, of_cell[key])
     return found
 
 
 def _compared(
-    table: str, benchmark: str, activation: str, paper: Published, measured: Sequence[tuple[str, Mapping[str, str]]]
+    table: str, key: Key, paper: Published, measured: Sequence[tuple[str, Mapping[str, str]]]
 ) -> list[Compared]:
-    wanted = _settings(benchmark, activation)
+    wanted, as_published = _settings(key), f"{key.benchmark}_as_published"
     ours, tried = [], []
     for folder, line in measured:
         others = {name: value for name, value in json.loads(line["settings"]).items() if wanted.get(name) != value}
-        if folder == f"{benchmark}_as_published" and not others:
+        if folder == as_published and not others:
             ours.append(line)
         else:
             words = [f"{name.removeprefix('activation.')}={value}" for name, value in others.items()]
-            words += [folder] * (folder != f"{benchmark}_as_published")
+            words += [folder] * (folder != as_published)
             tried.append(Tried(", ".join(words), float(line["mean"]), int(line["n"])))
     return [
         Compared(
             table,
-            benchmark,
-            activation,
+            key.benchmark,
+            key.activation,
             mean=float(line["mean"]),
             sd=float(line["sd"]) if line["sd"] else None,
             n=int(line["n"]),
             paper=paper,
             tried=tried,
+            intervention=key.intervention,
         )
         for line in ours
     ]
 
 
-def _settings(benchmark: str, activation: str) -> dict[str, Any]:
-    """What the published settings of an activation leave no choice of: those, and its defaults for all others."""
-    defaults = yaml.safe_load((ROOT / f"conf/activation/{activation}.yaml").read_text(encoding="utf-8"))
-    bests = lines_of(ROOT / "conf/published/best_supervised.csv")
-    best = next(line for line in bests if (line["benchmark"], line["activation"]) == (benchmark, activation))
-    own = {**defaults, **json.loads(best["hyperparameters"])}
-    return {**{f"activation.{name}": value for name, value in own.items()}, "optimizer.lr": float(best["lr"])}
+def _settings(key: Key) -> dict[str, Any]:
+    """What the published settings leave no choice of: those, and the defaults of activation and intervention."""
+    best = _best("best_supervised.csv", benchmark=key.benchmark, activation=key.activation)
+    activation = {**option("activation", key.activation), **json.loads(best["hyperparameters"])}
+    wanted: dict[str, Any] = {f"activation.{name}": value for name, value in activation.items()}
+    if key.intervention == "none":
+        return {**wanted, "optimizer.lr": float(best["lr"])}
+    names = {"benchmark": key.benchmark, "activation": key.activation, "intervention": key.intervention}
+    best = _best("best_with_interventions.csv", **names)
+    intervention = {**option("intervention", key.intervention), "strength": float(best["strength"])}
+    wanted |= {f"intervention.{name}": value for name, value in intervention.items()}
+    return {**wanted, "optimizer.lr": float(best["lr"])}
+
+
+def _best(file: str, **names: str) -> Mapping[str, str]:
+    lines = lines_of(FOLDER / "published" / file)
+    return next(line for line in lines if all(line[key] == name for key, name in names.items()))

@@ -1,6 +1,5 @@
 """The closeness of the computed cells as numbers: shares within a distance, rank correlations, misses."""
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -30,6 +29,7 @@ class Ranks:
 
     table: str
     benchmark: str
+    intervention: str
     n: int
     correlation: float
 
@@ -62,15 +62,14 @@ def ranks(cells: Sequence[Compared]) -> list[Ranks]:
     """One for each column of a table that has at least three computed cells, those of one seed included."""
     import scipy.stats
 
+    columns: dict[tuple[str, str, str], list[Compared]] = {}
+    for cell in cells:
+        columns.setdefault((cell.table, cell.benchmark, cell.intervention), []).append(cell)
     found = []
-    for (table, benchmark), group in itertools.groupby(
-        sorted(cells, key=lambda cell: (cell.table, cell.benchmark)), key=lambda cell: (cell.table, cell.benchmark)
-    ):
-        column = list(group)
-        if len(column) < 3:
-            continue
-        ours, paper = [cell.mean for cell in column], [cell.paper.mean for cell in column]
-        found.append(Ranks(table, benchmark, len(column), float(scipy.stats.spearmanr(ours, paper).statistic)))
+    for names, column in sorted(columns.items()):
+        if len(column) >= 3:
+            ours, paper = [cell.mean for cell in column], [cell.paper.mean for cell in column]
+            found.append(Ranks(*names, len(column), float(scipy.stats.spearmanr(ours, paper).statistic)))
     return found
 
 

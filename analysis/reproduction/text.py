@@ -4,26 +4,24 @@ from collections.abc import Sequence
 
 from tabulate import tabulate
 
-from analysis.names import ACTIVATIONS, BENCHMARKS, display
+from analysis.names import ACTIVATIONS, BENCHMARKS, INTERVENTIONS, display
 from analysis.reported.reported import lines
-from analysis.reproduction.cells import NAMES, Compared
-from analysis.reproduction.scores import misses, ranks, share, shares
+from analysis.reproduction.cells import PRINTED, Compared, printed
+from analysis.reproduction.scores import Ranks, misses, ranks, share, shares
 
 NOTHING = "–"
 
 
 def printed_cells() -> dict[str, int]:
     """The paper's tables of results → how many cells each prints; numbers printed twice count once."""
-    files = {
-        **{name: file for file, name in NAMES.items()},
+    others = {
         "Table 1": "table1_split_cifar100.csv",
         "Table F1": "tableF1_plasticity_score.csv",
         "Table F2": "tableF2_reward.csv",
         "Table F3": "tableF3_gap_delta.csv",
     }
-    counted = {name: len(lines(file)) for name, file in files.items()}
-    interventions = [line for line in lines("tableE4_E8_interventions.csv") if line["intervention"] != "none"]
-    return {**counted, "Tables E4–E8": len(interventions)}
+    counted = {name: len(printed(file)) for file, (name, _) in PRINTED.items()}
+    return {**counted, **{name: len(lines(file)) for name, file in others.items()}}
 
 
 def headline(cells: Sequence[Compared]) -> str:
@@ -60,31 +58,31 @@ def text(cells: Sequence[Compared], markdown: bool = False) -> str:
 def _shares(cells: Sequence[Compared]) -> list[list[object]]:
     found = shares(cells)
     rows: list[list[object]] = []
-    for table, printed in printed_cells().items():
+    for table, cells_printed in printed_cells().items():
         of_table = [one for one in found if one.table == table]
         rows += [
             [
                 table,
-                printed,
+                cells_printed,
                 one.computed,
                 "several" if one.several else "one",
                 _or_nothing(one.within_sds),
                 *one.within,
             ]
             for one in of_table
-        ] or [[table, printed, 0, *[NOTHING] * 4]]
+        ] or [[table, cells_printed, 0, *[NOTHING] * 4]]
     return rows
 
 
 def _ranks(cells: Sequence[Compared]) -> list[list[object]]:
-    return [[one.table, display(BENCHMARKS, one.benchmark), one.n, f"{one.correlation:.3f}"] for one in ranks(cells)]
+    return [[one.table, _column(one), one.n, f"{one.correlation:.3f}"] for one in ranks(cells)]
 
 
 def _misses(cells: Sequence[Compared]) -> list[list[object]]:
     return [
         [
             cell.table,
-            display(BENCHMARKS, cell.benchmark),
+            _column(cell),
             display(ACTIVATIONS, cell.activation),
             f"{cell.mean:.2f}" + (f" ± {cell.sd:.2f}" if cell.sd is not None else " (one seed)"),
             f"{cell.paper.mean:.2f} ± {cell.paper.sd:.2f}",
@@ -93,6 +91,11 @@ def _misses(cells: Sequence[Compared]) -> list[list[object]]:
         ]
         for cell in misses(cells)
     ]
+
+
+def _column(of: Compared | Ranks) -> str:
+    name = display(BENCHMARKS, of.benchmark)
+    return name if of.intervention == "none" else f"{name}, {display(INTERVENTIONS, of.intervention)}"
 
 
 def _or_nothing(value: int | None) -> object:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.conf import as_published
-from analysis.reported.reported import Published, lines
+from analysis.reported.reported import Published, lines, value_of
 from analysis.tables.table import Table
 
 COLUMNS = ("setting", "env")
@@ -25,9 +25,8 @@ def paper_values(table: Table) -> dict[str, dict[tuple[str, str], Published]]:
         names[table.columns] = table.renamed.get(column, column)
         if any(key in names and names[key] not in allowed for key, allowed in table.only.items()):
             continue
-        mean, sd = (next(line[key] for key in line if key.endswith(end)) for end in ("mean", "sd"))
         metric = line.get("metric_read_as", table.cell or "")
-        found.setdefault(metric, {})[names[table.rows], names[table.columns]] = Published(float(mean), float(sd))
+        found.setdefault(metric, {})[names[table.rows], names[table.columns]] = value_of(line)
     return found
 
 

@@ -1,4 +1,5 @@
 import csv
+import json
 
 import pytest
 import scipy.stats
@@ -15,8 +16,8 @@ from tests.docs.pages import ROOT
 PUBLISHED = '{"activation.negative_slope": 0.6, "optimizer.lr": 0.001}'  # Leaky-ReLU on Permuted MNIST, Table E2
 
 
-def cell(ours, sd, paper, paper_sd, name="relu", table="Table 2"):
-    return Compared(table, "permuted_mnist", name, ours, sd, 1 if sd is None else 5, Published(paper, paper_sd))
+def cell(ours, sd, paper, paper_sd, name="relu", table="Table 2", **more):
+    return Compared(table, "permuted_mnist", name, ours, sd, 1 if sd is None else 5, Published(paper, paper_sd), **more)
 
 
 CELLS = [
@@ -42,15 +43,21 @@ def test_ranks_are_spearmans_over_a_column():
     assert (found.table, found.n, found.correlation) == ("Table 2", 5, pytest.approx(expected))
 
 
+def test_ranks_are_of_one_intervention_each():
+    with_ewc = [cell(paper, 0.1, paper, 0.1, intervention="ewc") for paper in (1.0, 2.0, 3.0)]
+    assert [(each.intervention, each.n) for each in ranks([*with_ewc, *CELLS])] == [("ewc", 3), ("none", 5)]
+    assert "Permuted MNIST, +EWC" in text(with_ewc)
+
+
 @pytest.fixture
 def measured(tmp_path):
-    """Writes a table2.csv of Leaky-ReLU on Permuted MNIST into a folder: lines of settings, mean, SD, n."""
+    """Writes a table of Leaky-ReLU on Permuted MNIST into a folder: lines of settings, mean, SD, n."""
 
-    def write(name, *lines, schedule="full", intervention="none"):
+    def write(name, *lines, schedule="full", intervention="none", table="table2", metric="taoa"):
         folder = tmp_path / name
-        folder.mkdir()
-        shared = {"benchmark": "permuted_mnist", "activation": "leaky_relu", "schedule": schedule}
-        with (folder / "table2.csv").open("w", newline="") as file:
+        folder.mkdir(exist_ok=True)
+        shared = {"benchmark": "permuted_mnist", "activation": "leaky_relu", "schedule": schedule, "metric": metric}
+        with (folder / f"{table}.csv").open("w", newline="") as file:
             fields = [*shared, "intervention", "settings", "mean", "sd", "n"]
             writer = csv.DictWriter(file, fields)
             writer.writeheader()
@@ -73,6 +80,19 @@ def test_a_cell_is_computed_at_the_published_settings_and_all_else_was_tried(mea
         ("optimizer.lr=0.0001", 80.0),
         ("permuted_mnist_clean", 83.0),
     ]
+
+
+def test_an_intervention_is_compared_by_the_metric_its_column_reads_as_at_the_strength_of_e9(measured):
+    """Leaky-ReLU with L2-Init, Tables E4 and E9: 91.60 at 1e-3 and strength 1e-3, which is a final accuracy."""
+    best = {**json.loads(PUBLISHED), "intervention.strength": 0.001, "intervention.half": False}
+    lines = [
+        (json.dumps({**best, "intervention.half": half}), mean, 0.5, 3) for half, mean in ((False, 91), (True, 92))
+    ]
+    there = {"table": "tableE4", "intervention": "l2_init"}
+    measured("permuted_mnist_as_published", *lines, **there, metric="final_accuracy_last_task")
+    (found,) = compared(measured("online", (json.dumps(best), 87.0, 0.1, 3), **there))
+    assert (found.table, found.intervention, found.mean, found.paper.mean) == ("Tables E4–E8", "l2_init", 91.0, 91.6)
+    assert [(tried.words, tried.mean) for tried in found.tried] == [("intervention.half=True", 92.0)]
 
 
 def test_nothing_measured_is_said_so(tmp_path):
