@@ -87,10 +87,18 @@ def test_a_client_killed_while_it_submits_leaves_a_sweep_that_is_trained_and_kno
 
 
 def test_an_announcement_just_after_the_start_is_a_place_in_the_queue(slurm, store, undisturbed):
-    """Python is still starting, and cannot answer."""
+    """Python is still starting, and cannot answer.
+
+    Slurm lists a step before its process is there, and loses what it is to tell it until then: it is told again.
+    """
     job = submitted(store, *LONG)
     wait_until(lambda: f"{job}.0" in order("squeue", "--noheader", "--steps"))
-    order("scancel", "--signal=USR2", job)
+
+    def put_back():
+        order("scancel", "--signal=USR2", "--state=RUNNING", job)
+        return field(job, "Restarts") == "1"
+
+    wait_until(put_back)
     assert ended(job) == "COMPLETED", log_of(store)
     assert int(field(job, "Restarts")) == 1
     assert all_kept(store, runs_of(*LONG)) == undisturbed(*LONG)
