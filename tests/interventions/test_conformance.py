@@ -27,11 +27,15 @@ BUSY = {
     "continual_backprop": {"strength": 0.05, "maturity": 2},
     "redo": {"strength": 0.5, "every": 3},
     "selective_reinit": {"strength": 0.2, "every": 3},
+    "ewc_by_batch": {"batch": 4},
 }
-"""Settings at which an intervention that is rarely active does something in the few updates of a test."""
+"""Settings at which an intervention that is rarely active does something in the few updates of a test, or which make it
+compute something else than its defaults do."""
+ELSEWISE = {"ewc_by_batch": "ewc"}
+"""Cases that are a choice of conf/ with such other settings."""
 
 
-@pytest.fixture(params=choices("intervention"))
+@pytest.fixture(params=[*choices("intervention"), *ELSEWISE])
 def name(request) -> str:
     return request.param
 
@@ -49,7 +53,7 @@ def as_a_worker_computes(monkeypatch):
 
 def busy(name: str) -> tuple[str, dict]:
     """An intervention's class, and settings at which it does something in a few updates."""
-    target, settings = choice("intervention", name)
+    target, settings = choice("intervention", ELSEWISE.get(name, name))
     return target, settings | BUSY.get(name, {})
 
 
@@ -90,7 +94,7 @@ def test_a_run_resumed_in_the_middle_of_a_task_equals_the_undisturbed_one(name, 
 def words_of(name: str) -> list[str]:
     """A command's words for PPO on two bodies."""
     own = [f"intervention.{key}={value}" for key, value in BUSY.get(name, {}).items()]
-    return [*BOTH, "benchmark.environment_steps=64", "agent.epochs=1", f"intervention={name}", *own]
+    return [*BOTH, "benchmark.environment_steps=64", "agent.epochs=1", f"intervention={ELSEWISE.get(name, name)}", *own]
 
 
 def test_under_ppo_packed_alone_and_resumed_are_the_same(name):
@@ -141,7 +145,7 @@ def test_compiled_under_ppo_a_run_is_the_same_alone_packed_and_resumed(name):
 
 
 def test_the_verbs_keep_the_shapes_and_the_run_axis(name):
-    target, settings = choice("intervention", name)
+    target, settings = choice("intervention", ELSEWISE.get(name, name))
     pack = [build("intervention", name, target, settings) for _ in range(3)]
     activation = build("activation", "prelu", *choice("activation", "prelu"))
     model = classifier(MLP(width=7), [activation] * 3, (1, 8, 8), 10)
