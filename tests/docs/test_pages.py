@@ -172,6 +172,6 @@ def test_what_was_tried_on_random_labels_can_be_tried_again():
     page = ROOT / "docs/reproduction/random_label_mnist.md"
     rows = re.findall(r"^\| `(activation=[^`]*)` \|", page.read_text(), re.MULTILINE)
     base = ["benchmark=random_label_mnist", "hyperparams=best", "seed=0"]
-    assert len(rows) == 17
+    assert len(rows) == 19
     ids = [resolve([*base, *row.split()]).runs[0].id for row in rows]
     assert all(one != other for one, other in itertools.combinations(ids, 2))
