@@ -1,19 +1,19 @@
 """Elastic weight consolidation: what earlier tasks needed is held where they left it.
 
-Legend: K runs, B examples.
+Legend: K runs, E examples of a part, B examples, D numbers of an example.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from plasticity_lab.component import check
 from plasticity_lab.interventions.intervention import EXAMPLES, Intervention, Now, State
 from plasticity_lab.interventions.springs import pull, squared_distances
-from plasticity_lab.networks.mean_gradients import mean_gradients
 from plasticity_lab.networks.per_example import squared_gradients
-from plasticity_lab.stacking.run_axis import beside
+from plasticity_lab.stacking.run_axis import aligned, beside
 
 AT_ONCE = 40
 """Examples of one backward pass: what it leaves between the layers has the size of an evaluation's."""
@@ -73,17 +73,32 @@ class EWC(Intervention):
 
     def _summed(self, now: Now) -> tuple[dict[str, Tensor], int]:
         """Squared gradients by parameter, added up over examples or batches, and how many these are."""
+        by_example = self.batch == 1
         total, count = dict[str, Tensor](), 0
-        for x, answered in regrouped(AT_ONCE if self.batch == 1 else self.batch, now.examples(self.examples)):
-            given = (now.model, now.parameters, now.activation, now.body, x, answered, now.log_likelihood)
-            if self.batch == 1:
-                squares, more = squared_gradients(*given), x.shape[1]
+        for x, answered in regrouped(AT_ONCE if by_example else self.batch, now.examples(self.examples)):
+            if by_example:
+                squares = squared_gradients(
+                    now.model, now.parameters, now.activation, now.body, x, answered, now.log_likelihood
+                )
             else:
-                squares, more = {name: value.square() for name, value in mean_gradients(*given).items()}, 1
+                squares = squared_mean_gradient(now, x, answered)
             for name, value in squares.items():
                 total[name] = total[name] + value if name in total else value
-            count += more
+            count += x.shape[1] if by_example else 1
         return total, count
+
+
+def squared_mean_gradient(now: Now, x_KBD: Tensor, answers: Tensor) -> dict[str, Tensor]:
+    """(∂ mean over the examples of log p(answer | x) / ∂θ)² of each run, by parameter, like it; in evaluation mode."""
+    there = x_KBD.shape[1]
+    x = pad(x_KBD, (0, 0, 0, aligned(there) - there))
+
+    def total(parameters: Mapping[str, Tensor]) -> Tensor:
+        outputs, _ = now.model.forward(parameters, now.activation, x, None, now.body)
+        given = {name: value[:, :there] for name, value in outputs.items()}
+        return now.log_likelihood(given, answers).mean(dim=1).sum()
+
+    return {name: gradient.square() for name, gradient in torch.func.grad(total)(now.parameters).items()}
 
 
 def regrouped(size: int, parts: Iterable[tuple[Tensor, Tensor]]) -> Iterator[tuple[Tensor, Tensor]]:
