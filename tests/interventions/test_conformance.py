@@ -29,13 +29,13 @@ BUSY = {
     "selective_reinit": {"strength": 0.2, "every": 3},
     "ewc_by_batch": {"batch": 4},
 }
-"""Settings at which an intervention that is rarely active does something in the few updates of a test, or which make it
-compute something else than its defaults do."""
-ELSEWISE = {"ewc_by_batch": "ewc"}
-"""Cases that are a choice of conf/ with such other settings."""
+"""Settings at which an intervention that is rarely active does something in the few updates of a test, and those of
+VARIANTS."""
+VARIANTS = {"ewc_by_batch": "ewc"}
+"""Cases beside the files of conf/: one of these with other settings, by which it computes another way."""
 
 
-@pytest.fixture(params=[*choices("intervention"), *ELSEWISE])
+@pytest.fixture(params=[*choices("intervention"), *VARIANTS])
 def name(request) -> str:
     return request.param
 
@@ -53,7 +53,7 @@ def as_a_worker_computes(monkeypatch):
 
 def busy(name: str) -> tuple[str, dict]:
     """An intervention's class, and settings at which it does something in a few updates."""
-    target, settings = choice("intervention", ELSEWISE.get(name, name))
+    target, settings = choice("intervention", VARIANTS.get(name, name))
     return target, settings | BUSY.get(name, {})
 
 
@@ -94,7 +94,7 @@ def test_a_run_resumed_in_the_middle_of_a_task_equals_the_undisturbed_one(name, 
 def words_of(name: str) -> list[str]:
     """A command's words for PPO on two bodies."""
     own = [f"intervention.{key}={value}" for key, value in BUSY.get(name, {}).items()]
-    return [*BOTH, "benchmark.environment_steps=64", "agent.epochs=1", f"intervention={ELSEWISE.get(name, name)}", *own]
+    return [*BOTH, "benchmark.environment_steps=64", "agent.epochs=1", f"intervention={VARIANTS.get(name, name)}", *own]
 
 
 def test_under_ppo_packed_alone_and_resumed_are_the_same(name):
@@ -145,7 +145,7 @@ def test_compiled_under_ppo_a_run_is_the_same_alone_packed_and_resumed(name):
 
 
 def test_the_verbs_keep_the_shapes_and_the_run_axis(name):
-    target, settings = choice("intervention", ELSEWISE.get(name, name))
+    target, settings = busy(name)
     pack = [build("intervention", name, target, settings) for _ in range(3)]
     activation = build("activation", "prelu", *choice("activation", "prelu"))
     model = classifier(MLP(width=7), [activation] * 3, (1, 8, 8), 10)
