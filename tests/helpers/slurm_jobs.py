@@ -51,6 +51,17 @@ def order(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
+def processes_of_steps(store: Store) -> list[int]:
+    """The numbers of the processes that Slurm has started on this machine, by srun, for the store's jobs."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended meanwhile
+            of_store = os.fsencode(store.root) in (folder / "cmdline").read_bytes()
+            if of_store and b"SLURM_STEP_ID=0" in (folder / "environ").read_bytes().split(b"\0"):
+                found.append(int(folder.name))
+    return found
+
+
 def push_out(*words: str, seconds: int = 2) -> None:
     """Submits a job that outranks those of the preemptible partitions, and wants whole nodes: `words` say which."""
     pusher = ("--job-name=pusher", "--partition=cpu", "--exclusive", "--output=/dev/null", f"--wrap=sleep {seconds}")

@@ -11,7 +11,18 @@ from launch.__main__ import main
 from launch.launchers.slurm.submitted import submissions_of
 from launch.packs.lease_files import LeaseFiles
 from plasticity_lab.records.plan import read_plan, sweeps_of
-from tests.helpers.slurm_jobs import LONG, checkpoints, ended, field, jobs_of, let_train, log_of, order, submitted
+from tests.helpers.slurm_jobs import (
+    LONG,
+    checkpoints,
+    ended,
+    field,
+    jobs_of,
+    let_train,
+    log_of,
+    order,
+    processes_of_steps,
+    submitted,
+)
 from tests.helpers.stand_ins import put_on_path
 from tests.helpers.sweeps import PATIENCE, all_kept, command, ended_packs, runs_of, wait_until
 
@@ -89,18 +100,15 @@ def test_a_client_killed_while_it_submits_leaves_a_sweep_that_is_trained_and_kno
 def test_an_announcement_just_after_the_start_is_a_place_in_the_queue(slurm, store, undisturbed):
     """Python is still starting, and cannot answer.
 
-    Slurm lists a step before its process is there, and loses what it is to tell it until then: it is told again.
+    What Slurm is asked to send between a step's beginning and its process's is lost, or comes when Python can answer.
     """
     job = submitted(store, *LONG)
-    wait_until(lambda: f"{job}.0" in order("squeue", "--noheader", "--steps"))
-
-    def put_back():
-        order("scancel", "--signal=USR2", "--state=RUNNING", job)
-        return field(job, "Restarts") == "1"
-
-    wait_until(put_back)
+    wait_until(lambda: bool(processes_of_steps(store)))
+    for process in processes_of_steps(store):
+        os.kill(process, signal.SIGUSR2)
     assert ended(job) == "COMPLETED", log_of(store)
     assert int(field(job, "Restarts")) == 1
+    assert "Back into the queue" not in log_of(store)  # so it was not the worker that has answered
     assert all_kept(store, runs_of(*LONG)) == undisturbed(*LONG)
 
 
