@@ -8,7 +8,7 @@ from plasticity_lab.errors import ConfigError
 
 Where = Mapping[str, Any]
 """Key → the value that a run must have there, or a list of those that it may have."""
-MADE_BY = ("commit", "dirty", "device", "cpu", "mode", "data", "data_part")
+MADE_BY = ("commit", "dirty", "code", "device", "cpu", "mode", "data", "data_part")
 """What of a run's provenance it can be chosen by, beside its torch."""
 SHOWN = 12
 """How many keys or values a message lists at most."""

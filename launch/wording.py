@@ -5,6 +5,7 @@ from collections.abc import Collection
 from datetime import timedelta
 
 SHOWN = 5
+_FLAGS = {"collapsed": "collapsed to chance", "mixed_code": "begun by other code"}
 
 
 def counted(count: int, what: str) -> str:
@@ -46,7 +47,7 @@ def flagged(words: str, flags: Collection[str]) -> str:
 
 def flag_in_words(flag: str) -> str:
     """«collapsed to chance»; other flags say what they mean."""
-    return "collapsed to chance" if flag == "collapsed" else flag
+    return _FLAGS.get(flag, flag)
 
 
 def say(words: str) -> None:

@@ -62,6 +62,8 @@ def _from(row: Row) -> dict[str, str]:
     source = row.study.get("benchmark.source")
     data = DATA.get(source, source) if source else made.get("data") or ""
     commit = (made.get("commit") or "none")[:SHORT] + (" with changes" if made.get("dirty") else "")
+    if made.get("code") and (made.get("dirty") or not made.get("commit")):
+        commit += f", code {made['code']}"
     known = {
         "device": str(made.get("device") or ""),
         "mode": str(made.get("mode") or ""),

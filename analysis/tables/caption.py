@@ -9,6 +9,7 @@ from analysis.tables.made_by import made_lines
 from analysis.tables.missing import NOT_HERE, cannot, missing_lines, waiting_lines
 from analysis.tables.paper import of_another
 from analysis.tables.table import Cell, Column, Result
+from plasticity_lab.records.training_code import MIXED
 
 
 def caption(result: Result, rows: Sequence[Row]) -> tuple[str, ...]:
@@ -176,7 +177,13 @@ def _incomplete(cells: Collection[Cell]) -> list[str]:
         lines.append("k/n: k of n runs have finished; the mean is theirs, and the cell is neither bold nor tested.")
     if any(cell.collapsed for cell in cells):
         lines.append("Collapsed: at chance (average online accuracy ≤ 1.2 / classes) for three tasks in a row.")
-    if flags := sorted({flag for cell in cells for flag in cell.flagged}):
+    flags = sorted({flag for cell in cells for flag in cell.flagged})
+    if MIXED in flags:
+        flags.remove(MIXED)
+        lines.append(
+            f"{MIXED}: how many runs were begun by one code and ended by another; their values are in the mean."
+        )
+    if flags:
         lines.append(f"{', '.join(flags)}: how many runs their agent says this of; their values are in the mean.")
     if superseded := sum(cell.superseded for cell in cells):
         lines.append(f"Left out: {superseded} runs whose settings and seed were run again later under another id.")

@@ -12,8 +12,12 @@ MOST = 4
 
 
 def _commit(made: Made) -> str | None:
-    commit = made.get("commit")
-    return f"{commit[:12]}{' (changed checkout)' if made.get('dirty') else ''}" if commit else None
+    """«1234567890ab», with a digest where it does not tell the code."""
+    commit, code = made.get("commit"), made.get("code")
+    if commit is None:
+        return f"none (code {code})" if code else None
+    changed = f" (changed checkout{f', code {code}' if code else ''})" if made.get("dirty") else ""
+    return commit[:12] + changed
 
 
 def _torch(made: Made) -> str | None:
@@ -25,9 +29,15 @@ def _data(made: Made) -> str | None:
     return f"part of {name or 'the data'}" if made.get("data_part") else name
 
 
+def _classes(made: Made) -> str | None:
+    """Classes of somebody's own, each with the digest of its code."""
+    return " and ".join(f"{target} {digest}" for target, digest in sorted((made.get("classes") or {}).items())) or None
+
+
 CODE: Mapping[str, Callable[[Made], str | None]] = {"commit": _commit, "torch": _torch}
 MACHINE: Mapping[str, Callable[[Made], str | None]] = {
     "data": _data,
+    "own code": _classes,
     "mode": lambda made: made.get("mode"),
     "device": lambda made: made.get("device"),
 }
@@ -35,7 +45,7 @@ MACHINE: Mapping[str, Callable[[Made], str | None]] = {
 
 
 def mixed(rows: Sequence[Row]) -> dict[str, dict[str, int]]:
-    """In what the making of these runs differs: data, mode or device → of how many runs it was which."""
+    """In what the making of these runs differs: data, own code, mode or device → of how many runs it was which."""
     found = {name: _counts(rows, of) for name, of in MACHINE.items()}
     return {name: dict(counts) for name, counts in found.items() if len(counts) > 1}
 
@@ -69,4 +79,5 @@ def _said(name: str, counts: Mapping[str, int]) -> str:
     if len(counts) == 1:
         return f"{name} {next(iter(counts))}"
     ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
-    return f"{name if name == 'data' else f'{name}s'} {', '.join(f'{word} ({count} runs)' for word, count in ordered)}"
+    several = name if name in ("data", "own code") else f"{name}s"
+    return f"{several} {', '.join(f'{word} ({count} runs)' for word, count in ordered)}"

@@ -14,6 +14,8 @@ from plasticity_lab.records.classifier import declared_in
 
 MADE = ("commit", "dirty", "versions", "python", "cpu", "device", "mode", "data", "data_part")
 """What of a run's provenance says how its numbers came about; runs that agree in it stand together."""
+KEPT_LATER = ("code", "classes", "parts")
+"""The same, of runs that have it: earlier versions did not keep the code, most runs have one part and no own class."""
 ASKED = ("benchmark", "intervention", "protocol", "schedule", "hyperparams")
 OWN = ("activation", "seeds", "status", "collapsed", "summary", "planned")
 
@@ -33,6 +35,7 @@ def origin(rows: Sequence[Row]) -> str:
     for row in rows:
         asked = {name: getattr(row, name) for name in ASKED}
         made = {name: row.provenance.get(name) for name in MADE}
+        made |= {name: row.provenance[name] for name in KEPT_LATER if name in row.provenance}
         place = (str(made), *asked.values(), words[id(row.study)], words[id(row.declared)])
         if place not in groups:
             shared = {"made": made, **asked, "study": dict(row.study), "measures": measures[id(row.declared)]}

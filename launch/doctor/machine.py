@@ -15,8 +15,9 @@ from launch.wording import in_bytes
 from plasticity_lab.benchmarks.benchmark import Benchmark
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.provenance import provenance
+from plasticity_lab.records.provenance import provenance, why_no_commit
 from plasticity_lab.records.store import Store
+from plasticity_lab.records.training_code import code_digest
 
 LEAST_FREE = 2**30
 """Bytes below which a store counts as full: checkpoints of a few packs."""
@@ -41,10 +42,11 @@ def of_data(benchmarks: Iterable[Benchmark], folder: str | None) -> list[Finding
 
 
 def software() -> dict[str, Any]:
-    """The code that runs here: where, of which commit, on which versions, and whether it could compile."""
+    """The code that runs here: where, its commit or `why` there is none, versions, and whether it could compile."""
     made = provenance()
-    same = {key: made[key] for key in ("commit", "dirty", "python", "versions", "host")}
-    return {"checkout": str(CHECKOUT), "executable": sys.executable, "compiler": compiler_there(), **same}
+    same = {"code": code_digest(), **{key: made[key] for key in ("commit", "dirty", "python", "versions", "host")}}
+    why = why_no_commit() if made["commit"] is None else ""
+    return {"checkout": str(CHECKOUT), "executable": sys.executable, "compiler": compiler_there(), "why": why, **same}
 
 
 def of_software(facts: Mapping[str, Any]) -> list[Finding]:
@@ -52,7 +54,7 @@ def of_software(facts: Mapping[str, Any]) -> list[Finding]:
     versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
     found = [Finding(OK, f"Python {facts['python']} ({facts['executable']}), {versions}.")]
     if facts["commit"] is None:
-        words = f"Code in {facts['checkout']}: no git checkout, so records cannot say which code made them."
+        words = f"Code in {facts['checkout']}: {facts['why']}. So records name no commit, only a digest of the code."
         return [*found, Finding(UNKNOWN, words)]
     changed = ", with changes that are not committed" if facts["dirty"] else ""
     return [*found, Finding(OK, f"Code in {facts['checkout']}: commit {facts['commit'][:12]}{changed}.")]

@@ -68,7 +68,7 @@ class Visit:
         there = software()
         differs = [
             f"{key} is {there[key]} and not {self.here[key]}"
-            for key in ("checkout", "commit", "dirty", "python", "versions")
+            for key in ("checkout", "commit", "dirty", "code", "python", "versions")
             if there[key] != self.here[key]
         ]
         if not differs:

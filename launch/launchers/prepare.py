@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from launch.packs.other_code import begun_by_other_code, free_to_replace, put_aside, said_of_them
 from launch.packs.todo import Outstanding, adopted, mark_ended, outstanding, settle
 from launch.plan.calibration import Calibration, calibration_of, default_calibration
 from launch.plan.device import mode_of
@@ -48,7 +49,8 @@ class Prepared:
     """A command's runs, sorted and planned; nothing is written yet.
 
     settings: the command's, with `tracking=auto` decided. cost_of: as the plan priced the runs. unreadable: what is
-    wrong with files of the store that it was made without.
+    wrong with files of the store that it was made without. mixed: what is said of packs that go on by other code than
+    began them, if there are any. replaced: packs that do not go on, because their runs were planned anew.
     """
 
     store: Store
@@ -58,6 +60,8 @@ class Prepared:
     todo: Outstanding
     plan: Plan
     unreadable: Sequence[StoreError]
+    mixed: str = ""
+    replaced: Sequence[Pack] = ()
 
 
 def prepared(
@@ -74,7 +78,9 @@ def prepared(
     todo = outstanding(store, runs, settings.rerun, settings.launch.retries)
     prices = (costs_to_show if settings.dry_run else costs_to_train)(settings)
     unreadable: list[StoreError] = list(resources.damaged)
-    planned = _planned(store, todo, settings, resources, prices, command or sys.orig_argv, unreadable)
+    going_on, known = adopted(store, todo.left, resources.kind, settings.launch.lease_seconds, unreadable)
+    going_on, replaced, mixed = _by_one_code(store, going_on, known, settings)
+    planned = _planned(store, todo, settings, resources, prices, command or sys.orig_argv, going_on, known, replaced)
     if store.root.exists():
         from launch.launchers.damage import damaged_files, damaged_jobs  # in a new store there is nothing to look at
 
@@ -82,7 +88,7 @@ def prepared(
         unreadable += damaged_jobs(store, [planned.sweep])
     if where and todo.left:
         say(where)
-    return Prepared(store, settings, resources, prices, todo, planned, unreadable)
+    return Prepared(store, settings, resources, prices, todo, planned, unreadable, mixed, replaced)
 
 
 def put_in_order(ready: Prepared) -> list[str]:
@@ -97,6 +103,7 @@ def put_in_order(ready: Prepared) -> list[str]:
         mark_ended(store, todo, ready.settings.launch.lease_seconds)
     if todo.index is not None:
         todo.index.save()
+    put_aside(store, ready.replaced)
     lines = [*settle(store, todo), *(_set_aside(ready, error) for error in ready.unreadable)]
     if todo.left or any(isinstance(e, DamagedFile) and e.path == store.plan(sweep) for e in ready.unreadable):
         write_plan(store, ready.plan)
@@ -163,6 +170,19 @@ def costs(resource_of: assembly.ResourceOf) -> CostOf:
     return price
 
 
+def _by_one_code(
+    store: Store, packs: Sequence[Pack], known: Mapping[str, Run], settings: Settings
+) -> tuple[Sequence[Pack], Sequence[Pack], str]:
+    """Of adopted packs those that go on, those that a rerun replaces because other code began them, and what is said
+    of the others that other code began.  Raises StoreError, ConfigError.
+    """
+    begun = begun_by_other_code(store, packs, known)
+    others = [pack for pack in packs if pack.id in begun]
+    replaced = free_to_replace(store, others, settings.launch.lease_seconds) if settings.rerun else []
+    mixed = [pack for pack in others if pack not in replaced]
+    return [pack for pack in packs if pack not in replaced], replaced, said_of_them(mixed, begun) if mixed else ""
+
+
 def _planned(
     store: Store,
     todo: Outstanding,
@@ -170,11 +190,17 @@ def _planned(
     resources: Resources,
     prices: CostOf,
     command: Sequence[str],
-    unreadable: list[StoreError],
+    going_on: Sequence[Pack],
+    known: Mapping[str, Run],
+    replaced: Sequence[Pack],
 ) -> Plan:
-    """The plan of what is left: unfinished packs of earlier plans as they are, the rest in new packs."""
-    taken_on, known = adopted(store, todo.left, resources.kind, settings.launch.lease_seconds, unreadable)
-    rest = [run for run in todo.left if run.id not in known]
+    """The plan of what is left: unfinished packs of earlier plans as they are, the rest in new packs.
+
+    going_on: such packs; replaced: those whose runs are planned anew. known: the runs of both.
+    """
+    taken_on = {run for pack in going_on for run in pack.runs}
+    rest = [run for run in todo.left if run.id not in taken_on]
+    gone = {pack.id for pack in replaced}
     packs = packed(
         rest,
         todo.widest,
@@ -183,15 +209,15 @@ def _planned(
         mode=lambda run, cost: mode_of(
             cost, settings.mode, resources.compiler, resources.calibration.of(cost.speed).kernels_pay(cost.flops)
         ),
-        taken=lambda pack: store.done(pack).exists(),
+        taken=lambda pack: pack in gone or store.done(pack).exists(),
     )
     asked = sorted([*todo.finished, *todo.given_up, *(run.id for run in todo.left)])
     return Plan(
         sweep=sweep_id(asked),
         command=command,
         asked=asked,
-        runs=known | {run.id: run for run in rest},
-        packs=[*taken_on, *packs],
+        runs={run: known[run] for run in known if run in taken_on} | {run.id: run for run in rest},
+        packs=[*going_on, *packs],
         settings=settings,
         code=code_here(),
     )
@@ -206,9 +232,9 @@ def _set_aside(ready: Prepared, error: StoreError) -> str:
         raise error
     if not isinstance(error, DamagedFile):
         return str(error)
-    from launch.launchers.damage import put_aside  # most stores have nothing to set aside
+    from launch.launchers import damage  # most stores have nothing to set aside
 
     try:
-        return put_aside(ready.store, error)
+        return damage.put_aside(ready.store, error)
     except StoreError:
         return str(error)  # it can be left where it is: what follows does without it

@@ -9,11 +9,13 @@ from launch.packs.todo import Outstanding, how_to_try_again
 from launch.plan.store_size import store_bytes
 from launch.plan.table import print_plan
 from launch.runs.settings import store_option
-from launch.wording import counted, flagged, say
+from launch.wording import counted, flagged, say, some
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.records.classifier import declared_in
 from plasticity_lab.records.index_files import Digests
+from plasticity_lab.records.own_classes import file_of_class
 from plasticity_lab.records.plan import Pack, read_plan
+from plasticity_lab.records.provenance import CHECKOUT, why_no_commit
 from plasticity_lab.records.record import STATUSES, add_asked_as, failures, flags_of, read_record
 from plasticity_lab.records.run_index import RunIndex
 from plasticity_lab.records.store import Store
@@ -28,6 +30,7 @@ def show_plan(ready: Prepared, workers: int) -> None:
     """What `dry_run=true` prints.  workers: how many train at once."""
     for error in [*ready.todo.corrupt, *ready.unreadable]:
         say(str(error))
+    _say_of_code(ready)
     _say_of_finished(ready)
     save_weights, finished = ready.settings.save_weights, len(ready.todo.finished)
     print_packs(ready.plan.packs, ready.plan.runs, finished, ready.resources, workers, save_weights, ready.cost_of)
@@ -79,6 +82,7 @@ def announce(ready: Prepared, workers: str) -> None:
         f"Sweep {planned.sweep}: {counted(len(todo.left), 'run')}{along} to train in "
         f"{counted(len(planned.packs), 'pack')}{done}; {workers}; store {ready.store.root}"
     )
+    _say_of_code(ready)
     _say_of_finished(ready)
     for family, width in sorted({(pack.family, pack.width) for pack in planned.packs if pack.narrowed}):
         say(f"Packs of {family} are {counted(width, 'run')} wide: more do not fit into memory.")
@@ -137,11 +141,25 @@ def report(ready: Prepared, runs: Sequence[Run], reasons: Sequence[str]) -> None
     raise SweepFailed(f"Of {counted(len(runs), 'run')} {words}: {reason}")
 
 
+def _say_of_code(ready: Prepared) -> None:
+    """Says what records will not be able to say: that one code made the run, or which commit that was."""
+    if ready.mixed:
+        say(ready.mixed)
+    if ready.plan.code["commit"] is None and (CHECKOUT / ".git").exists():
+        say(f"The records will name no commit, only a digest of the code: {CHECKOUT}: {why_no_commit()}.")
+
+
 def _say_of_finished(ready: Prepared) -> None:
     """Says which runs are not trained though somebody may expect it."""
     todo: Outstanding = ready.todo
     if todo.given_up and todo.left:
         say(how_to_try_again(todo.given_up))
+    for target, edited in todo.edited.items():
+        say(
+            f"{file_of_class(target)} or what it imports has changed since {target.rpartition('.')[2]} trained "
+            f"{counted(len(edited), 'finished run')} ({some(edited, 3)}), which the command takes as they are; "
+            "rerun=true trains them again."
+        )
     if ready.settings.save_weights == "final" and todo.without_weights:
         count = len(todo.without_weights)
         were, them = ("was", "it") if count == 1 else ("were", "them")

@@ -7,7 +7,7 @@ from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_map
 from plasticity_lab.records.files import write_json
 from plasticity_lab.records.store import Store
 
-UNKNOWN = "unknown"
+UNKNOWN, REPLACED = "unknown", "replaced"
 _FIELDS = {"status": str, "error": str | None, "diverged": int | None}
 _ADVICE = "its pack counts as ended, and the records of its runs tell how"
 
@@ -16,8 +16,8 @@ _ADVICE = "its pack counts as ended, and the records of its runs tell how"
 class Ending:
     """How a pack ended.
 
-    status: done, failed or divided; unknown where the file that said it was damaged. error: why it is not done, in a
-    line. diverged: how many of its runs diverged.
+    status: done, failed or divided; replaced where its runs were planned anew before it ended; unknown where the file
+    that said it was damaged. error: why it is not done, in a line. diverged: how many of its runs diverged.
     """
 
     status: str

@@ -2,18 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from launch.packs.endings import Ending, ending_of
+from launch.packs.endings import REPLACED, Ending, ending_of
 from launch.wording import run_steps
 from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
 from plasticity_lab.records.files import names, write_json
 from plasticity_lab.records.plan import Pack, in_parts
 from plasticity_lab.records.store import Store
 
-_FIELDS = {"steps": int, "diverged": int, "seconds": int | float, "lately": dict}
+_FIELDS = {"steps": int, "diverged": int, "seconds": int | float, "lately": dict, "parts": list}
 _ADVICE = "how far its pack is shows again when the pack trains"
 
 
@@ -50,13 +50,15 @@ class Progress:
 class Reached:
     """How far one pack has come: steps of each of its runs, how many of these diverged, seconds of training.
 
-    lately: what its runs measured last, by name, where that is told as they go.
+    lately: what its runs measured last, by name, where that is told as they go. parts: by which code it was trained, as
+    `training_code.parts_from` has them; none where its worker was of an earlier version.
     """
 
     steps: int
     diverged: int
     seconds: float
     lately: Mapping[str, float] = field(default_factory=dict)
+    parts: Sequence[Mapping[str, Any]] = ()
 
 
 NOWHERE = Reached(0, 0, 0.0)
@@ -88,7 +90,7 @@ class Watch:
                 steps += pack.run_steps
                 diverged += ending.diverged
                 failed += pack.width if ending.failed else 0
-                runs_done += 0 if ending.failed else pack.width
+                runs_done += 0 if ending.failed or ending.status == REPLACED else pack.width
             elif pack.id in begun:
                 now = reached(self.store, pack.id)
                 steps += now.steps * pack.width
@@ -104,10 +106,15 @@ class Watch:
         )
 
 
-def write_progress(store: Store, pack: Pack, journal: Measured, seconds: float) -> None:
-    """Says in the store how far a running pack has come, and in how many seconds of training.  Raises StoreError."""
+def write_progress(
+    store: Store, pack: Pack, journal: Measured, seconds: float, parts: Sequence[Mapping[str, Any]] = ()
+) -> None:
+    """Says in the store how far a running pack has come, in how many seconds of training, by which code (`parts`).
+
+    Raises StoreError.
+    """
     far = {"steps": int(journal.steps), "diverged": int((journal.diverged > 0).sum()), "seconds": round(seconds, 3)}
-    write_json(store.progress(pack.id), far | {"lately": journal.lately()})
+    write_json(store.progress(pack.id), far | {"lately": journal.lately(), "parts": list(parts)})
 
 
 def read_progress(store: Store, pack: str) -> Reached | None:
@@ -116,11 +123,11 @@ def read_progress(store: Store, pack: str) -> Reached | None:
     value = read_mapping(path, _ADVICE)
     if value is None:
         return None
-    known = {"diverged": 0, "seconds": 0.0, "lately": {}, **value}  # earlier versions did not write these
+    known = {"diverged": 0, "seconds": 0.0, "lately": {}, "parts": [], **value}  # earlier versions did not write these
     if fault := fault_of_fields(known, _FIELDS):
         raise DamagedFile(path, fault, _ADVICE)
     lately = {name: number for name, number in known["lately"].items() if isinstance(number, int | float)}
-    return Reached(known["steps"], known["diverged"], known["seconds"], lately)
+    return Reached(known["steps"], known["diverged"], known["seconds"], lately, tuple(known["parts"]))
 
 
 def reached(store: Store, pack: str) -> Reached:

@@ -15,6 +15,7 @@ from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.record import FINISHED, CorruptRecord, read_record
 from plasticity_lab.records.run_index import RunIndex
 from plasticity_lab.records.store import Store
+from plasticity_lab.records.training_code import MIXED
 
 STATES = ("done", "running", "waiting", "diverged", "failed")
 SETTLED_SECONDS = 10.0
@@ -51,12 +52,12 @@ class SweepState:
     """The runs of one sweep.
 
     states: run → one of STATES. flagged: what records say beside the status ("collapsed", or what a run's agent says of
-    it) → finished runs. diverged: run → the step at which it did. failed: reason → runs. errors: reason → the last
-    lines of the error of the first of them. given_up: run → how often it has failed, of those that failed too often to
-    be planned again. unreadable: what is wrong with records, metrics and weights that are damaged (their runs wait).
-    running: the packs that workers hold. packs: the ids of all packs that its runs are or were in, as far as is known.
-    progress: how far a run is on average, from 0 to 1. left: seconds until the last pack ends, by how fast this sweep's
-    packs have been so far; None where runs wait and nobody trains.
+    it) → finished runs, and runs in training that were begun by other code. diverged: run → the step at which it did.
+    failed: reason → runs. errors: reason → the last lines of the error of the first of them. given_up: run → how often
+    it has failed, of those that failed too often to be planned again. unreadable: what is wrong with records, metrics
+    and weights that are damaged (their runs wait). running: the packs that workers hold. packs: the ids of all packs
+    that its runs are or were in, as far as is known. progress: how far a run is on average, from 0 to 1. left: seconds
+    until the last pack ends, by how fast this sweep's packs have been so far; None where runs wait and nobody trains.
     """
 
     sweep: str
@@ -109,11 +110,12 @@ def state_of(store: Store, plan: Plan, index: RunIndex | None = None) -> SweepSt
     held = [pack for pack in open_packs if leases[pack.id].held]
     on_the_way = {run: far[p.id].steps / p.steps for p in open_packs if p.id in far for run in p.runs}
     share = {run: on_the_way.get(run, 0.0) if state in ("running", "waiting") else 1.0 for run, state in states.items()}
+    mixed = {run: [MIXED] for p in open_packs if p.id in far and len(far[p.id].parts) > 1 for run in p.runs}
     return SweepState(
         sweep=plan.sweep,
         command=in_words(plan.command),
         states=states,
-        flagged=_flagged({run: outcomes[run] for run, state in states.items() if state in FINISHED}),
+        flagged=_flagged({run: outcomes[run].flags for run, state in states.items() if state in FINISHED} | mixed),
         diverged={run: outcomes[run].diverged_at_step for run, state in states.items() if state == "diverged"},
         failed=dict(failed),
         errors=last_lines,
@@ -153,11 +155,11 @@ def _state(outcome: Outcome | None, pack: PackState | None, rerun: bool) -> str:
     return "running" if pack is not None and pack.held else "waiting"
 
 
-def _flagged(outcomes: Mapping[str, Outcome]) -> dict[str, list[str]]:
-    """Flag → the runs whose records have it."""
+def _flagged(flags: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Flag → the runs that have it.  flags: run → its flags."""
     flagged = defaultdict(list)
-    for run, outcome in outcomes.items():
-        for flag in outcome.flags:
+    for run, its in flags.items():
+        for flag in its:
             flagged[flag].append(run)
     return dict(flagged)
 

@@ -14,6 +14,7 @@ from plasticity_lab.records.checkpoint import clear_pack
 from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.files import names, seen
 from plasticity_lab.records.index_files import Digests, Outcome
+from plasticity_lab.records.own_classes import digests_of_classes
 from plasticity_lab.records.plan import Pack, Plan, all_plans, read_plan, sweep_of
 from plasticity_lab.records.record import (
     FINISHED,
@@ -33,7 +34,8 @@ class Outstanding:
     """A sweep's runs, sorted.
 
     finished: ids with a record that counts. renamed: those of them that are asked for under a further name.
-    without_weights: those of them that kept none. left: the runs to train. given_up: run → how often it has failed, of
+    without_weights: those of them that kept none. edited: class of somebody's own → the finished runs that another
+    version of its code trained. left: the runs to train. given_up: run → how often it has failed, of
     those that failed too often. widest: the most runs that may share a pack with one that failed. packs: pack → the
     finished runs that it recorded. recorded: the packs that have recorded all of their runs. corrupt: what is wrong
     with records, metrics or weights of runs that are left for that reason. index: by which all this was found.
@@ -42,6 +44,7 @@ class Outstanding:
     finished: list[str] = field(default_factory=list)
     renamed: list[Run] = field(default_factory=list)
     without_weights: list[str] = field(default_factory=list)
+    edited: dict[str, list[str]] = field(default_factory=dict)
     left: list[Run] = field(default_factory=list)
     given_up: dict[str, int] = field(default_factory=dict)
     widest: dict[str, int] = field(default_factory=dict)
@@ -81,6 +84,8 @@ def outstanding(store: Store, runs: Sequence[Run], rerun: bool, retries: float) 
                 found.renamed.append(run)
             if not outcome.keeps_weights:
                 found.without_weights.append(run.id)
+            for target in _edited(store, run):
+                found.edited.setdefault(target, []).append(run.id)
     return found
 
 
@@ -96,6 +101,14 @@ def _outcome(index: RunIndex, run: Run, classes: str, found: Outstanding) -> Out
         found.corrupt.append(error)
         return None
     return outcome
+
+
+def _edited(store: Store, run: Run) -> list[str]:
+    """The classes of somebody's own that have been edited since they trained a finished run."""
+    now = digests_of_classes(run.targets)
+    record = read_record(store, run.id) if now else None
+    known = {} if record is None else record["provenance"].get("classes", {})
+    return [target for target, digest in now.items() if known.get(target, digest) != digest]
 
 
 def _check_classes(store: Store, run: Run) -> None:

@@ -26,6 +26,7 @@ from plasticity_lab.records.record import (
     write_record,
 )
 from plasticity_lab.records.store import Store
+from plasticity_lab.records.training_code import MIXED
 from plasticity_lab.records.weights import write_weights
 from plasticity_lab.run import Run
 
@@ -58,7 +59,8 @@ def leave_records(
         if weights is not None:
             own = {name: value[k] for name, value in weights.items()}
             files[store.weights(run.id).name] = write_weights(store, run.id, own)
-        diverged_at, flags = int(journal.diverged[k]), measures.flags(table, learner.facts)
+        diverged_at, flags = int(journal.diverged[k]), dict(measures.flags(table, learner.facts))
+        flags |= {MIXED: True} if "parts" in source else {}
         record = new_record(
             _named(run, earlier),
             "diverged" if diverged_at else "done",

@@ -2,8 +2,9 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 
@@ -27,6 +28,7 @@ from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.provenance import provenance, utc_now
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.targets import measures_of
+from plasticity_lab.records.training_code import UNKNOWN, differences, made_by, parts_from, trained_by
 from plasticity_lab.trainer import train
 
 log = logging.getLogger(__name__)
@@ -43,7 +45,8 @@ class AllDiverged(Exception):
 class PackKeeper:
     """Looks after one pack while it trains: its lease, its progress, its checkpoints.
 
-    began: when it was first begun, as records write it. before: seconds of training before a resume.
+    began: when it was first begun, as records write it. before: seconds of training before a resume. parts: by which
+    code it has been trained, as `parts_from` has them.
     """
 
     def __init__(
@@ -57,10 +60,11 @@ class PackKeeper:
         patience: Patience,
         began: str,
         before: float,
+        parts: Sequence[Mapping[str, Any]],
         tracking: Tracking,
     ) -> None:
         self.store, self.pack, self.lease, self.heartbeat, self.stop = store, pack, lease, heartbeat, stop
-        self.patience = patience
+        self.patience, self.parts = patience, parts
         self.began, self.before, self.resumed, self.tracking = began, before, time.monotonic(), tracking
         self.every = {
             "checkpoint": checkpoint_minutes * 60,
@@ -85,7 +89,7 @@ class PackKeeper:
             self.looked, every = True, self.every["checkpoint"]
             self.last["checkpoint"] = time.monotonic() + min(FIRST_CHECKPOINT_SECONDS, every) - every
         if self._due("progress"):
-            self.patience.tried("progress", lambda: write_progress(self.store, self.pack, journal, self.seconds))
+            self.patience.tried("progress", lambda: self._write_progress(journal))
         if self._due("tracking"):
             self.tracking.follow(journal)
         if journal.diverged.all():
@@ -113,10 +117,14 @@ class PackKeeper:
             "journal": journal.state(),
             "mode": self.pack.mode,
             "kind": self.pack.kind,
+            "parts": list(self.parts),
             "began": self.began,
             "seconds": self.seconds,
         }
         save_checkpoint(self.store, self.pack.id, self.lease.epoch, payload)
+
+    def _write_progress(self, journal: Journal) -> None:
+        write_progress(self.store, self.pack, journal, self.seconds, self.parts)
 
     def _due(self, what: str) -> bool:
         now = time.monotonic()
@@ -180,16 +188,19 @@ def _train(
             learner.load(begun["agent"], begun.get("bulk", {}))  # checkpoints of before have no bulk
             journal.load(begun["journal"])
             began, before = begun["began"], begun["seconds"]
+        # Only now has all that trains been imported.
+        parts = parts_from(_parts_so_far(begun), trained_by(runs[0].targets, resource.packages), journal.steps)
+        _say_if_mixed(pack, parts, journal.steps)
         keeper = PackKeeper(
-            store, pack, lease, heartbeat, settings.checkpoint_minutes, stop, patience, began, before, tracking
+            store, pack, lease, heartbeat, settings.checkpoint_minutes, stop, patience, began, before, parts, tracking
         )
-        patience.tried("progress", lambda: write_progress(store, pack, journal, before))
+        patience.tried("progress", lambda: write_progress(store, pack, journal, before, parts))
         tracking.begin(runs)
         try:
             train(stream, learner, journal, keeper)
         except AllDiverged:
             log.info("Every run of pack %s has diverged.", pack.id)
-        source = provenance(resource.packages) | pack_facts(pack)
+        source = provenance(resource.packages) | pack_facts(pack) | made_by(parts)
         source |= {
             "device": pack.kind,
             "start": began,
@@ -206,3 +217,21 @@ def _train(
         recorded = patience.until_done("records", record)
         ending = Ending("done", error="", diverged=int((journal.diverged > 0).sum()))
         patience.until_done("end", lambda: end_pack(store, pack, lease, ending, recorded))
+
+
+def _parts_so_far(begun: Mapping[str, Any] | None) -> Sequence[Mapping[str, Any]]:
+    """By which code a checkpoint was trained; checkpoints of earlier versions do not say it."""
+    return [] if begun is None else begun.get("parts", [UNKNOWN])
+
+
+def _say_if_mixed(pack: Pack, parts: Sequence[Mapping[str, Any]], step: int) -> None:
+    """Says that a pack goes on at this step by other code than it was trained by so far, where it does."""
+    if len(parts) > 1 and parts[-1]["from_step"] == step:
+        changed = "; ".join(differences(parts[-2], parts[-1]))
+        log.warning(
+            "Pack %s goes on at step %s by other code than it was trained by so far (%s): its records list the parts; "
+            "rerun=true trains its runs anew by one code.",
+            pack.id,
+            f"{step:,}",
+            changed,
+        )

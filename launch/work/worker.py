@@ -34,6 +34,7 @@ from plasticity_lab.records.code import other_code
 from plasticity_lab.records.files import StoreFault, clock_offset, names
 from plasticity_lab.records.plan import Pack, Plan, in_parts, read_plan
 from plasticity_lab.records.store import Store
+from plasticity_lab.records.training_code import code_digest
 
 log = logging.getLogger("launch.work.worker")
 POLL_SECONDS, LONGEST_POLL_SECONDS, POLL_SHARE = 1.0, 15.0, 0.25
@@ -106,6 +107,7 @@ class Worker:
         self.cores = cores
         self.kind, self.trying = kind_of(device), Patience(stop)
         self.plan = self.trying.until_done("plan", lambda: read_plan(store, sweep))
+        code_digest()  # of the files as they are now: what is edited while it trains is not its code
         if other := other_code(self.plan.code, sweep):
             log.warning("%s", other)
         self.leases = Leases(store, self.plan.settings.launch.lease_seconds, this_owner())

@@ -1,6 +1,7 @@
 """Where numbers come from: the code, the libraries and the machine that made them."""
 
 import functools
+import os
 import platform
 import socket
 import subprocess
@@ -22,7 +23,7 @@ def provenance(packages: Sequence[str] = ()) -> dict[str, Any]:
     up once a process. Who trains adds device, job, pack, width, mode, end, seconds and share.
     """
     machine = _machine()
-    versions = machine["versions"] | {name: _version(name) for name in packages}
+    versions = machine["versions"] | {name: version_of(name) for name in packages}
     return {**_commit(), **machine, "versions": versions, "start": utc_now()}
 
 
@@ -42,18 +43,50 @@ def _commit() -> dict[str, Any]:
 
 
 def git(*arguments: str) -> str | None:
-    """What git answers about the checkout, or None. Many workers start at once, so none may take the index lock."""
-    command = ["git", "--no-optional-locks", "-C", str(CHECKOUT), *arguments]
+    """What git answers about the checkout, or None."""
     try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout.strip()
+        return _asked(*arguments)
     except (OSError, subprocess.SubprocessError):
         return None
+
+
+def why_no_commit() -> str:
+    """Why records cannot name the commit of the code that runs here, and what would mend it; a part of a sentence."""
+    try:
+        top = _asked("rev-parse", "--show-toplevel")
+        if Path(top).resolve() == CHECKOUT:
+            _asked("rev-parse", "--verify", "HEAD")
+    except FileNotFoundError:
+        return "git is not installed here"
+    except subprocess.CalledProcessError as error:
+        said = error.stderr.strip()
+        if "dubious ownership" in said:
+            return (
+                "it is a git checkout of another user, which git does not read; "
+                f"`git config --global --add safe.directory {CHECKOUT}` lets it"
+            )
+        if "not a git repository" not in said:
+            return f"git says: {said.splitlines()[0] if said else error}"
+    except (OSError, subprocess.SubprocessError) as error:
+        return f"git does not answer ({error})"
+    return "it is no git checkout"
+
+
+def _asked(*arguments: str) -> str:
+    """What git answers about the checkout. Many workers start at once, so none may take the index lock.
+
+    Raises OSError, SubprocessError.
+    """
+    # In English, since one of its answers is read.
+    command = ["git", "--no-optional-locks", "-C", str(CHECKOUT), *arguments]
+    words = os.environ | {"LC_ALL": "C"}
+    return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True, env=words).stdout.strip()
 
 
 @functools.cache
 def _machine() -> dict[str, Any]:
     return {
-        "versions": {name: _version(package) for name, package in _PACKAGES.items()},
+        "versions": {name: version_of(package) for name, package in _PACKAGES.items()},
         "python": platform.python_version(),
         "host": socket.gethostname(),
         "platform": platform.platform(),
@@ -61,7 +94,8 @@ def _machine() -> dict[str, Any]:
     }
 
 
-def _version(package: str) -> str | None:
+def version_of(package: str) -> str | None:
+    """The installed version of a Python package; None where it is not there."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

@@ -26,11 +26,12 @@ def test_the_caption_says_by_which_code_and_on_what(seeds):
     [
         ({"mode": "compiled"}, "modes eager (2 runs), compiled (1 runs)"),
         ({"device": "NVIDIA H200"}, "devices cpu (2 runs), NVIDIA H200 (1 runs)"),
+        ({"classes": {"mine.Mine": "cccc"}}, "own code mine.Mine aaaa (2 runs), mine.Mine cccc (1 runs)"),
         ({"data_part": True, "data": "mnist"}, "data mnist (2 runs), part of mnist (1 runs)"),
     ],
 )
 def test_a_mean_over_what_was_not_made_alike_is_named(seeds, record, differing, words):
-    made = {**MADE, "data": "mnist"}
+    made = {**MADE, "data": "mnist"} | ({"classes": {"mine.Mine": "aaaa"}} if "classes" in differing else {})
     records = [*seeds("relu", [0.5, 0.6], provenance=made), record("relu", 2, 0.7, provenance={**made, **differing})]
     result, said = captioned([*records, *seeds("tanh", [0.5, 0.6, 0.7], provenance=made)])
     assert f"Means over runs that were not made alike: ReLU on Permuted digits ({words})" in said
@@ -46,6 +47,22 @@ def test_runs_of_another_precision_have_a_column_of_their_own(seeds):
         "Permuted digits (precision=bf16)",
         "Permuted digits (precision=fp32)",
     ]
+
+
+def test_two_states_of_a_changed_checkout_are_told_apart(seeds, record):
+    dirty = {**MADE, "dirty": True}
+    records = [*seeds("relu", [0.5, 0.6], provenance=dirty | {"code": "aaaa"})]
+    _, said = captioned([*records, record("tanh", provenance=dirty | {"code": "bbbb"})])
+    assert "e57c382f9aab (changed checkout, code aaaa) (2 runs)" in said
+    assert "e57c382f9aab (changed checkout, code bbbb) (1 runs)" in said
+
+
+def test_runs_of_mixed_code_are_counted_and_explained(seeds, record):
+    mixed = record("relu", 2, 0.7, provenance=MADE, flags={"mixed_code": True})
+    result, said = captioned([*seeds("relu", [0.5, 0.6], provenance=MADE), mixed])
+    assert [cell.flagged for cell in result.cells.values() if cell.flagged] == [{"mixed_code": 1}]
+    assert "begun by one code and ended by another" in said
+    assert "their agent says" not in said
 
 
 def test_code_with_changes_is_told_from_the_commit(seeds, record):

@@ -210,6 +210,8 @@ def test_progress_is_left_while_a_pack_trains(store, monkeypatch):
     (pack,) = trained(store, "seed=0,1", "launch.workers=1", stop=after_looks(4)).packs
     left = json.loads(store.progress(pack.id).read_text())
     assert left.pop("seconds") > 0
+    (part,) = left.pop("parts")
+    assert part["from_step"] == 0
     assert left == {"steps": 180, "diverged": 0, "lately": {}}, "two tasks of 90 steps"
 
 

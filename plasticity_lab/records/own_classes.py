@@ -1,0 +1,114 @@
+"""Classes from outside the laboratory: a digest of the code that a choice of one's own consists of.
+
+The laboratory's own classes have `science_version` and the commit; a class of somebody's own has neither, and can be
+edited between two commands without a word.
+"""
+
+import ast
+import functools
+import hashlib
+import importlib.util
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from plasticity_lab.component import load
+from plasticity_lab.records.provenance import CHECKOUT
+
+_INSTALLED = {Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+_SITES = {"site-packages", "dist-packages"}
+_PASSED_OVER = {*sys.stdlib_module_names, "plasticity_lab", "launch", "analysis", "torch", "numpy"}
+"""Roots of modules that need not be looked for: installed, or told by the laboratory's own digest and commit."""
+
+
+def digests_of_classes(targets: Mapping[str, str]) -> dict[str, str]:
+    """Class → digest of its code, of those classes that do not belong to the laboratory.  targets: group → class.
+
+    Raises ConfigError where a class cannot be imported.
+    """
+    found = {target: digest_of_class(target) for target in targets.values()}
+    return {target: digest for target, digest in found.items() if digest is not None}
+
+
+@functools.cache
+def digest_of_class(target: str) -> str | None:
+    """12 hex digits of the file of a class and of the modules that it imports, wherever in it; None of one of ours.
+
+    Modules that are installed (in site-packages) are left out, and so are data that the code reads.
+    The files are read once a process: what it has imported does not change. Raises ConfigError.
+    """
+    names = {load(target).__module__, target.rpartition(".")[0]}
+    if all(name.partition(".")[0] == "plasticity_lab" for name in names):
+        return None
+    content = {name: path.read_bytes() for name, path in sorted(_files(names).items())}
+    words = [f"{name} {hashlib.sha256(code).hexdigest()}" for name, code in content.items()]
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()[:12]
+
+
+def file_of_class(target: str) -> str:
+    """Where the class lies, for messages.  Raises ConfigError."""
+    cls = load(target)
+    return str(getattr(sys.modules.get(cls.__module__), "__file__", None) or cls.__module__)
+
+
+def _files(first: Iterable[str]) -> dict[str, Path]:
+    """Module → file of these modules, and of all that they import, from outside of installed packages."""
+    found: dict[str, Path] = {}
+    left = [*first]
+    while left:
+        name = left.pop()
+        if name in found or (path := _file(name)) is None:
+            continue
+        found[name] = path
+        if name in first or not _is_installed(path):
+            left += _imported(name, path)
+    return {name: path for name, path in found.items() if name in first or not _is_installed(path)}
+
+
+def _file(name: str) -> Path | None:
+    """The file of a module; None where it has none, or is not there."""
+    try:
+        module = sys.modules.get(name)
+        origin = getattr(module, "__file__", None) if module is not None else None
+        if origin is None and (spec := importlib.util.find_spec(name)) is not None and spec.has_location:
+            origin = spec.origin
+    except Exception:  # finding a module imports the packages around it, and somebody's own can raise anything
+        return None
+    return Path(origin).resolve() if origin is not None and Path(origin).is_file() else None
+
+
+def _is_installed(path: Path) -> bool:
+    if _SITES.intersection(path.parts) or (CHECKOUT / "plasticity_lab") in path.parents:
+        return True
+    return any(folder in path.parents for folder in _INSTALLED)
+
+
+def _imported(module: str, file: Path) -> Iterator[str]:
+    """The names of modules that a file may import, the packages around them too, also inside its functions."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return
+    package = module if file.stem == "__init__" else module.rpartition(".")[0]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = _absolute(node, package)
+            names = [base, *(f"{base}.{alias.name}" for alias in node.names)] if base else []
+        else:
+            continue
+        for name in names:
+            parts = name.split(".")
+            if parts[0] not in _PASSED_OVER:
+                yield from (".".join(parts[: at + 1]) for at in range(len(parts)))
+
+
+def _absolute(node: ast.ImportFrom, package: str) -> str:
+    """The module that `from ... import` names; nothing where its dots lead out of the package."""
+    try:
+        relative = "." * node.level + (node.module or "")
+        return importlib.util.resolve_name(relative, package) if node.level else (node.module or "")
+    except ImportError:
+        return ""

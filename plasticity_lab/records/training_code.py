@@ -1,0 +1,139 @@
+"""By which code a pack is trained, part by part: a pack can be begun by one and finished by another.
+
+A checkpoint keeps the parts, and so do the records of runs that have more than one.
+"""
+
+import functools
+import hashlib
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from plasticity_lab.records.own_classes import digests_of_classes
+from plasticity_lab.records.provenance import CHECKOUT, provenance, version_of
+
+MIXED = "mixed_code"
+"""The flag of a record whose run was begun by one code and finished by another."""
+_SUFFIXES = (".py", ".cpp", ".h", ".json")
+_OTHERS = ("plasticity_lab", "hydra-core")
+"""Packages of whose versions no number depends: ours is told by its files."""
+UNKNOWN: Mapping[str, Any] = {
+    "from_step": 0,
+    "commit": None,
+    "dirty": None,
+    "code": None,
+    "versions": {},
+    "classes": {},
+}
+"""The first part of a pack whose checkpoint does not say by what it was trained: earlier versions did not keep it."""
+
+
+class _Files:
+    """The laboratory's files as this process runs them: as they were when it began, and modules imported later as they
+    were then.
+    """
+
+    def __init__(self) -> None:
+        self._folder = CHECKOUT / "plasticity_lab"
+        every = sorted(path for path in self._folder.rglob("*") if path.suffix in _SUFFIXES)
+        self._hashes = {path: _hash_of(path) for path in every}
+        self._imported: set[str] = set()
+        self.look()
+
+    def look(self) -> str:
+        """12 hex digits of all of them."""
+        for name, module in list(sys.modules.items()):
+            if name.partition(".")[0] != "plasticity_lab" or name in self._imported:
+                continue
+            self._imported.add(name)
+            path = Path(getattr(module, "__file__", None) or "")
+            if self._folder in path.parents:
+                self._hashes[path] = _hash_of(path)
+        words = [f"{path.relative_to(self._folder)} {known}" for path, known in sorted(self._hashes.items())]
+        return hashlib.sha256("\n".join(words).encode()).hexdigest()[:12]
+
+
+@functools.cache
+def _files() -> _Files:
+    return _Files()
+
+
+def code_digest() -> str:
+    """12 hex digits of the code that decides numbers: every source file of plasticity_lab/, committed or not.
+
+    Whoever trains asks for it once at the start, so that an edit while it runs is not taken for its code.
+    """
+    return _files().look()
+
+
+def trained_by(targets: Mapping[str, str], packages: Collection[str] = ()) -> dict[str, Any]:
+    """By what this process would train runs: commit, dirty, code, versions that count, and classes of one's own.
+
+    targets: group → class. packages: beside torch and NumPy, those by whose versions numbers may differ.
+    Raises ConfigError where a class cannot be imported.
+    """
+    made = provenance(packages)
+    return {
+        "commit": made["commit"],
+        "dirty": made["dirty"],
+        "code": code_digest(),
+        "versions": {name: version for name, version in made["versions"].items() if name not in _OTHERS},
+        "classes": digests_of_classes(targets),
+    }
+
+
+def parts_from(earlier: Sequence[Mapping[str, Any]], now: Mapping[str, Any], step: int) -> list[dict[str, Any]]:
+    """The parts of a training that goes on at a step by what `trained_by` says; earlier: those so far.
+
+    It is the same part still where nothing that decides numbers differs.
+    """
+    kept = [dict(part) for part in earlier if part["from_step"] < step]
+    return kept if kept and not differences(kept[-1], now) else [*kept, {"from_step": step, **now}]
+
+
+def made_by(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What the provenance of a pack's records says: the code that ended it, and the parts if there are several."""
+    last = parts[-1]
+    found = {"code": last["code"]} | ({"classes": last["classes"]} if last["classes"] else {})
+    return found | ({"parts": [dict(part) for part in parts]} if len(parts) > 1 else {})
+
+
+def differences(part: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What differs between a part and what `trained_by` says, in words: «commit 1234567 → 89abcde»."""
+    found = []
+    if part["code"] != now["code"]:
+        found.append(f"code {_in_words(part)} → {_in_words(now)}")
+    for name, version in now["versions"].items():
+        if name in part["versions"] and part["versions"][name] != version:
+            found.append(f"{name} {part['versions'][name]} → {version}")
+    for target in sorted({*part["classes"], *now["classes"]}):
+        if part["code"] is not None and part["classes"].get(target) != now["classes"].get(target):
+            found.append(f"{target} has changed")
+    return found
+
+
+def other_code(parts: Sequence[Mapping[str, Any]], targets: Mapping[str, str]) -> list[str]:
+    """What differs between how a pack was trained so far and how it would go on here, in words.
+
+    parts: as its checkpoint or its progress has them. targets: the classes of its runs.  Raises ConfigError.
+    """
+    packages = {name for part in parts for name in part["versions"]}
+    now = trained_by(targets)
+    now["versions"] = {name: version_of(name) for name in sorted(packages)}
+    return list(dict.fromkeys(words for part in parts for words in differences(part, now)))
+
+
+def _in_words(part: Mapping[str, Any]) -> str:
+    """«9f86d081884c (commit 1234567, with changes)»."""
+    if part["code"] is None:
+        return "that is not known"
+    changes = ", with changes" if part["dirty"] else ""
+    return part["code"] + (f" (commit {part['commit'][:12]}{changes})" if part["commit"] else "")
+
+
+def _hash_of(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return "cannot be read"
