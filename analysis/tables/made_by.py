@@ -60,6 +60,8 @@ def made_lines(rows: Sequence[Row], mixes: Mapping[str, Mapping[str, Mapping[str
     named["precision"] = Counter(row.study["precision"] for row in ended if "precision" in row.study)
     words = [_said(name, counts) for name, counts in named.items() if counts]
     lines = [f"Computed by {', '.join(words)}."] if words else []
+    if begun := _counts_of_earlier_parts(ended):
+        lines.append(f"Begun by other code than ended them: {_said('commit', begun)}.")
     blends = [
         f"{what} ({'; '.join(_said(name, counts) for name, counts in differing.items())})"
         for what, differing in mixes.items()
@@ -73,6 +75,12 @@ def made_lines(rows: Sequence[Row], mixes: Mapping[str, Mapping[str, Mapping[str
 
 def _counts(rows: Iterable[Row], of: Callable[[Made], str | None]) -> Counter[str]:
     return Counter(word for row in rows if (word := of(row.provenance)))
+
+
+def _counts_of_earlier_parts(rows: Iterable[Row]) -> Counter[str]:
+    """By which code runs were begun that another code ended; «not known» where a checkpoint did not keep it."""
+    parts = (part for row in rows for part in row.provenance.get("parts", [])[:-1])
+    return Counter(_commit(part) or "not known" for part in parts)
 
 
 def _said(name: str, counts: Mapping[str, int]) -> str:

@@ -8,7 +8,7 @@ from launch.packs.leases import clear_leases
 from launch.packs.progress import reached
 from launch.packs.run_claims import clear_claims
 from launch.wording import counted, some
-from plasticity_lab.records.checkpoint import clear_pack
+from plasticity_lab.records.checkpoint import clear_pack, latest_epoch
 from plasticity_lab.records.plan import Pack
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.training_code import UNKNOWN, other_code
@@ -22,9 +22,10 @@ def begun_by_other_code(store: Store, packs: Iterable[Pack], runs: Mapping[str, 
     """
     found = {}
     for pack in packs:
-        now = reached(store, pack.id)
-        parts = now.parts or ([UNKNOWN] if now.steps else [])
-        if parts and (changed := other_code(parts, runs[pack.runs[0]].targets)):
+        if latest_epoch(store, pack.id) < 0:
+            continue  # it begins anew
+        parts = reached(store, pack.id).parts or [UNKNOWN]
+        if changed := other_code(parts, runs[pack.runs[0]].targets):
             found[pack.id] = changed
     return found
 

@@ -58,11 +58,13 @@ def test_two_states_of_a_changed_checkout_are_told_apart(seeds, record):
 
 
 def test_runs_of_mixed_code_are_counted_and_explained(seeds, record):
-    mixed = record("relu", 2, 0.7, provenance=MADE) | {"flags": {"mixed_code": True}}
+    parts = [{"from_step": 0, **MADE, "commit": "0" * 40}, {"from_step": 90, **MADE}]
+    mixed = record("relu", 2, 0.7, provenance={**MADE, "parts": parts}) | {"flags": {"mixed_code": True}}
     result, said = captioned([*seeds("relu", [0.5, 0.6], provenance=MADE), mixed])
     assert [cell.flagged for cell in result.cells.values() if cell.flagged] == [{"mixed_code": 1}]
     assert "begun by one code and ended by another" in said
     assert "their agent says" not in said
+    assert "Begun by other code than ended them: commit 000000000000." in said
 
 
 def test_code_with_changes_is_told_from_the_commit(seeds, record):
