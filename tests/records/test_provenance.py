@@ -50,3 +50,15 @@ def test_changes_and_new_files_make_a_checkout_dirty(tmp_path, monkeypatch):
     assert module._commit.__wrapped__()["dirty"] is False
     (tmp_path / "new.py").write_text("")
     assert module._commit.__wrapped__()["dirty"] is True
+
+
+def test_why_there_is_no_commit_is_said_as_it_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "CHECKOUT", tmp_path)
+    assert "no git checkout" in module.why_no_commit()
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    assert "git says: fatal: " in module.why_no_commit(), "it has no commit yet"
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")  # as git sees a checkout of another user
+    assert f"git config --global --add safe.directory {tmp_path}" in module.why_no_commit()
+    assert module._commit.__wrapped__() == {"commit": None, "dirty": None}
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "git is not installed" in module.why_no_commit()
