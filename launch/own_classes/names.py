@@ -122,20 +122,32 @@ def _own_names(cls: type) -> dict[str, Any]:
 
 @functools.cache
 def _names_in(cls: type) -> tuple[frozenset[str], frozenset[str]]:
-    """The names that the files of a class read anywhere (attributes, plain names, words in quotes), and the attributes
-    that they set.
-    """
-    read: set[str] = set()
-    set_there: set[str] = set()
+    """The names that the files of a class read anywhere, and the attributes that they set."""
+    names: tuple[set[str], set[str]] = set(), set()
     for base in own_bases(cls):
-        for node in ast.walk(_parsed(base)):
-            if isinstance(node, ast.Attribute):
-                (read if isinstance(node.ctx, ast.Load) else set_there).add(node.attr)
-            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                read.add(node.id)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                read.add(node.value)
-    return frozenset(read), frozenset(set_there)
+        _collect(_parsed(base), *names, within=frozenset())
+    return frozenset(names[0]), frozenset(names[1])
+
+
+def _collect(node: ast.AST, read: set[str], set_there: set[str], within: frozenset[str]) -> None:
+    """Adds the names below a node.  within: the functions around it, whose own names do not count as read: a misspelt
+    verb that calls super() is called by nobody else.
+    """
+    if isinstance(node, ast.FunctionDef):
+        within = within | {node.name}
+    found: str | None = None
+    if isinstance(node, ast.Attribute):
+        found = node.attr
+    elif isinstance(node, ast.Name):
+        found = node.id
+    elif isinstance(node, ast.Call) and getattr(node.func, "id", None) in ("getattr", "hasattr"):
+        read |= {each.value for each in node.args if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+    if found is not None and isinstance(node.ctx, ast.Load) and found not in within:
+        read.add(found)
+    elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        set_there.add(node.attr)
+    for child in ast.iter_child_nodes(node):
+        _collect(child, read, set_there, within)
 
 
 def _parsed(cls: type) -> ast.Module:
