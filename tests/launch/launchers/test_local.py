@@ -164,9 +164,7 @@ BROKEN = """
 from plasticity_lab.activations.relu import ReLU
 
 class Broken(ReLU):
-    """It goes well in the small packs that a command tries first."""
-
-    calls = 0
+    calls = 0  # it goes well in the small packs that a command tries first
 
     def __call__(self, x, site):
         self.calls += 1
