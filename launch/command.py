@@ -23,7 +23,6 @@ from yaml import YAMLError
 
 from launch.command_line import CommandLine, check_heeded, taken_apart
 from launch.launchers.slurm.parameters import slurm_parameters
-from launch.own_classes.check import check_own_classes
 from launch.runs.arguments import instead
 from launch.runs.options import CONF, Options
 from launch.runs.overrides import overrides_of, run_from
@@ -98,8 +97,6 @@ def _train(line: CommandLine, hydra: Hydra) -> None:
     config = hydra.compose_config("config", list(line.composed), RunMode.MULTIRUN, with_log_configuration=True)
     found = _with_data(_resolved(line, hydra, config), line)
     check_tracking(found.settings.tracking)
-    if not found.settings.dry_run:  # which packs nothing
-        check_own_classes(found.runs, found.settings, line.words)
     for note in found.notes:
         print(note, file=sys.stderr)
     callbacks = Callbacks(config)

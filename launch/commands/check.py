@@ -38,7 +38,8 @@ def run(options: argparse.Namespace) -> int:
     for own in owns:
         print(own.told)
         results.append(checked(own, found.settings))
-        print("".join(f"  {line}\n" for line in results[-1].lines), flush=True)
+        lines = [*results[-1].lines, "NOT in order." if results[-1].faults else "in order."]
+        print("".join(f"  {line}\n" for line in lines), flush=True)
         if not results[-1].faults:
             mark(own)
     return _ended(results)

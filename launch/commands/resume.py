@@ -6,7 +6,6 @@ Where everything is under way or finished already, it says so and starts none: i
 import argparse
 
 from launch.launchers.slurm.on_slurm import last_submission
-from launch.own_classes.check import check_own_classes
 from launch.packs.lookup import add_sweep, store_there, sweep_named
 from launch.packs.sweep import in_words
 from launch.packs.todo import outstanding
@@ -16,9 +15,6 @@ from plasticity_lab.records.record import CorruptRecord, read_record
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.targets import run_of
 from plasticity_lab.run import Run
-
-MAIN = "plasticity_lab.main"
-"""Behind this word of a plan's command stand those by which its runs were asked for."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,9 +36,6 @@ def run(options: argparse.Namespace) -> int:
     again = {run.id: _recorded(store, plan, run.id) for run in todo.left if run.id not in plan.runs}
     from launch.launchers.slurm.launcher import submit_runs  # torch: who names an unknown sweep need not wait for it
 
-    if todo.left:
-        words = plan.command[plan.command.index(MAIN) + 1 :] if MAIN in plan.command else []
-        check_own_classes([again.get(run.id, run) for run in todo.left], settings, words)
     submit_runs([again.get(run.id, run) for run in runs], settings, last.launcher, plan.command)
     return 0
 

@@ -30,8 +30,12 @@ class Checked:
         return f"{self.own.choice}: {self.own.cls.__qualname__} ({fault.where}): {fault.what}."
 
 
-def check_own_classes(runs: Sequence[Run], settings: Settings, words: Sequence[str]) -> None:
-    """Checks those that were not checked before; says so on stderr.  words: of the command.
+MAIN = "plasticity_lab.main"
+"""Behind this word of a command stand those by which its runs are asked for."""
+
+
+def check_own_classes(runs: Sequence[Run], settings: Settings, command: Sequence[str]) -> None:
+    """Checks those that were not checked before; says so on stderr.  command: by which the runs were asked for.
 
     Raises OwnClassError, with the first thing that is wrong and the command that shows the rest.
     """
@@ -42,7 +46,7 @@ def check_own_classes(runs: Sequence[Run], settings: Settings, words: Sequence[s
         begun = time.monotonic()
         found = checked(own, settings)
         if found.faults:
-            raise OwnClassError(f"{found.sentence} All that was tried: {command(words)}")
+            raise OwnClassError(f"{found.sentence} All that was tried: {_shown(command)}")
         mark(own)
         for line in [*found.notes, f"in order ({time.monotonic() - begun:.1f} s)."]:
             say(f"{own.choice}: {line}")
@@ -71,9 +75,17 @@ def checked(own: OwnClass, settings: Settings) -> Checked:
     return Checked(own, [*lines, *proof.notes], proof.notes, proof.faults)
 
 
-def command(words: Sequence[str]) -> str:
-    """The command that shows everything that is tried."""
-    return shlex.join(["python", "-m", "launch", "check", *words])
+def _shown(command: Sequence[str]) -> str:
+    """The command that shows everything that is tried: the words, behind the one flag that says where options lie."""
+    words = list(command[command.index(MAIN) + 1 :]) if MAIN in command else []
+    folder: list[str] = []
+    for flag in ("--config-dir", "-cd"):
+        if flag in words:
+            at = words.index(flag)
+            folder, words = ["--config-dir", *words[at + 1 : at + 2]], words[:at] + words[at + 2 :]
+    folder += [word for word in words if word.startswith("--config-dir=")]
+    about = [word for word in words if not word.startswith("-")]
+    return shlex.join(["python", "-m", "launch", "check", *folder, *about])
 
 
 def _line(what: str, fault: Fault | None) -> str:

@@ -1,6 +1,8 @@
 """Somebody's own classes, right and wrong ones of every group, as the commands check them."""
 
 import inspect
+import shlex
+import sys
 
 import pytest
 
@@ -109,3 +111,13 @@ def test_launch_check_says_what_was_tried_and_what_came_out(tmp_path, capsys):
 def test_launch_check_without_a_class_of_ones_own_says_so(capsys):
     assert launch(["check", "activation=relu"]) == 0
     assert "no class from outside" in capsys.readouterr().out
+
+
+def test_the_command_that_shows_the_rest_can_be_given_as_it_stands(tmp_path, monkeypatch, capsys):
+    conf = planted(tmp_path, Standardised).partition("file://")[2].rstrip("]")
+    words = ["activation=standardised", "-m", "--config-dir", conf, *SMOKE, f"store={tmp_path / 'store'}"]
+    monkeypatch.setattr(sys, "orig_argv", ["python", "-m", "plasticity_lab.main", *words])
+    assert run_command(words) == 1
+    shown = capsys.readouterr().err.splitlines()[-1].partition("python -m launch ")[2]
+    assert launch(shlex.split(shown)) == 1
+    assert "resumed" in capsys.readouterr().out
