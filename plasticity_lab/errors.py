@@ -9,6 +9,10 @@ class ConfigError(PlasticityError):
     """A setting that does not exist, or a value it cannot have."""
 
 
+class OwnClassError(PlasticityError):
+    """A class from outside the package that does not do what its group promises."""
+
+
 class DataError(PlasticityError):
     """A data set that is missing, damaged, or could not be downloaded."""
 

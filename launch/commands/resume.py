@@ -23,7 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """The command.  Raises StoreError, ConfigError, DataError, PlanError, SlurmError; SweepFailed after waiting."""
+    """The command.  Raises StoreError, ConfigError, DataError, PlanError, SlurmError, OwnClassError; SweepFailed after
+    waiting.
+    """
     store = store_there(options.store)
     plan = read_plan(store, sweep_named(store, options.sweep))
     last = last_submission(store, plan)

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from launch.own_classes.check import check_own_classes
 from launch.packs.other_code import begun_by_other_code, free_to_replace, put_aside, said_of_them
 from launch.packs.todo import Outstanding, adopted, mark_ended, outstanding, settle
 from launch.plan.calibration import Calibration, calibration_of, default_calibration
@@ -70,12 +71,14 @@ def prepared(
     """Sorts a command's runs, and plans those that are left.  Says where they are written besides the store.
 
     command: the words by which the runs were asked for; None: this process's own.
-    Raises DataError, PlanError, ConfigError, StoreError.
+    Raises DataError, PlanError, ConfigError, StoreError; OwnClassError for a class from outside the package.
     """
     store = Store(settings.store)
     tracking, where = decided(settings.tracking)
     settings = settings.model_copy(update={"tracking": tracking})
     todo = outstanding(store, runs, settings.rerun, settings.launch.retries)
+    if not settings.dry_run:  # which packs nothing
+        check_own_classes(todo.left, settings, command or sys.orig_argv)
     prices = (costs_to_show if settings.dry_run else costs_to_train)(settings)
     unreadable: list[StoreError] = list(resources.damaged)
     going_on, known = adopted(store, todo.left, resources.kind, settings.launch.lease_seconds, unreadable)

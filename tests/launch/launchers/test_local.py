@@ -164,8 +164,13 @@ BROKEN = """
 from plasticity_lab.activations.relu import ReLU
 
 class Broken(ReLU):
+    calls = 0  # it goes well in the small packs that a command tries first
+
     def __call__(self, x, site):
-        raise RuntimeError("this formula is broken")
+        self.calls += 1
+        if self.calls > 40:
+            raise RuntimeError("this formula is broken")
+        return super().__call__(x, site)
 """
 
 

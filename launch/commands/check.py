@@ -1,0 +1,53 @@
+"""Check classes of your own, from outside the package: names of verbs, shapes, and a run packed against the run alone.
+
+    python -m launch check --config-dir ~/ideas/conf activation=mine
+
+Takes the words of `python -m plasticity_lab.main`, and writes nothing into the store. It says what was tried on each
+class from outside the package that they name, and what came out; every command does the same by itself before the first
+pack of such a class. The exit status is 1 where a class is not in order.
+"""
+
+import argparse
+from collections.abc import Sequence
+
+from launch.own_classes.check import Checked
+from plasticity_lab.errors import OwnClassError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's own options."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--config-dir", "-cd", help="a folder of your own options, as the main command takes it")
+    parser.add_argument("words", nargs="*", metavar="WORD", help="as in activation=mine or hydra.searchpath=[file://…]")
+
+
+def run(options: argparse.Namespace) -> int:
+    """The command.  Raises ConfigError, DataError; OwnClassError where a class is not in order."""
+    from launch.command import asked  # Hydra: --help need not wait for it
+    from launch.own_classes.check import checked
+    from launch.own_classes.checked_before import mark
+    from launch.own_classes.named import own_classes
+
+    words = options.words if options.config_dir is None else ["--config-dir", options.config_dir, *options.words]
+    found = asked(words).resolved
+    owns = own_classes(found.runs)
+    if not owns:
+        print("The words name no class from outside the package. The package's own are checked by its tests.")
+        return 0
+    results: list[Checked] = []
+    for own in owns:
+        print(own.told)
+        results.append(checked(own, found.settings))
+        lines = [*results[-1].lines, "NOT in order." if results[-1].faults else "in order."]
+        print("".join(f"  {line}\n" for line in lines), flush=True)
+        if not results[-1].faults:
+            mark(own)
+    return _ended(results)
+
+
+def _ended(results: Sequence[Checked]) -> int:
+    """0 where all are in order.  Raises OwnClassError otherwise, with the first fault of each."""
+    faulty = [each for each in results if each.faults]
+    if faulty:
+        raise OwnClassError("\n".join(each.sentence for each in faulty))
+    return 0

@@ -1,0 +1,40 @@
+"""Which classes were found in order before: a small file for each in the user's cache, named by all that counts.
+
+A class that is changed by a letter is checked again, and so is every class after a change of the package.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+from pathlib import Path
+
+from launch.own_classes.named import OwnClass
+from plasticity_lab.records.own_classes import digest_of_class
+from plasticity_lab.records.provenance import provenance
+from plasticity_lab.records.training_code import code_digest
+
+
+def marked(own: OwnClass) -> bool:
+    """Whether the class was found in order before, with the same structure."""
+    return _file(own).exists()
+
+
+def mark(own: OwnClass) -> None:
+    """Keeps in mind that it was; where the cache cannot be written, it is checked again next time."""
+    with contextlib.suppress(OSError):
+        _file(own).parent.mkdir(parents=True, exist_ok=True)
+        _file(own).touch()
+
+
+def digest_of(own: OwnClass) -> str:
+    """All that the outcome of a check may depend on: own files, structure of the run, the package and its versions."""
+    machine = {name: provenance()[name] for name in ("versions", "python", "cpu")}
+    files = digest_of_class(own.run.targets[own.group])
+    seen = [own.group, own.run.structure(), files, machine, code_digest()]
+    return hashlib.sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()
+
+
+def _file(own: OwnClass) -> Path:
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "plasticity_lab" / "checked" / digest_of(own)

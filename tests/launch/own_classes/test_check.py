@@ -1,0 +1,125 @@
+"""Somebody's own classes, right and wrong ones of every group, as the commands check them."""
+
+import inspect
+import shlex
+import sys
+
+import pytest
+
+from launch.__main__ import main as launch
+from launch.command import resolve, run_command
+from launch.own_classes import check
+from launch.own_classes.check import checked
+from launch.own_classes.named import own_classes
+from launch.runs.groups import COMPONENTS
+from plasticity_lab.records.own_classes import digest_of_class
+from tests.helpers.faulty_classes import FAULTY, IN_ORDER, Idle, Misspelt, OneNumber, Plain, Standardised, planted
+from tests.helpers.sweeps import SMOKE
+
+FILE = inspect.getsourcefile(Plain)
+ALL_FAULTY = [(group, cls, word) for group, several in FAULTY.items() for cls, word in several.items()]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_checked_before(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("HYDRA_FULL_ERROR", raising=False)
+
+
+def found(tmp_path, group, cls):
+    resolved = resolve([planted(tmp_path), f"{group}={cls.__name__.lower()}", *SMOKE])
+    (own,) = own_classes(resolved.runs)
+    return checked(own, resolved.settings)
+
+
+def test_every_group_has_classes_of_both_kinds():
+    assert IN_ORDER.keys() == FAULTY.keys() == COMPONENTS.keys()
+
+
+@pytest.mark.parametrize(("group", "cls"), [(group, cls) for group, several in IN_ORDER.items() for cls in several])
+def test_a_class_in_order_passes(group, cls, tmp_path):
+    result = found(tmp_path, group, cls)
+    assert not result.faults
+    assert len(result.lines) >= 8, "small packs were trained"
+    assert bool(result.notes) == (cls is Idle)
+
+
+@pytest.mark.parametrize(("group", "cls", "word"), ALL_FAULTY, ids=lambda each: getattr(each, "__name__", None))
+def test_a_faulty_class_is_found_with_its_file_and_line(group, cls, word, tmp_path):
+    result = found(tmp_path, group, cls)
+    sentence = result.sentence
+    assert f"{group}={cls.__name__.lower()}" in sentence
+    assert cls.__name__ in sentence
+    assert word in result.faults[0].what
+    lines, first = inspect.getsourcelines(cls)
+    where, _, line = result.faults[0].where.rpartition(", line ")
+    assert where == FILE
+    # A learner is a class of its own, whose lines stand before the agent's.
+    assert first <= int(line) < first + len(lines) or word == "'end'"
+
+
+def test_the_command_is_refused_before_anything_is_written(tmp_path, capsys):
+    store = tmp_path / "store"
+    where = planted(tmp_path)
+    words = [where, "activation=relu,standardised", *SMOKE, f"store={store}"]
+    assert run_command(words) == 1
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert "activation=standardised" in said
+    assert FILE in said
+    assert "python -m launch check" in said
+    assert not store.exists()
+    assert run_command([where, "intervention=misspelt", *SMOKE, f"store={store}"]) == 1
+    assert "after_step" in capsys.readouterr().err
+    assert not store.exists()
+
+
+def test_a_plan_that_is_only_shown_checks_nothing(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(check, "checked", None)
+    assert (
+        run_command([planted(tmp_path), "activation=plain", *SMOKE, "dry_run=true", f"store={tmp_path / 'store'}"]) == 0
+    )
+
+
+def test_a_class_is_checked_once_until_its_file_changes(tmp_path, monkeypatch, capsys):
+    (tmp_path / "mine_once.py").write_text(inspect.getsource(inspect.getmodule(Plain)))
+    (tmp_path / "conf" / "activation").mkdir(parents=True)
+    (tmp_path / "conf" / "activation" / "mine.yaml").write_text("_target_: mine_once.Plain\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    resolved = resolve([f"hydra.searchpath=[file://{tmp_path / 'conf'}]", "activation=mine", *SMOKE])
+    really, tried = check.checked, []
+    monkeypatch.setattr(check, "checked", lambda own, settings: tried.append(own) or really(own, settings))
+    for _ in range(2):
+        check.check_own_classes(resolved.runs, resolved.settings, ["activation=mine"])
+    assert len(tried) == 1
+    with (tmp_path / "mine_once.py").open("a") as file:
+        file.write("# another letter\n")
+    digest_of_class.cache_clear()  # as in the next command's process
+    check.check_own_classes(resolved.runs, resolved.settings, ["activation=mine"])
+    assert len(tried) == 2
+
+
+def test_launch_check_says_what_was_tried_and_what_came_out(tmp_path, capsys):
+    conf = planted(tmp_path, Plain, OneNumber, Standardised, Misspelt).partition("file://")[2].rstrip("]")
+    assert launch(["check", "--config-dir", conf, "activation=plain"]) == 0
+    out = capsys.readouterr().out
+    assert all(told in out for told in ("pack of 2", "another order", "resumed", FILE))
+    assert launch(["check", "activation=plain,relu,standardised", "--config-dir", conf]) == 1
+    out, err = capsys.readouterr()
+    assert "activation=plain" in out
+    assert "activation=standardised" in err
+    assert "activation=plain" not in err
+
+
+def test_launch_check_without_a_class_of_ones_own_says_so(capsys):
+    assert launch(["check", "activation=relu"]) == 0
+    assert "no class from outside" in capsys.readouterr().out
+
+
+def test_the_command_that_shows_the_rest_can_be_given_as_it_stands(tmp_path, monkeypatch, capsys):
+    conf = planted(tmp_path, Standardised).partition("file://")[2].rstrip("]")
+    words = ["activation=standardised", "-m", "--config-dir", conf, *SMOKE, f"store={tmp_path / 'store'}"]
+    monkeypatch.setattr(sys, "orig_argv", ["python", "-m", "plasticity_lab.main", *words])
+    assert run_command(words) == 1
+    shown = capsys.readouterr().err.splitlines()[-1].partition("python -m launch ")[2]
+    assert launch(shlex.split(shown)) == 1
+    assert "resumed" in capsys.readouterr().out
