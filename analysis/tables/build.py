@@ -14,6 +14,7 @@ import numpy as np
 from analysis.metrics import metric
 from analysis.names import NAMES, display
 from analysis.rows import Row, key, varying
+from analysis.statistics.method import shared
 from analysis.statistics.summaries import mean_sd
 from analysis.tables.caption import caption, data_line
 from analysis.tables.judge import Judged, corrected, judged
@@ -69,6 +70,7 @@ def _result(table: Table, selection: Mapping[str, str], rows: Sequence[Row], met
     order = _order(table.only.get(table.rows) or [name for name, _ in paper])
     heads = {_head(table, row, telling): row for row in rows} if rows else _papers_heads(table, paper)
     found: dict[Column, Judged] = {}
+    effect = shared(row.methods for row in rows)["effect"]
     for column, there in columns.items():
         runs: dict[RowHead, list[Row]] = {}
         for row in there:
@@ -78,7 +80,7 @@ def _result(table: Table, selection: Mapping[str, str], rows: Sequence[Row], met
             head: replace(_cell(alike, shown, table.beside, most), paper=paper.get((head.name, column.name)))
             for head, alike in runs.items()
         }
-        found[column] = judged(drawn, table, shown) if shown.better else Judged(drawn, None, [])
+        found[column] = judged(drawn, table, shown, effect) if shown.better else Judged(drawn, None, [])
     cells = corrected(found)
     heads_in_order = sorted(
         heads, key=lambda head: (order(head.name), _values(heads[head].own, telling[head.name]) if rows else [])

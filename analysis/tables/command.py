@@ -15,7 +15,7 @@ from analysis.tables.build import of_table
 from analysis.tables.grid import Shown
 from analysis.tables.grids import GridsTable
 from analysis.tables.headline import HEADLINE
-from analysis.tables.make import has_something, made, needs_runs
+from analysis.tables.make import has_something, made, needs_runs, ready
 from analysis.tables.missing import TRAINING
 from analysis.tables.origin import origin
 from analysis.tables.render import csv_text, latex, markdown, terminal, text
@@ -58,7 +58,8 @@ def _make(asked: argparse.Namespace) -> None:
         folder, rows = folder_of(asked), _rows_if_any(table, asked)
     table = table or _default(rows)
     rows = _measured(table, rows, asked.metric)
-    shown = made(table, rows, asked.metric, _metrics(asked, rows))
+    rows = ready(table, rows, _metrics(asked, rows))
+    shown = made(table, rows, asked.metric)
     words = text(shown)
     _show(shown, words)
     if asked.out or folder.is_dir():
@@ -78,7 +79,8 @@ def _make_all(asked: argparse.Namespace) -> None:
         except ConfigError:  # no run has its metric
             without.append(table.name)
             continue
-        shown = made(table, those, None, _metrics(asked, those))
+        those = ready(table, those, _metrics(asked, those))
+        shown = made(table, those)
         if has_something(shown):
             print(_written(table, those, shown, asked.out or folder / "tables", text(shown)))
         else:
