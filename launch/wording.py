@@ -46,7 +46,7 @@ def flagged(words: str, flags: Collection[str]) -> str:
 
 def flag_in_words(flag: str) -> str:
     """«collapsed to chance»; other flags say what they mean."""
-    return "collapsed to chance" if flag == "collapsed" else flag
+    return {"collapsed": "collapsed to chance", "no_episode": "without an ended episode"}.get(flag, flag)
 
 
 def say(words: str) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from analysis.names import DATA
+from analysis.outcomes import in_words, over_tasks
 from analysis.rows import Row
 from analysis.statistics.method import Method, shared
 from analysis.tables.made_by import made_lines
@@ -174,7 +175,18 @@ def _paper(result: Result) -> list[str]:
 def _incomplete(cells: Collection[Cell]) -> list[str]:
     lines = []
     if any(not cell.complete for cell in cells):
-        lines.append("k/n: k of n runs have finished; the mean is theirs, and the cell is neither bold nor tested.")
+        lines.append("k/n: k of n runs have a value; the mean is theirs, and the cell is neither bold nor tested.")
+    counts = {why: sum(getattr(cell, why) for cell in cells) for why in ("no_episode", "no_value")}
+    if any(counts.values()):
+        lines.append(
+            f"Done and without a value: {in_words(counts, sum(len(cell.done) for cell in cells))} that are done."
+        )
+    if tasks := [each for cell in cells for each in cell.some_tasks]:
+        having = sum(cell.n for cell in cells)
+        lines.append(
+            f"In {len(tasks)} of {having} runs with a value no episode ended in some tasks: their means over tasks "
+            f"are over {over_tasks(tasks)}."
+        )
     if any(cell.collapsed for cell in cells):
         lines.append("Collapsed: at chance (average online accuracy ≤ 1.2 / classes) for three tasks in a row.")
     if flags := sorted({flag for cell in cells for flag in cell.flagged}):

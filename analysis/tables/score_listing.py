@@ -90,9 +90,9 @@ def _word(shown: Shown | None, arm: Arm | None) -> str:
     lost = {"diverged": arm.diverged, "stopped by an error": arm.stopped, **arm.flagged} if arm else {}
     lost["failed"] = shown.failed if shown else 0
     silent = (arm.no_episode if arm else 0) + (shown.no_episode if shown else 0)
-    lost |= {"without an episode": silent}
     lost |= {"without their returns": arm.unread, "without a second cycle or tests": arm.incomplete} if arm else {}
     notes += [f"{count} {what}" for what, count in lost.items() if count]
+    notes += [f"no episode ended in {silent}"] * bool(silent)
     return f"{number} ({', '.join(notes)})" if notes else number
 
 
@@ -122,6 +122,7 @@ def _best(
             for line, label in enumerate(labels)
             if column != "sd" and label in found.arms and found.arms[label].n == found.arms[label].expected
             and found.arms[label].columns and found.arms[label].columns[column].value is not None
+            and not found.arms[label].columns[column].no_episode
         }  # fmt: skip
         if len(values) > 1:
             best = choose(values.values())
@@ -139,6 +140,7 @@ def _line(
     arm: Arm | None,
     printed: str | None,
 ) -> dict[str, object]:
+    silent = (arm.no_episode if arm else 0) + (shown.no_episode if shown else 0)
     return {
         "table": table.name,
         "row": label,
@@ -154,6 +156,7 @@ def _line(
         "expected": arm.expected if arm else None,
         "diverged": arm.diverged if arm else None,
         "failed": shown.failed if shown else None,
+        **({"no_episode": silent} if silent else {}),
         **(arm.flagged if arm else {}),
         "paper": printed,
         "missing": None if arm else command_of(table, {}),
