@@ -7,7 +7,7 @@ SLURMS := 3# on a machine of two cores: most of those tests wait for Slurm
 PYTEST := .venv/bin/pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slurm test-gpu chaos bench bench-rliable tables avx512 slurm-up slurm-down lint
+.PHONY: help setup demo test test-slurm test-gpu chaos bench bench-rliable tables measured avx512 slurm-up slurm-down lint
 
 help: ## List the targets
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -58,6 +58,9 @@ build/rliable/.ready:
 
 tables: $(READY) ## Write every table that STORE can feed (default ./store), and show the first
 	.venv/bin/python -m analysis table all --store $(STORE)
+
+measured: $(READY) ## Write the tables and figures of analysis/measured anew from their data, after a change of words
+	.venv/bin/python -m tests.helpers.measured
 
 avx512: build/avx512.so ## Build what gives MKL its AVX-512 on AMD CPUs: LD_PRELOAD=$PWD/build/avx512.so before a command
 	@echo "Now put LD_PRELOAD=$(CURDIR)/build/avx512.so before a command; its runs count as of another kind of device."

@@ -5,18 +5,20 @@ finds it. Runs that a plan names and that have no record yet are rows too, with 
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from analysis.conf import option
+from analysis.statistics.method import Methods
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.classifier import Declarations
 from plasticity_lab.records.measures import Declared
 from plasticity_lab.records.plan import read_plan, sweeps_of
 from plasticity_lab.records.record import CorruptRecord, records_of
+from plasticity_lab.records.stage_returns import StageReturn
 from plasticity_lab.records.store import Store
 
 NAMED_BY_THE_ASKER = ("protocol", "schedule", "hyperparams")
@@ -37,6 +39,9 @@ class Row:
     activation (its shape parameters, its learning rate, the strength of an intervention), as dotted keys; study:
     all others, which a fair comparison holds fixed. summary: as stored (fractions); declared: what its numbers are.
     flags: what else its agent says of it. diverged_at_step, error: of a run that diverged or failed.
+
+    stages: what it returned in each of its tasks, where that has been read already. methods: by what the intervals were
+    made of the table out of whose .json it comes. printed: the numbers of that table, where the .json has no stages.
     """
 
     run: str
@@ -58,6 +63,9 @@ class Row:
     flags: Mapping[str, bool] = field(default_factory=dict)
     diverged_at_step: int | None = None
     error: str | None = None
+    stages: Sequence[StageReturn] | None = None
+    methods: Methods | None = None
+    printed: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,11 @@ from collections.abc import Collection
 from datetime import timedelta
 
 SHOWN = 5
-_FLAGS = {"collapsed": "collapsed to chance", "mixed_code": "begun by other code"}
+_FLAGS = {
+    "collapsed": "collapsed to chance",
+    "mixed_code": "begun by other code",
+    "no_episode": "without an ended episode",
+}
 
 
 def counted(count: int, what: str) -> str:

@@ -12,7 +12,7 @@ from analysis.rows import Row
 from analysis.tables.arms import arms_of, flags_of, selections
 from analysis.tables.caption import data_line
 from analysis.tables.made_by import made_lines, mixed
-from analysis.tables.stages import cycle_returns, stages_of
+from analysis.tables.stages import cycle_returns, with_stages, without_episode
 from plasticity_lab.errors import ConfigError
 
 
@@ -42,13 +42,13 @@ class Cycled:
     def caption(self) -> list[str]:
         """What must be said of them: their data, which are not shown, and what computed them."""
         whole = {run for arm in self.arms for run in arm.runs}
-        absent = Counter("not finished" if row.status in ("waiting", "running", "done") else row.status
-                         for row in self.rows if row.run not in whole)  # fmt: skip
+        absent = Counter(_why_not(row) for row in self.rows if row.run not in whole)
         shown = [row for row in self.rows if row.run in whole]
         mixes = {arm.label: mixed([row for row in shown if row.run in arm.runs]) for arm in self.arms}
         lines = [f"{self.title}: {data_line(self.rows)}."]
         if absent:
-            lines.append(f"Not shown: runs {', '.join(f'{many} {what}' for what, many in absent.items())}.")
+            words = ", ".join(f"{many} {what}" for what, many in absent.items())
+            lines.append(f"Not shown, of {len(self.rows)} runs: {words}.")
         if flags := flags_of(shown):
             lines.append(f"Of the runs that are shown: {', '.join(f'{many} {what}' for what, many in flags.items())}.")
         return [*lines, *made_lines(shown, mixes)]
@@ -57,13 +57,13 @@ class Cycled:
 def cycled(asked: Asked) -> list[Cycled]:
     """One for each selection of runs whose benchmark has bodies.  Raises ConfigError where no such run has finished."""
     rows = {row.run: row for row in asked.rows if len(_bodies(row)) > 1}
-    stages = stages_of(asked.metrics, [run for run, row in rows.items() if row.status == "done"]) if rows else {}
+    rows = {row.run: row for row in with_stages(list(rows.values()), asked.metrics)}
     found = []
     for benchmark in dict.fromkeys(row.benchmark for row in rows.values()):
         for selection, alike in selections([row for row in rows.values() if row.benchmark == benchmark]):
             bodies, arms = _bodies(alike[0]), []
             for label, runs in arms_of(alike).items():
-                returns = {row.run: cycle_returns(row, stages.get(row.run, ()), bodies) for row in runs}
+                returns = {row.run: _returns(row, bodies) for row in runs}
                 whole = {run: each for run, each in returns.items() if each is not None}
                 if whole:
                     name = runs[0].activation
@@ -73,8 +73,31 @@ def cycled(asked: Asked) -> list[Cycled]:
                 title = _title(benchmark, selection)
                 found.append(Cycled(title, bodies, arms, alike))
     if not found:
-        raise ConfigError("No run has finished a cycle of bodies, as benchmark=mujoco_cycle has it.")
+        raise ConfigError(_nothing(list(rows.values())))
     return found
+
+
+def _why_not(row: Row) -> str:
+    """Why a run is not shown."""
+    if row.status != "done":
+        return "not finished" if row.status == "waiting" else row.status
+    if row.stages is None:
+        return "whose returns by task are not here"
+    return "with a task in which no episode ended" if without_episode(row) else "that lack a task"
+
+
+def _nothing(rows: Sequence[Row]) -> str:
+    """Why nothing is shown."""
+    if not rows:
+        return "No run has several bodies in turn, as benchmark=mujoco_cycle has them."
+    why = ", ".join(f"{many} {what}" for what, many in Counter(map(_why_not, rows)).items())
+    return f"No run has a return with each of its bodies: of {len(rows)} runs {why}."
+
+
+def _returns(row: Row, bodies: Sequence[str]) -> np.ndarray | None:
+    """As `cycle_returns`; None as well where no episode ended in a task, so that the run has no return in it."""
+    returns = cycle_returns(row, bodies)
+    return None if returns is None or np.isnan(returns[:, 0]).any() else returns
 
 
 def body_name(name: str) -> str:

@@ -8,12 +8,13 @@ from analysis.figures.drawing import Drawing, Panel, Series
 from analysis.figures.style import MOST
 from analysis.statistics.bootstrap import bootstrap
 from analysis.statistics.iqm import iqm
+from analysis.statistics.method import Method, shared
 from analysis.statistics.normalise import Normalised, normalise, scored
 from plasticity_lab.errors import ConfigError
 
 WHAT = (
-    "Interquartile mean over seeds of the return over the last 15 % of each stage, normalised; the band is its 95 % "
-    "bootstrap interval. 0 and 1 are percentiles {:g} and {:g} of the runs shown, in the last cycle; a return below "
+    "Interquartile mean over seeds of the return over the last 15 % of each stage, normalised; the band is its {}. "
+    "0 and 1 are percentiles {:g} and {:g} of the runs shown, in the last cycle; a return below "
     "{:g}, or one that is not finite, is a failure and scores 0."
 )
 
@@ -27,16 +28,19 @@ def figure_6(asked: Asked) -> Drawing:
             alike = [body_name(body) for body, same in zip(found.bodies, made.high <= made.low, strict=True) if same]
             reasons.append(f"{found.title} has no score: all runs return the same with {', '.join(alike)}.")
             continue
-        said = said or [WHAT.format(*made.percentiles, made.floor)]
-        panels.append(_panel(found, made))
+        method = shared(row.methods for row in found.rows)["score"]
+        said += [words for words in [WHAT.format(method.words, *made.percentiles, made.floor)] if words not in said]
+        panels.append(_panel(found, made, method))
         said += [_bounds(found, made), *found.caption]
     if not panels:
         raise ConfigError(" ".join(reasons))
     return Drawing("figure6", "Plasticity score over the cycles", panels, [*said, *reasons])
 
 
-def _panel(found: Cycled, made: Normalised) -> Panel:
-    lines = sorted((_line(arm, made) for arm in found.arms), key=lambda line: -np.mean(line.y[-len(found.bodies) :]))
+def _panel(found: Cycled, made: Normalised, method: Method) -> Panel:
+    lines = sorted(
+        (_line(arm, made, method) for arm in found.arms), key=lambda line: -np.mean(line.y[-len(found.bodies) :])
+    )
     return Panel(
         title=found.title,
         x_label=f"stage: {', '.join(map(body_name, found.bodies))} in turn",
@@ -48,9 +52,10 @@ def _panel(found: Cycled, made: Normalised) -> Panel:
     )
 
 
-def _line(arm: Arm, made: Normalised) -> Series:
+def _line(arm: Arm, made: Normalised, method: Method) -> Series:
     scores_SN = np.moveaxis(scored(arm.returns[:, 0], made.low, made.high, made.floor), 1, 2).reshape(-1, len(arm.runs))
-    found = [bootstrap(iqm, scores[:, None], name=f"{arm.label} {at}") for at, scores in enumerate(scores_SN)]
+    told = {"replicates": method.replicates, "level": method.level, "seed": method.seed}
+    found = [bootstrap(iqm, scores[:, None], name=f"{arm.label} {at}", **told) for at, scores in enumerate(scores_SN)]
     return Series(
         label=arm.label,
         key=arm.activation,

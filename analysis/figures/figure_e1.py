@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from analysis.figures.asked import Asked
 from analysis.figures.drawing import Drawing, Marker, Panel, Series
 from analysis.figures.groups import Group, caption, dots, groups
+from analysis.outcomes import ended, why_none
 from analysis.reported.reported import Published
+from analysis.rows import Row
 from analysis.tables.headline import HEADLINE
 from analysis.tables.table import RowHead
 from analysis.tables.table2 import TABLE2
@@ -29,11 +31,22 @@ def figure_e1(asked: Asked) -> Drawing:
     found = [*(groups(TABLE2, having, metric) if having else []), *(groups(HEADLINE, others) if others else [])]
     panels = [_panel(group) for group in found if any(cell.mean is not None for _, cell in group.cells)]
     if not panels:
-        names = sorted({name for row in asked.rows for name in row.declared.summaries})
-        raise ConfigError(f"No run that finished has '{asked.metric or metric}'; there are {', '.join(names)}.")
+        raise ConfigError(_nothing(asked, metric, having))
     titles = {group.result.metric.title for group in found}
     title = titles.pop() if len(titles) == 1 else "what every activation came to"
     return Drawing("figureE1", f"Figure E1: {title}", panels, caption(found, [*having, *others], _said(found)))
+
+
+def _nothing(asked: Asked, metric: str, having: Sequence[Row]) -> str:
+    """Why no panel has a value."""
+    if asked.metric and not having:
+        names = sorted({name for row in asked.rows for name in row.declared.summaries})
+        return f"No run that finished has '{metric}'; there are {', '.join(names)}."
+    words: dict[str, list[Row]] = {}
+    for row in asked.rows:
+        words.setdefault(metric if metric in row.declared.summaries else row.declared.headline, []).append(row)
+    said = [f"of '{name}': {why_none(ended(rows), name)}" for name, rows in words.items()]
+    return f"No run has a value {'; '.join(said)}."
 
 
 def _said(found: Sequence[Group]) -> str:

@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from analysis.figures.asked import Asked
 from analysis.figures.drawing import Drawing, Panel, Series
 from analysis.figures.groups import Group, caption, dots, groups
+from analysis.outcomes import ended, why_none
 from analysis.rows import Row
 from analysis.tables.headline import HEADLINE
 from analysis.tables.table import Cell, RowHead
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.measures import Declared
 
+NOTHING = "No run says how well it learned its first and its last tasks."
 FIRST, LAST = "the first tasks", "the last tasks"
 
 
@@ -34,7 +36,8 @@ def first_last(asked: Asked) -> Drawing:
                 panels.append(panel)
             found.append(after)
     if not panels:
-        raise ConfigError("No run that finished says how well it learned its first and its last tasks.")
+        why = [f"of '{last}': {why_none(ended(rows), last)}" for (_, last), rows in by_pair.items()]
+        raise ConfigError(f"No run has a value {'; '.join(why)}." if why else NOTHING)
     said = (
         "From the mean over the first tasks (hollow) to that over the last (filled), ± 1 SD over seeds: a move to the "
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from analysis.figures.drawing import Marker, Series
+from analysis.outcomes import over_tasks
 from analysis.rows import Row
 from analysis.tables.build import build
 from analysis.tables.made_by import made_lines
@@ -82,14 +83,17 @@ def caption(groups: Sequence[Group], rows: Sequence[Row], first: str) -> list[st
 
 
 def not_shown(groups: Iterable[Group]) -> list[str]:
-    """Which runs no point has: diverged, failed, not finished; and which it has although they collapsed."""
+    """Which runs no point has, and why; which it has although they collapsed, and of which tasks means are not."""
     totals: Counter[str] = Counter()
     flags: Counter[str] = Counter()
     named = []
+    tasks: list[tuple[int, int]] = []
     for group in groups:
         for head, cell in group.cells:
-            absent = cell.expected - cell.n - cell.diverged - cell.failed
+            tasks += cell.some_tasks
+            absent = cell.expected - cell.n - cell.diverged - cell.failed - cell.no_episode - cell.no_value
             counts = {"diverged": cell.diverged, "failed": cell.failed, "not finished": max(absent, 0)}
+            counts |= {"without an ended episode": cell.no_episode, "without a value": cell.no_value}
             totals.update({what: many for what, many in counts.items() if many})
             flags.update({"collapsed": cell.collapsed, **cell.flagged})
             if words := ", ".join(f"{many} {what}" for what, many in counts.items() if many):
@@ -101,4 +105,9 @@ def not_shown(groups: Iterable[Group]) -> list[str]:
         lines.append(f"Not in the means: runs {words}: {'; '.join(named[:NAMED])}{more}.")
     if words := ", ".join(f"{many} {flag}" for flag, many in flags.items() if many):
         lines.append(f"Of the runs in the means: {words}.")
+    if tasks:
+        lines.append(
+            f"In {len(tasks)} of the runs in the means no episode ended in some of the tasks: their means over tasks "
+            f"are over {over_tasks(tasks)}."
+        )
     return lines

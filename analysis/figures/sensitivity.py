@@ -10,6 +10,7 @@ from analysis.figures.drawing import Drawing, Panel, Series
 from analysis.figures.groups import Group, caption, groups
 from analysis.figures.style import MOST
 from analysis.names import ACTIVATIONS, display
+from analysis.outcomes import ended, why_none
 from analysis.rows import Row, key, varying
 from analysis.tables.headline import HEADLINE
 from analysis.tables.table import Cell
@@ -40,13 +41,25 @@ def sensitivity(asked: Asked) -> Drawing:
             drawn.append((used[0], lines))
             found += used
     if not drawn:
-        raise ConfigError(
-            f"Of {by} no finished runs of one benchmark have more than one value; sweep it, as in {by}=A,B."
-        )
+        raise ConfigError(_nothing(by, list(panels_of.values()), asked.metric))
     said = f"Mean over seeds, ± 1 SD, at each value of {by} that was tried."
     panels = [_panel(group, lines, by) for group, lines in drawn]
     left_out = [f"Of {most} lines a panel the {MOST} with the best are shown."] if most > MOST else []
     return Drawing("sensitivity", f"Sensitivity to {by}", panels, [*caption(found, having, said), *left_out])
+
+
+def _nothing(by: str, panels: Sequence[Sequence[Row]], metric: str | None) -> str:
+    """Why there is no line: one value alone was tried, or the runs at all others have no value of the metric."""
+    sentence = f"Of {by} no finished runs of one benchmark have more than one value; sweep it, as in {by}=A,B."
+    tried = [rows for rows in panels if len({key({"value": _value(row, by)}) for row in rows}) > 1]
+    why = [why_none(ended(rows), metric or rows[0].declared.headline) for rows in tried]
+    if not any(why):
+        return sentence
+    return f"Of {by} no runs at two values have a value to show: {'; '.join(filter(None, why))}."
+
+
+def _value(row: Row, by: str) -> Any:
+    return row.own.get(by, row.study.get(by))
 
 
 def varied(rows: Sequence[Row]) -> list[str]:
@@ -79,7 +92,7 @@ def _lines(rows: Sequence[Row], by: str, metric: str | None) -> tuple[list[Serie
     alike: dict[tuple[str, str], dict[str, list[Row]]] = {}
     for row in rows:
         rest = {name: value for name, value in row.own.items() if name != by}
-        value = row.own.get(by, row.study.get(by))
+        value = _value(row, by)
         alike.setdefault((row.activation, key(rest)), {}).setdefault(key({"value": value}), []).append(row)
     lines, used = [], []
     for (activation, _), by_value in alike.items():
@@ -88,7 +101,7 @@ def _lines(rows: Sequence[Row], by: str, metric: str | None) -> tuple[list[Serie
             (group,) = groups(HEADLINE, same, metric)
             ((_, cell),) = group.cells
             used.append(group)
-            points.append((same[0].own.get(by, same[0].study.get(by)), cell))
+            points.append((_value(same[0], by), cell))
         others = [one for one, _ in alike if one == activation]
         label = display(ACTIVATIONS, activation)
         if len(others) > 1:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from analysis.figures.asked import Asked
 from analysis.figures.drawing import Drawing, Panel, Series
 from analysis.names import ACTIVATIONS, BENCHMARKS, display
+from analysis.outcomes import ended, why_none
 from analysis.rows import Row, key, varying
 from plasticity_lab.errors import ConfigError
 
@@ -29,6 +30,12 @@ def two_orders(asked: Asked) -> Drawing:
     points = _points(asked.rows)
     both = sorted({which for which, order in points if {(which, other) for other in ORDERS} <= points.keys()})
     if not both:
+        orders = {(row.benchmark, row.activation): set() for row in asked.rows}
+        for row in asked.rows:
+            orders[row.benchmark, row.activation] |= {row.study.get("benchmark.order")}
+        there = [row for row in asked.rows if set(ORDERS) <= orders[row.benchmark, row.activation]]
+        if there:
+            raise ConfigError(f"No activation has runs with a value in both orders: {why_none(ended(there), 'taoa')}.")
         raise ConfigError(
             "The figure two_orders needs the runs of one benchmark in two orders, benchmark.order=class_blocks and "
             "benchmark.order=shuffle: protocol=as_published and protocol=clean of cifar51."
@@ -82,10 +89,8 @@ def _caption(rows: Sequence[Row], points: Mapping[tuple[Which, str], Values], bo
         "end of a task than it showed on the way; far below it, it followed the class shown last."
     ]
     seen = {which[0] for which in both}
-    ended = {row.run: row.status for row in rows if row.benchmark in seen}
-    counts = {what: sum(status == what for status in ended.values()) for what in ("diverged", "failed", "waiting")}
-    if words := ", ".join(f"{many} {what}" for what, many in counts.items() if many):
-        lines.append(f"Not shown: runs {words}.")
+    if words := why_none(ended(row for row in rows if row.benchmark in seen), "taoa"):
+        lines.append(f"Not shown: {words}.")
     alone = sorted({which for which, _ in points if which not in both and which[0] in seen})
     if alone:
         words = ", ".join(dict.fromkeys(_labels([*both, *alone])[which] for which in alone))

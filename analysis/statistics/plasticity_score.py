@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.statistics.bootstrap import REPLICATES, Estimate, bootstrap
+from analysis.statistics.bootstrap import Estimate, bootstrap
 from analysis.statistics.iqm import iqm
+from analysis.statistics.method import SCORE, Method
 from analysis.statistics.normalise import FLOOR, PERCENTILES, Normalised, normalise
 
 
@@ -26,15 +27,16 @@ def plasticity_scores(
     returns: Mapping[str, np.ndarray],
     floor: float = FLOOR,
     percentiles: tuple[float, float] = PERCENTILES,
-    replicates: int = REPLICATES,
+    method: Method = SCORE,
 ) -> PlasticityScores:
     """The scores of all arms that are compared: arm → returns over the last part of each environment's last stage, (N
-    seeds, M environments).
+    seeds, M environments). method: by what their intervals are made.
 
     Raises ValueError as `normalise` does.  Source: the paper's Section 7, Tables 3 and F1.
     """
     normalised = normalise(returns, floor, percentiles)
     scores = normalised.scores or {}
+    told = {"replicates": method.replicates, "level": method.level, "seed": method.seed}
     return PlasticityScores(
-        {arm: bootstrap(iqm, values, name=arm, replicates=replicates) for arm, values in scores.items()}, normalised
+        {arm: bootstrap(iqm, values, name=arm, **told) for arm, values in scores.items()}, normalised
     )

@@ -13,7 +13,9 @@ import numpy as np
 
 from analysis.metrics import metric
 from analysis.names import NAMES, display
+from analysis.outcomes import some_tasks, why_without
 from analysis.rows import Row, key, varying
+from analysis.statistics.method import shared
 from analysis.statistics.summaries import mean_sd
 from analysis.tables.caption import caption, data_line
 from analysis.tables.judge import Judged, corrected, judged
@@ -69,6 +71,7 @@ def _result(table: Table, selection: Mapping[str, str], rows: Sequence[Row], met
     order = _order(table.only.get(table.rows) or [name for name, _ in paper])
     heads = {_head(table, row, telling): row for row in rows} if rows else _papers_heads(table, paper)
     found: dict[Column, Judged] = {}
+    effect = shared(row.methods for row in rows)["effect"]
     for column, there in columns.items():
         runs: dict[RowHead, list[Row]] = {}
         for row in there:
@@ -78,7 +81,7 @@ def _result(table: Table, selection: Mapping[str, str], rows: Sequence[Row], met
             head: replace(_cell(alike, shown, table.beside, most), paper=paper.get((head.name, column.name)))
             for head, alike in runs.items()
         }
-        found[column] = judged(drawn, table, shown) if shown.better else Judged(drawn, None, [])
+        found[column] = judged(drawn, table, shown, effect) if shown.better else Judged(drawn, None, [])
     cells = corrected(found)
     heads_in_order = sorted(
         heads, key=lambda head: (order(head.name), _values(heads[head].own, telling[head.name]) if rows else [])
@@ -182,7 +185,8 @@ def _head(table: Table, row: Row, telling: Mapping[str, Sequence[str]]) -> RowHe
 
 def _cell(runs: Sequence[Row], shown: Measure, beside: Sequence[str], most: int) -> Cell:
     replicates = _replicates(runs)
-    finished = [row for row in replicates if row.status == "done" and row.summary.get(shown.name) is not None]
+    why = Counter(why_without(row.status, row.summary, shown.name) for row in replicates)
+    finished = [row for row in replicates if why_without(row.status, row.summary, shown.name) is None]
     values = [row.summary[shown.name] * shown.scale for row in finished]
     ours = mean_sd(values)
     cost = {name: [row.summary[name] for row in finished if row.summary.get(name) is not None] for name in beside}
@@ -192,10 +196,10 @@ def _cell(runs: Sequence[Row], shown: Measure, beside: Sequence[str], most: int)
         n=len(values),
         # What plans name is what should be there; a store without them is measured by the fullest cell of the column.
         expected=len(replicates) if all(row.planned for row in replicates) else most,
-        diverged=sum(row.status == "diverged" for row in replicates),
-        failed=sum(row.status == "failed" for row in replicates),
+        diverged=why["diverged"],
+        failed=why["failed"],
         collapsed=sum(row.collapsed for row in finished),
-        waiting=sum(row.status == "waiting" for row in replicates),
+        waiting=why["waiting"],
         superseded=len(runs) - len(replicates),
         values=tuple(values),
         runs=tuple(row.run for row in finished),
@@ -203,6 +207,10 @@ def _cell(runs: Sequence[Row], shown: Measure, beside: Sequence[str], most: int)
         beside={name: float(np.mean(of)) if of else None for name, of in cost.items()},
         own=runs[0].own,
         mixed=mixed(finished),
+        done=tuple(row.run for row in replicates if row.status == "done"),
+        no_episode=why["no_episode"],
+        no_value=why["no_value"],
+        some_tasks=tuple(each for row in finished if (each := some_tasks(row.summary))),
         flagged=Counter(flag for row in finished for flag, is_so in row.flags.items() if is_so),
     )
 

@@ -4,7 +4,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from analysis.names import DATA
+from analysis.outcomes import in_words, over_tasks
 from analysis.rows import Row
+from analysis.statistics.method import Method, shared
 from analysis.tables.made_by import made_lines
 from analysis.tables.missing import NOT_HERE, cannot, missing_lines, waiting_lines
 from analysis.tables.paper import of_another
@@ -29,7 +31,7 @@ def caption(result: Result, rows: Sequence[Row]) -> tuple[str, ...]:
         if column.recency
     ]
     if result.metric.better:
-        lines += _significance(result)
+        lines += _significance(result, shared(row.methods for row in rows)["effect"])
     if result.has_reported:
         lines += _paper(result)
     lines += _reference(result)
@@ -107,7 +109,7 @@ def _selection(result: Result) -> str:
     return f"{sentence[:1].upper()}{sentence[1:]}."
 
 
-def _significance(result: Result) -> list[str]:
+def _significance(result: Result, effect: Method) -> list[str]:
     table = result.table
     best = "best, the lowest," if result.metric.better == "less" else "best"
     others = "the next best of them" if table.against == "next" else "each of the others of them"
@@ -116,10 +118,10 @@ def _significance(result: Result) -> list[str]:
         f"Welch's two-sided t-test (unequal variances), p < {table.level}."
     )
     verdicts = [*filter(None, (_verdict(result, column) for column in result.columns))]
-    return [rule, *_beside_welch(result), *verdicts]
+    return [rule, *_beside_welch(result, effect), *verdicts]
 
 
-def _beside_welch(result: Result) -> list[str]:
+def _beside_welch(result: Result, effect: Method) -> list[str]:
     """What the numbers beside Welch's p are, where there are any."""
     best = [cell for cell in result.cells.values() if cell.best]
     words = []
@@ -128,7 +130,7 @@ def _beside_welch(result: Result) -> list[str]:
     if any(cell.paired and cell.paired.p is not None for cell in best):
         words.append("paired: the t-test of the differences at the same seeds")
     if any(cell.effect and cell.effect.g is not None for cell in best):
-        words.append("g: Hedges' effect size, the difference in SDs over seeds, with its 95 % interval")
+        words.append(f"g: Hedges' effect size, the difference in SDs over seeds, with its {effect.words}")
     line = "; ".join(words)
     return [f"{line[:1].upper()}{line[1:]}."] if line else []
 
@@ -174,7 +176,18 @@ def _paper(result: Result) -> list[str]:
 def _incomplete(cells: Collection[Cell]) -> list[str]:
     lines = []
     if any(not cell.complete for cell in cells):
-        lines.append("k/n: k of n runs have finished; the mean is theirs, and the cell is neither bold nor tested.")
+        lines.append("k/n: k of n runs have a value; the mean is theirs, and the cell is neither bold nor tested.")
+    counts = {why: sum(getattr(cell, why) for cell in cells) for why in ("no_episode", "no_value")}
+    if any(counts.values()):
+        lines.append(
+            f"Done and without a value: {in_words(counts, sum(len(cell.done) for cell in cells))} that are done."
+        )
+    if tasks := [each for cell in cells for each in cell.some_tasks]:
+        having = sum(cell.n for cell in cells)
+        lines.append(
+            f"In {len(tasks)} of {having} runs with a value no episode ended in some tasks: their means over tasks "
+            f"are over {over_tasks(tasks)}."
+        )
     if any(cell.collapsed for cell in cells):
         lines.append("Collapsed: at chance (average online accuracy ≤ 1.2 / classes) for three tasks in a row.")
     flags = sorted({flag for cell in cells for flag in cell.flagged})

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from analysis.asked import DEMO, add_options, folder_of, places_of, rows_asked_for, write
+from analysis.outcomes import ended, why_none
 from analysis.rows import Row
 from analysis.tables import TABLES, Declared, named
 from analysis.tables.build import of_table
 from analysis.tables.grid import Shown
 from analysis.tables.grids import GridsTable
 from analysis.tables.headline import HEADLINE
-from analysis.tables.make import has_something, made, needs_runs
+from analysis.tables.make import has_something, made, needs_runs, ready
 from analysis.tables.missing import TRAINING
 from analysis.tables.origin import origin
 from analysis.tables.render import csv_text, latex, markdown, terminal, text
@@ -58,7 +59,8 @@ def _make(asked: argparse.Namespace) -> None:
         folder, rows = folder_of(asked), _rows_if_any(table, asked)
     table = table or _default(rows)
     rows = _measured(table, rows, asked.metric)
-    shown = made(table, rows, asked.metric, _metrics(asked, rows))
+    rows = ready(table, rows, _metrics(asked, rows))
+    shown = made(table, rows, asked.metric)
     words = text(shown)
     _show(shown, words)
     if asked.out or folder.is_dir():
@@ -78,7 +80,8 @@ def _make_all(asked: argparse.Namespace) -> None:
         except ConfigError:  # no run has its metric
             without.append(table.name)
             continue
-        shown = made(table, those, None, _metrics(asked, those))
+        those = ready(table, those, _metrics(asked, those))
+        shown = made(table, those)
         if has_something(shown):
             print(_written(table, those, shown, asked.out or folder / "tables", text(shown)))
         else:
@@ -135,6 +138,15 @@ def _default(rows: Sequence[Row]) -> Table:
     return TABLE2 if any(TABLE2.cell in row.declared.summaries for row in rows) else HEADLINE
 
 
+def _nothing(rows: Sequence[Row], wanted: set[str], names: Collection[str]) -> str:
+    """Why no run has a value of what is wanted: none is asked to measure it, or what became of those that are."""
+    said = "' or '".join(sorted(wanted))
+    about = [row for row in rows if wanted & row.declared.summaries.keys()]
+    if not about and names:
+        return f"No run's summary has '{said}'; there are {', '.join(sorted(names))}."
+    return f"No run has a value of '{said}': {why_none(ended(about or rows), sorted(wanted)[0])}."
+
+
 def _measured(table: Declared, rows: Sequence[Row], metric: str | None, quiet: bool = False) -> list[Row]:
     """The rows of a table whose agents measure what it shows; all, where no agent says that it does, and for a table of
     headlines.
@@ -148,9 +160,9 @@ def _measured(table: Declared, rows: Sequence[Row], metric: str | None, quiet: b
     shown = metric or (table.cell if isinstance(table, Table) else None)
     names = {name for row in rows for name, value in row.summary.items() if isinstance(value, int | float)}
     wanted = {shown} if shown else {row.declared.headline for row in rows}
-    if not names & wanted and any(row.status != "waiting" for row in rows):
-        there = f"there are {', '.join(sorted(names))}" if names else "all of them failed or diverged at once"
-        raise ConfigError(f"No run's summary has '{' or '.join(sorted(wanted))}'; {there}.")
+    chosen = not isinstance(table, Table) and any(wanted & row.declared.summaries.keys() for row in rows)
+    if not names & wanted and not chosen and any(row.status != "waiting" for row in rows):
+        raise ConfigError(_nothing(rows, wanted, names))
     # What an agent measures is told by its records, which a run that waits may be without; but where a table names its
     # benchmarks, that run is one of the table's.
     own = isinstance(table, Table) and "benchmark" in table.only

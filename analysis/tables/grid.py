@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from analysis.outcomes import over_tasks
 from analysis.tables.listing import Listing
 from analysis.tables.table import Cell, Column, Result, RowHead
 from plasticity_lab.records.measures import Measure
@@ -52,6 +53,7 @@ def _cell_line(result: Result, row: RowHead, column: Column, cell: Cell | None) 
         "failed": cell.failed,
         "collapsed": cell.collapsed,
         **cell.flagged,
+        **_without(cell),
         **printed,
         "difference": difference,
         **({f"above_{result.table.reference}": result.above.get((row, column))} if result.table.reference else {}),
@@ -75,6 +77,13 @@ def _cell_line(result: Result, row: RowHead, column: Column, cell: Cell | None) 
         "runs": " ".join(cell.runs),
         "missing": None,
     }
+
+
+def _without(cell: Cell) -> dict[str, object]:
+    """What finished runs lack, where they lack something."""
+    said = {"no_episode": cell.no_episode, "no_value": cell.no_value}
+    of_tasks = over_tasks(cell.some_tasks) if cell.some_tasks else None
+    return {name: value for name, value in {**said, "over_tasks": of_tasks}.items() if value}
 
 
 @dataclass(frozen=True)
@@ -180,4 +189,7 @@ def _notes(cell: Cell) -> str:
     counts = {"diverged": cell.diverged, "failed": cell.failed, "collapsed": cell.collapsed, **cell.flagged}
     notes = [] if cell.complete else [f"{cell.n}/{cell.expected}"]
     notes += [f"{count} {what}" for what, count in counts.items() if count]
+    notes += [f"no episode ended in {cell.no_episode}"] * bool(cell.no_episode)
+    notes += [f"{cell.no_value} without a value"] * bool(cell.no_value)
+    notes += [f"over {over_tasks(cell.some_tasks)} tasks"] if cell.some_tasks else []
     return f"({', '.join(notes)})" if notes else ""

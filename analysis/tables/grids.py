@@ -61,7 +61,7 @@ def grids_table(table: GridsTable, rows: Sequence[Row], metric_name: str | None 
         f"Whose: paper, values that {table.source} print; ours, values that we chose where no grid is printed.",
     ]
     if rows:
-        caption.append("In the store: how many settings of the activation's shape have runs that ended.")
+        caption.append("In the store: how many settings of the activation's shape have runs that finished or diverged.")
     header = ["activation", "grid", "values explored", "whose", "settings", *["in the store"] * bool(rows)]
     align = ["left", "left", "left", "left", "right", *["right"] * bool(rows)]
     return [Listing(table.name, table.title, header, body, caption, lines, align=align, long=frozenset({2}))]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from analysis.statistics.hedges import hedges
 from analysis.statistics.holm import holm
+from analysis.statistics.method import Method
 from analysis.statistics.paired import paired
 from analysis.statistics.welch import Welch, welch
 from analysis.tables.table import Cell, Column, RowHead, Table
@@ -23,10 +24,11 @@ class Judged:
     tests: Sequence[Welch]
 
 
-def judged(cells: Cells, table: Table, shown: Measure) -> Judged:
+def judged(cells: Cells, table: Table, shown: Measure, effect: Method) -> Judged:
     """The cells of a column with the best marked. Only complete cells are ranked and tested.
 
     Against the next best, each is tested against the one after it; against all, the best alone, against each of them.
+    effect: by what the intervals of effect sizes are made.
     """
     sign = 1 if shown.better == "less" else -1
     ranked = sorted((head for head in cells if cells[head].complete), key=lambda head: sign * cells[head].mean)
@@ -36,10 +38,10 @@ def judged(cells: Cells, table: Table, shown: Measure) -> Judged:
     for head in ranked:
         found[head] = replace(cells[head], best=cells[head].mean == cells[ranked[0]].mean)
     if table.against == "all":
-        found[ranked[0]], tests = _against_all(found, ranked, table.level)
+        found[ranked[0]], tests = _against_all(found, ranked, table.level, effect)
         return Judged(found, ranked[0], tests)
     for head, after in itertools.pairwise(ranked):
-        found[head] = _against(found, head, after, table.level)
+        found[head] = _against(found, head, after, table.level, effect)
     first = found[ranked[0]].against_next
     return Judged(found, ranked[0], [first] if first else [])
 
@@ -61,7 +63,7 @@ def corrected(columns: Mapping[Column, Judged]) -> dict[tuple[RowHead, Column], 
     return cells
 
 
-def _against(cells: Cells, head: RowHead, other: RowHead, level: float) -> Cell:
+def _against(cells: Cells, head: RowHead, other: RowHead, level: float, effect: Method) -> Cell:
     """A cell with its comparison with another; a mark of significance is the best's alone."""
     cell, values = cells[head], (cells[head].values, cells[other].values)
     test = welch(*values)
@@ -70,17 +72,17 @@ def _against(cells: Cells, head: RowHead, other: RowHead, level: float) -> Cell:
         next=other.label,
         against_next=test,
         significant=cell.best and test.significant(level),
-        effect=hedges(*values),
+        effect=hedges(*values, level=effect.level),
         paired=paired(*values) if cell.best and cell.seeds == cells[other].seeds else None,
     )
 
 
-def _against_all(cells: Cells, ranked: Sequence[RowHead], level: float) -> tuple[Cell, list[Welch]]:
+def _against_all(cells: Cells, ranked: Sequence[RowHead], level: float, effect: Method) -> tuple[Cell, list[Welch]]:
     """The best with its comparison with the one from which it is told apart the least, and its tests against all."""
     best, *others = ranked
     if not others:
         return cells[best], []
     tests = {head: welch(cells[best].values, cells[head].values) for head in others}
     least = max(others, key=lambda head: (tests[head].p is None, tests[head].p or 0.0))
-    cell = _against(cells, best, least, level)
+    cell = _against(cells, best, least, level, effect)
     return replace(cell, significant=all(test.significant(level) for test in tests.values())), list(tests.values())

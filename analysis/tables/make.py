@@ -13,10 +13,10 @@ from analysis.tables.missing import cannot
 from analysis.tables.properties import PropertyTable, property_table
 from analysis.tables.schedule import ScheduleTable, schedule_table
 from analysis.tables.score_listing import score_tables
-from analysis.tables.scores import ScoreTable, in_this_version
+from analysis.tables.scores import ScoreTable, in_this_version, of_scores
 from analysis.tables.selected import SelectionTable, selection_table
 from analysis.tables.settings import SettingsTable, can_be_searched, settings_table
-from analysis.tables.stages import Metrics
+from analysis.tables.stages import Metrics, with_stages
 from analysis.tables.table import Table
 
 _MAKERS: Mapping[type, Callable[[Any, Sequence[Row], str | None], Sequence[Shown]]] = {
@@ -39,6 +39,15 @@ def made(
     if isinstance(table, ScoreTable):
         return list(score_tables(table, rows, metrics))
     return list(_MAKERS[type(table)](table, rows, metric_name))
+
+
+def ready(table: Declared, rows: Sequence[Row], metrics: Metrics) -> list[Row]:
+    """The rows with all that a table is made of, so that they make it again where the metrics are no longer at hand."""
+    if not isinstance(table, ScoreTable):
+        return list(rows)
+    about = of_scores(table, rows)
+    known = dict(zip(map(id, about), with_stages(about, metrics), strict=True))
+    return [known.get(id(row), row) for row in rows]
 
 
 def has_something(shown: Sequence[Shown]) -> bool:

@@ -5,12 +5,15 @@ The JSON beside a table is enough to make it again, also together with others, w
 
 import json
 from collections.abc import Mapping, Sequence
+from math import isfinite, isnan, nan
 from pathlib import Path
 from typing import Any
 
 from analysis.rows import Row, as_of_today, key
+from analysis.statistics.method import methods_in, shared
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.classifier import declared_in
+from plasticity_lab.records.stage_returns import StageReturn
 
 MADE = ("commit", "dirty", "versions", "python", "cpu", "device", "mode", "data", "data_part")
 """What of a run's provenance says how its numbers came about; runs that agree in it stand together."""
@@ -26,8 +29,11 @@ def origin(rows: Sequence[Row]) -> str:
     `measures` (what the numbers of their summaries are).
 
     `runs`: run id → activation, its own settings, seeds (seed, stream_seed, init_seed), how it ended, the summary as
-    stored, and whether a plan named it.
+    stored, and whether a plan named it; where the rows have them, `stages`: a list for each of its tasks, with the
+    fields of `StageReturn`. `intervals`: by what those of the table were made.
     """
+    methods = shared(row.methods for row in rows)
+    intervals = {of: method.as_json() for of, method in methods.items()}
     groups: dict[tuple[object, ...], dict[str, Any]] = {}
     measures = {id(row.declared): row.declared.as_json() for row in {id(row.declared): row for row in rows}.values()}
     words = {id(row.study): key(row.study) for row in {id(row.study): row for row in rows}.values()}
@@ -38,9 +44,11 @@ def origin(rows: Sequence[Row]) -> str:
         made |= {name: row.provenance[name] for name in KEPT_LATER if name in row.provenance}
         place = (str(made), *asked.values(), words[id(row.study)], words[id(row.declared)])
         if place not in groups:
-            shared = {"made": made, **asked, "study": dict(row.study), "measures": measures[id(row.declared)]}
-            groups[place] = {**shared, "runs": {}}
+            alike = {"made": made, **asked, "study": dict(row.study), "measures": measures[id(row.declared)]}
+            printed = {} if row.printed is None else {"printed": row.printed}
+            groups[place] = {**alike, "intervals": intervals, **printed, "runs": {}}
         own = {name: getattr(row, name) for name in OWN} | ({"flags": dict(row.flags)} if row.flags else {})
+        own |= {} if row.stages is None else {"stages": list(map(_plain, row.stages))}
         groups[place]["runs"][row.run] = {**own, "settings": dict(row.own), "end": row.provenance.get("end")}
     return "[\n" + ",\n".join(map(_group, groups.values())) + "\n]\n"
 
@@ -58,6 +66,17 @@ def _study(group: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in study.items() if name != "benchmark.name"}
 
 
+def _plain(stage: StageReturn) -> list[int | float | str | None]:
+    """A stage as JSON has it: null for a return that there is not, and a word for one that is not finite."""
+    returns = [None if isnan(each) else each if isfinite(each) else str(each) for each in (stage.train, stage.test)]
+    return [stage.task, stage.body, stage.cycle, stage.episodes, *returns]
+
+
+def _stage(task: int, body: int, cycle: int, episodes: int, *returns: float | str | None) -> StageReturn:
+    train, test = (nan if each is None else float(each) for each in returns)
+    return StageReturn(task, body, cycle, episodes, train, test)
+
+
 def rows_of(path: Path) -> list[Row]:
     """The rows of a table that was written earlier.  Raises StoreError if the file is none that `origin` made."""
     try:
@@ -72,9 +91,12 @@ def rows_of(path: Path) -> list[Row]:
                 declared=declared_in(group),
                 provenance={**group["made"], "end": one["end"]},
                 flags=one.get("flags", {}),
+                stages=[_stage(*stage) for stage in one["stages"]] if "stages" in one else None,
+                methods=methods,
+                printed=group.get("printed"),
             )
             for group in json.loads(path.read_bytes())
-            for study in [_study(group)]
+            for study, methods in [(_study(group), methods_in(group.get("intervals", {})))]
             for run, one in group["runs"].items()
         ]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -10,19 +10,20 @@ from analysis.tables.missing import NOT_HERE, TRAINING, as_words
 from analysis.tables.paper import of_another, unlike_paper
 from analysis.tables.score_paper import paper_of
 from analysis.tables.scores import Scores, ScoreTable, in_this_version
+from analysis.tables.stages import without_episode
 
 _WHAT = {
     "return": "Mean return over the last 15 % of the steps, mean ± SD over seeds, by environment.",
     "score": "Plasticity score: interquartile mean over seeds and environments of normalised returns of the last "
-    "cycle, with its 95 % stratified bootstrap interval.",
-    "gap": "Change of the generalization gap from the first cycle to the last, mean ± half-width of the 95 % interval "
-    "over seeds; then the interquartile mean of the environments' means. A run that failed counts as 0.",
+    "cycle, with its {score}.",
+    "gap": "Change of the generalization gap from the first cycle to the last, mean ± half-width of its {gap} over "
+    "seeds; then the interquartile mean of the environments' means. A run that failed counts as 0.",
 }
 
 
 def caption_of(table: ScoreTable, found: Scores) -> list[str]:
     """The caption's sentences, one a line."""
-    said = [_WHAT[table.kind]]
+    said = [_WHAT[table.kind].format(**{of: method.words for of, method in found.methods.items()})]
     if not found.arms:
         reason = f"No runs of it; the paper's numbers alone. Missing: all of it: {command_of(table, {})}."
         return [*said, reason, f"Paper: what it reports in {table.source} (5 seeds)."]
@@ -30,9 +31,10 @@ def caption_of(table: ScoreTable, found: Scores) -> list[str]:
     said.append(f"{display(BENCHMARKS, table.benchmark)}: {data_line(found.rows)}.")
     said += made_lines(found.rows, {label: arm.mixed for label, arm in found.arms.items()})
     said.append(
-        "Failed: a return below -500, or one that is not finite. k/n: k of n runs have finished all of it; bold: the "
-        "best of those that are complete."
+        "Failed: a return below -500, or one that is not finite. k/n: k of n runs have a value; bold: the best of "
+        "those that are complete."
     )
+    said += _without(found)
     said += _bounds(table, found)
     if unlike := unlike_paper(table.benchmark, found.rows[0].study):
         said.append(f"The paper's numbers are {of_another(unlike)} ({'; '.join(unlike)}).")
@@ -42,6 +44,22 @@ def caption_of(table: ScoreTable, found: Scores) -> list[str]:
         shown = ", ".join(display(ACTIVATIONS, name) for name in absent)
         said.append(f"Missing: {shown}: {command_of(table, found.selection, absent)}.")
     return said
+
+
+def _without(found: Scores) -> list[str]:
+    """Of the runs without a value: why they have none, in counts of the whole table."""
+    arms, lines = found.arms.values(), []
+    finished = len({row.run for row in found.rows if row.status == "done"})
+    if silent := len({row.run for row in found.rows if without_episode(row)}):
+        lines.append(f"No episode ended in a task of {silent} of {finished} finished runs, which has no return then.")
+    if unread := sum(arm.unread for arm in arms):
+        lines.append(
+            f"{unread} of {finished} finished runs are here without their returns by task: their metrics.parquet is "
+            "not in a store that was asked for, and no .json of a table has them."
+        )
+    if found.printed_best is not None:
+        lines.append("Numbers as this table was printed: the returns by task that they are of were not kept.")
+    return lines
 
 
 def _bounds(table: ScoreTable, found: Scores) -> list[str]:

@@ -6,11 +6,12 @@ from analysis.names import ACTIVATIONS, BODIES, display
 from analysis.rows import Row
 from analysis.tables.grid import NOTHING
 from analysis.tables.listing import Listing
+from analysis.tables.printed_scores import as_printed
 from analysis.tables.score_caption import caption_of, command_of
 from analysis.tables.score_paper import SETTING, Printed, paper_of
 from analysis.tables.scores import Arm, Scores, ScoreTable, Shown, of_scores, scores
 from analysis.tables.selected import words_of
-from analysis.tables.stages import Metrics, stages_of
+from analysis.tables.stages import Metrics, with_stages
 
 ACROSS = {"iqm": "IQM", "mean": "mean", "sd": "SD", "score": "score"}
 LONG = 1e5
@@ -20,12 +21,12 @@ LONG = 1e5
 def score_tables(table: ScoreTable, rows: Sequence[Row], metrics: Metrics | None = None) -> list[Listing]:
     """One listing for each selection of runs; without any, one of the paper's numbers.
 
-    metrics: reads what runs measured; without it there are no numbers of ours.
+    metrics: reads what runs measured; without it those runs alone have numbers that have their returns already.
     """
-    runs = [row.run for row in of_scores(table, rows) if row.status == "done"]
-    stages = stages_of(metrics, runs) if metrics and runs else {}
+    known = with_stages(of_scores(table, rows), metrics)
     paper = paper_of(table)
-    return [_listing(table, paper, found) for found in scores(table, rows, stages) or [Scores({}, {}, [])]]
+    found = [as_printed(table.name, each) for each in scores(table, known)]
+    return [_listing(table, paper, each) for each in found or [Scores({}, {}, [])]]
 
 
 def columns_of(table: ScoreTable) -> list[str]:
@@ -86,9 +87,12 @@ def _word(shown: Shown | None, arm: Arm | None) -> str:
         behind = shown.sd if shown.sd is not None else shown.half_width
         number = _number(shown.value, behind)
     notes = [f"{arm.n}/{arm.expected}"] if arm and arm.n < arm.expected else []
-    lost = {"diverged": arm.diverged, **arm.flagged} if arm else {}
+    lost = {"diverged": arm.diverged, "stopped by an error": arm.stopped, **arm.flagged} if arm else {}
     lost["failed"] = shown.failed if shown else 0
+    silent = (arm.no_episode if arm else 0) + (shown.no_episode if shown else 0)
+    lost |= {"without their returns": arm.unread, "without a second cycle or tests": arm.incomplete} if arm else {}
     notes += [f"{count} {what}" for what, count in lost.items() if count]
+    notes += [f"no episode ended in {silent}"] * bool(silent)
     return f"{number} ({', '.join(notes)})" if notes else number
 
 
@@ -103,6 +107,13 @@ def _best(
     table: ScoreTable, found: Scores, labels: Sequence[str], columns: Sequence[str]
 ) -> frozenset[tuple[int, int]]:
     """The best of each column among arms that are complete; of a gap the lowest."""
+    if found.printed_best is not None:
+        return frozenset(
+            (line, 1 + 2 * place)
+            for line, label in enumerate(labels)
+            for place, column in enumerate(columns)
+            if (label, column) in found.printed_best
+        )
     choose = min if table.kind == "gap" else max
     bold = set()
     for place, column in enumerate(columns):
@@ -111,6 +122,7 @@ def _best(
             for line, label in enumerate(labels)
             if column != "sd" and label in found.arms and found.arms[label].n == found.arms[label].expected
             and found.arms[label].columns and found.arms[label].columns[column].value is not None
+            and not found.arms[label].columns[column].no_episode
         }  # fmt: skip
         if len(values) > 1:
             best = choose(values.values())
@@ -128,6 +140,7 @@ def _line(
     arm: Arm | None,
     printed: str | None,
 ) -> dict[str, object]:
+    silent = (arm.no_episode if arm else 0) + (shown.no_episode if shown else 0)
     return {
         "table": table.name,
         "row": label,
@@ -143,6 +156,7 @@ def _line(
         "expected": arm.expected if arm else None,
         "diverged": arm.diverged if arm else None,
         "failed": shown.failed if shown else None,
+        **({"no_episode": silent} if silent else {}),
         **(arm.flagged if arm else {}),
         "paper": printed,
         "missing": None if arm else command_of(table, {}),

@@ -5,7 +5,7 @@ They are made of what a run returned in the last part of each of its stages, and
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -13,13 +13,13 @@ import numpy as np
 from analysis.conf import has
 from analysis.rows import Row
 from analysis.statistics.gap import gap_change, gap_summary
+from analysis.statistics.method import TODAY, Method, Methods, shared
 from analysis.statistics.normalise import Normalised, failed
 from analysis.statistics.plasticity_score import PlasticityScores, plasticity_scores
 from analysis.statistics.summaries import mean_sd
 from analysis.tables.arms import arms_of, flags_of, selections
 from analysis.tables.made_by import mixed
-from analysis.tables.stages import Stages, cycle_returns
-from plasticity_lab.records.stage_returns import StageReturn
+from analysis.tables.stages import cycle_returns, without_episode
 
 Kind = Literal["return", "score", "gap"]
 
@@ -51,7 +51,9 @@ class ScoreTable:
 
 @dataclass(frozen=True)
 class Shown:
-    """A number of ours: the value, what stands behind ± or between brackets, and how many runs of it failed."""
+    """A number of ours: the value, what stands behind ± or between brackets, how many runs of it failed, and how many
+    it is without since no episode ended in them.
+    """
 
     value: float | None
     sd: float | None = None
@@ -59,13 +61,17 @@ class Shown:
     low: float | None = None
     high: float | None = None
     failed: int = 0
+    no_episode: int = 0
 
 
 @dataclass(frozen=True)
 class Arm:
     """The numbers of an activation at one setting by column; of how many runs, of how many that should be there, how
-    many diverged, and what else their agent says of how many. own: the setting. mixed: in what their making differs,
-    as `made_by.mixed` has it.
+    many diverged or were stopped by an error, and what else their agent says of how many. own: the setting. mixed: in
+    what their making differs, as `made_by.mixed` has it.
+
+    Of the finished runs that have no number here: no_episode, those with a task in which no episode ended; unread,
+    those whose returns by task are not at hand; incomplete, those that lack a task, a second cycle or the tests.
     """
 
     activation: str
@@ -74,6 +80,10 @@ class Arm:
     n: int
     expected: int
     diverged: int
+    stopped: int
+    no_episode: int
+    unread: int
+    incomplete: int
     flagged: Mapping[str, int]
     mixed: Mapping[str, Mapping[str, int]]
 
@@ -82,18 +92,25 @@ class Arm:
 class Scores:
     """The arms of one selection of runs, by their labels: the activation, with what tells it from others of it.
 
-    bounds: what the scores were normalised by, of a table of scores.
+    bounds: what the scores were normalised by, of a table of scores. methods: of the intervals.
+    printed_best: where the numbers are those of the table as it was printed, since the returns that they are of were
+    not kept: the (label, column) of those that were the best before they were rounded.
     """
 
     selection: Mapping[str, str]
     arms: Mapping[str, Arm]
     rows: Sequence[Row]
     bounds: Normalised | None = None
+    methods: Methods = field(default_factory=lambda: TODAY)
+    printed_best: frozenset[tuple[str, str]] | None = None
 
 
-def scores(table: ScoreTable, rows: Sequence[Row], stages: Stages) -> list[Scores]:
-    """One for each selection of the table's runs, and for each way in which their settings differ otherwise."""
-    return [_scores(table, chosen, alike, stages) for chosen, alike in selections(of_scores(table, rows))]
+def scores(table: ScoreTable, rows: Sequence[Row]) -> list[Scores]:
+    """One for each selection of the table's runs, and for each way in which their settings differ otherwise.
+
+    rows: the finished ones with their stages, as `with_stages` gives them.
+    """
+    return [_scores(table, chosen, alike) for chosen, alike in selections(of_scores(table, rows))]
 
 
 def of_scores(table: ScoreTable, rows: Sequence[Row]) -> list[Row]:
@@ -107,60 +124,74 @@ def in_this_version(table: ScoreTable) -> bool:
     return has("benchmark", table.benchmark)
 
 
-def _scores(table: ScoreTable, selection: Mapping[str, str], rows: Sequence[Row], stages: Stages) -> Scores:
-    by_arm = arms_of(rows)
-    ends = {row.run: _ends(table, row, stages.get(row.run, ())) for runs in by_arm.values() for row in runs}
+def _scores(table: ScoreTable, selection: Mapping[str, str], rows: Sequence[Row]) -> Scores:
+    by_arm, methods = arms_of(rows), shared(row.methods for row in rows)
+    ends = {row.run: _ends(table, row) for runs in by_arm.values() for row in runs}
     whole = {name: [row for row in runs if ends[row.run] is not None] for name, runs in by_arm.items()}
     # (first and last cycle, training and test, N seeds, M environments)
     values = {name: np.stack([ends[row.run] for row in runs], axis=2) for name, runs in whole.items() if runs}
     found = None
     if table.kind == "score" and values:
-        found = plasticity_scores({name: arm[1, 0] for name, arm in values.items()})
+        found = plasticity_scores({name: arm[1, 0] for name, arm in values.items()}, method=methods["score"])
     most = max(len(runs) for runs in by_arm.values())
     arms = {
         name: Arm(
             activation=runs[0].activation,
             own=runs[0].own,
-            columns=_columns(table, name, values[name], found) if name in values else {},
+            columns=_columns(table, name, values[name], found, methods["gap"]) if name in values else {},
             n=len(whole[name]),
             expected=len(runs) if all(row.planned for row in runs) else most,
             diverged=sum(row.status == "diverged" for row in runs),
+            stopped=sum(row.status == "failed" for row in runs),
+            no_episode=sum(ends[row.run] is None and bool(without_episode(row)) for row in runs),
+            unread=sum(row.status == "done" and row.stages is None for row in runs),
+            incomplete=sum(
+                ends[row.run] is None and row.stages is not None and not without_episode(row) for row in runs
+            ),
             flagged=flags_of(whole[name]),
             mixed=mixed(whole[name]),
         )
         for name, runs in by_arm.items()
     }
-    return Scores(selection, arms, rows, found.normalised if found else None)
+    return Scores(selection, arms, rows, found.normalised if found else None, methods=methods)
 
 
-def _ends(table: ScoreTable, row: Row, stages: Sequence[StageReturn]) -> np.ndarray | None:
+def _ends(table: ScoreTable, row: Row) -> np.ndarray | None:
     """What a finished run returned in its first and in its last cycle, in training and in tests: (2, 2, M).
 
-    None where a stage is missing, and for a gap, where there is one cycle only or there were no tests.
+    None where a stage is missing, for a gap, where there is one cycle only or there were no tests, and where no episode
+    ended in a stage that counts: in any of the last cycle's for a score; for a gap, of the first's as well; for returns
+    in all of the last cycle's, since each environment has a number of its own.
     """
-    cycles = cycle_returns(row, stages, table.environments)
+    cycles = cycle_returns(row, table.environments)
     if cycles is None or (table.kind == "gap" and (len(cycles) == 1 or np.isnan(cycles[[0, -1], 1]).all())):
+        return None
+    silent = np.isnan(cycles[[0, -1], 0])
+    if {"gap": silent.any(), "score": silent[1].any(), "return": silent[1].all()}[table.kind]:
         return None
     return cycles[[0, -1]]
 
 
-def _columns(table: ScoreTable, name: str, ends: np.ndarray, found: PlasticityScores | None) -> dict[str, Shown]:
-    """Column → what is shown of it.  ends: (2, 2, N, M)."""
+def _columns(
+    table: ScoreTable, name: str, ends: np.ndarray, found: PlasticityScores | None, gap: Method
+) -> dict[str, Shown]:
+    """Column → what is shown of it.  ends: (2, 2, N, M). gap: by what the intervals of a gap are made."""
     last = ends[1, 0]
-    lost = failed(last).sum(axis=0)
+    silent = np.isnan(last).sum(axis=0)
+    lost = (failed(last) & ~np.isnan(last)).sum(axis=0)
     if table.kind == "score":
         score = found.scores.get(name) if found else None
         if score is None:
             return {"score": Shown(None, failed=int(lost.sum()))}
         return {"score": Shown(score.value, low=score.low, high=score.high, failed=int(lost.sum()))}
     if table.kind == "return":
-        means = [mean_sd(last[:, at]) for at in range(len(table.environments))]
+        means = [mean_sd(of[~np.isnan(of)]) for of in last.T]
         return {
-            environment: Shown(mean.mean, sd=mean.sd, failed=int(lost[at]))
+            environment: Shown(mean.mean, sd=mean.sd, failed=int(lost[at]), no_episode=int(silent[at]))
             for at, (environment, mean) in enumerate(zip(table.environments, means, strict=True))
         }
     change = gap_change(ends[:, 0], ends[:, 1])
-    summary = gap_summary(change.change)
+    summary = gap_summary(change.change, gap.level)
     half = [None if math.isnan(width) else float(width) for width in summary.half]
     columns = {
         environment: Shown(float(summary.mean[at]), half_width=half[at], failed=int(change.failed[:, at].sum()))

@@ -1,7 +1,7 @@
 """`table selected`: the best settings of a store, and how much of their means is the luck of the seeds."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from analysis.names import NAMES, display
@@ -11,7 +11,7 @@ from analysis.tables.grid import NOTHING, signed
 from analysis.tables.listing import Listing
 from analysis.tables.made_by import made_lines
 from analysis.tables.missing import TRAINING
-from analysis.tables.selection import Selected, selections
+from analysis.tables.selection import Selected, selections, without_winner
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,10 @@ def selection_table(table: SelectionTable, rows: Sequence[Row], metric_name: str
             "No activation here has two settings to choose between, on the same seeds; a search trains some, as "
             f"`{TRAINING} 'activation=glob(*)' hyperparams=grid seed=0,1,2,3,4`."
         )
-        return [Listing(table.name, table.title, _HEADER, [], [line], [], is_ours=False)]
-    return [_listing(table, found) for found in groups.values()]
+        said = without_winner(rows, metric_name) or [line]
+        return [Listing(table.name, table.title, _HEADER, [], said, [], is_ours=False)]
+    first, *others = [_listing(table, found) for found in groups.values()]
+    return [replace(first, caption=[*first.caption, *without_winner(rows, metric_name)]), *others]
 
 
 def words_of(own: Mapping[str, object], names: Sequence[str]) -> str:
@@ -102,6 +104,11 @@ def _caption(found: Sequence[Selected]) -> list[str]:
         )
     if left_out := sum(each.left_out for each in found):
         lines.append(f"Left out: {left_out} settings that lack some of the seeds on which the others are compared.")
+    if lost := sum(each.without for each in found):
+        lines.append(
+            f"Of {sum(each.settings for each in found)} settings that were compared, {lost} have no value on a seed, "
+            "since the run diverged or no episode ended in it, and cannot be chosen."
+        )
     lines += provenance(found)
     lines.append("Reported on seeds that took no part: hyperparams=selected and other seeds, in the search's command.")
     return lines

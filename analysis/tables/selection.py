@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from analysis.metrics import metric
-from analysis.names import BENCHMARKS, display
+from analysis.names import ACTIVATIONS, BENCHMARKS, display
+from analysis.outcomes import ended, why_none
 from analysis.rows import Row, key, varying
 from analysis.statistics.selection import best_setting, compared_on
 from analysis.statistics.selection_bias import SelectionBias, selection_bias
@@ -29,7 +30,8 @@ class Selected:
     selection: benchmark, protocol, schedule and intervention. label: of the benchmark, with the settings in which its
     runs differ from others of it. own: the best setting; varied: the keys in which the compared ones differ. ours: its
     mean ± SD in the metric's unit, over the seeds that it was chosen on; bias: how much of that is luck. settings: how
-    many were compared; left_out: how many lack some of these seeds. runs: those of the best. rows: of all that took
+    many were compared; left_out: how many lack some of these seeds; without: how many have no value on one of them, and
+    cannot win. runs: those of the best. rows: of all that took
     part; mixed: in what the making of the best one's runs differs, as `made_by.mixed` has it.
     """
 
@@ -43,6 +45,7 @@ class Selected:
     bias: SelectionBias
     settings: int
     left_out: int
+    without: int
     runs: Sequence[str]
     rows: Sequence[Row]
     mixed: Mapping[str, Mapping[str, int]]
@@ -61,6 +64,31 @@ def selections(rows: Sequence[Row], metric_name: str | None = None) -> list[Sele
     selection, and take part in none.
     """
     found = []
+    for (*names, label, activation, _), by_run in sorted(_groups(rows, metric_name).items()):
+        of = _selected(activation, dict(zip(BY, names, strict=True)), label, list(by_run.values()), metric_name)
+        found += [of] if of else []
+    return found
+
+
+def without_winner(rows: Sequence[Row], metric_name: str | None = None) -> list[str]:
+    """Of which activations several settings were tried and none can be chosen, and why, a sentence each."""
+    lines = []
+    for (*names, label, activation, metric_of), by_run in sorted(_groups(rows, metric_name).items()):
+        runs, chosen = list(by_run.values()), dict(zip(BY, names, strict=True))
+        measure = metric(metric_of, [runs[0].declared])
+        of_setting, results = _results(runs, measure)
+        why = why_none(ended(runs), metric_of)
+        if len(of_setting) > 1 and why and best_setting(results, measure.better) is None:
+            shown = label.replace(chosen["benchmark"], display(BENCHMARKS, chosen["benchmark"]), 1)
+            lines.append(
+                f"No choice for {display(ACTIVATIONS, activation)} on {shown}: of {len(of_setting)} settings none "
+                f"has a value on all seeds; {why}."
+            )
+    return lines
+
+
+def _groups(rows: Sequence[Row], metric_name: str | None) -> dict[tuple[str, ...], dict[str, Row]]:
+    """Selection, label, activation and metric → the runs among which is chosen, by their ids."""
     labels = _labels(rows)
     groups: dict[tuple[str, ...], dict[str, Row]] = {}
     for row in rows:
@@ -69,24 +97,19 @@ def selections(rows: Sequence[Row], metric_name: str | None = None) -> list[Sele
             label = labels[*_selection(row), id(row.study)]
             place = (*_selection(row), label, row.activation, measure.name)
             groups.setdefault(place, {})[row.run] = row
-    for (*names, label, activation, _), by_run in sorted(groups.items()):
-        of = _selected(activation, dict(zip(BY, names, strict=True)), label, list(by_run.values()), metric_name)
-        found += [of] if of else []
-    return found
+    return groups
 
 
 def _selected(
     activation: str, selection: Mapping[str, str], label: str, rows: Sequence[Row], metric_name: str | None
 ) -> Selected | None:
     measure = metric(metric_name or rows[0].declared.headline, [rows[0].declared])
-    of_setting: dict[str, list[Row]] = {}
-    for row in rows:
-        of_setting.setdefault(key(row.own), []).append(row)
-    results = {word: {_seeds(row): _value(row, measure) for row in alike} for word, alike in of_setting.items()}
+    of_setting, results = _results(rows, measure)
     best = best_setting(results, measure.better)
     if best is None or best.settings < 2:
         return None
     seeds, settings = compared_on(results)
+    lost = sum(any(results[word][seed] is None for seed in seeds) for word in settings)
     values = np.array([[_number(results[word][seed]) for seed in seeds] for word in settings])
     winners = sorted((row for row in of_setting[best.setting] if _seeds(row) in seeds), key=_seeds)
     return Selected(
@@ -100,10 +123,21 @@ def _selected(
         bias=selection_bias(values, f"{activation} on {label}", measure.better),
         settings=best.settings,
         left_out=best.left_out,
+        without=lost,
         runs=tuple(row.run for row in winners),
         rows=rows,
         mixed=mixed(winners),
     )
+
+
+def _results(
+    rows: Sequence[Row], measure: Measure
+) -> tuple[dict[str, list[Row]], dict[str, dict[tuple[int, int], float | None]]]:
+    """By setting: its runs, and its value at each seed."""
+    of_setting: dict[str, list[Row]] = {}
+    for row in rows:
+        of_setting.setdefault(key(row.own), []).append(row)
+    return of_setting, {word: {_seeds(row): _value(row, measure) for row in of} for word, of in of_setting.items()}
 
 
 def _labels(rows: Sequence[Row]) -> dict[tuple[Any, ...], str]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from analysis.conf import has
@@ -13,9 +13,10 @@ from analysis.tables.grid import NOTHING
 from analysis.tables.listing import Listing
 from analysis.tables.missing import NOT_HERE, TRAINING
 from analysis.tables.selected import provenance, words_of
-from analysis.tables.selection import Selected, selections
+from analysis.tables.selection import Selected, selections, without_winner
 
 Settings = Mapping[str, object]
+NO_SEARCH = "No search of it yet; the paper's settings alone."
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,11 @@ def settings_table(table: SettingsTable, rows: Sequence[Row], metric_name: str |
     for each in selections(of_table, metric_name):
         place = (each.selection["protocol"], each.selection["schedule"], each.measure.name)
         groups.setdefault(place, []).append(each)
-    return [_listing(table, paper, activations, found) for found in groups.values() or [[]]]
+    first, *others = [_listing(table, paper, activations, found) for found in groups.values() or [[]]]
+    if lost := without_winner(of_table, metric_name):
+        said = first.caption if groups else [line for line in first.caption if line != NO_SEARCH]
+        first = replace(first, caption=[*lost, *said])
+    return [first, *others]
 
 
 def can_be_searched(table: SettingsTable) -> bool:
@@ -142,7 +147,7 @@ def _caption(table: SettingsTable, papers: Sequence[str], found: Sequence[Select
             "is luck: `python -m analysis table selected`."
         )
     else:
-        lines.append("No search of it yet; the paper's settings alone.")
+        lines.append(NO_SEARCH)
     lines.append(f"Paper: what it reports in {table.source}.")
     there = {each.selection["benchmark"] for each in found}
     missing: dict[str, list[str]] = {}

@@ -1,6 +1,7 @@
 """Returns by stage of the runs of a table, out of their metrics."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,11 +26,32 @@ def stages_of(metrics: Metrics, runs: Collection[str]) -> Stages:
     return {run: stage_returns(own.to_arrow()) for (run,), own in rows.group_by("run", maintain_order=True)}
 
 
-def cycle_returns(row: Row, stages: Sequence[StageReturn], bodies: Sequence[str]) -> np.ndarray | None:
+def with_stages(rows: Sequence[Row], metrics: Metrics | None) -> list[Row]:
+    """The rows, the finished ones with their stages where those are at hand: in the row already, or in the metrics."""
+    wanted = {row.run for row in rows if row.status == "done" and row.stages is None}
+    if not wanted or metrics is None:
+        return list(rows)
+    found = stages_of(metrics, wanted)
+    return [replace(row, stages=found[row.run]) if row.run in found and row.stages is None else row for row in rows]
+
+
+def are_known(row: Row) -> bool:
+    """Whether a run has finished, and what it returned is at hand."""
+    return row.status == "done" and row.stages is not None
+
+
+def without_episode(row: Row) -> list[StageReturn]:
+    """The tasks of a finished run in which no episode ended: it returned nothing in them."""
+    return [stage for stage in row.stages or () if row.status == "done" and not stage.episodes]
+
+
+def cycle_returns(row: Row, bodies: Sequence[str]) -> np.ndarray | None:
     """What a finished run returned in each cycle in training and in tests: (C cycles, 2, M bodies).
 
-    None where it has not finished, or a stage is missing. A test that was not made is NaN.
+    None where it has not finished, or has no task with one of the bodies, or its stages are not at hand. NaN: no
+    episode ended in the task, or no test was made.
     """
+    stages = row.stages or ()
     if row.status != "done" or not stages:
         return None
     order = row.study.get("benchmark.bodies") or []

@@ -52,7 +52,9 @@ class Cell:
     runs left out because the same settings and seed were run again later. flagged: what else the records of finished
     runs say of them → of how many. mixed: what made the finished runs, where it was not the same → of how many, as in
     {"mode": {"eager": 2, "compiled": 3}}. own: the settings that belong to the activation. best and significant are
-    False for a cell with missing runs.
+    False for a cell with missing runs. done: the ids of all runs that finished, with a value or without; no_episode,
+    no_value: of how many of them no value is there, since no episode ended or for another reason. some_tasks: of the
+    finished runs with a value, where no episode ended in some of their tasks: in how many of how many one did.
 
     against_next: Welch's test against what `next` names, the next best complete cell of the column; effect: how far
     they lie apart. Where the best is compared with all others, it is the one from which it is told apart the least, and
@@ -76,6 +78,10 @@ class Cell:
     own: Mapping[str, object]
     flagged: Mapping[str, int] = field(default_factory=dict)
     mixed: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    done: Sequence[str] = ()
+    no_episode: int = 0
+    no_value: int = 0
+    some_tasks: Sequence[tuple[int, int]] = ()
     paper: Published | None = None
     best: bool = False
     significant: bool = False

@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 import yaml
 
+from analysis.outcomes import over_tasks, some_tasks, why_without
 from launch.packs.lease_files import LeaseFiles
 from launch.packs.lookup import add_store, plans_to_read, runs_of, store_there, the_one
 from launch.wording import flagged
@@ -26,6 +27,8 @@ from plasticity_lab.records.record import CorruptRecord, check_files, flags_of, 
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.targets import measures_of
 
+NOTHING_YET = "Nothing has been measured yet: no epoch has ended."
+NOTHING = "Nothing was measured: the run ended before an epoch did."
 TOLD = ("science", "asked_as", "summary", "provenance")
 
 
@@ -35,7 +38,7 @@ class Shown:
 
     state: how it stands, in a line. told: what is printed, by sections. metrics: of the curve, None where nothing was
     measured yet; declared: what its columns are. diverged_at: the step at which it diverged. folder: of the curve's
-    picture. damaged: what is wrong with its metrics.
+    picture. damaged: what is wrong with its metrics. in_training: whether it has not ended.
     """
 
     state: str
@@ -45,6 +48,7 @@ class Shown:
     diverged_at: int | None
     folder: Path
     damaged: CorruptRecord | None = None
+    in_training: bool = False
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     if shown.damaged:
         raise shown.damaged
     if shown.metrics is None or not len(shown.metrics):
-        print("Nothing has been measured yet: no epoch has ended.")
+        print(NOTHING_YET if shown.in_training else NOTHING)
         return 0
     from analysis.figures.curve import draw_curve  # matplotlib: who asks for a run without a curve need not wait for it
 
@@ -83,6 +87,7 @@ def _recorded(store: Store, run: str) -> Shown | None:
         return None
     diverged_at = record.get("diverged_at_step")
     state = flagged(record["status"] + (f" at step {diverged_at:,}" if diverged_at else ""), flags_of(record))
+    state += _without(record)
     if record["error"]:
         state += f":\n{record['error'].rstrip()}\n"
     told = {part: record[part] for part in TOLD if record[part]}
@@ -93,6 +98,19 @@ def _recorded(store: Store, run: str) -> Shown | None:
     except CorruptRecord as error:
         damaged = error
     return Shown(state, told, metrics, declared_in(record), diverged_at, store.run_folder(run), damaged)
+
+
+def _without(record: Mapping[str, Any]) -> str:
+    """What a run that is done has no number of, behind its state."""
+    if record["status"] != "done":
+        return ""
+    if tasks := some_tasks(record["summary"]):
+        return f"; an episode ended in {over_tasks([tasks])} tasks, over which its means over tasks are"
+    headline = declared_in(record).headline
+    why = why_without("done", record["summary"], headline)
+    if why == "no_episode":  # records of today have a flag that says it
+        return "" if "no_episode" in flags_of(record) else "; no episode ended in it"
+    return f"; it has no value of {headline}" if why else ""
 
 
 def _planned(store: Store, run: str, plans: list[Plan]) -> Shown:
@@ -109,7 +127,7 @@ def _planned(store: Store, run: str, plans: list[Plan]) -> Shown:
     told = {"science": plan.runs[run].science, "asked_as": plan.runs[run].asked_as}
     length = f"{pack.steps:,} {pack.unit}"
     told["pack"] = {"id": pack.id, "runs": pack.width, "length": length, "mode": pack.mode, "kind": pack.kind}
-    return Shown(state, told, table, measures.declared, diverged_at, store.pack_folder(pack.id))
+    return Shown(state, told, table, measures.declared, diverged_at, store.pack_folder(pack.id), in_training=True)
 
 
 def _so_far(store: Store, pack: Pack, run: str, measures: Measures) -> tuple[pa.Table | None, int | None]:

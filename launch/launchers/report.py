@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from analysis.outcomes import over_tasks, some_tasks, why_without
 from launch.launchers.prepare import CostOf, Prepared, Resources, put_in_order
 from launch.packs.endings import ending_of
 from launch.packs.todo import Outstanding, how_to_try_again
@@ -187,8 +188,17 @@ def _result(store: Store, run: str) -> str:
     if record is None:
         return f"Run {run} has no record."
     ended = f"diverged at step {record['diverged_at_step']:,}" if record["status"] == "diverged" else record["status"]
-    numbers = ", ".join(_numbers(record)) or "no task has ended"
+    numbers = ", ".join(_numbers(record)) or _without_numbers(record)
     return f"Run {run} is {flagged(ended, flags_of(record))}: {numbers}. Record: {store.run_folder(run)}"
+
+
+def _without_numbers(record: Mapping[str, Any]) -> str:
+    """Why a finished run has no number."""
+    if record["status"] != "done":
+        return "no task has ended"
+    name = declared_in(record).headline
+    silent = why_without("done", record["summary"], name) == "no_episode"
+    return "no episode ended" if silent else f"it has no value of {name}"
 
 
 def _numbers(record: Mapping[str, Any]) -> list[str]:
@@ -196,8 +206,9 @@ def _numbers(record: Mapping[str, Any]) -> list[str]:
     declared, summary = declared_in(record), record["summary"]
     told = [each for each in declared.with_direction if each.short or each.name == declared.headline]
     values = {measure: summary.get(measure.name) for measure in told}
+    tasks = some_tasks(summary)
     return [
         f"{measure.short or measure.title} {measure.scale * value:,.1f} {measure.unit}".rstrip()
         for measure, value in values.items()
         if isinstance(value, float)
-    ]
+    ] + ([f"means over {over_tasks([tasks])} tasks, in which an episode ended"] if tasks else [])

@@ -1,26 +1,76 @@
-"""The measured tables of the repository: their runs still give the numbers that stand in them."""
+"""What stands in analysis/measured/: every table and figure is still what its data make, in every form that is stored.
 
-import csv
+`make measured` writes them anew after a change of words.
+"""
+
 import io
-from pathlib import Path
+import json
+import re
+from importlib.metadata import version
 
+import numpy as np
 import pytest
+from PIL import Image
 
+from analysis.__main__ import main
+from analysis.statistics.method import AT_FIRST
 from analysis.tables import TABLES
-from analysis.tables.build import build
+from analysis.tables.make import made
 from analysis.tables.origin import rows_of
-from analysis.tables.render import csv_text
+from analysis.tables.render import text
+from tests.helpers.measured import MEASURED, NOT_MADE, is_data, makers
 
-MEASURED = Path(__file__).parents[2] / "analysis" / "measured"
+MAKERS = makers()
+ORIGINS = sorted(path for path in MEASURED.rglob("*.json") if path.stem in TABLES)
+CYCLE = MEASURED / "mujoco_cycle_reduced"
 
 
-PATHS = sorted(path for path in MEASURED.glob("*/*.csv") if path.stem in TABLES)
+def named(path):
+    return "/".join(path.parts[-2:])
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_a_measured_table_is_made_of_its_runs(path):
-    own = path.with_suffix(".json")  # a table without one is made of the same runs as the Table 2 beside it
-    runs = own if own.exists() else path.with_name("table2.json")
-    made = list(csv.DictReader(io.StringIO(csv_text(build(TABLES[path.stem], rows_of(runs))))))
-    written = list(csv.DictReader(io.StringIO(path.read_text())))
-    assert [{name: line[name] for name in written[0]} for line in made] == written
+@pytest.mark.parametrize("path", MAKERS, ids=named)
+def test_a_stored_table_or_figure_is_what_its_data_make(path):
+    again, stored = MAKERS[path](), path.read_bytes()
+    if path.suffix != ".png":
+        assert again.decode() == stored.decode(), "`make measured` writes it anew"
+        return
+    ours, theirs = (Image.open(io.BytesIO(each)) for each in (again, stored))
+    if version("matplotlib") not in theirs.info["Software"]:
+        pytest.skip("another matplotlib drew it, which may draw otherwise")
+    assert ours.size == theirs.size, "`make measured` draws it anew"
+    apart = np.abs(np.asarray(ours, dtype=int) - np.asarray(theirs, dtype=int)).max(axis=2) > 32
+    assert apart.mean() < 1e-3, "but for edges that another machine smooths otherwise; `make measured` draws it anew"
+
+
+def test_every_stored_file_is_data_or_made_of_data_or_named_with_a_reason():
+    stored = {path for path in MEASURED.rglob("*") if path.is_file()}
+    known = {path for path in stored if is_data(path)} | MAKERS.keys() | {MEASURED / name for name in NOT_MADE}
+    assert stored - known == set()
+    assert {MEASURED / name for name in NOT_MADE} <= stored, "no reason without a file"
+
+
+@pytest.mark.parametrize("path", ORIGINS, ids=named)
+def test_a_stored_json_keeps_by_what_its_intervals_were_made(path):
+    for group in json.loads(path.read_bytes()):
+        assert group["intervals"] == {of: method.as_json() for of, method in AT_FIRST.items()}
+
+
+@pytest.mark.parametrize("protocol", ["as_published", "clean"])
+@pytest.mark.parametrize("name", ["3", "4", "F1", "F2", "F3"])
+def test_the_command_that_a_page_gives_prints_the_numbers_that_are_stored(name, protocol, capsys, tmp_path):
+    stored = CYCLE / protocol / f"table{name}.json"
+    assert main(["table", name, "--store", str(stored), "--out", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert stored.with_suffix(".txt").read_text().strip() in printed
+    assert (tmp_path / stored.name).exists()
+    again = made(TABLES[stored.stem], rows_of(tmp_path / stored.name))
+    assert text(again) == stored.with_suffix(".txt").read_text(), "and what that wrote makes them once more"
+
+
+def test_a_part_of_the_runs_of_a_printed_table_has_none_of_its_numbers(tmp_path, capsys):
+    stored = CYCLE / "clean" / "tableF2.json"
+    main(["table", "F2", "--store", str(stored), "--where", "seed=0,1", "--out", str(tmp_path)])
+    printed = capsys.readouterr().out
+    assert re.search(r"ReLU +– \(0/2, 2 without their returns\)", printed)
+    assert "12 of 12 finished runs" in printed

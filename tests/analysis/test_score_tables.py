@@ -1,15 +1,28 @@
 """Tables over environments, on runs made by hand: returns of training and of tests by stage."""
 
+import json
+import math
+from dataclasses import replace
+
 import numpy as np
+import polars as pl
 import pytest
 
+from analysis.figures import FIGURES
+from analysis.figures.asked import Asked
+from analysis.figures.numbers import csv_text
+from analysis.frames import FIRST
 from analysis.rows import rows
 from analysis.statistics.gap import gap_summary
+from analysis.statistics.method import SCORE
 from analysis.statistics.plasticity_score import plasticity_scores
 from analysis.tables import TABLES
-from analysis.tables.make import has_something, made
+from analysis.tables.make import has_something, made, ready
+from analysis.tables.origin import origin, rows_of
 from analysis.tables.properties import PROPERTIES, property_listing
 from analysis.tables.render import latex, markdown, text
+from plasticity_lab.errors import StoreError
+from plasticity_lab.records.stage_returns import StageReturn
 from tests.helpers.curves import CYCLE
 
 RETURNS = {
@@ -123,7 +136,7 @@ def test_runs_whose_metrics_are_not_at_hand_have_no_numbers(cycles):
     records = cycles(last_cycle(RETURNS))
     listings = made(TABLES["tableF2"], rows(records))
     assert not has_something(listings)
-    assert "0/3" in text(listings)
+    assert "(0/3, 3 without their returns)" in text(listings)
 
 
 def test_marks_of_properties_are_laid_out_as_the_paper_does():
@@ -133,3 +146,56 @@ def test_marks_of_properties_are_laid_out_as_the_paper_does():
     assert listing.body[1] == ["Bo-PReLU", *[""] * 9]
     assert "not in this version" in listing.caption[-1]
     assert "Properties of 1 activations" in listing.caption[-1]
+
+
+def test_the_json_of_a_table_makes_it_again_without_the_store_and_so_all_others_and_the_figures(cycles, tmp_path):
+    records = cycles(last_cycle(RETURNS), lr=1e-4)
+    kept = tmp_path / "tableF1.json"
+    kept.write_text(origin(ready(TABLES["tableF1"], rows(records), cycles.metrics)))
+    for name in ("table3", "table4", "tableF1", "tableF2", "tableF3"):
+        assert text(made(TABLES[name], rows_of(kept))) == text(shown(name, cycles, records))
+    for name in ("figure6", "figureF1"):
+        own, again = (
+            FIGURES[name](asked) for asked in (Asked(rows(records), cycles.metrics), Asked(rows_of(kept), none))
+        )
+        assert csv_text(own) == csv_text(again)
+        assert own.caption == again.caption
+
+
+def none(runs):
+    """The metrics of a place that has none."""
+    return pl.LazyFrame(schema=FIRST)
+
+
+def test_returns_that_are_no_numbers_come_back_out_of_the_json(record, tmp_path):
+    (row,) = rows([record("relu")])
+    stages = [StageReturn(0, 1, 0, 0, math.nan, math.nan), StageReturn(1, 0, 0, 3, -math.inf, 0.1 + 0.2)]
+    kept = tmp_path / "tableF2.json"
+    kept.write_text(origin([replace(row, stages=stages)]))
+    (again,) = rows_of(kept)
+    assert repr(again.stages) == repr(stages)
+    json.loads(kept.read_text(), parse_constant=pytest.fail)
+
+
+def test_an_old_table_goes_on_saying_how_its_intervals_were_made_and_makes_them_so(cycles, tmp_path):
+    kept = tmp_path / "tableF1.json"
+    kept.write_text(origin(ready(TABLES["tableF1"], rows(cycles(last_cycle(RETURNS))), cycles.metrics)))
+    groups = json.loads(kept.read_text())
+    for group in groups:
+        group["intervals"]["score"] |= {"replicates": 300, "level": 0.8}
+    kept.write_text(json.dumps(groups))
+    (listing,) = made(TABLES["tableF1"], rows_of(kept))
+    assert "80 % interval (stratified percentile bootstrap, 300 replicates, seed 0)" in listing.caption[0]
+    returns = {name: np.array(runs, dtype=float) for name, runs in RETURNS.items()}
+    expected = plasticity_scores(returns, method=replace(SCORE, replicates=300, level=0.8)).scores["relu"]
+    assert (cells(listing)["relu", "score"]["low"], cells(listing)["relu", "score"]["high"]) == (
+        expected.low,
+        expected.high,
+    )
+    assert all(group["intervals"]["score"]["replicates"] == 300 for group in json.loads(origin(rows_of(kept))))
+    with_others = made(TABLES["tableF1"], [*rows_of(kept), *rows(cycles({"tanh": [[([1] * 4, [1] * 4)]]}, lr=0.5))])
+    assert "95 %" in with_others[-1].caption[0], "of runs that keep different methods, today's"
+    groups[0]["intervals"]["score"]["name"] = "by the moon"
+    kept.write_text(json.dumps(groups))
+    with pytest.raises(StoreError, match="by the moon"):
+        rows_of(kept)

@@ -49,13 +49,16 @@ def bodies_in_turn(store: Store, record: Mapping[str, Any], run: Sequence[Cycle]
 
 
 def stages_table(run: Sequence[Cycle], tested: bool = True) -> pa.Table:
-    """The metrics of such a run: an episode for each stage, and its end.  tested: whether it has tests."""
+    """The metrics of such a run: an episode for each stage, and its end.  tested: whether it has tests.
+
+    A return of None: no episode ended in the stage.
+    """
     lines = []
     for cycle, (train, test) in enumerate(run):
         for body, (ours, theirs) in enumerate(zip(train, test, strict=True)):
             task = len(train) * cycle + body
             at = {"task": task, "epoch": 0, "step": 100 * (task + 1), "body": body, "cycle": cycle}
-            lines.append(at | {"kind": "episode", "return": float(ours)})
+            lines += [] if ours is None else [at | {"kind": "episode", "return": float(ours)}]
             lines.append(at | {"kind": "task", "test_return": float(theirs) if tested else None})
     schema = PPO_MEASURES.schema
     return pa.Table.from_pylist([{name: line.get(name) for name in schema.names} for line in lines], schema=schema)

@@ -34,7 +34,7 @@ class Candidate:
     """A finished or planned run.
 
     settings: what is selected. function: equal for settings that are the same function. summary: of its record, empty
-    where it diverged or is not finished.
+    where it diverged or is not finished. status: as its record has it, else waiting.
     """
 
     run: str
@@ -43,7 +43,12 @@ class Candidate:
     function: str
     seeds: Seeds
     summary: Mapping[str, float]
-    finished: bool
+    status: str
+
+    @property
+    def finished(self) -> bool:
+        """Whether it is done or diverged, and not trained again."""
+        return self.status in ("done", "diverged")
 
 
 class Candidates:
@@ -60,7 +65,7 @@ class Candidates:
 
     def of(self, activation: str, benchmark: str) -> Sequence[Candidate]:
         """The candidates with an activation and a benchmark.  Raises StoreError."""
-        from plasticity_lab.records.record import FINISHED, records_of  # pyarrow: most commands need not wait for it
+        from plasticity_lab.records.record import records_of  # pyarrow: most commands need not wait for it
 
         key = (activation, benchmark)
         if self._held is None:
@@ -69,7 +74,7 @@ class Candidates:
             self._held = _held(records, all_plans(self._store, unreadable=[]))  # who plans the runs names those
             self.corrupt = corrupt
         if key not in self._read:
-            found = (self._candidate(record, record["status"] in FINISHED) for record in self._held.get(key, ()))
+            found = (self._candidate(record) for record in self._held.get(key, ()))
             self._read[key] = [candidate for candidate in found if candidate is not None]
         return self._read[key]
 
@@ -91,7 +96,7 @@ class Candidates:
             study |= {f"{group}.{name}": typed[name] for name in names if f"{group}.{name}" in place.pinned}
         return study
 
-    def _candidate(self, record: Mapping[str, Any], finished: bool) -> Candidate | None:
+    def _candidate(self, record: Mapping[str, Any]) -> Candidate | None:
         """A record, or a planned run, as a candidate; None if today's code would not run it under its id."""
         science = record["science"]
         try:
@@ -113,7 +118,7 @@ class Candidates:
             function=canonical_json([parts["activation"].canonical, chosen]),
             seeds=effective(seeds),
             summary=record["summary"] if record["status"] == "done" else {},
-            finished=finished,
+            status=record["status"],
         )
 
     def _part(self, group: str, science: Mapping[str, Any]) -> Part:

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from analysis.outcomes import why_none
 from analysis.statistics.selection import best_setting
 from launch.runs.options import Options
 from launch.runs.settings import Numbers
@@ -45,6 +46,7 @@ class Selection:
         self._won: dict[str, list[str]] = defaultdict(list)
         self._lost: dict[str, list[str]] = defaultdict(list)
         self._unfinished: set[str] = set()
+        self._failed: set[str] = set()
 
     def found(self, place: Place) -> Iterator[Found]:
         """The settings of the place's winner.  Raises ConfigError for a seed that helped to select it."""
@@ -56,9 +58,10 @@ class Selection:
         alike = [one for one in known if not differing(one, study)]
         winner = best([one for one in alike if one.finished], metric, measure.better)
         if winner is None:
-            self._lost[f"on {benchmark}, where {_why_not(known, study)}"].append(activation)
+            self._lost[f"on {benchmark}, where {_why_not(known, study, metric)}"].append(activation)
             return
-        self._unfinished |= {one.run for one in alike if not one.finished}
+        self._unfinished |= {one.run for one in alike if not one.finished and one.status != "failed"}
+        self._failed |= {one.run for one in alike if one.status == "failed"}
         seeds = sorted({run.seeds[0] for run in winner.runs})
         self._check_fresh([run.seeds for run in winner.runs], f"{activation} on {benchmark}")
         lacking = f" ({winner.left_out:,} more lack some of these seeds)" if winner.left_out else ""
@@ -86,6 +89,8 @@ class Selection:
         lines += [f"hyperparams: best {how}: {'; '.join(names)} settings." for how, names in self._won.items()]
         if self._unfinished:
             lines.append(f"hyperparams: {len(self._unfinished):,} more of these runs are planned and not finished.")
+        if self._failed:
+            lines.append(f"hyperparams: {len(self._failed):,} more of these runs failed.")
         return lines
 
     def _check_fresh(self, used: Sequence[Seeds], where: str) -> None:
@@ -135,13 +140,16 @@ def best(candidates: Sequence[Candidate], metric: str, better: str = "more") -> 
     return Winner([runs[found.setting][each] for each in found.seeds], found.mean, found.settings, found.left_out)
 
 
-def _why_not(known: Sequence[Candidate], study: Study) -> str:
+def _why_not(known: Sequence[Candidate], study: Study, metric: str) -> str:
     finished = [one for one in known if one.finished]
     if not finished:
-        return "none of their runs is finished"
+        why = why_none([(one.status, one.summary) for one in known], metric)
+        return f"none of their runs is finished{f' ({why})' if why else ''}"
     differences = min((differing(one, study) for one in finished), key=len)
     if not differences:
-        return "each of their settings has diverged on a seed"
+        alike = [one for one in known if not differing(one, study)]
+        why = why_none([(one.status, one.summary) for one in alike], metric)
+        return f"none of their settings has a value of {metric} on each seed: {why}"
     words = ", ".join(f"{key}={spelled(has)} instead of {spelled(wants)}" for key, (has, wants) in differences.items())
     return f"the nearest of their runs have {words}"
 

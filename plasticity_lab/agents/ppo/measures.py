@@ -14,9 +14,11 @@ def summarise(table: Table) -> dict[str, float | None]:
     final_return_last_cycle and final_return_first_cycle: over the tasks of the last cycle, and of the first;
     last_return: of the last task. A task in whose last part none ends counts with its last episode.
     test_return_last_cycle: in the tests after the last cycle's tasks. mean_return and mean_length: over all episodes.
-    episodes: how many ended.
+    episodes: how many ended. tasks: how many have ended; tasks_with_episodes: in how many of them an episode did, over
+    which alone the means over tasks are. The last cycle and the last task are those in which one did.
     """
-    stages = [stage for stage in stage_returns(table) if stage.episodes]
+    ended = stage_returns(table)
+    stages = [stage for stage in ended if stage.episodes]
     first = [stage for stage in stages if stage.cycle == stages[0].cycle]
     last = [stage for stage in stages if stage.cycle == stages[-1].cycle]
     episodes = rows_of(table, "episode")
@@ -29,12 +31,18 @@ def summarise(table: Table) -> dict[str, float | None]:
         "mean_return": _mean(episodes["return"]),
         "mean_length": _mean(episodes["length"]),
         "episodes": len(episodes["return"]),
+        "tasks": len(ended),
+        "tasks_with_episodes": len(stages),
     }
 
 
 def flags(table: Table, facts: Mapping[str, float]) -> dict[str, bool]:
-    """unstable: whether a loss, an observation or an action was not finite, since when the run learns no more."""
-    return {"unstable": bool((rows_of(table, "epoch")["unstable"] > 0).any())}
+    """unstable: whether a loss, an observation or an action was not finite, since when the run learns no more.
+
+    no_episode: said where it is so alone, that none has ended, so that there is no return.
+    """
+    silent = {} if len(rows_of(table, "episode")["return"]) else {"no_episode": True}
+    return {"unstable": bool((rows_of(table, "epoch")["unstable"] > 0).any()), **silent}
 
 
 def _mean(values: Array | list[float]) -> float | None:
@@ -74,6 +82,8 @@ PPO_MEASURES = Measures(
         _return("mean_return", "Return, mean over all episodes"),
         Measure("mean_length", "Length, mean over all episodes", "steps", places=1),
         Measure("episodes", "Episodes", "count", places=0),
+        Measure("tasks", "Tasks", "count", places=0),
+        Measure("tasks_with_episodes", "Tasks in which an episode ended", "count", places=0),
     ),
     headline="final_return",
     must_stay_finite=None,

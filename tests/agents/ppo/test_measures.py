@@ -44,5 +44,13 @@ def test_a_run_without_episodes_or_with_infinite_returns_has_a_summary():
 
 
 def test_a_run_is_flagged_where_it_was_once_unstable():
-    assert flags(table([("epoch", 0, 50, 0.0), ("epoch", 0, 100, 1.0)]), {}) == {"unstable": True}
-    assert flags(table([("epoch", 0, 50, 0.0)]), {}) == {"unstable": False}
+    ended = ("episode", 0, 30, 1.0)
+    assert flags(table([ended, ("epoch", 0, 50, 0.0), ("epoch", 0, 100, 1.0)]), {}) == {"unstable": True}
+    assert flags(table([ended, ("epoch", 0, 50, 0.0)]), {}) == {"unstable": False}
+
+
+def test_a_run_in_which_no_episode_ended_is_flagged_and_one_with_some_says_in_how_many_tasks():
+    silent = table([("epoch", 0, 50, 0.0), ("task", 0, 100, None)])
+    assert flags(silent, {}) == {"unstable": False, "no_episode": True}
+    assert [summarise(silent)[name] for name in ("episodes", "tasks", "tasks_with_episodes")] == [0, 1, 0]
+    assert [summarise(table(ROWS))[name] for name in ("tasks", "tasks_with_episodes")] == [4, 3]

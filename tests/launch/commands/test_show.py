@@ -9,6 +9,7 @@ from launch.__main__ import main
 from launch.packs.leases import Leases
 from launch.packs.owner import this_owner
 from launch.work import training
+from plasticity_lab.agents.ppo.measures import PPO_MEASURES
 from plasticity_lab.records.record import new_record, write_metrics, write_record
 from tests.helpers.made_up_agent import PLAYER, rollouts
 from tests.helpers.sweeps import after_looks, planned, runs_of, trained
@@ -69,7 +70,28 @@ def test_a_diverged_run_says_when(store, show):
     code, out, _ = show(plan.asked[0])
     assert code == 0
     assert out.startswith(f"Run {plan.asked[0]}: diverged at step ")
-    assert out.endswith("Nothing has been measured yet: no epoch has ended.\n")
+    assert out.endswith("Nothing was measured: the run ended before an epoch did.\n")
+
+
+@pytest.mark.parametrize(
+    ("summary", "flags", "words"),
+    [
+        ({"final_return": None, "episodes": 0}, {"no_episode": True}, "done, without an ended episode"),
+        ({"final_return": None, "episodes": 0}, {}, "done; no episode ended in it"),
+        ({"final_return": None, "episodes": 3}, {}, "done; it has no value of final_return"),
+        (
+            {"final_return": 2.0, "episodes": 3, "tasks": 4, "tasks_with_episodes": 2},
+            {},
+            "done; an episode ended in 2 of 4",
+        ),
+    ],
+)
+def test_a_run_that_is_done_and_lacks_numbers_says_which(store, show, summary, flags, words):
+    (run,) = runs_of("seed=0")
+    files = {"metrics.parquet": write_metrics(store, run.id, PPO_MEASURES.schema.empty_table())}
+    told = {"summary": summary, "flags": flags, "measures": PPO_MEASURES.as_json(), "files": files}
+    write_record(store, new_record(run, "done", {}, **told))
+    assert show(run.id)[1].startswith(f"Run {run.id}: {words}")
 
 
 def test_a_failed_run_says_all_that_is_known(store, show, monkeypatch):

@@ -167,10 +167,25 @@ def test_where_there_is_nothing_to_select_from_the_sentence_says_what_there_is(s
 
 def test_a_setting_that_diverged_cannot_win(store):
     left_behind(store, [*SWISH, "seed=0,1"], lambda science: None if science["seed"] else peak(0.5)(science))
-    with pytest.raises(ConfigError, match="each of their settings has diverged"):
+    with pytest.raises(ConfigError, match="of taoa on each seed: 6 of 12 runs diverged"):
         selected(store)
     left_behind(store, ["activation=swish", "activation.beta=0.1", "seed=0,1"], peak(0.1))
     assert settings(selected(store)) == {(0.1, 1e-3)}
+
+
+@pytest.mark.parametrize(
+    ("summary", "why"),
+    [
+        ({"taoa": None}, "12 of 12 runs finished without a value"),
+        ({"episodes": 0}, "no episode ended in 12 of 12 runs"),
+    ],
+)
+def test_finished_runs_without_a_value_are_not_told_as_diverged(store, summary, why):
+    for run in resolve([*SWISH, "seed=0,1"]).runs:
+        record = read_record(Store(store), run.id)
+        write_record(Store(store), record | {"summary": summary})
+    with pytest.raises(ConfigError, match=why):
+        selected(store)
 
 
 def test_records_that_cannot_be_read_or_have_another_id_now_are_left_out(store):
@@ -194,7 +209,7 @@ def test_what_is_planned_and_not_finished_is_said(store):
 
 def candidate(function, seed, taoa):
     summary = {} if taoa is None else {"taoa": taoa}
-    return Candidate(f"{function}{seed}", {}, {}, function, (seed, seed, seed), summary, True)
+    return Candidate(f"{function}{seed}", {}, {}, function, (seed, seed, seed), summary, "done")
 
 
 def made(**scores):

@@ -1,0 +1,111 @@
+"""Everything in analysis/measured/ that stored data make: the files by what makes each of them again.
+
+python -m tests.helpers.measured        writes them all, after a change of words; `make measured` does it
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from pathlib import Path
+
+from analysis.figures import FIGURES
+from analysis.figures.asked import Asked
+from analysis.figures.drawing import Drawing
+from analysis.figures.numbers import csv_text as points
+from analysis.figures.static import pictures
+from analysis.tables import TABLES
+from analysis.tables.grid import Shown
+from analysis.tables.make import made
+from analysis.tables.origin import rows_of
+from analysis.tables.render import csv_text, latex, markdown, text
+from launch.bench.agreement import NAMES, drawing, table
+from launch.bench.learned import Learned, read
+
+ROOT = Path(__file__).parents[2]
+MEASURED = ROOT / "analysis" / "measured"
+FORMS: Mapping[str, Callable[[list[Shown]], str]] = {".csv": csv_text, ".md": markdown, ".txt": text, ".tex": latex}
+TWO_ORDERS = tuple(MEASURED / f"cifar51_{protocol}" / "table2.json" for protocol in ("as_published", "clean"))
+MILLION = MEASURED / "ppo_cleanrl" / "million"
+NO_STAGES = "its runs' returns by task were not kept"
+NO_RUNS = "the runs of 250,000 steps were not kept"
+A_TIMING = "what a measurement of time, or of a cluster, printed: nothing makes it again but measuring"
+NOT_MADE: Mapping[str, str] = {
+    "mujoco_cycle_reduced/clean/figure6.png": NO_STAGES,
+    "mujoco_cycle_reduced/clean/figureF1.png": NO_STAGES,
+    **{f"ppo_cleanrl/agreement.{form}": NO_RUNS for form in ("csv", "md", "png")},
+    **{f"slurm/{name}.json": A_TIMING for name in ("chaos", "chaos_2", "chaos_3", "jobs")},
+    **{
+        f"speed/{name}": A_TIMING
+        for name in (
+            *("cnn_kernels.txt", "cnn_kernels_zen4.txt", "interventions.txt", "mlp.txt", "mlp_avx512.txt"),
+            *("mlp_kernels.txt", "mlp_kernels_avx512.txt", "mlp_kernels_sparse_zen4.txt", "mlp_kernels_zen3.txt"),
+            *("mlp_kernels_zen4.txt", "mlp_zen4.txt", "ppo.json", "ppo.txt", "ppo_kernels_zen4.txt"),
+            *("ppo_widths_zen4.txt", "tracked.json", "tracked_two_workers.json", "whole_avx512_zen4.txt"),
+            *("whole_sweep_rows_zen4.json", "whole_sweep_sparse_zen4.json", "whole_sweep_zen4.json"),
+        )
+    },
+}
+"""Files that nothing stored can make → why."""
+DATA = ("packed", "plain", "cleanrl")
+"""The .json files of `MILLION`, which are data."""
+
+
+def makers() -> dict[Path, Callable[[], bytes]]:
+    """File → what makes it again, of all that stored data make."""
+    found: dict[Path, Callable[[], bytes]] = {}
+    for path in sorted(MEASURED.rglob("*")):
+        if path.stem in TABLES and path.suffix in FORMS:
+            found[path] = partial(_table, path)
+    for path in (MEASURED / "cifar51_two_orders", ROOT / "docs" / "pictures" / "two_orders"):
+        found[path.with_suffix(".png")] = partial(_picture, _two_orders)
+    found[MEASURED / "cifar51_two_orders.csv"] = lambda: points(_two_orders()).encode()
+    found[MILLION / "agreement.csv"] = lambda: points(_agreement()).encode()
+    found[MILLION / "agreement.png"] = partial(_picture, _agreement)
+    found[MILLION / "agreement.md"] = _agreement_table
+    return found
+
+
+def is_data(path: Path) -> bool:
+    """Whether a file is what others are made of."""
+    return path.suffix == ".json" and (path.stem in TABLES or (path.parent == MILLION and path.stem in DATA))
+
+
+def runs_of(path: Path) -> Path:
+    """The .json of a stored table; one without its own is made of the same runs as the Table 2 beside it."""
+    own = path.with_suffix(".json")
+    return own if own.exists() else path.with_name("table2.json")
+
+
+def _table(path: Path) -> bytes:
+    return FORMS[path.suffix](made(TABLES[path.stem], rows_of(runs_of(path)))).encode()
+
+
+def _picture(drawn: Callable[[], Drawing]) -> bytes:
+    return pictures(drawn())["png"]
+
+
+@cache
+def _two_orders() -> Drawing:
+    rows = [row for path in TWO_ORDERS for row in rows_of(path)]
+    return FIGURES["two_orders"](Asked(rows, lambda runs: None))
+
+
+@cache
+def _million() -> dict[str, dict[str, list[Learned]]]:
+    return {NAMES[name]: read(MILLION / f"{name}.json", dict) for name in DATA}
+
+
+def _agreement() -> Drawing:
+    return drawing(_million())
+
+
+def _agreement_table() -> bytes:
+    (_, ours), *theirs = _million().items()
+    return f"{table(ours, dict(theirs))}\n".encode()
+
+
+if __name__ == "__main__":
+    for file, make in makers().items():
+        content = make()
+        if not file.exists() or file.read_bytes() != content:
+            file.write_bytes(content)
+            print(f"Written: {file.relative_to(ROOT)}")
