@@ -105,6 +105,49 @@ def test_over_many_updates_it_resets_what_a_loop_over_units_resets():
         assert resets[run] == pytest.approx(each["strength"] * 12 * 2 * 300, rel=0.35)
 
 
+def due_now(pack, ages, utilities, **owed):
+    """A pack's situation with these ages and utilities of the first layer's units, and what its places are owed."""
+    now = begun(pack)
+    state = now.state | {"hidden1.age": torch.tensor([ages]), "hidden1.utility": torch.tensor([utilities])}
+    state |= {f"{place}.owed": torch.tensor([value]) for place, value in owed.items()}
+    return now._replace(state=state | {"due": torch.tensor([1])})
+
+
+def test_the_utility_of_a_young_unit_is_not_held_against_it():
+    """η = 0.9. A running mean of ones is 1 − 0.9⁴⁰ = 0.985 after 40 updates, and 1 − 0.9³ = 0.271 after three: so 0.985
+    after 40 stands for 1, and 0.4065 after three for 1.5. Unit 0 is of least use, not unit 1; unit 3 is too young.
+    """
+    pack = [ContinualBackprop(0.0, 0.9, maturity=2)]
+    now = due_now(pack, [40.0, 3.0, 40.0, 2.0], [0.985, 0.4065, 1.97, 0.0], hidden1=1.25)
+    before = copied(now)
+    state = pack[0].now_and_then(now)
+    assert changed_columns(before["hidden1.weight"][0], now.parameters["hidden1.weight"][0]) == [0]
+    assert state["hidden1.age"].tolist() == [[0, 3, 40, 2]]
+    assert state["hidden1.utility"].tolist() == [[0, pytest.approx(0.4065), pytest.approx(1.97), 0]]
+    assert state["hidden1.owed"].tolist() == [0.25]
+    assert (state["resets"].tolist(), state["due"].tolist()) == ([1], [0])
+
+
+def test_of_more_units_than_are_mature_those_that_are_not_stay_owed():
+    """Three are owed, and two are mature: age 3 is more than a maturity of 2, age 2 is not."""
+    pack = [ContinualBackprop(0.0, 0.9, maturity=2)]
+    now = due_now(pack, [3.0, 2.0, 1.0, 9.0], [1.0, 0.1, 0.1, 1.0], hidden1=3.5)
+    state = pack[0].now_and_then(now)
+    assert state["hidden1.age"].tolist() == [[0, 2, 1, 0]]
+    assert state["hidden1.owed"].tolist() == [1.5]
+    assert state["resets"].tolist() == [2]
+
+
+def test_what_is_owed_is_a_share_of_the_mature_units_of_each_place():
+    """Strengths ⅛ and ½, maturity 1: nothing after the first update; then four units a place owe ½, or 2, in each."""
+    pack = [ContinualBackprop(strength, 0.5, maturity=1, every=100) for strength in (0.125, 0.5)]
+    now = begun(pack)
+    for expected, due in (([0.0, 0.0], [0, 0]), ([0.5, 2.0], [0, 2]), ([1.0, 4.0], [2, 2])):
+        now = after(pack, now, some(now, 0))
+        assert now.state["hidden1.owed"].tolist() == now.state["hidden2.owed"].tolist() == expected
+        assert now.state["due"].tolist() == due  # places that owe a whole unit
+
+
 def test_of_a_unit_that_is_reset_nothing_passes_on_and_a_young_one_is_left_alone():
     pack = [ContinualBackprop(0.25, 0.5, maturity=2)]
     now = begun(pack)

@@ -1,6 +1,7 @@
 import pytest
 import torch
 
+from plasticity_lab.activations.crelu import CReLU
 from plasticity_lab.activations.swiglu import SwiGLU
 from plasticity_lab.component import build
 from plasticity_lab.errors import ConfigError
@@ -87,6 +88,20 @@ def test_of_gates_both_units_have_the_value_that_they_make():
     now = after(pack, now, active(now, hidden1=[1.0, 1.0, 0.0, 1.0]))
     assert now.state["hidden1.size"][0].tolist() == [1, 1, 0, 1, 1, 1, 0, 1]
     assert int(now.state["resets"]) == 2
+
+
+def test_of_two_values_that_a_unit_passes_on_its_activity_is_the_mean():
+    """CReLU: two units are four values, φ₁ of both, then φ₂ of both. Of 4, 0.5 and 0, 0.5 the means are 2 and 0.5, the
+    layer's 1.25, and so the scores 1.6 and 0.4.
+    """
+    pack = [ReDo(strength, every=1, average=1) for strength in (0.39, 0.41)]
+    now = begun(pack, MLP(width=4), CReLU())
+    before = copied(now)
+    now = after(pack, now, active(now, hidden1=[4.0, 0.5, 0.0, 0.5]))
+    assert now.state["hidden1.size"].tolist() == [[2.0, 0.5]] * 2
+    assert now.state["resets"].tolist() == [0, 1]
+    assert changed_columns(before["hidden1.weight"][1], now.parameters["hidden1.weight"][1]) == [1]
+    assert changed_columns(before["hidden2.weight"][1].T, now.parameters["hidden2.weight"][1].T) == [1, 3]
 
 
 def test_activity_is_averaged_over_updates_and_examples():

@@ -72,6 +72,26 @@ def test_value_and_gradient_are_those_of_an_svd(network, power):
             np.testing.assert_allclose(gradient[k], strength * expected[name], rtol=1e-3, atol=1e-3 * size + 1e-9)
 
 
+def test_of_a_scale_the_largest_size_counts_whatever_its_sign():
+    """Scales 0.5, −3, 2 and 1: σ = 3, so (3² − 1)² = 64, with the gradient 2 · 8 · 2 · 3 · (−1) = −96 on the −3 alone.
+
+    All else is made 1 or 0: the two layers' weights have σ = 1.
+    """
+    intervention, now = seen(MLP(width=4, depth=1, norm="layer"), strengths=(1.0, 0.25, 1.0), iterations=0)
+    for name, value in now.parameters.items():
+        value.copy_(torch.ones(1)) if name.endswith(".scale") else value.zero_()
+    for layer in ("hidden1", "output"):  # one column of length 1, which the direction points at
+        now.parameters[f"{layer}.weight"][:, 0, 0] = 1.0
+        now.state[layer].zero_()
+        now.state[layer][:, 0] = 1.0
+    now.parameters["hidden1.scale"].copy_(torch.tensor([0.5, -3.0, 2.0, 1.0]))
+    torch.testing.assert_close(intervention.penalty(now), torch.tensor([64.0, 16.0, 64.0]))
+    gradient = torch.func.grad(lambda values: intervention.penalty(now._replace(parameters=values)).sum())(
+        now.parameters
+    )["hidden1.scale"]
+    assert gradient[1].tolist() == [[0, -24, 0, 0]]
+
+
 def test_before_the_first_update_the_singular_value_is_nearly_found():
     _, now = seen(MLP(width=40), iterations=0)
     for layer in now.model.design.layers:

@@ -47,6 +47,14 @@ def test_forgetting_is_of_the_best_that_a_run_ever_was_and_backward_transfer_of_
     assert found.forgetting == pytest.approx((0.9 - 0.6) / 2)
 
 
+def test_the_best_may_be_before_a_task_was_trained_on_and_is_never_the_last():
+    """Chaudhry et al.: the maximum over all earlier rows. Task 1 was at its best, 0.9, when task 0 had been learned."""
+    found = matrix([[0.4, 0.9, 0.0], [0.8, 0.5, 0.0], [0.6, 0.3, 0.5]])
+    assert found.forgetting == pytest.approx(((0.8 - 0.6) + (0.9 - 0.3)) / 2)
+    better = matrix([[0.4, 0.0], [0.9, 0.5]])
+    assert better.forgetting == pytest.approx(0.4 - 0.9), "less than nothing is forgotten where the last is the best"
+
+
 def test_a_run_that_forgets_nothing():
     found = matrix([[1.0, 0.0], [1.0, 1.0]])
     assert (found.acc, found.bwt, found.one_step_bwt, found.forgetting, found.fwt) == (1, 0, 0, 0, 0)
