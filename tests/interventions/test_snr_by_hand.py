@@ -65,8 +65,14 @@ def test_with_every_a_unit_waits_for_its_turn_and_its_silence_goes_on():
 def test_the_probability_of_a_silence_may_equal_the_strength():
     """Gaps 2, 2, 2 and η = ¼: after two silent updates ½² is not larger than η; at a little less than ¼ after three."""
     fires, settings = {2, 4, 6}, {"min_age": 1, "min_count": 3}
-    assert reset_at(fires, 8, strength=0.2500001, **settings) == [8]
+    assert reset_at(fires, 8, strength=0.25, **settings) == [8]
     assert reset_at(fires, 9, strength=0.2499, **settings) == [9]
+
+
+def test_of_a_unit_that_always_fires_the_first_silence_that_counts_is_one_too_many():
+    """Its mean is 1: a silent update has no probability at all, however small η is."""
+    assert reset_at({1, 2, 3}, 4, strength=1e-5, min_age=1, min_count=3) == [4]
+    assert reset_at({1, 2, 3}, 5, strength=1e-5, min_age=5, min_count=3) == [5]
 
 
 def test_a_value_fires_by_its_size_and_each_run_has_its_own_epsilon():
