@@ -35,7 +35,7 @@ def test_weights_with_at_most_a_share_of_the_mean_utility_are_drawn_anew():
 
 
 def test_a_share_of_the_weights_with_the_least_utility_is_drawn_anew():
-    """Of the 16 weights 4, of 4 biases 1; of 10 % of the latter one in two and a half times, by chance."""
+    """Of the 16 weights 4, of 4 biases 1; of 15 % of the latter, 0.6, one in three of five times, by chance."""
     pack = [SelectiveReinit(0.25, every=1, utility="magnitude", pruning="proportional")]
     now = begun(pack)
     sizes = torch.arange(16.0).view(1, 4, 4) + 1
@@ -46,14 +46,14 @@ def test_a_share_of_the_weights_with_the_least_utility_is_drawn_anew():
     changed = before["hidden1.weight"][0] != now.parameters["hidden1.weight"][0]
     assert torch.equal(changed, sizes[0] <= 4)
     assert (before["hidden1.bias"] != now.parameters["hidden1.bias"]).sum() == 1
-    few = [SelectiveReinit(0.1, every=1, utility="magnitude", pruning="proportional")]
+    few = [SelectiveReinit(0.15, every=1, utility="magnitude", pruning="proportional")]
     now, counts = begun(few), []
     for _ in range(200):
         before = now.parameters["hidden1.bias"].clone()
         now = after(few, now, {})
         counts.append(int((before != now.parameters["hidden1.bias"]).sum()))
     assert set(counts) == {0, 1}
-    assert 0.3 < sum(counts) / 200 < 0.5
+    assert 0.5 < sum(counts) / 200 < 0.7
 
 
 def test_padding_is_neither_drawn_nor_counted():

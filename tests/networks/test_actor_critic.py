@@ -48,6 +48,39 @@ def test_each_body_has_its_own_parts_around_one_trunk():
     assert built.work("ant") == 105 * 256 + 2 * 256**2 + 9 * 256
 
 
+def test_a_trunk_of_the_values_own_is_followed_by_their_heads_alone():
+    built = model(separate_value_trunk=True, width=8)
+    assert {unit.name: unit.outgoing for unit in built.units} == {
+        "hopper.adapter": ("trunk1", "value_trunk1"),
+        "ant.adapter": ("trunk1", "value_trunk1"),
+        "trunk1": ("trunk2",),
+        "trunk2": ("hopper.policy", "ant.policy"),
+        "value_trunk1": ("value_trunk2",),
+        "value_trunk2": ("hopper.value", "ant.value"),
+    }
+    assert {unit.name: unit.body for unit in built.units if unit.body} == {
+        "hopper.adapter": "hopper", "ant.adapter": "ant",
+    }  # fmt: skip
+    assert built.work("hopper") == 11 * 8 + 2 * 2 * 8**2 + 3 * 8 + 8
+
+
+def test_without_its_activation_an_adapter_is_no_place_of_units_and_gives_width_numbers():
+    built = model(CReLU("half"), adapter_activation=False, width=8)
+    assert [unit.name for unit in built.units] == ["trunk1", "trunk2"]
+    parameters = built.start([0], CPU)
+    # Half of 8 units are produced and 8 values passed on; the adapter passes on what it produces.
+    assert parameters["ant.adapter.weight"].shape == (1, 105, 8)
+    assert parameters["trunk1.weight"].shape == parameters["trunk2.weight"].shape == (1, 8, 4)
+    with_it = model(CReLU("half"), width=8).start([0], CPU)
+    assert with_it["ant.adapter.weight"].shape == (1, 105, 4)
+
+
+def test_an_activation_that_matches_parameters_gives_the_networks_as_many_as_relu():
+    """As nearly as widths in whole percents can; half the units on both sides of a layer would be too few."""
+    assert model(CReLU("matched")).size == pytest.approx(model().size, rel=0.01)
+    assert model(CReLU("half")).size < 0.9 * model().size
+
+
 @pytest.mark.parametrize("settings", [{}, {"separate_value_trunk": True}, {"adapter_activation": False}], ids=str)
 @pytest.mark.parametrize("activation", [LeakyReLU(0.3), CReLU("half"), CReLU("matched"), SwiGLU()])
 def test_the_forward_pass_is_a_plain_one_for_every_run(activation, settings):
