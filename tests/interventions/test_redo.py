@@ -84,10 +84,10 @@ def test_each_reset_draws_numbers_of_its_own():
     pack = [ReDo(0.1, every=1, average=1)] * 2
     now, seen = begun(pack, MLP(width=4, depth=3)), []
     for _ in range(2):
-        now = after(pack, now, active(now, hidden1=[1.0, 0.0, 1.0, 1.0], hidden2=[1.0, 1.0, 1.0, 0.0]))
+        now = after(pack, now, active(now, hidden1=[1.0, 0.0, 1.0, 1.0], hidden2=[1.0, 0.0, 1.0, 1.0]))
         seen += [
-            tuple(now.parameters[f"{place}.weight"][run][[0, 2, 3], unit].tolist())
-            for place, unit in (("hidden1", 1), ("hidden2", 3))
+            tuple(now.parameters[f"{place}.weight"][run][[0, 2, 3], 1].tolist())
+            for place in ("hidden1", "hidden2")
             for run in range(2)
         ]
     assert len(set(seen)) == 8

@@ -58,13 +58,13 @@ def test_a_share_of_the_weights_with_the_least_utility_is_drawn_anew():
 
 def test_by_magnitude_the_size_of_a_weight_is_its_utility():
     """Weights of 1, −1, 1 and −0.4 in each row have a mean size of 0.85, and half of it is 0.425."""
-    pack = [SelectiveReinit(0.5, every=1, utility="magnitude")]
+    pack = [SelectiveReinit(0.5, every=1, utility="magnitude")] * 4
     now = begun(pack)
     now.parameters["hidden1.weight"].copy_(torch.tensor([1.0, -1.0, 1.0, -0.4]))
     before = copied(now)
     now = after(pack, now, {})
-    changed = before["hidden1.weight"][0] != now.parameters["hidden1.weight"][0]
-    assert changed.tolist() == [[False, False, False, True]] * 4
+    changed = before["hidden1.weight"] != now.parameters["hidden1.weight"]
+    assert changed.tolist() == [[[False, False, False, True]] * 4] * 4
 
 
 def test_each_time_numbers_of_their_own_are_drawn():

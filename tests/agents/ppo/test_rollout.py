@@ -1,5 +1,7 @@
 """What a rollout holds, against the same actions taken once more in equal environments."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from plasticity_lab.agents.ppo.normalise import Normaliser
 from plasticity_lab.agents.ppo.rollout import Actor
 from plasticity_lab.environments.environments import Environments
 from plasticity_lab.randomness.host import host_stream
-from tests.helpers.made_up_bodies import CHOSEN, SLIDERS
+from tests.helpers.made_up_bodies import CHOSEN, SLIDERS, Sliders
 
 SEEDS, N, T = [5, 6], 3, 40
 GAMMA = np.array([0.9, 0.5])
@@ -133,18 +135,47 @@ def test_an_unstable_rollout_is_told_of_its_own_run_and_forgotten_by_the_next():
     seen = actor.rollout(T * N)
     assert seen.finite.tolist() == [True, False]
     assert np.isfinite(seen.x).all()
-    assert actor.rollout(2 * T * N).finite.tolist()[0]
+    assert actor.rollout(2 * T * N).finite.tolist() == [True, True]
+
+
+class Unpaid(Sliders):
+    """Sliders that show what they should, but whose last copy's reward is no number."""
+
+    def step(self, actions):
+        shown, rewards, terminated = super().step(actions)
+        rewards[-1] = np.nan
+        return shown, rewards, terminated
+
+
+def test_a_reward_that_is_no_number_makes_its_run_unstable():
+    seen, _, _ = acted(replace(SLIDERS, simulation=lambda copies: Unpaid(copies, 6, 2)))
+    assert seen.finite.tolist() == [True, False]
 
 
 def test_rewards_and_observations_are_scaled_by_all_that_was_seen_so_far():
-    """Of the first step: the first observations of three environments, which are what the statistics know by then."""
+    """Seen is what environments show first, what each step leads to, and what is shown instead where an episode ended;
+    and discounted sums of rewards, which go on behind a truncation. 1e-4 numbers with variance 1 are there before.
+    """
     seen, _, _ = acted(normalise_observations=True, normalise_rewards=True)
     shown, outcomes = once_more(seen)
-    first = shown[0].astype(float)
-    mean, count = first.sum(axis=1) / (N + 1e-4), N + 1e-4
-    variance = (np.square(first).sum(axis=1) + 1e-4) / count - mean**2
-    expected = (first - mean[:, None]) / np.sqrt(variance[:, None] + 1e-8)
-    np.testing.assert_allclose(seen.x[:, 0], expected, rtol=1e-4, atol=1e-5)
-    rewards = outcomes[0].rewards
-    mean, square = rewards.sum(axis=1) / count, (np.square(rewards).sum(axis=1) + 1e-4) / count
-    np.testing.assert_allclose(seen.rewards[:, 0], rewards / np.sqrt(square - mean**2 + 1e-8)[:, None], rtol=1e-6)
+    assert any(outcome.truncated.any() for outcome in outcomes)
+    for k in range(len(SEEDS)):
+        observations, sums, running = list(shown[0][k].astype(float)), [], np.zeros(N)
+        for t, outcome in enumerate(outcomes):
+            mean, deviation = scale_of(observations)
+            np.testing.assert_allclose(seen.x[k, t], (shown[t][k] - mean) / deviation, rtol=1e-4, atol=1e-4)
+            running = np.where(outcome.terminated[k], 0, GAMMA[k] * running) + outcome.rewards[k]
+            sums += list(running)
+            expected = outcome.rewards[k] / scale_of(sums)[1]
+            np.testing.assert_allclose(seen.rewards[k, t], expected.clip(-10, 10), rtol=1e-6)
+            observations += list(outcome.last[k].astype(float))
+            if t + 1 < T:
+                over = (outcome.terminated | outcome.truncated)[k]
+                observations += list(shown[t + 1][k][over].astype(float))
+
+
+def scale_of(numbers):
+    """Mean and deviation of all of them together with 1e-4 numbers of mean 0 and variance 1."""
+    count = len(numbers) + 1e-4
+    mean = np.sum(numbers, axis=0) / count
+    return mean, np.sqrt((np.square(numbers).sum(axis=0) + 1e-4) / count - mean**2 + 1e-8)

@@ -15,6 +15,12 @@ from tests.tenants.packs import packs_of
 
 ONCE = ("agent.minibatches=1", "agent.epochs=1")
 SGD = ("optimizer=sgd", "optimizer.lr=0.5", "optimizer.momentum=0")
+IDLE = (
+    "intervention=shrink_and_perturb",
+    "intervention.every=3",
+    "intervention.strength=0",
+    "intervention.noise=0",
+)
 KL = MEASURED.index("approx_kl")
 
 
@@ -39,18 +45,19 @@ def length(moved):
 
 def test_a_run_stops_after_the_first_pass_that_has_changed_its_policy_by_more_than_target_kl():
     """Each with what it had then, moments too: what it has after so many passes without a target. How much a pass has
-    changed is the mean of its last minibatch, which is measured before the update by it.
+    changed is the mean of its last minibatch, which is measured before the update by it. An intervention that looks in
+    the middle of a pass changes nothing.
     """
-    rate, passes = "optimizer.lr=0.01", 3
-    whole, _, _ = after_a_rollout(rate, f"agent.epochs={passes}")
+    rate, passes = ("optimizer.lr=0.01", *IDLE), 3
+    whole, _, _ = after_a_rollout(*rate, f"agent.epochs={passes}")
     last = [4 * pass_ + 3 for pass_ in range(passes)]
     changes = whole.measured[last, KL].mean(dim=2).numpy()  # (passes, K); a minibatch of eight has no padding
     assert whole.minibatches.size == whole.minibatches.padded == 8
-    by_passes = [numbers(after_a_rollout(rate, f"agent.epochs={count}")[0]) for count in range(1, passes + 1)]
+    by_passes = [numbers(after_a_rollout(*rate, f"agent.epochs={count}")[0]) for count in range(1, passes + 1)]
     reached = [float(value) for value in np.sort(changes.flatten())]
     stops = set()
     for target in [(low + high) / 2 for low, high in pairwise(reached)]:
-        stopped = numbers(after_a_rollout(rate, f"agent.epochs={passes}", f"agent.target_kl={target}")[0])
+        stopped = numbers(after_a_rollout(*rate, f"agent.epochs={passes}", f"agent.target_kl={target}")[0])
         for k in range(2):
             over = [at for at in range(passes) if changes[at, k] > target]
             kept = over[0] if over else passes - 1
@@ -90,6 +97,17 @@ def test_an_annealed_rate_falls_with_the_steps_before_the_rollout():
     for chunk, share in zip(chunks, (1, 2 / 3, 1 / 3), strict=True):
         learner.advance(chunk)
         assert learner.network.settings["optimizer"]["lr"].tolist() == pytest.approx([0.3 * share, 0.6 * share])
+
+
+@pytest.mark.parametrize(("activation", "different"), [("rrelu", 3), ("relu", 1)])
+def test_a_randomised_activation_draws_anew_in_each_update(activation, different):
+    """One step, learned from three times at no rate to speak of."""
+    learner, _, _ = after_a_rollout(
+        *(f"agent.{word}" for word in ("rollout=1", "minibatches=1", "epochs=3", "rollout_mode=eval")),
+        *("optimizer.lr=1e-30", f"activation={activation}", "benchmark.environment_steps=4"),
+    )
+    losses = learner.measured[:, MEASURED.index("value_loss"), :, 0]
+    assert [len(set(losses[:, k].tolist())) for k in range(2)] == [different] * 2
 
 
 def test_rows_are_means_over_the_examples_and_the_first_kl_is_that_of_the_first_pass():
