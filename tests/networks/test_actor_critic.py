@@ -7,6 +7,7 @@ from plasticity_lab.activations.crelu import CReLU
 from plasticity_lab.activations.leaky_relu import LeakyReLU
 from plasticity_lab.activations.prelu import PReLU
 from plasticity_lab.activations.relu import ReLU
+from plasticity_lab.activations.rrelu import RReLU
 from plasticity_lab.activations.swiglu import SwiGLU
 from plasticity_lab.activations.tanh import Tanh
 from plasticity_lab.errors import ConfigError
@@ -123,6 +124,13 @@ def test_only_what_belongs_to_a_body_is_active_while_it_is_trained():
     assert {"ant.adapter.activation.slope", "ant.log_std.value", "trunk1.activation.slope"} <= active.keys()
     assert built.owner("ant.adapter.activation.slope") == "ant"
     assert built.owner("trunk1.weight") is None
+
+
+def test_random_numbers_are_drawn_for_the_places_of_one_body_alone():
+    """Five examples at three places of eight units: an adapter and the trunk's two."""
+    built = model(RReLU(), width=8)
+    assert built.draws(5, "ant") == built.draws(5) == 5 * 3 * 8
+    assert model(width=8).draws(5, "ant") == 0
 
 
 def test_one_body_has_nothing_idle():
