@@ -4,7 +4,11 @@ import pytest
 import torch
 
 from plasticity_lab.interventions.snr import SelfNormalizedResets
+from tests.agents.ppo.packs import ONE, there_are
+from tests.agents.ppo.packs import begun as begun_there
+from tests.helpers.packs import images, run, trained
 from tests.helpers.situations import after, begun, changed_columns, copied, silent
+from tests.tenants.packs import packs_of
 
 
 def reset_at(fires: set[int], until: int, **settings) -> list[int]:
@@ -84,3 +88,21 @@ def test_a_value_fires_by_its_size_and_each_run_has_its_own_epsilon():
     assert now.state["hidden1.count"].tolist() == [[0, 1, 0, 0], [0, 0, 0, 0]]
     assert now.state["hidden1.gap"].tolist() == [[0, 1, 0, 0], [0, 0, 0, 0]]
     assert torch.equal(now.state["hidden1.examples"], torch.tensor([[4.0, 0, 4, 4], [4, 4, 4, 4]]))
+
+
+def test_what_an_agent_shows_is_counted_without_the_rows_that_fill_up_its_batches(monkeypatch):
+    """Nothing is larger than this epsilon, so a silence is as long as all that was shown. Supervised: 61 images in
+    batches of 16, of which the last has 13. PPO: 33 steps twice, in minibatches of 11 that are stored as 12.
+    """
+    silence = {"epsilon": 1e9, "strength": 0.0}
+    target = f"{SelfNormalizedResets.__module__}.{SelfNormalizedResets.__name__}"
+    supervised = trained([run(1, intervention=(target, silence), images=61)], images(8, 61, 20)).agent.network.kept
+    assert supervised["hidden1.examples"].unique().tolist() == [61]
+    assert supervised["hidden1.age"].unique().tolist() == [4]
+    there_are(monkeypatch)
+    words = ("intervention=snr", *(f"intervention.{name}={value}" for name, value in silence.items()))
+    cut = ("agent.rollout=33", "agent.minibatches=3", "benchmark.environment_steps=33")
+    learner, (chunk, *_) = begun_there(packs_of(*ONE, *words, *cut, "seed=0"))
+    learner.advance(chunk)
+    assert learner.network.kept["trunk1.examples"].unique().tolist() == [66]
+    assert learner.network.kept["trunk1.age"].unique().tolist() == [6]
