@@ -1,5 +1,6 @@
 """What is learned from a rollout, by number: how far, in how many passes, with which rate and which count of Adam."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -8,6 +9,7 @@ import torch
 
 from plasticity_lab.agents.ppo.loss import MEASURED
 from plasticity_lab.assembly import assembled
+from plasticity_lab.randomness.device import uniforms
 from plasticity_lab.records.position import Position
 from tests.agents.ppo.packs import BOTH, ONE, begun, numbers, there_are
 from tests.helpers.packs import CPU
@@ -110,6 +112,19 @@ def test_a_randomised_activation_draws_anew_in_each_update(activation, different
     assert [len(set(losses[:, k].tolist())) for k in range(2)] == [different] * 2
 
 
+def test_no_two_updates_of_a_run_draw_the_same_numbers(monkeypatch):
+    """They are a function of the run's key and of the updates before: two in each of three rollouts."""
+    counts = []
+
+    def counted(keys, count, numbers):
+        counts.append(int(count))
+        return uniforms(keys, count, numbers)
+
+    monkeypatch.setattr("plasticity_lab.agents.ppo.step.uniforms", counted)
+    after_a_rollout("activation=rrelu", "agent.epochs=1", "agent.minibatches=2", rollout=2)
+    assert counts == [0, 1, 2, 3, 4, 5]
+
+
 def test_rows_are_means_over_the_examples_and_the_first_kl_is_that_of_the_first_pass():
     """33 rows in minibatches of 11, stored as 12."""
     learner, _, rows = after_a_rollout(
@@ -120,6 +135,22 @@ def test_rows_are_means_over_the_examples_and_the_first_kl_is_that_of_the_first_
         np.testing.assert_allclose(rows.updates[name], real[:, at], rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(rows.updates["first_kl"], np.tile(real[:3, KL].mean(axis=0), (6, 1)), rtol=1e-6)
     assert not rows.updates["unstable"].any()
+
+
+def test_a_run_whose_rollout_was_not_finite_learns_nothing_of_it_and_measures_nothing(monkeypatch):
+    """Whatever its losses are: what was not finite has been made 0."""
+    learner, (first, second, _) = begun(packs_of(*ONE, "seed=0,1"))
+    acted = learner.actor.rollout
+    learner.advance(first)
+    before = numbers(learner)
+    monkeypatch.setattr(learner.actor, "rollout", lambda at: replace(acted(at), finite=np.array([True, False])))
+    rows = learner.advance(second)
+    for name, value in numbers(learner).items():
+        assert torch.equal(value[1], before[name][1])
+        assert not torch.equal(value[0], before[name][0])
+    assert rows.updates["unstable"].tolist() == [[0, 1]] * learner.minibatches.updates
+    for name in MEASURED:
+        assert np.isfinite(rows.updates[name]).tolist() == [[True, False]] * learner.minibatches.updates
 
 
 def test_a_bodys_own_parts_count_adams_steps_by_themselves_and_go_on_when_it_comes_again():
