@@ -134,7 +134,8 @@ class PackedNetwork:
         """Goes back to a state, of this process or of an earlier one, and leaves it untouched."""
         self.parameters = self._copied(state["parameters"])
         self.moments = {kind: self._copied(values) for kind, values in state["moments"].items()}
-        self.kept = self._copied(state["intervention"])
+        # What an older checkpoint lacks (SNR's `examples`) is as it starts.
+        self.kept = self.kept | self._copied(state["intervention"])
         self._moments_updates = state["updates"]
         # A checkpoint of before has only the first count; what needs the others is younger.
         self.updates = state.get("all_updates", state["updates"])

@@ -66,6 +66,11 @@ def mean_size(h: Tensor, weights: Tensor | None) -> Tensor:
     return row_times(each_R.expand(len(h), -1), size_KRV)
 
 
+def examples_in(h: Tensor, weights: Tensor | None) -> Tensor | int:
+    """How many rows of a batch are examples, () or a number.  h (K, B, V, *); weights: `Now.weights`."""
+    return h.shape[1] if weights is None else (weights > 0).sum()
+
+
 def outgoing_size(model: Model, parameters: Mapping[str, Tensor], unit: Unit) -> Tensor:
     """Σ |w| over all that following layers multiply a value with, (K, V): of those layers that are active."""
     passed, total = passed_on(model, unit), []

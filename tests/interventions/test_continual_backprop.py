@@ -105,6 +105,55 @@ def test_over_many_updates_it_resets_what_a_loop_over_units_resets():
         assert resets[run] == pytest.approx(each["strength"] * 12 * 2 * 300, rel=0.35)
 
 
+def due_now(pack, ages, utilities, **owed):
+    """A pack's situation with these ages and utilities of the first layer's units, and what its places are owed."""
+    now = begun(pack)
+    own = {"hidden1.age": torch.tensor(ages), "hidden1.utility": torch.tensor(utilities)}
+    own |= {f"{place}.owed": torch.full((len(pack),), value) for place, value in owed.items()}
+    return now._replace(state=now.state | own | {"due": torch.ones(len(pack), dtype=torch.int64)})
+
+
+@pytest.mark.parametrize(("young", "least"), [(1.05, 0), (0.95, 1)])
+def test_the_utility_of_a_young_unit_is_not_held_against_it(young, least):
+    """A running mean of ones is 1 − 0.9³ = 0.271 after three updates with η = 0.9, and 1 − 0.5³ = 0.875 with η = 0.5;
+    after 40 it is 0.985, or 1. Unit 1, after three, stands for 1.05 and is of more use than unit 0 with 1, or for 0.95
+    and is of less; unit 3 is too young. Of 1.75 that are owed 0.75 are left.
+    """
+    pack = [ContinualBackprop(0.0, decay, maturity=2) for decay in (0.9, 0.5)]
+    utilities = [[0.985, young * 0.271, 1.97, 0.0], [1.0, young * 0.875, 2.0, 0.0]]
+    now = due_now(pack, [[40.0, 3.0, 40.0, 2.0]] * 2, utilities, hidden1=1.75)
+    before = copied(now)
+    state = pack[0].now_and_then(now)
+    for k in range(2):
+        changed = changed_columns(before["hidden1.weight"][k], now.parameters["hidden1.weight"][k])
+        assert changed == [least]
+        for name, values in (("age", [40, 3, 40, 2]), ("utility", utilities[k])):
+            left = [0 if unit == least else value for unit, value in enumerate(values)]
+            assert state[f"hidden1.{name}"][k].tolist() == pytest.approx(left)
+    assert state["hidden1.owed"].tolist() == [0.75] * 2
+    assert (state["resets"].tolist(), state["due"].tolist()) == ([1, 1], [0, 0])
+
+
+def test_of_more_units_than_are_mature_those_that_are_not_stay_owed():
+    """Three are owed, and two are mature: age 3 is more than a maturity of 2, age 2 is not."""
+    pack = [ContinualBackprop(0.0, 0.9, maturity=2)]
+    now = due_now(pack, [[3.0, 2.0, 1.0, 9.0]], [[1.0, 0.1, 0.1, 1.0]], hidden1=3.5)
+    state = pack[0].now_and_then(now)
+    assert state["hidden1.age"].tolist() == [[0, 2, 1, 0]]
+    assert state["hidden1.owed"].tolist() == [1.5]
+    assert state["resets"].tolist() == [2]
+
+
+def test_what_is_owed_is_a_share_of_the_mature_units_of_each_place():
+    """Strengths ⅛ and ½, maturity 1: nothing after the first update; then four units a place owe ½, or 2, in each."""
+    pack = [ContinualBackprop(strength, 0.5, maturity=1, every=100) for strength in (0.125, 0.5)]
+    now = begun(pack)
+    for expected, due in (([0.0, 0.0], [0, 0]), ([0.5, 2.0], [0, 2]), ([1.0, 4.0], [2, 2])):
+        now = after(pack, now, some(now, 0))
+        assert now.state["hidden1.owed"].tolist() == now.state["hidden2.owed"].tolist() == expected
+        assert now.state["due"].tolist() == due  # places that owe a whole unit
+
+
 def test_of_a_unit_that_is_reset_nothing_passes_on_and_a_young_one_is_left_alone():
     pack = [ContinualBackprop(0.25, 0.5, maturity=2)]
     now = begun(pack)

@@ -127,6 +127,19 @@ def test_earlier_tasks_decay_and_the_anchor_moves():
         assert torch.equal(both[f"anchor {name}"], value)
 
 
+def test_what_a_task_adds_does_not_decay_with_the_tasks_before():
+    """x = 2 with p = (½, ½, 0, 0): (2 · ½)² = 1 by each weight of the first two classes. After one task F is 1 whatever
+    γ is, after a second 1 + γ, after a third 1 + γ + γ².
+    """
+    pack = [EWC(decay=decay) for decay in (1.0, 0.5, 0.0)]
+    now = seen(pack, torch.full((3, 1, INPUTS), 2.0), torch.zeros(3, 1, dtype=torch.int64))
+    now.parameters["output.weight"].zero_()
+    now.parameters["output.bias"][:] = torch.tensor([0.0, 0.0, -200.0, -200.0])
+    for expected in ([1, 1, 1], [2, 1.5, 1], [3, 1.75, 1]):
+        now = now._replace(state=pack[0].after_task(now))
+        assert now.state["fisher output.weight"][:, 0, 0].tolist() == expected
+
+
 @pytest.mark.parametrize(("half", "factor"), [(False, 2.0), (True, 1.0)])
 def test_value_and_gradient_are_the_closed_form(half, factor):
     """λ Σ F (θ − θ*)² has the gradient 2 λ F (θ − θ*); before the first task has ended, none."""

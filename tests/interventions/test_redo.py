@@ -1,6 +1,7 @@
 import pytest
 import torch
 
+from plasticity_lab.activations.crelu import CReLU
 from plasticity_lab.activations.swiglu import SwiGLU
 from plasticity_lab.component import build
 from plasticity_lab.errors import ConfigError
@@ -39,6 +40,8 @@ def test_with_tau_zero_units_that_gave_nothing_are_reset_whatever_their_mates_di
     hidden["hidden2"][1] = 0.0
     now = after(pack, after(pack, now, hidden), hidden)
     assert now.state["resets"].tolist() == [2, 6]
+    now = after(pack, after(pack, now, hidden), hidden)
+    assert now.state["resets"].tolist() == [4, 12], "so far"
 
 
 def test_what_is_reset_of_a_unit():
@@ -61,6 +64,47 @@ def test_what_is_reset_of_a_unit():
         assert torch.equal(own[f"{kind}hidden2.weight"], expected.T)
         assert own[f"{kind}hidden1.bias"].tolist() == [[1, 0, 1, 1]]
         assert own[f"{kind}hidden2.bias"].all()
+
+
+def test_what_lies_between_two_units_that_are_reset_together_is_a_weight_out():
+    """It is zero, not fresh: of the second unit all other weights in are fresh."""
+    pack = [ReDo(0.1, every=1, average=1)]
+    now = begun(pack)
+    before = copied(now)
+    now = after(pack, now, active(now, hidden1=[1.0, 0.0, 1.0, 1.0], hidden2=[1.0, 1.0, 0.0, 1.0]))
+    weight = now.parameters["hidden2.weight"][0]
+    assert weight[1].tolist() == [0, 0, 0, 0]
+    assert (weight[[0, 2, 3], 2] != 0).all()
+    assert (weight[[0, 2, 3], 2] != before["hidden2.weight"][0][[0, 2, 3], 2]).all()
+    assert not now.parameters["output.weight"][0][2].any()
+
+
+def test_each_reset_draws_numbers_of_its_own():
+    """Another run, update or place, and the same unit of a layer of the same shape begins with other weights."""
+    pack = [ReDo(0.1, every=1, average=1)] * 2
+    now, seen = begun(pack, MLP(width=4, depth=3)), []
+    for _ in range(2):
+        now = after(pack, now, active(now, hidden1=[1.0, 0.0, 1.0, 1.0], hidden2=[1.0, 0.0, 1.0, 1.0]))
+        seen += [
+            tuple(now.parameters[f"{place}.weight"][run][[0, 2, 3], 1].tolist())
+            for place in ("hidden1", "hidden2")
+            for run in range(2)
+        ]
+    assert len(set(seen)) == 8
+    assert len({weight for weights in seen for weight in weights}) == 24
+
+
+def test_of_a_normalised_layer_scale_and_shift_of_a_unit_begin_anew_too():
+    pack = [ReDo(0.1, every=1, average=1)]
+    now = begun(pack, MLP(width=4, norm="layer"))
+    for part in ("scale", "shift"):
+        now.parameters[f"hidden1.{part}"].fill_(0.5)
+    now = after(pack, now, active(now, hidden1=[1.0, 0.0, 1.0, 1.0]))
+    assert now.parameters["hidden1.scale"].tolist() == [[[0.5, 1.0, 0.5, 0.5]]]
+    assert now.parameters["hidden1.shift"].tolist() == [[[0.5, 0.0, 0.5, 0.5]]]
+    for kind in ("m", "v"):
+        for part in ("scale", "shift"):
+            assert now.moments[kind][f"hidden1.{part}"].tolist() == [[[1, 0, 1, 1]]]
 
 
 def test_a_channel_before_a_linear_layer_is_cut_off_at_all_its_pixels():
@@ -87,6 +131,20 @@ def test_of_gates_both_units_have_the_value_that_they_make():
     now = after(pack, now, active(now, hidden1=[1.0, 1.0, 0.0, 1.0]))
     assert now.state["hidden1.size"][0].tolist() == [1, 1, 0, 1, 1, 1, 0, 1]
     assert int(now.state["resets"]) == 2
+
+
+def test_of_two_values_that_a_unit_passes_on_its_activity_is_the_mean():
+    """CReLU: two units are four values, φ₁ of both, then φ₂ of both. Of 4, 0.5 and 0, 0.5 the means are 2 and 0.5, the
+    layer's 1.25, and so the scores 1.6 and 0.4.
+    """
+    pack = [ReDo(strength, every=1, average=1) for strength in (0.39, 0.41)]
+    now = begun(pack, MLP(width=4), CReLU())
+    before = copied(now)
+    now = after(pack, now, active(now, hidden1=[4.0, 0.5, 0.0, 0.5]))
+    assert now.state["hidden1.size"].tolist() == [[2.0, 0.5]] * 2
+    assert now.state["resets"].tolist() == [0, 1]
+    assert changed_columns(before["hidden1.weight"][1], now.parameters["hidden1.weight"][1]) == [1]
+    assert changed_columns(before["hidden2.weight"][1].T, now.parameters["hidden2.weight"][1].T) == [1, 3]
 
 
 def test_activity_is_averaged_over_updates_and_examples():

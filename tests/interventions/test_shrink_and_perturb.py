@@ -64,6 +64,11 @@ def test_a_share_of_one_and_all_of_the_noise_is_a_fresh_network_and_each_time_an
     assert not torch.equal(once["hidden1.weight"], later["hidden1.weight"])
 
 
+def test_a_task_that_begins_changes_nothing_where_it_comes_after_updates():
+    _, before, after = shrunk([ShrinkAndPerturb(1.0, 0.5, every=3)] * 3)
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
 def test_it_comes_when_a_task_begins_and_moments_stay():
     how = {"intervention": (CLASS, {"strength": 1.0, "noise": 0.0}), **STREAM}
     stream, learner = assembled([run(3, **how)], IMAGES, CPU, False)

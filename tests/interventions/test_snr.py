@@ -3,11 +3,13 @@ import pytest
 import torch
 
 from launch.command import resolve
+from plasticity_lab.assembly import assembled
 from plasticity_lab.component import build
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.snr import SelfNormalizedResets
 from plasticity_lab.networks.cnn import CNN
-from tests.helpers.packs import choice, differing, images, run, trained
+from plasticity_lab.records.position import Position
+from tests.helpers.packs import CPU, choice, differing, images, run, trained
 from tests.helpers.situations import after, begun, changed_columns, copied, silent
 
 SNR = "plasticity_lab.interventions.snr.SelfNormalizedResets"
@@ -90,6 +92,49 @@ def test_a_unit_that_has_not_fired_often_enough_and_a_short_silence_are_left_alo
         now = after(pack, now, hidden)
         counts.append(int(now.state["resets"]))
     assert counts == [0, 0, 0, 0, 1, 1]
+
+
+def resets_over(pack, now, batches, weights):
+    """Resets so far after each update in which unit 0 alone is silent.  weights: of each batch's four rows."""
+    counts, hidden = [], silent(now)
+    hidden["hidden1"][:, :, 1:], hidden["hidden2"][:] = 1.0, 1.0
+    for _ in range(batches):
+        now = after(pack, now, hidden, next(weights))
+        counts.append(int(now.state["resets"]))
+    return counts
+
+
+def test_a_silence_is_as_old_as_the_examples_that_it_has_lasted():
+    """min_age = 7. Of four rows with three examples, two updates have 6 and three have 9; of four examples, two have 8.
+    Batches of 4, 1, 1, 1 examples have 7 with the fourth: the end of one epoch and small batches behind it.
+    """
+    pack = [SelfNormalizedResets(0.01, min_age=7, min_count=3)]
+    three, four, one = torch.tensor([1 / 3] * 3 + [0.0]), torch.tensor([0.25] * 4), torch.tensor([1.0, 0, 0, 0])
+    for shown, expected in (
+        ([three] * 3, [0, 0, 1]),
+        ([four] * 2, [0, 1]),
+        ([None] * 2, [0, 1]),  # without weights all rows are examples
+        ([four, one, one, one], [0, 0, 0, 1]),
+        ([one, four, four], [0, 0, 1]),
+    ):
+        now, _ = until_silence(pack, begun(pack))
+        assert resets_over(pack, now, len(shown), iter(shown)) == expected
+
+
+def test_a_checkpoint_from_before_examples_were_counted_goes_on():
+    stream, learner = assembled(
+        [run(1, intervention=choice("intervention", "snr"), images=61)], images(8, 61, 20), CPU, False
+    )
+    task = stream.task(0)
+    learner.begin(task, fresh=True)
+    state = learner.state()
+    kept = state["intervention"]
+    state["intervention"] = {name: value for name, value in kept.items() if not name.endswith(".examples")}
+    learner.load(state, {})
+    learner.begin(task, fresh=False)
+    for chunk in task.chunks(Position(0, 0)):
+        learner.advance(chunk)
+    assert learner.state()["intervention"].keys() == kept.keys()
 
 
 def test_rows_that_only_fill_up_a_batch_and_what_is_at_most_epsilon_do_not_count():

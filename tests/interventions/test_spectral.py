@@ -72,6 +72,41 @@ def test_value_and_gradient_are_those_of_an_svd(network, power):
             np.testing.assert_allclose(gradient[k], strength * expected[name], rtol=1e-3, atol=1e-3 * size + 1e-9)
 
 
+def all_but_scales_zero(strengths):
+    """Two layers of which each has one column of length 1, which the direction points at: all σ are 1."""
+    intervention, now = seen(MLP(width=4, depth=1, norm="layer"), strengths=strengths, iterations=0)
+    for name, value in now.parameters.items():
+        value.copy_(torch.ones(1)) if name.endswith(".scale") else value.zero_()
+    for layer in ("hidden1", "output"):
+        now.parameters[f"{layer}.weight"][:, 0, 0] = 1.0
+        now.state[layer].zero_()
+        now.state[layer][:, 0] = 1.0
+    return intervention, now
+
+
+def gradients_of(intervention, now):
+    return torch.func.grad(lambda values: intervention.penalty(now._replace(parameters=values)).sum())(now.parameters)
+
+
+def test_of_a_scale_the_largest_size_counts_whatever_its_sign():
+    """Scales 0.5, −3, 2 and 1: σ = 3, so (3² − 1)² = 64, with the gradient −2 · 8 · 2 · 3 = −96 on the −3 alone."""
+    intervention, now = all_but_scales_zero((1.0, 0.25, 1.0))
+    now.parameters["hidden1.scale"].copy_(torch.tensor([0.5, -3.0, 2.0, 1.0]))
+    torch.testing.assert_close(intervention.penalty(now), torch.tensor([64.0, 16.0, 64.0]))
+    assert gradients_of(intervention, now)["hidden1.scale"][1].tolist() == [[0, -24, 0, 0]]
+
+
+def test_a_shift_is_a_bias_and_a_layer_that_stretches_by_little_is_pulled_up():
+    """‖shift‖² = 1 + 4 = 5: 5² = 25, with the gradient 2 · 2 · 5 · shift. σ = 10⁻³: 1 − 2 · 10⁻⁶, and 4 σ (σ² − 1)."""
+    intervention, now = all_but_scales_zero((1.0, 1.0, 0.5))
+    now.parameters["hidden1.shift"].copy_(torch.tensor([1.0, -2.0, 0.0, 0.0]))
+    now.parameters["output.weight"][:, 0, 0] = 1e-3
+    torch.testing.assert_close(intervention.penalty(now), torch.tensor([26.0, 26.0, 13.0]))
+    gradients = gradients_of(intervention, now)
+    torch.testing.assert_close(gradients["hidden1.shift"][0], torch.tensor([[20.0, -40.0, 0.0, 0.0]]))
+    assert gradients["output.weight"][:, 0, 0].tolist() == pytest.approx([-4e-3, -4e-3, -2e-3], rel=1e-4)
+
+
 def test_before_the_first_update_the_singular_value_is_nearly_found():
     _, now = seen(MLP(width=40), iterations=0)
     for layer in now.model.design.layers:

@@ -7,6 +7,7 @@ from plasticity_lab.activations.crelu import CReLU
 from plasticity_lab.activations.leaky_relu import LeakyReLU
 from plasticity_lab.activations.prelu import PReLU
 from plasticity_lab.activations.relu import ReLU
+from plasticity_lab.activations.rrelu import RReLU
 from plasticity_lab.activations.swiglu import SwiGLU
 from plasticity_lab.activations.tanh import Tanh
 from plasticity_lab.errors import ConfigError
@@ -46,6 +47,39 @@ def test_each_body_has_its_own_parts_around_one_trunk():
     trunk, own = 2 * (256 * 257), (11 + 1) * 256 + 257 * 4 + 3 + (105 + 1) * 256 + 257 * 9 + 8
     assert built.size == trunk + own
     assert built.work("ant") == 105 * 256 + 2 * 256**2 + 9 * 256
+
+
+def test_a_trunk_of_the_values_own_is_followed_by_their_heads_alone():
+    built = model(separate_value_trunk=True, width=8)
+    assert {unit.name: unit.outgoing for unit in built.units} == {
+        "hopper.adapter": ("trunk1", "value_trunk1"),
+        "ant.adapter": ("trunk1", "value_trunk1"),
+        "trunk1": ("trunk2",),
+        "trunk2": ("hopper.policy", "ant.policy"),
+        "value_trunk1": ("value_trunk2",),
+        "value_trunk2": ("hopper.value", "ant.value"),
+    }
+    assert {unit.name: unit.body for unit in built.units if unit.body} == {
+        "hopper.adapter": "hopper", "ant.adapter": "ant",
+    }  # fmt: skip
+    assert built.work("hopper") == 11 * 8 + 2 * 2 * 8**2 + 3 * 8 + 8
+
+
+def test_without_its_activation_an_adapter_is_no_place_of_units_and_gives_width_numbers():
+    built = model(CReLU("half"), adapter_activation=False, width=8)
+    assert [unit.name for unit in built.units] == ["trunk1", "trunk2"]
+    parameters = built.start([0], CPU)
+    # Half of 8 units are produced and 8 values passed on; the adapter passes on what it produces.
+    assert parameters["ant.adapter.weight"].shape == (1, 105, 8)
+    assert parameters["trunk1.weight"].shape == parameters["trunk2.weight"].shape == (1, 8, 4)
+    with_it = model(CReLU("half"), width=8).start([0], CPU)
+    assert with_it["ant.adapter.weight"].shape == (1, 105, 4)
+
+
+def test_an_activation_that_matches_parameters_gives_the_networks_as_many_as_relu():
+    """As nearly as widths in whole percents can; half the units on both sides of a layer would be too few."""
+    assert model(CReLU("matched")).size == pytest.approx(model().size, rel=0.01)
+    assert model(CReLU("half")).size < 0.9 * model().size
 
 
 @pytest.mark.parametrize("settings", [{}, {"separate_value_trunk": True}, {"adapter_activation": False}], ids=str)
@@ -90,6 +124,13 @@ def test_only_what_belongs_to_a_body_is_active_while_it_is_trained():
     assert {"ant.adapter.activation.slope", "ant.log_std.value", "trunk1.activation.slope"} <= active.keys()
     assert built.owner("ant.adapter.activation.slope") == "ant"
     assert built.owner("trunk1.weight") is None
+
+
+def test_random_numbers_are_drawn_for_the_places_of_one_body_alone():
+    """Five examples at three places of eight units: an adapter and the trunk's two."""
+    built = model(RReLU(), width=8)
+    assert built.draws(5, "ant") == built.draws(5) == 5 * 3 * 8
+    assert model(width=8).draws(5, "ant") == 0
 
 
 def test_one_body_has_nothing_idle():

@@ -18,7 +18,6 @@ BY_HAND = np.array([
     [0.5, 0.8, 0.4],
     [0.6, 0.3, 0.7],
 ])  # fmt: skip
-HARD = {"hard": True}
 UNTRAINED = np.array([0.1, 0.15, 0.05])
 
 
@@ -45,6 +44,14 @@ def test_forgetting_is_of_the_best_that_a_run_ever_was_and_backward_transfer_of_
     found = matrix([[0.4, 0.0, 0.0], [0.9, 0.5, 0.0], [0.6, 0.5, 0.5]])
     assert found.bwt == pytest.approx(0.1)
     assert found.forgetting == pytest.approx((0.9 - 0.6) / 2)
+
+
+def test_the_best_may_be_before_a_task_was_trained_on_and_is_never_the_last():
+    """Chaudhry et al.: the maximum over all earlier rows. Task 1 was at its best, 0.9, when task 0 had been learned."""
+    found = matrix([[0.4, 0.9, 0.0], [0.8, 0.5, 0.0], [0.6, 0.3, 0.5]])
+    assert found.forgetting == pytest.approx(((0.8 - 0.6) + (0.9 - 0.3)) / 2)
+    better = matrix([[0.4, 0.0], [0.9, 0.5]])
+    assert better.forgetting == pytest.approx(0.4 - 0.9), "less than nothing is forgotten where the last is the best"
 
 
 def test_a_run_that_forgets_nothing():
@@ -74,19 +81,19 @@ def test_easy_tasks_are_learned_but_do_not_count():
     assert found.forgetting == pytest.approx(((0.9 - 0.4) + (0.8 - 0.6)) / 2)
 
 
-def learned(measures, after, untrained, tasks):
+def learned(measures, after, untrained, tasks, hard=(True, True, True)):
     """A journal of two runs, the second with half the accuracies of the first, after so many tasks."""
     journal = Journal(2, measures)
     for task in range(tasks):
         updates = {name: np.full((2, 2), 0.5) for name in ("accuracy", "loss")}
-        chunk = SimpleNamespace(task=task, epoch=task, steps=2, ends_epoch=True, marks=HARD)
+        chunk = SimpleNamespace(task=task, epoch=task, steps=2, ends_epoch=True, marks={"hard": hard[task]})
         journal.add_chunk(chunk, Rows(updates))
         halves = np.array([[1.0], [0.5]])
         row = {"accuracy_on": halves * after[task], "on": np.tile(np.arange(len(after)), (2, 1))}
         row["masked_accuracy_on"] = row["accuracy_on"] + 0.05
         row["untrained_accuracy_on"] = halves * untrained if task == 0 else np.full((2, len(after)), np.nan)
         own = {"final_accuracy": row["accuracy_on"][:, task], "masked_accuracy": row["masked_accuracy_on"][:, task]}
-        journal.add_task(SimpleNamespace(position=task, marks=HARD), {**own, **row})
+        journal.add_task(SimpleNamespace(position=task, marks={"hard": hard[task]}), {**own, **row})
     return journal
 
 
@@ -113,6 +120,13 @@ def test_a_journal_keeps_a_row_for_each_pair_and_the_summary_is_made_of_them(mea
     declared = Declared.from_json(measured.as_json())
     assert declared.headline == ("acc" if measures is GROUPS else "taoa")
     assert declared.kinds == ["task", "epoch"], "pairs have no course"
+
+
+def test_the_rows_say_which_tasks_count():
+    found = matrix_of(learned(with_matrix(CLASSIFIER), BY_HAND, UNTRAINED, 3, hard=(True, False, True)).table(0))
+    assert found.counts.tolist() == [True, False, True]
+    assert (found.after == BY_HAND).all()
+    assert found.acc == pytest.approx((0.6 + 0.7) / 2)
 
 
 def test_of_a_run_that_ended_early_the_tasks_that_it_has_learned_are_compared():

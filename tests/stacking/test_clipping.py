@@ -28,6 +28,17 @@ def test_each_run_is_clipped_as_pytorch_clips_a_network(size):
             torch.testing.assert_close(gradient[k], parameter.grad)
 
 
+def test_a_norm_is_not_divided_by_as_it_is():
+    """3 and 4 millionths have a norm of 5; a millionth more is 6, so a limit of 3 halves them, and one of 6 or more is
+    none. In a run of ones beside it that millionth is not seen.
+    """
+    given = {"w": torch.tensor([[3e-6, 4e-6], [3.0, 4.0]])}
+    torch.testing.assert_close(
+        clipped(given, torch.tensor([3e-6, 2.5]))["w"], torch.tensor([[1.5e-6, 2e-6], [1.5, 2.0]]), rtol=1e-5, atol=0
+    )
+    assert torch.equal(clipped(given, torch.tensor([6.1e-6, 5.1]))["w"], given["w"])
+
+
 def test_what_is_below_its_limit_is_not_touched():
     given = gradients(2)
     for limits in ([inf, inf], [100.0, 100.0]):

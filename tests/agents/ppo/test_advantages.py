@@ -58,3 +58,8 @@ def test_normalised_has_mean_0_and_the_deviation_of_a_sample_1_row_by_row():
     np.testing.assert_allclose(found.mean(axis=1), 0, atol=1e-12)
     np.testing.assert_allclose(found.std(axis=1, ddof=1), 1, rtol=1e-8)
     assert np.array_equal(found[2:3], normalised(values[2:3]))
+
+
+def test_one_advantage_alone_is_its_own_mean():
+    """A sample of one has no deviation: nothing is divided by 0."""
+    assert normalised(np.array([[3.0], [-2.0]])).tolist() == [[0.0], [0.0]]
