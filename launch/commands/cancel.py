@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
         say(words)
     ended = f"{counted(len(jobs), 'job')} cancelled" if jobs else "no job of it was left"
     if left:
-        names = some([f"{job.name} ({job.state.state.lower()}{_on(job)})" for job in left])
+        names = some([f"{job.name} ({job.state.state.lower() or 'in no state'}{_on(job)})" for job in left])
         say(
             f"Sweep {plan.sweep}: {ended}; after {WAIT_SECONDS:.0f} seconds {counted(len(left), 'job')} of it "
             f"{'is' if len(left) == 1 else 'are'} still there: {names}. {_by_themselves(often > 0)} Give `python -m "

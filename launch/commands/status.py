@@ -150,7 +150,7 @@ def _time_left(state: SweepState, known: Mapping[str, SweepJobs | None]) -> str:
     jobs = known[state.sweep]
     if jobs is None:
         return "?"
-    return "starting" if jobs.running else "queued" if jobs.waiting else "stopped"
+    return "starting" if jobs.running else "queued" if jobs.waiting or jobs.unknown else "stopped"
 
 
 def _held_packs(state: SweepState) -> Table:
@@ -227,7 +227,7 @@ def _why_it_waits(state: SweepState, known: Mapping[str, SweepJobs | None]) -> l
         lines.append(f"{state.sweep}: nobody trains at this moment.")
     elif jobs.running:
         lines.append(f"{state.sweep}: no worker holds a pack yet; `python -m launch logs` shows what its workers say.")
-    elif not jobs.waiting:
+    elif not (jobs.waiting or jobs.unknown):
         ended = "it was cancelled" if jobs.cancelled else "nobody trains"
         lines.append(f"{state.sweep}: {ended}; `python -m launch resume {state.sweep}` goes on.")
     return lines

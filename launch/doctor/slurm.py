@@ -103,7 +103,7 @@ def _account(account: str | None, configuration: str) -> list[Finding]:
 def _accounting() -> Finding:
     """Sweeps do without it: what they need to know of jobs they ask squeue, and the store."""
     try:
-        cluster.ask("sacct", "--noheader", "--allocations", "--starttime=now")
+        cluster.ask("sacct", "--noheader", "--allocations", "--starttime=now", "--format=SubmitLine")
     except cluster.SlurmError as error:
         return Finding(
             OK, f"Accounting: none ({error}) Sweeps need none; but why a job ended is forgotten minutes afterwards."

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from launch.launchers.slurm.submitted import this_user
-from tests.helpers.stand_ins import fails
+from tests.helpers.stand_ins import BETWEEN, fails
 
 TOOLS = ("bash", "env", "rm", "ln", "sed", "touch", "git", "stat", "g++")
 SCRIPTS = {
@@ -25,20 +25,24 @@ case "$*" in
         echo "AccountingStorageEnforce = associations,limits" ;;
 esac""",
     # A job is there as long as its file is, which is its script.
-    "squeue": """
+    "squeue": f"""
+{BETWEEN}
 [ -e "$JOBS/12" ] || exit 0
+said() {{ sed -n "s,^#SBATCH --$1=,,p" "$JOBS/12" | sed "s,^',,;s,'$,,"; }}
+row() {{ for column; do printf %s "$between$column"; done; echo; }}
+IFS='|' read -r state reason <<<"${{STATE:-RUNNING|None}}"
+folder=$(said output)
+folder=${{folder%/*}}
 case "$*" in
-    *%u*)
-        comment=$(sed -n 's,^#SBATCH --comment=,,p' "$JOBS/12")
-        echo "12|12|${STATE:-RUNNING|None}|n7|$OWNER|2100-01-01T00:00:00|$comment" ;;
-    *%r*) echo "12|${STATE:-RUNNING|None}|n7" ;;
-    *) echo "12|RUNNING" ;;
+    *%u*) row 12 12 "$state" "$reason" n7 "$OWNER" "$(said comment)" "$folder/.submission_file_0.sh" ;;
+    *%r*) row 12 "$state" "$reason" n7 ;;
+    *) row 12 RUNNING ;;
 esac""",
     "scancel": """rm -f "$JOBS/12"; echo "$@" >>"$JOBS/cancelled" """,
-    "sacct": """
+    "sacct": f"""
+{BETWEEN}
 case "$*" in
-    *User*) echo "12|FAILED|0:53|n7|$OWNER|2100-01-01T00:00:00" ;;
-    *JobID*) echo "12|FAILED|0:53|n7" ;;
+    *JobID*) echo "12${{between}}FAILED${{between}}0:53${{between}}n7" ;;
 esac""",
     "sacctmgr": "echo lab; echo other",
     "sbatch": """

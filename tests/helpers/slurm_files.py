@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from launch.launchers.slurm.jobs_file import FORMAT
+from launch.launchers.slurm.mark import mark_of
 from launch.launchers.slurm.parameters import PackedSlurmConf
-from launch.launchers.slurm.submitted import Outcome, Submission, ask, decide, mark_of, submissions_of
+from launch.launchers.slurm.submitted import Outcome, Submission, ask, decide, submissions_of
 from plasticity_lab.records.store import Store
+from tests.helpers.stand_ins import row_of_sacct, row_of_squeue
 from tests.helpers.stores import SETTINGS
 
 PARAMETERS = {name: getattr(PackedSlurmConf(), name) for name in PackedSlurmConf.__dataclass_fields__}
@@ -34,16 +35,26 @@ def given_by_earlier_version(store: Store, sweep: str, jobs: Mapping[str, int], 
     store.jobs(sweep).write_text(json.dumps(content))
 
 
-def in_queue(store: Store, submission: Submission, *jobs: str, user: str | None = None, about: str = "") -> list[str]:
-    """Lines of squeue for jobs of a submission, each as in "60_0|RUNNING|None|n1".  about: other than it says."""
-    comment = mark_of(store, submission.sweep, submission.token)
-    about = about or f"{comment} {submission.folder}/.submission_file_0.sh"
-    now = datetime.now().isoformat(timespec="seconds")
-    rows = [job.partition("|") for job in jobs]
-    return [f"{name.partition('_')[0]}|{name}|{rest}|{user or submission.user}|{now}|{about}" for name, _, rest in rows]
+def in_queue(
+    store: Store,
+    submission: Submission,
+    *jobs: str,
+    user: str | None = None,
+    comment: str | None = None,
+    command: str | None = None,
+) -> list[str]:
+    """Rows of squeue for jobs of a submission, each as in "60_0|RUNNING|None|n1".  comment, command: other than its."""
+    comment = mark_of(store, submission.sweep, submission.token) if comment is None else comment
+    command = f"{submission.folder}/.submission_file_0.sh" if command is None else command
+    rest = (user or submission.user or "ann", comment, command)
+    return [row_of_squeue(job.partition("|")[0].partition("_")[0], *job.split("|"), *rest) for job in jobs]
 
 
-def in_accounting(submission: Submission, *jobs: str, user: str | None = None) -> list[str]:
-    """Lines of sacct for jobs of a submission, each as in "60_0|TIMEOUT|0:0|n1"; steps have no user."""
-    now = datetime.now().isoformat(timespec="seconds")
-    return [f"{job}|{'' if '.' in job.partition('|')[0] else user or submission.user}|{now}" for job in jobs]
+def in_accounting(submission: Submission, *jobs: str, user: str | None = None, line: str | None = None) -> list[str]:
+    """Rows of sacct for jobs of a submission, each as in "60_0|TIMEOUT|0:0|n1"; steps have no user.
+
+    line: by which the jobs were submitted, if another than submitit's.
+    """
+    line = f"sbatch {submission.folder}/.submission_file_0.sh" if line is None else line
+    about, of_step = (user or submission.user or "ann", line), ("", "")
+    return [row_of_sacct(*job.split("|"), *(of_step if "." in job.partition("|")[0] else about)) for job in jobs]

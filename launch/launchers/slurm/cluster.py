@@ -2,10 +2,10 @@
 
 import os
 import re
+import secrets
 import shutil
 import subprocess
-from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from plasticity_lab.errors import ConfigError, PlasticityError
 
@@ -48,40 +48,41 @@ def this_cluster(patience: float = PATIENCE_SECONDS) -> str | None:
 
 def largest_array() -> int:
     """How many jobs an array may have.  Raises SlurmError."""
-    return max(1, int(_configured("MaxArraySize") or 1001))  # Slurm's default
+    told = _configured("MaxArraySize") or ""
+    return max(1, int(told)) if told.isdecimal() else 1001  # Slurm's default
 
 
-def living(jobs: Collection[str]) -> Counter[str]:
-    """Job → how many of its array are queued or running; jobs that are over are left out.  Raises SlurmError."""
-    rows = in_queue(jobs, "%F|%T")
-    return Counter(job for job, state in rows if state not in ("COMPLETING", "COMPLETED"))
+def queue_of(
+    users: Collection[str], columns: Sequence[str], *options: str, patience: float = PATIENCE_SECONDS
+) -> list[list[str]]:
+    """What squeue tells of the jobs of users, a row for each job of an array.  Raises SlurmError.
 
-
-def queue_of(users: Collection[str], columns: str, *options: str, patience: float = PATIENCE_SECONDS) -> list[str]:
-    """What squeue tells of the jobs of users, a line for each job of an array.  Raises SlurmError.
-
-    columns: as in "%F|%T".
+    columns: as in ("%F", "%T").
     """
-    if not users:
-        return []
-    command = ("squeue", "--noheader", "--array", *options, f"--user={','.join(users)}", f"--format={columns}")
-    return [line for line in ask(*command, patience=patience).splitlines() if line]
+    return _queue(columns, f"--user={','.join(users)}", *options, patience=patience) if users else []
 
 
-def in_queue(jobs: Collection[str], columns: str, *options: str, patience: float = PATIENCE_SECONDS) -> list[list[str]]:
-    """What squeue tells of jobs, a row for each job of an array.  columns: as in "%F|%T".  Raises SlurmError."""
+def in_queue(
+    jobs: Collection[str], columns: Sequence[str], *options: str, patience: float = PATIENCE_SECONDS
+) -> list[list[str]]:
+    """What squeue tells of jobs, in the same way; nothing of those that it has forgotten.  Raises SlurmError."""
     try:
-        return _rows(jobs, "squeue", "--noheader", "--array", *options, f"--format={columns}", patience=patience)
+        return _queue(columns, f"--jobs={','.join(sorted(jobs))}", *options, patience=patience) if jobs else []
     except SlurmError as error:
-        if "Invalid job id" in str(error):  # it has forgotten them
+        if "Invalid job id" in str(error):
             return []
         raise
 
 
-def in_accounting(jobs: Collection[str], columns: str, patience: float = PATIENCE_SECONDS) -> list[list[str]]:
-    """What sacct tells of jobs, each followed by its steps.  columns: as in "JobID,State".  Raises SlurmError."""
-    command = ("sacct", "--noheader", "--parsable2", "--allusers", f"--format={columns}")
-    return _rows(jobs, *command, patience=patience)
+def in_accounting(jobs: Collection[str], columns: Sequence[str], patience: float = PATIENCE_SECONDS) -> list[list[str]]:
+    """What sacct tells of jobs, each followed by its steps.  columns: as in ("JobID", "State").  Raises SlurmError."""
+    if not jobs:
+        return []
+    bound, fields = _boundary(), f"--format={','.join(columns)}"
+    command = ("sacct", "--noheader", "--parsable2", "--allusers", fields, f"--jobs={','.join(sorted(jobs))}")
+    answer = _without(bound, *command, f"--delimiter={bound}", patience=patience)
+    rows = (line.split(bound) for line in answer.split("\n"))
+    return [row for row in rows if len(row) == len(columns)]  # others go on where a command has a line break
 
 
 def seconds_left(job: str) -> float | None:
@@ -124,18 +125,35 @@ def _configured(setting: str, patience: float = PATIENCE_SECONDS) -> str | None:
     return found[1] if found else None
 
 
-def _rows(jobs: Collection[str], *command: str, patience: float) -> list[list[str]]:
-    """What a command answers about jobs, its columns separated by bars; nothing about no jobs."""
-    if not jobs:
-        return []
-    answer = ask(*command, f"--jobs={','.join(sorted(jobs))}", patience=patience)
-    return [line.split("|") for line in answer.splitlines() if line]
+def _queue(columns: Sequence[str], *options: str, patience: float) -> list[list[str]]:
+    """The rows of squeue.  A comment or a command may hold any sign, also a line break."""
+    bound = _boundary()
+    command = ("squeue", "--noheader", "--array", *options, f"--format={bound}{bound.join(columns)}")
+    fields = _without(bound, *command, patience=patience).split(bound)[1:]
+    rows = [fields[at : at + len(columns)] for at in range(0, len(fields), len(columns))]
+    return [[*row[:-1], row[-1].removesuffix("\n")] for row in rows if len(row) == len(columns)]
+
+
+def _boundary() -> str:
+    """What stands between columns: as in a mail of several parts, a word that no job can have said before."""
+    return f"<{secrets.token_hex(6)}>"
+
+
+def _without(bound: str, *command: str, patience: float) -> str:
+    """What a command answers.  Raises SlurmError, in which bars stand between columns."""
+    try:
+        return ask(*command, patience=patience)
+    except SlurmError as error:
+        raise SlurmError(str(error).replace(bound, "|")) from error
 
 
 def ask(*command: str, patience: float = PATIENCE_SECONDS) -> str:
     """What one of Slurm's commands answers.  patience: seconds it may take.  Raises SlurmError."""
+    environment = os.environ | {"SLURM_BITSTR_LEN": "0"}  # which jobs of an array, in full
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=patience)
+        answer = subprocess.run(
+            command, capture_output=True, encoding="utf-8", errors="replace", timeout=patience, env=environment
+        )
     except FileNotFoundError as error:
         raise SlurmError(f"{command[0]} is not on this machine.") from error
     except subprocess.TimeoutExpired as error:

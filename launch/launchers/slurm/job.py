@@ -22,13 +22,14 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.cancellation import Cancelled
-from launch.launchers.slurm.job_state import states_of
 from launch.launchers.slurm.jobs_file import read_jobs
+from launch.launchers.slurm.own_jobs import states_of_sweeps
 from launch.launchers.slurm.signals import JobSignals
-from launch.launchers.slurm.submitted import Outcome, decide
+from launch.launchers.slurm.submitted import Outcome, decide, submissions_of
 from launch.packs.owner import Owner, this_owner
 from plasticity_lab.errors import ConfigError, PlasticityError, StoreError
 from plasticity_lab.records.damage import DamagedFile
@@ -110,9 +111,8 @@ class JobWorker:
         try:
             time_for = _time_until(job, self.warning_seconds)
             cores = int(os.environ.get("SLURM_CPUS_PER_TASK") or 1)
-            well = work(
-                store, self.sweep, device, lambda: signals() or cancelled(), time_for, patience, _died_of_memory, cores
-            )
+            died = partial(_died_of_memory, store)
+            well = work(store, self.sweep, device, lambda: signals() or cancelled(), time_for, patience, died, cores)
         except OutOfTime as out:
             log.info("The time left is too short for the packs left.")
             well, again = out.well, True
@@ -182,15 +182,22 @@ def this_job() -> str:
     return environment["SLURM_JOB_ID"]
 
 
-def _died_of_memory(owner: Owner) -> bool:
-    """Whether Slurm ended the job of a lease's owner because memory ran out."""
-    if owner.job_name is None or owner.cluster != this_owner().cluster:
+def _died_of_memory(store: Store, owner: Owner) -> bool:
+    """Whether Slurm ended the job of a lease's owner, which this store has submitted, because memory ran out."""
+    from plasticity_lab.records.plan import sweeps_of
+
+    here = this_owner().cluster
+    if owner.job_name is None or owner.cluster != here:
         return False
     try:
-        states, _ = states_of([owner.job_name], cluster.PATIENCE_SECONDS)
-    except cluster.SlurmError:
+        known = {sweep: submissions_of(store, sweep, []) for sweep in sweeps_of(store)}
+        asked = {sweep: [each for each in several if each.job == owner.job] for sweep, several in known.items()}
+        asked = {sweep: several for sweep, several in asked.items() if several}
+        found, _ = states_of_sweeps(store, asked, here, cluster.PATIENCE_SECONDS)
+    except (cluster.SlurmError, StoreError):
         return False
-    return any(state.state == "OUT_OF_MEMORY" for state in states.values())
+    states = [states[owner.job_name] for states in found.values() if owner.job_name in states]
+    return any(state.state == "OUT_OF_MEMORY" for state in states)
 
 
 def _time_until(job: str, warning_seconds: float) -> Callable[[float], bool]:

@@ -12,8 +12,8 @@ from plasticity_lab.records.store import Store
 FORMAT = 1
 _FIELDS = {"format": int, "launcher": dict, "settings": dict, "jobs": dict, "cancelled": bool}
 _ADVICE = (
-    "leave the file, the sweep's command sets it aside; `python -m launch cancel` finds its jobs by the folder of "
-    "their scripts, which `squeue --me --format='%i %o'` shows"
+    "leave the file, the sweep's command sets it aside; its jobs, of which no other file tells, run scripts in the "
+    "folder `jobs` beside it, as `squeue --me --format='%i %o'` shows, and `scancel` ends them"
 )
 
 

@@ -1,21 +1,20 @@
-"""Which of the jobs that Slurm knows are a sweep's own: told by their marks, never by their numbers alone."""
+"""Which of the jobs that Slurm knows are a sweep's own: by their marks, never by their numbers or names alone."""
 
 import pwd
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from launch.launchers.slurm import cluster
-from launch.launchers.slurm.job_state import ENDED, JobState, with_accounting
-from launch.launchers.slurm.submitted import Submission, mark_of, this_user
+from launch.launchers.slurm.job_state import JobState, is_step, with_accounting
+from launch.launchers.slurm.mark import is_same_folder, mark_in, script_folder
+from launch.launchers.slurm.submitted import Submission, this_user
 from plasticity_lab.records.store import Store
 
-SLACK_SECONDS = 7200.0
-"""Slurm's clock and that of who submitted may differ; a job that Slurm requeues counts as submitted anew."""
-_COLUMNS = "%F|%i|%T|%r|%N|%u|%V|%k %o"
-"""Array, job, state, why it waits, nodes, user, when it was submitted, and with any sign in them comment and script."""
+_COLUMNS = ("%F", "%i", "%T", "%r", "%N", "%u", "%k", "%o")
+"""Array, job, state, why it waits, nodes, user, comment, and the command with its arguments."""
+_ACCOUNTING = ("JobID", "State", "ExitCode", "NodeList", "User", "SubmitLine")
 
 
 @dataclass(frozen=True)
@@ -57,19 +56,17 @@ def own_jobs(
         return found
     users = {this_user(), *(each.user for several in submitted.values() for each in several if each.user)}
     for row in cluster.queue_of(_known(users), _COLUMNS, *options, patience=patience):
-        array, job, state, reason, nodes, user, moment, about = row.split("|", 7)
-        for sweep, several in submitted.items():
-            whose = [each for each in several if _is_of(each, array, user, moment, about)]
-            if whose or (user == this_user() and _names(store, sweep, about)):
-                known = whose[0] if whose else None
-                found[sweep].append(OwnJob(array, JobState(job, state, reason, nodes), user, known))
-                break
+        array, job, state, reason, nodes, user, comment, command = row
+        owned = _by_mark(store, submitted, user, comment, command) or _by_number(submitted, array, command)
+        if owned is not None:
+            sweep, submission = owned
+            found[sweep].append(OwnJob(array, JobState.told(job, state, reason, nodes), user, submission))
     return found
 
 
 def living(jobs: Iterable[OwnJob]) -> list[OwnJob]:
-    """Those that wait or run."""
-    return [job for job in jobs if job.state.state not in (*ENDED, "COMPLETING")]
+    """Those that wait or run, or are in a state that this version does not know."""
+    return [job for job in jobs if job.state.lives]
 
 
 def by_array(jobs: Iterable[OwnJob]) -> Counter[str]:
@@ -91,16 +88,15 @@ def states_of_sweeps(
     arrays = defaultdict(list)
     for several in submitted.values():
         for each in several:
-            if each.job is not None and not on_another(each, here):
+            if each.job is not None and not on_another(each, here) and _asked_from(store, each):
                 arrays[each.job].append(each)
     try:
-        rows = cluster.in_accounting(arrays, "JobID,State,ExitCode,NodeList,User,Submit", patience)
+        rows = cluster.in_accounting(arrays, _ACCOUNTING, patience)
     except cluster.SlurmError as error:
         return found, str(error)
     for array, several in arrays.items():
         for each in several:
-            mine = [row[:4] for row in _of_array(rows, array, each)]
-            found[each.sweep] = with_accounting(found[each.sweep], mine)
+            found[each.sweep] = with_accounting(found[each.sweep], _of_array(rows, array, each))
     return found, ""
 
 
@@ -109,44 +105,50 @@ def on_another(submission: Submission, here: str | None) -> bool:
     return None not in (here, submission.cluster) and submission.cluster != here
 
 
-def _is_of(each: Submission, array: str, user: str, moment: str, about: str) -> bool:
-    """Whether a row of squeue is a job of a submission."""
-    if not each.token:  # of an earlier version: by its number and its script's folder
-        return each.job == array and f"{each.folder}/" in about
-    return each.token in about and user == each.user and _not_before(moment, each)
+def _by_mark(
+    store: Store, submitted: Submitted, user: str, comment: str, command: str
+) -> tuple[str, Submission | None] | None:
+    """The sweep and the submission that a job is of; None for a job of another sweep or store, or of anything else."""
+    mark, folder = mark_in(comment), script_folder(command)
+    if mark is None or folder is None or mark.sweep not in submitted or not mark.is_in(store):
+        return None
+    for each in submitted[mark.sweep]:
+        if each.token == mark.token:
+            return (mark.sweep, each) if (user, folder) == (each.user, each.folder) else None
+    # The store has lost what it knew of the submission; only who has given it may say that it is the sweep's.
+    return (mark.sweep, None) if (user, folder.name) == (this_user(), mark.token) else None
 
 
-def _names(store: Store, sweep: str, about: str) -> bool:
-    """Whether a job says that it is of this sweep, in this store."""
-    marked = mark_of(store, sweep) in about and about_store(store) in about
-    return marked or f"{store.sweep_folder(sweep)}/" in about
+def _by_number(submitted: Submitted, array: str, command: str) -> tuple[str, Submission] | None:
+    """The same of a job of a version that marked none: by its number and its script, in the sweep's folder."""
+    unmarked = ((sweep, each) for sweep, several in submitted.items() for each in several if not each.token)
+    alike = (known for known in unmarked if known[1].job == array and known[1].folder == script_folder(command))
+    return next(alike, None)
 
 
-def about_store(store: Store) -> str:
-    """How the comment of a job names the store."""
-    return f" store {store.root} "
+def _asked_from(store: Store, each: Submission) -> bool:
+    """Whether a submission was made from this store, not from another one that this is a copy of."""
+    if each.launcher.get("submitit_folder"):
+        return True  # a folder that is not in the store tells nothing of it
+    scripts = each.folder.parent if each.token else each.folder
+    return is_same_folder(scripts.parent, store.sweep_folder(each.sweep))
 
 
 def _of_array(rows: Sequence[Sequence[str]], array: str, each: Submission) -> list[Sequence[str]]:
-    """The rows of sacct that are of a submission; a job's steps come after it, without a user."""
+    """Job, state, exit code and nodes of the rows of sacct that are of a submission.
+
+    A job's steps come after it, without a user and without what it was submitted by.
+    """
     mine, belongs = [], False
-    for row in rows:
-        job, user, moment = row[0], row[4], row[5]
-        if "." not in job:
+    for job, state, code, nodes, user, line in rows:
+        if not is_step(job):
             number = re.match(r"\d+", job)
+            submits = line.partition(" ")[2]  # after `sbatch`
             belongs = number is not None and number[0] == array
-            belongs &= each.user in (None, user) and _not_before(moment, each)
+            belongs = belongs and each.user in (None, user) and script_folder(submits) == each.folder
         if belongs:
-            mine.append(row)
+            mine.append((job, state, code, nodes))
     return mine
-
-
-def _not_before(moment: str, each: Submission) -> bool:
-    """Whether what Slurm tells as the time of a job's submission may be that of these; unknown times may."""
-    try:
-        return datetime.fromisoformat(moment).timestamp() > each.time - SLACK_SECONDS
-    except ValueError:
-        return True
 
 
 def _known(users: Iterable[str]) -> list[str]:

@@ -24,13 +24,15 @@ class SweepJobs:
     """The jobs of one sweep, by name.
 
     running: those at work. waiting: why → those queued. ended: how → those that ended early. cancelled: whether the
-    sweep was cancelled, and no worker submitted since.
+    sweep was cancelled, and no worker submitted since. unknown: how → those in a state that this version does not
+    know.
     """
 
     running: Sequence[str]
     waiting: Mapping[str, Sequence[str]]
     ended: Mapping[str, Sequence[str]]
     cancelled: bool
+    unknown: Mapping[str, Sequence[str]]
 
     def __str__(self) -> str:
         """All of it in a line."""
@@ -38,6 +40,8 @@ class SweepJobs:
         parts = [at_work if self.running else "no job runs"]
         parts += [f"{len(jobs):,} wait{'s' if len(jobs) == 1 else ''} {why}" for why, jobs in self.waiting.items()]
         parts += [f"{len(jobs):,} ended early: {how} ({some(jobs, FEW)})" for how, jobs in self.ended.items()]
+        for how, jobs in self.unknown.items():
+            parts.append(f"{len(jobs):,} {'is' if len(jobs) == 1 else 'are'} {how} ({some(jobs, FEW)})")
         return "; ".join(parts)
 
 
@@ -70,15 +74,17 @@ def sweep_jobs(store: Store, sweeps: Iterable[str]) -> tuple[dict[str, SweepJobs
 
 
 def _jobs_as(states: Iterable[JobState], cancelled: bool) -> SweepJobs:
-    waiting, ended = defaultdict(list), defaultdict(list)
+    waiting, ended, unknown = defaultdict(list), defaultdict(list), defaultdict(list)
     ours = sorted(states, key=lambda state: state.job)
     for state in ours:
         if state.waits:
             waiting[state.why].append(state.job)
         elif state.ended_early:
             ended[state.why].append(state.job)
+        elif state.lives and not state.runs:
+            unknown[state.why].append(state.job)
     running = [state.job for state in ours if state.runs]
-    return SweepJobs(running, _largest_first(waiting), _largest_first(ended), cancelled)
+    return SweepJobs(running, _largest_first(waiting), _largest_first(ended), cancelled, _largest_first(unknown))
 
 
 def _largest_first(jobs: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from launch.launchers.slurm import cluster
-from launch.launchers.slurm.job_state import JobState, states_of
+from launch.launchers.slurm.job_state import QUEUE_COLUMNS, JobState, count_living, states_of
 from launch.launchers.slurm.submission import submit
 from launch.wording import say
 from plasticity_lab.errors import PlasticityError
@@ -113,7 +113,7 @@ def answer_to(sent: Sent, patience_seconds: float) -> Answer:
         raise NoAnswer(f"Job {sent.job} was not waited for; it is cancelled.", False) from None
     finally:
         over = sent.answer.exists()
-        if not over and cluster.living([sent.job]):
+        if not over and count_living([sent.job]):
             cluster.cancel([sent.job])
             over = True
         if over:
@@ -144,8 +144,8 @@ def _awaited(sent: Sent, end: float) -> Answer:
 
 def _state(job: str) -> JobState | None:
     """How a job stands; None if it is over."""
-    states = [JobState(*row) for row in cluster.in_queue([job], "%i|%T|%r|%N")]
-    return next((state for state in states if state.runs or state.waits), None)
+    states = [JobState.told(*row) for row in cluster.in_queue([job], QUEUE_COLUMNS)]
+    return next((state for state in states if state.lives), None)
 
 
 def _last_look(sent: Sent) -> Answer:

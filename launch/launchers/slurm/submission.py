@@ -39,8 +39,8 @@ def submit(
 ) -> str:
     """Submits an array of jobs, each of which does the work; scripts and logs go to the folder, which is its own.
 
-    mark: is added to the jobs' comment. starts: how often one may start anew that is told that its time is up before it
-    can listen.  Returns the array's id.  Raises SlurmError with what sbatch said; StoreError.
+    mark: what the jobs' comment is to end with. starts: how often one may start anew that is told that its time is up
+    before it can listen.  Returns the array's id.  Raises SlurmError with what sbatch said; StoreError.
     """
     import submitit
     from submitit.core.utils import DelayedSubmission, FailedJobError, FailedSubmissionError
@@ -48,7 +48,9 @@ def submit(
     with disk_errors("write", folder):
         make_folder(folder)
         DelayedSubmission(work).dump(folder / PICKLE)
-    told = {**parameters, "comment": " ".join(filter(None, (parameters["comment"], mark))) or None}
+    extra = dict(parameters["additional_parameters"])
+    own = extra.pop("comment", parameters["comment"])  # it would take the mark's place
+    told = {**parameters, "additional_parameters": extra, "comment": f"{own or ''} {mark}".strip() or None}
     try:
         # submitit's own limit on starts is not used: see launch/launchers/slurm/job.py.
         executor = submitit.AutoExecutor(folder=folder, cluster="slurm")

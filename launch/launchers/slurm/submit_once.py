@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.cancellation import cancellations
+from launch.launchers.slurm.mark import mark_of
 from launch.launchers.slurm.own_jobs import OwnJob
 from launch.launchers.slurm.submission import submit
-from launch.launchers.slurm.submitted import Outcome, Submission, decide, mark_of, this_user
+from launch.launchers.slurm.submitted import Outcome, Submission, decide, this_user
 from launch.launchers.slurm.turns import outcome_in_queue
 from launch.wording import counted, some
 from plasticity_lab.errors import PlasticityError

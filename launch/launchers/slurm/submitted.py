@@ -2,8 +2,8 @@
 
 `submissions/3.json` is written before sbatch is called, `3.outcome.json` once it is known what came of it: by the
 command itself, by the first worker, or by a later command that finds it dead. Who creates it first decides. Jobs are
-known by a token that no other job has, in their comment and in the name of their script's folder: Slurm gives the same
-number to another job after its own were reset, and so does another cluster.
+known by a token that no other job has, in their comment and in the name of their script's folder (see `mark`): Slurm
+gives the same number to another job after its own were reset, and so does another cluster.
 """
 
 import json
@@ -82,11 +82,6 @@ class Submission:
     def job(self) -> str | None:
         """Its array, if it is known to have one."""
         return None if self.outcome is None else self.outcome.job
-
-
-def mark_of(store: Store, sweep: str, token: str = "") -> str:
-    """What the comment of a sweep's jobs holds; without a token, its beginning."""
-    return f"plasticity_lab {sweep} {token} store {store.root}" if token else f"plasticity_lab {sweep} "
 
 
 def ask(

@@ -8,11 +8,11 @@ from launch.__main__ import main
 from launch.commands import cancel
 from launch.launchers.slurm import submitted
 from launch.launchers.slurm.cancellation import cancellations
-from launch.launchers.slurm.submitted import mark_of
+from launch.launchers.slurm.mark import mark_of
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
 from tests.helpers.slurm_files import given_by_earlier_version, given_to_slurm, in_queue
-from tests.helpers.stand_ins import fails
+from tests.helpers.stand_ins import fails, tells
 from tests.helpers.sweeps import planned
 
 AWAY = fails("slurm_load_jobs error: Unable to contact slurm controller (connect failure)")
@@ -30,8 +30,8 @@ def queue(stand_in):
     """Puts lines of squeue into the queue, which scancel takes away, or all but those that stay."""
 
     def put(*lines, stay=False):
-        (stand_in.jobs / "queue").write_text("".join(f"{line}\n" for line in lines))
-        stand_in.put("squeue", '[ ! -e "$JOBS/queue" ] || sed "" "$JOBS/queue"')
+        (stand_in.jobs / "queue").touch()
+        stand_in.put("squeue", f'[ -e "$JOBS/queue" ] || exit 0\n{tells(*lines)}')
         stand_in.put("scancel", STAYS if stay else ENDS)
 
     put()
@@ -57,13 +57,30 @@ def test_all_jobs_of_the_sweep_are_cancelled_and_no_others(store, sweep, queue, 
     """Two arrays, though no command that submitted knew of both; and strangers' jobs, one of a number that ours had."""
     first, second = given_to_slurm(store, sweep.sweep, {"60": 2, "61": 1})
     jobs = in_queue(store, first, "60_0|RUNNING|None|n1", "60_1|PENDING|Resources|")
-    jobs += in_queue(store, second, "70|RUNNING|None|n1", about="train.sh", user="ann")
-    stranger = in_queue(store, second, "61|RUNNING|None|n1", about="train.sh")
+    jobs += in_queue(store, second, "70|RUNNING|None|n1", comment="", command="train.sh", user="ann")
+    stranger = in_queue(store, second, "61|RUNNING|None|n1", comment="", command="train.sh")
     queue(*jobs, *in_queue(store, second, "62|RUNNING|None|n1"), *stranger)
     status, said, told = stop()
     assert (status, sorted(told)) == (0, ["60", "62"])
     assert "3 jobs cancelled" in said
     assert cancellations(store, sweep.sweep) == 1
+
+
+def test_a_job_of_the_users_that_reads_a_finished_sweep_is_not_cancelled(store, sweep, queue, stop):
+    (asked,) = given_to_slurm(store, sweep.sweep, {"60": 1})
+    analysis = {"comment": "(null)", "command": f"/home/ann/analyse.sh {store.plan(sweep.sweep)}"}
+    queue(*in_queue(store, asked, "61|PENDING|JobHeldUser|", **analysis))
+    status, said, told = stop()
+    assert (status, told) == (0, [])
+    assert "no job of it was left" in said
+
+
+def test_a_job_in_a_state_that_is_not_known_is_cancelled_and_named(store, sweep, queue, stop):
+    (asked,) = given_to_slurm(store, sweep.sweep, {"60": 1})
+    queue(*in_queue(store, asked, "60_0|EXPEDITING|None|n1", "60_1|||"), stay=True)
+    status, said, told = stop()
+    assert (status, set(told)) == (1, {"60", "--quiet"})
+    assert "60_0 (expediting on n1)" in said
 
 
 def test_what_is_left_is_named_until_it_has_ended(store, sweep, queue, stop):
@@ -118,7 +135,7 @@ def test_jobs_are_found_where_the_store_has_lost_them(store, sweep, queue, stop,
 def test_the_same_sweep_in_another_store_is_not_this_one(store, sweep, queue, stop):
     (asked,) = given_to_slurm(store, sweep.sweep, {"60": 1})
     other = mark_of(store, sweep.sweep, "feed").replace(str(store.root), "/elsewhere/store")
-    queue(*in_queue(store, asked, "60|RUNNING|None|n1", about=f"{other} /elsewhere/run.sh"))
+    queue(*in_queue(store, asked, "60|RUNNING|None|n1", comment=other))
     status, said, told = stop()
     assert (status, told) == (0, [])
     assert "no job of it was left" in said
@@ -127,9 +144,9 @@ def test_the_same_sweep_in_another_store_is_not_this_one(store, sweep, queue, st
 def test_jobs_of_an_earlier_version_are_cancelled_where_their_script_is_the_sweeps(store, sweep, queue, stop):
     given_by_earlier_version(store, sweep.sweep, {"60": 1, "61": 1})
     (asked,) = given_to_slurm(store, sweep.sweep, {"62": 1})
-    script = f"(null) {store.sweep_folder(sweep.sweep)}/jobs/.submission_file_0.sh"
-    stranger = in_queue(store, asked, "61|RUNNING|None|n1", about="(null) train.sh")
-    queue(*in_queue(store, asked, "60|RUNNING|None|n1", about=script), *stranger)
+    script = f"{store.sweep_folder(sweep.sweep)}/jobs/.submission_file_0.sh"
+    stranger = in_queue(store, asked, "61|RUNNING|None|n1", comment="(null)", command="train.sh")
+    queue(*in_queue(store, asked, "60|RUNNING|None|n1", comment="(null)", command=script), *stranger)
     assert stop()[::2] == (0, ["60"])
 
 

@@ -9,7 +9,7 @@ from launch.launchers.slurm.submitted import submissions_of
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
 from tests.helpers.slurm_files import given_by_earlier_version, given_to_slurm, in_accounting, in_queue
-from tests.helpers.stand_ins import fails, prints, put_on_path
+from tests.helpers.stand_ins import fails, put_on_path, tells
 from tests.helpers.sweeps import planned, trained
 
 ONE = ("launch.workers=1",)
@@ -42,8 +42,8 @@ def logs(store, capsys, tmp_path, monkeypatch):
 
     def logs(*words, answers=True):
         known = [each for path in store.root.glob("sweeps/*") for each in submissions_of(store, path.name, [])]
-        queue = prints(*(line for each in known if each.job for line in in_queue(store, each, *QUEUE)))
-        ended = prints(*(line for each in known if each.job for line in in_accounting(each, "60_0|TIMEOUT|0:0|n2")))
+        queue = tells(*(line for each in known if each.job for line in in_queue(store, each, *QUEUE)))
+        ended = tells(*(line for each in known if each.job for line in in_accounting(each, "60_0|TIMEOUT|0:0|n2")))
         squeue = queue if answers else fails("slurm_load_jobs error: Unable to contact")
         put_on_path(monkeypatch, tmp_path / "bin", squeue=squeue, sacct=ended)
         code = main(["logs", "--store", str(store.root), *words])

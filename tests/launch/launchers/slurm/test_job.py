@@ -14,7 +14,6 @@ import pytest
 from launch.launchers.slurm import cancellation, cluster, job
 from launch.launchers.slurm.cancellation import add_cancellation
 from launch.launchers.slurm.job import JobWorker
-from launch.launchers.slurm.job_state import JobState
 from launch.launchers.slurm.pickled import PickledWorker
 from launch.launchers.slurm.submitted import Outcome, ask, decide, outcome_of
 from launch.packs.leases import Leases
@@ -24,7 +23,8 @@ from launch.work.worker import OutOfTime, Superseded, work
 from plasticity_lab.records.checkpoint import load_checkpoint
 from plasticity_lab.records.plan import write_plan
 from plasticity_lab.records.store import Store
-from tests.helpers.slurm_files import PARAMETERS, given_by_earlier_version
+from tests.helpers.slurm_files import PARAMETERS, given_by_earlier_version, given_to_slurm, in_accounting
+from tests.helpers.stand_ins import put_on_path, tells
 from tests.helpers.stores import SETTINGS
 from tests.helpers.sweeps import ended_packs, never, planned
 
@@ -190,12 +190,20 @@ def test_a_store_that_stays_read_only_puts_the_job_back_into_the_queue(small_dis
     assert "the disk is mounted read-only; have it mounted writable" in caplog.text
 
 
-def test_slurm_is_asked_whether_memory_ran_out(monkeypatch):
-    known = {"60_3": JobState("60_3", "OUT_OF_MEMORY"), "60_4": JobState("60_4", "NODE_FAIL")}
-    monkeypatch.setattr(job, "states_of", lambda jobs, patience: ({name: known[name] for name in jobs}, ""))
-    assert job._died_of_memory(FIRST)
-    assert not job._died_of_memory(dataclasses.replace(FIRST, task="4"))
-    assert not job._died_of_memory(Owner("node1", 1))
+def test_slurm_is_asked_whether_memory_ran_out(store, tmp_path, monkeypatch):
+    """Of a job of the same number that this store has not submitted nothing follows."""
+    monkeypatch.setattr(job, "this_owner", lambda: FIRST)
+    (asked,) = given_to_slurm(store, planned(store, "seed=0").sweep, {"60": 5})
+
+    def died(owner, **other):
+        ended = in_accounting(asked, "60_3|OUT_OF_MEMORY|0:125|n1", "60_4|NODE_FAIL|0:0|n1", **other)
+        put_on_path(monkeypatch, tmp_path / "bin", squeue="", sacct=tells(*ended), scontrol="")
+        return job._died_of_memory(store, owner)
+
+    assert died(FIRST)
+    assert not died(dataclasses.replace(FIRST, task="4"))
+    assert not died(Owner("node1", 1))
+    assert not died(FIRST, line="sbatch train.sh")
 
 
 def test_a_node_of_another_kind_is_a_sentence(store, in_job, caplog):

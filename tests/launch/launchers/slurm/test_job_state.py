@@ -4,7 +4,7 @@ import pytest
 
 from launch.launchers.slurm.cluster import SlurmError
 from launch.launchers.slurm.job_state import JobState, states_of
-from tests.helpers.stand_ins import fails, prints, put_on_path
+from tests.helpers.stand_ins import fails, prints, put_on_path, row_of_sacct, row_of_squeue, tells
 
 ENDED = (
     "60_0|FAILED|9:0|n1",
@@ -29,6 +29,14 @@ ENDED = (
 )
 
 
+def of_squeue(*rows):
+    return tells(*(row_of_squeue(*row.split("|")) for row in rows))
+
+
+def of_sacct(*rows):
+    return tells(*(row_of_sacct(*row.split("|")) for row in rows))
+
+
 @pytest.fixture
 def told(tmp_path, monkeypatch):
     """From what squeue and sacct do to how the jobs of array 60 stand, in words, and why some cannot be told."""
@@ -42,7 +50,7 @@ def told(tmp_path, monkeypatch):
 
 
 def test_what_is_over_is_told_with_its_reason(told):
-    found, gap = told(fails("slurm_load_jobs error: Invalid job id specified"), prints(*ENDED))
+    found, gap = told(fails("slurm_load_jobs error: Invalid job id specified"), of_sacct(*ENDED))
     assert gap == ""
     assert found == {
         "60_0": "ended early: killed by SIGKILL, as happens where memory runs out",
@@ -102,11 +110,67 @@ def test_which_jobs_wait_to_be_released(state, reason, held):
     assert JobState("60", state, reason).held is held
 
 
+ALL_STATES = {
+    "well": "CD COMPLETED",
+    "early": "BF BOOT_FAIL CA CANCELLED CANCELLED+ DL DEADLINE F FAILED NF NODE_FAIL OOM OUT_OF_MEMORY OUT_OF_ME+ "
+    "PR PREEMPTED TO TIMEOUT",
+    "ending": "CG COMPLETING SO STAGE_OUT",
+    "runs": "R RUNNING RS RESIZING SI SIGNALING",
+    "waits": "PD PENDING CF CONFIGURING RF REQUEUE_FED RQ REQUEUED RV REVOKED ST STOPPED S SUSPENDED",
+    "held": "RD RESV_DEL_HOLD RH REQUEUE_HOLD SE SPECIAL_EXIT",
+    "unknown": "? + RE+ COMP+ None Unknown INVALID N/A EXPEDITING completed 3",
+}
+"""All that Slurm's manual lists, with their short forms, and what it may say besides."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"), [(kind, word) for kind, all_of in ALL_STATES.items() for word in all_of.split()]
+)
+def test_each_state_is_what_slurm_means_by_it(kind, words):
+    state = JobState.told("60", words, "None", "n1")
+    found = (state.lives, state.runs, state.waits, state.held, state.ended_early)
+    assert (
+        found
+        == {
+            "well": (False, False, False, False, False),
+            "early": (False, False, False, False, True),
+            "ending": (False, False, False, False, False),
+            "runs": (True, True, False, False, False),
+            "waits": (True, False, True, False, False),
+            "held": (True, False, True, True, False),
+            "unknown": (True, False, False, False, False),
+        }[kind]
+    )
+    assert ("ended" in str(state)) == (kind in ("well", "early"))
+    assert words not in ("?", "EXPEDITING") or words in str(state)
+
+
+def test_a_state_that_slurm_does_not_tell_is_not_over():
+    assert JobState.told("60", "", "", "").lives
+    assert "none" in str(JobState.told("60", "", "", ""))
+
+
+def test_what_slurm_leaves_open_is_no_error(told):
+    """As where the accounting has lost a job's end, or was asked just when it began."""
+    rows = ("60_0||0:0|n1", "60_0.0|None|None|", "60_1|FAILED|None|None assigned", "60_2|FAILED||", "60_3|TIMEOUT|1|n1")
+    more = ("60_4|None|None|None", "60_[5-9:2,11%2]|CANCELLED by 0|:|", "60_[20,30-3...]|CANCELLED by 0|0:0|", "60_12")
+    found, gap = told(of_squeue("60_4||None|", "60_13|?|None|n1"), of_sacct(*rows, *more, "", "a|b|c|d|e|f"))
+    cancelled = dict.fromkeys(("60_5", "60_7", "60_9", "60_11", "60_20"), "ended early: cancelled")
+    failed = dict.fromkeys(("60_1", "60_2"), "ended early: failed")
+    unknown = "is in a state that this version does not know"
+    assert gap == ""
+    assert found == cancelled | failed | {
+        "60_3": "ended early: time limit",
+        "60_4": f"{unknown} (Slurm tells none)",
+        "60_13": f"{unknown} (?)",
+    }
+
+
 def test_the_queue_is_ahead_of_the_accounting(told):
     """One was preempted and waits again, one was just killed: the accounting lags, and alone knows by what signal."""
     over = ("60_0|FAILED|NonZeroExitCode|n1", "60_1|FAILED|NonZeroExitCode|n1")
-    queue = prints("60_4|PENDING|BeginTime|", *over, "60_8|RUNNING|None|n1")
-    found, _ = told(queue, prints(*ENDED))
+    queue = of_squeue("60_4|PENDING|BeginTime|", *over, "60_8|RUNNING|None|n1")
+    found, _ = told(queue, of_sacct(*ENDED))
     assert found["60_4"].startswith("waits until its time comes")
     assert found["60_0"] == "ended early: killed by SIGKILL, as happens where memory runs out"
     assert found["60_1"] == "ended early: failed with exit status 1"
@@ -114,7 +178,7 @@ def test_the_queue_is_ahead_of_the_accounting(told):
 
 
 def test_without_accounting_the_queue_is_told_all_the_same(told):
-    found, gap = told(prints("60_0|RUNNING|None|n1"), fails("Slurm accounting storage is disabled"))
+    found, gap = told(of_squeue("60_0|RUNNING|None|n1"), fails("Slurm accounting storage is disabled"))
     assert found == {"60_0": "runs"}
     assert gap.endswith("failed: Slurm accounting storage is disabled")
 

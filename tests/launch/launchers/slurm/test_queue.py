@@ -11,7 +11,7 @@ from launch.packs.leases import Leases
 from launch.packs.owner import Owner
 from launch.work.worker import work
 from tests.helpers.slurm_files import given_by_earlier_version, given_to_slurm, in_accounting, in_queue
-from tests.helpers.stand_ins import fails, prints, put_on_path
+from tests.helpers.stand_ins import fails, prints, put_on_path, tells
 from tests.helpers.sweeps import never, planned
 
 
@@ -27,14 +27,14 @@ def sweep(store):
 def queue_says(store, sweep):
     """From "60_0|RUNNING|None|n1" to what squeue prints of it; with a user, of a job of that user's."""
     (submission,) = submissions_of(store, sweep.sweep, [])
-    return lambda *jobs, **other: prints(*in_queue(store, submission, *jobs, **other))
+    return lambda *jobs, **other: tells(*in_queue(store, submission, *jobs, **other))
 
 
 @pytest.fixture
 def sacct_says(store, sweep):
     """From "60_0|TIMEOUT|0:0|n1" to what sacct prints of it."""
     (submission,) = submissions_of(store, sweep.sweep, [])
-    return lambda *jobs, **other: prints(*in_accounting(submission, *jobs, **other))
+    return lambda *jobs, **other: tells(*in_accounting(submission, *jobs, **other))
 
 
 @pytest.fixture
@@ -79,6 +79,17 @@ def test_a_job_that_runs_and_has_no_pack_yet_is_starting(sweep, said, queue_says
     assert "starting" in row
     assert lines[0] == f"{sweep.sweep} on Slurm: 1 job runs."
     assert "no worker holds a pack yet" in lines[1]
+
+
+def test_jobs_in_a_state_that_is_not_known_are_not_over(sweep, said, queue_says):
+    row, lines, _ = said(
+        queue_says("60_0|EXPEDITING|None|n1", "60_1|RESV_DEL_HOLD|Reservation a was deleted|"), prints()
+    )
+    assert "queued" in row
+    (line,) = lines
+    assert "EXPEDITING" in line
+    assert "60_0" in line
+    assert "1 waits until it is released" in line
 
 
 def test_the_store_is_believed_whatever_slurm_says(sweep, said, store, sacct_says):
@@ -127,7 +138,7 @@ def test_one_question_for_all_sweeps(store, sweep, said, tmp_path, queue_says):
     _, last = given_to_slurm(store, other.sweep, {"61": 1, "62": 1})
     asked = tmp_path / "asked"
     words = f'echo "$0 $*" >> {asked}'
-    waits = prints(*in_queue(store, last, "62|PENDING|Priority|"))
+    waits = tells(*in_queue(store, last, "62|PENDING|Priority|"))
     _, lines, _ = said(f"{words}\n{queue_says('60_0|RUNNING|None|n1')}\n{waits}", words)
     assert len(asked.read_text().splitlines()) == 2
     assert asked.read_text().count("--jobs=60,61,62") == 1
@@ -139,13 +150,14 @@ def test_json_has_every_job(sweep, store, said, capsys, tmp_path, monkeypatch, q
     put_on_path(monkeypatch, tmp_path / "bin", squeue=squeue, sacct=sacct)
     assert main(["status", "--store", str(store.root), "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
-    assert found["slurm"] == {"running": ["60_1"], "waiting": {}, "ended": {"time limit": ["60_0"]}, "cancelled": False}
+    known = {"running": ["60_1"], "waiting": {}, "ended": {"time limit": ["60_0"]}}
+    assert found["slurm"] == known | {"cancelled": False, "unknown": {}}
 
 
 def test_jobs_of_the_same_number_that_are_not_the_sweeps_are_not_told_of(sweep, store, said, queue_says, sacct_says):
     """After Slurm's numbers were reset, or where another cluster has the number."""
     theirs = sacct_says("60_1|TIMEOUT|0:0|n1", user="ann")
-    row, lines, _ = said(queue_says("60_0|RUNNING|None|n1", about="train.sh"), theirs)
+    row, lines, _ = said(queue_says("60_0|RUNNING|None|n1", comment="(null)", command="/home/ann/train.sh"), theirs)
     assert "stopped" in row
     assert lines[0] == f"{sweep.sweep} on Slurm: no job runs."
     assert said(queue_says("60_0|RUNNING|None|n1", user="ann"), prints())[1][0].endswith("no job runs.")
@@ -155,7 +167,7 @@ def test_jobs_on_another_cluster_are_named_and_not_asked_for(store, said):
     plan = planned(store, "seed=2")
     (there,) = given_to_slurm(store, plan.sweep, {"60": 1}, cluster="north")
     command = prints("ClusterName             = south")
-    _, lines, err = said(prints(), prints(*in_accounting(there, "60|TIMEOUT|0:0|n1")), scontrol=command)
+    _, lines, err = said(prints(), tells(*in_accounting(there, "60|TIMEOUT|0:0|n1")), scontrol=command)
     assert "north" in err
     assert lines[0] == f"{plan.sweep} on Slurm: no job runs."
 
@@ -164,8 +176,7 @@ def test_jobs_of_an_earlier_version_are_told_of(store, said):
     plan = planned(store, "seed=2")
     given_by_earlier_version(store, plan.sweep, {"60": 2})
     (before,) = submissions_of(store, plan.sweep, [])
-    folder = store.sweep_folder(plan.sweep) / "jobs"
-    jobs = in_queue(store, before, "60_0|RUNNING|None|n1", user="ann", about=f"(null) {folder}/.submission_file_0.sh")
-    stranger = in_queue(store, before, "60_1|RUNNING|None|n1", user="ann", about="(null) train.sh")
-    _, lines, _ = said(prints(*jobs, *stranger), prints())
+    jobs = in_queue(store, before, "60_0|RUNNING|None|n1", user="ann", comment="(null)")
+    stranger = in_queue(store, before, "60_1|RUNNING|None|n1", comment="(null)", command="train.sh")
+    _, lines, _ = said(tells(*jobs, *stranger), prints())
     assert lines[0] == f"{plan.sweep} on Slurm: 1 job runs."

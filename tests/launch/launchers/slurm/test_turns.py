@@ -10,7 +10,8 @@ import pytest
 from launch.command import run_command
 from launch.launchers.slurm import launcher, submitted, turns
 from launch.launchers.slurm.cancellation import add_cancellation
-from launch.launchers.slurm.submitted import Outcome, ask, decide, mark_of, outcome_of, submissions_of
+from launch.launchers.slurm.mark import mark_of
+from launch.launchers.slurm.submitted import Outcome, ask, decide, outcome_of, submissions_of
 from launch.packs.owner import this_owner
 from tests.helpers.slurm_files import PARAMETERS
 from tests.helpers.stores import SETTINGS
@@ -56,7 +57,8 @@ def another(store, sweep, monkeypatch):
 
 def queued(stand_in, store, asked):
     """Puts a job of a submission into the queue."""
-    (stand_in.jobs / "12").write_text(f"#SBATCH --comment='{mark_of(store, asked.sweep, asked.token)}'\n")
+    comment, log = mark_of(store, asked.sweep, asked.token), asked.folder / "%A_%a_0_log.out"
+    (stand_in.jobs / "12").write_text(f"#SBATCH --comment='{comment}'\n#SBATCH --output={log}\n")
 
 
 def test_the_second_of_two_commands_given_at_once_waits_and_submits_nothing(
@@ -180,6 +182,19 @@ def test_a_strangers_job_is_no_worker(store, sweep, stand_in, command):
     assert command("launch.workers=1")[::2] == (0, 1)
     (stand_in.jobs / "12").write_text("#SBATCH --comment=somebody's\n")
     assert command("launch.workers=1")[::2] == (0, 2)
+
+
+def test_workers_count_whatever_comment_the_user_gives_them(store, sweep, stand_in, command):
+    """Also one among the parameters that submitit passes on as they are: it would take the place of the mark."""
+    words = (
+        "hydra.launcher.comment=theirs",
+        "+hydra.launcher.additional_parameters.comment='x, y|z'",
+        "launch.workers=1",
+    )
+    assert command(*words)[::2] == (0, 1)
+    (asked,) = submissions_of(store, sweep, [])
+    assert f"--comment='x, y|z {mark_of(store, sweep, asked.token)}'" in (stand_in.jobs / "12").read_text()
+    assert command(*words)[::2] == (0, 1)
 
 
 def test_held_jobs_are_released(store, sweep, stand_in, command, monkeypatch):

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from launch.launchers.slurm import cluster
+from launch.launchers.slurm.job_state import count_living
 from launch.packs.progress import Watch
 from plasticity_lab.records.plan import read_plan
 from plasticity_lab.records.provenance import provenance
@@ -106,7 +107,7 @@ class Sweep:
             return False
         self._asked = time.monotonic()
         resume_drained()
-        return not cluster.living(self.scene.arrays())
+        return not count_living(self.scene.arrays())
 
     def wait(self) -> bool:
         """Until it has ended, or nobody is left.  Returns whether it has ended."""
@@ -142,7 +143,7 @@ def disturbed(store: Store, chaos: Chaos, acts: Sequence[str]) -> dict[str, Any]
         again += 1
         said(store, *scene.words)
     cluster.cancel(scene.arrays())  # those that still wait to step in
-    wait_until(lambda: not cluster.living(scene.arrays()))
+    wait_until(lambda: not count_living(scene.arrays()))
     return {
         "acts": dict(sorted(scene.done.items())),
         "acts_altogether": scene.done.total(),
