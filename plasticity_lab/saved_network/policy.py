@@ -133,8 +133,8 @@ class SavedPolicy(SavedNetwork):
     def _missing(self) -> StoreError:
         return StoreError(
             f"Run {self.run.id} has learned from scaled numbers, and the statistics that scale them are missing, since "
-            "it was trained before they were kept: train it again with save_weights=final rerun=true. Observations that "
-            "are scaled already can be given, network(x, prepared=True)."
+            "it was trained before they were kept: train it again with save_weights=final rerun=true. Observations "
+            "that are scaled already can be given, network(x, prepared=True)."
         )
 
     def _played(self, body: str | None, frictions: Sequence[float] | None) -> NDArray[np.float64]:

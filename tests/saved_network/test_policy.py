@@ -1,4 +1,4 @@
-"""A policy out of the store: scaled as its training scaled, it earns in its tests what the training's own tests said."""
+"""A policy out of the store: scaled as in its training, it earns in its tests what the training's own tests said."""
 
 import json
 
