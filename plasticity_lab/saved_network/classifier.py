@@ -43,10 +43,11 @@ class SavedClassifier(SavedNetwork):
     def prepared(self, images: Given, task: int | None = None) -> Tensor:
         """Images as the network was given them, (B, D) float32.
 
-        images: (B, D), (B, C, H, W), or (B, H, W) where there is one channel. uint8: pixels as the files of the image
-        set hold them, which are scaled here as the run's `benchmark.normalise` says. Floats: scaled already. task: in
-        whose pixel order they are laid; None: they are in the order that is meant. Raises InputError; DataError where
-        `normalise` is std and the image set, on which means and deviations are measured, is not in the folder of data.
+        images: (B, D), (B, C, H, W), or (B, H, W) where there is one channel; one image the same without B. uint8:
+        pixels as the files of the image set hold them, which are scaled here as the run's `benchmark.normalise` says.
+        Floats: scaled already. task: in whose pixel order they are laid; None: they are in the order that is meant.
+        Raises InputError; DataError where `normalise` is std and the image set, on which means and deviations are
+        measured, is not in the folder of data.
         """
         pixels = in_rows(images, self._image)
         if pixels.dtype not in (torch.uint8, torch.float32):

@@ -20,16 +20,18 @@ Given = Tensor | ArrayLike
 def in_rows(given: Given, example: tuple[int, ...]) -> Tensor:
     """Examples (B, D), or one alone (D,), on the CPU: uint8, int64, float32 or bool.
 
-    given: (B, D), (B, *), of images of one channel also (B, H, W), or one example as (D,). example: *.
-    Raises InputError that says which shapes there are.
+    given: (B, D), (B, *), of images of one channel also (B, H, W); or one example without B. What could be either is a
+    batch: (1, H, W) is a batch of one. example: *. Raises InputError that says which shapes there are.
     """
     values = _tensor(given)
-    shapes = _shapes(example)
-    if tuple(values.shape) == shapes[0] or tuple(values.shape[1:]) in shapes:
-        return values.reshape(shapes[0] if values.dim() == 1 else (len(values), *shapes[0]))
+    shapes, shape = _shapes(example), tuple(values.shape)
+    if shape[1:] in shapes:
+        return values.reshape(len(values), *shapes[0])
+    if shape in shapes:
+        return values.reshape(shapes[0])
     raise InputError(
-        f"The examples are of shape {tuple(values.shape)}; the network takes a batch of shape "
-        f"{' or '.join(_with_batch(shape) for shape in shapes)}, or one example of shape {shapes[0]}."
+        f"The examples are of shape {shape}; the network takes a batch of shape "
+        f"{' or '.join(_with_batch(each) for each in shapes)}, or one example, the same without B."
     )
 
 

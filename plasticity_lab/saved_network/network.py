@@ -24,8 +24,8 @@ class SavedNetwork:
     parameters: name → (1, ...), with a run axis of one. assumed: whether the record is older than the classes it should
     name, so that those of today's conf/ were taken. status: done, or diverged: then parameters may be no numbers.
 
-    Examples are tensors, NumPy arrays or lists, in a batch (B, ...) or one alone and flat, (D,): what is answered has
-    no batch axis then. Raises InputError for others.
+    Examples are tensors, NumPy arrays or lists, in a batch (B, ...) or one alone: what is answered has no batch axis
+    then. Raises InputError for others.
     """
 
     run: Run

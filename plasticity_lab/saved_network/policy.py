@@ -15,6 +15,7 @@ from torch import Tensor
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.ppo.agent import PPO
 from plasticity_lab.agents.ppo.normalise import Normaliser
+from plasticity_lab.agents.ppo.statistics import scaling
 from plasticity_lab.agents.ppo.tested import episodes_in_test, likeliest, mean_return
 from plasticity_lab.benchmarks.bodies.benchmark import BodyCycle
 from plasticity_lab.errors import InputError, StoreError
@@ -90,8 +91,8 @@ class SavedPolicy(SavedNetwork):
         return self._played(body, frictions)[0]
 
     def test_return(self, body: str | None = None, frictions: Sequence[float] | None = None) -> float:
-        """Their mean, as the column `test_return` of metrics has it: the same bits after the last task, if nothing is
-        done to the parameters at its end.
+        """Their mean, as the column `test_return` of metrics has it: the same bits after the last task of a run that
+        was trained on the CPU, if no intervention changes the parameters after that test.
         """
         return float(mean_return(self._played(body, frictions))[0])
 
@@ -104,14 +105,11 @@ class SavedPolicy(SavedNetwork):
         """
         if self.lacks_statistics:
             raise self._missing()
-        kept = self.agent.scales
+        if not self.agent.scales:
+            return {}
         return {
-            body: {
-                name: torch.tensor(value[0])
-                for name, value in normaliser.state().items()
-                if name.partition(".")[0] in kept
-            }
-            for body, normaliser in (self.normalisers.items() if kept else ())
+            body: {name: torch.tensor(value[0]) for name, value in scaling(normaliser, self.agent.scales).items()}
+            for body, normaliser in self.normalisers.items()
         }
 
     @property

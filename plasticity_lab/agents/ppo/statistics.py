@@ -6,7 +6,9 @@ Legend: K runs, D numbers of an observation.
 from collections.abc import Collection, Mapping
 from math import prod
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from plasticity_lab.agents.ppo.normalise import Normaliser
@@ -23,7 +25,7 @@ def kept_of(normalisers: Mapping[str, Normaliser], scales: Collection[str]) -> d
     return {
         f"{body}.{name}": torch.tensor(value)
         for body, normaliser in normalisers.items()
-        for name, value in _scaling(normaliser, scales).items()
+        for name, value in scaling(normaliser, scales).items()
     }
 
 
@@ -41,11 +43,11 @@ def normalisers_from(
         names = sorted(name for name in wanted.keys() | there.keys() if wanted.get(name) != there.get(name))
         raise StoreError(f"They are not those of the bodies {', '.join(bodies)} ({', '.join(names)}).")
     for body, normaliser in normalisers.items():
-        own = {name: kept[f"{body}.{name}"].unsqueeze(0).numpy() for name in _scaling(normaliser, scales)}
+        own = {name: kept[f"{body}.{name}"].unsqueeze(0).numpy() for name in scaling(normaliser, scales)}
         normaliser.load(normaliser.state() | own)
     return normalisers
 
 
-def _scaling(normaliser: Normaliser, scales: Collection[str]) -> dict[str, object]:
-    """Those of its numbers that say how these are scaled, name → (K, ...)."""
+def scaling(normaliser: Normaliser, scales: Collection[str]) -> dict[str, NDArray[np.float64]]:
+    """One body's statistics, `<observations or rewards>.<mean, variance or count>` → (K, ...): copies."""
     return {name: value for name, value in normaliser.state().items() if name.partition(".")[0] in scales}
