@@ -21,6 +21,10 @@ class StoreError(PlasticityError):
     """A store that cannot be read or written."""
 
 
+class InputError(PlasticityError, ValueError):
+    """Examples that a network cannot take: of another shape or kind."""
+
+
 class PlanError(PlasticityError):
     """Runs that cannot be planned: none at all, or one that fits no device."""
 

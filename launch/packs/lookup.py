@@ -8,7 +8,7 @@ from pathlib import Path
 from launch.runs.settings import STORE
 from launch.wording import say, some
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.files import names
+from plasticity_lab.records.lookup import recorded_runs
 from plasticity_lab.records.plan import Plan, all_plans, sweeps_of
 from plasticity_lab.records.store import Store
 
@@ -58,8 +58,7 @@ def plans_to_read(store: Store) -> list[Plan]:
 
 def runs_of(store: Store, plans: Iterable[Plan]) -> set[str]:
     """The ids of all runs that have a record, or are in one of the plans.  Raises StoreError."""
-    recorded = {run for first in names(store.runs_folder) for run in names(store.runs_folder / first)}
-    return recorded.union(*(plan.runs for plan in plans))
+    return {*recorded_runs(store)}.union(*(plan.runs for plan in plans))
 
 
 def the_one(start: str, known: Collection[str], what: str, store: Store) -> str:

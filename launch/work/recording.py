@@ -8,6 +8,7 @@ from launch.packs.endings import Ending
 from launch.packs.leases import Lease
 from launch.packs.run_claims import clear_claims
 from plasticity_lab.agents.agent import Learner
+from plasticity_lab.assembly import agent_of
 from plasticity_lab.records.checkpoint import clear_pack
 from plasticity_lab.records.files import create_once, seen
 from plasticity_lab.records.journal import Journal
@@ -27,7 +28,7 @@ from plasticity_lab.records.record import (
 )
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.training_code import MIXED
-from plasticity_lab.records.weights import write_weights
+from plasticity_lab.records.weights import write_statistics, write_weights
 from plasticity_lab.run import Run
 
 
@@ -47,6 +48,7 @@ def leave_records(
     """
     measures = journal.measures
     weights = learner.weights() if save_weights == "final" else None
+    statistics = agent_of(runs[0]).statistics(learner) if save_weights == "final" else {}
     seconds = source["pack_seconds"] / len(runs)
     recorded = []
     for k, run in enumerate(runs):
@@ -59,6 +61,9 @@ def leave_records(
         if weights is not None:
             own = {name: value[k] for name, value in weights.items()}
             files[store.weights(run.id).name] = write_weights(store, run.id, own)
+            if statistics:
+                own = {name: value[k] for name, value in statistics.items()}
+                files[store.statistics(run.id).name] = write_statistics(store, run.id, own)
         diverged_at, flags = int(journal.diverged[k]), dict(measures.flags(table, learner.facts))
         flags |= {MIXED: True} if "parts" in source else {}
         record = new_record(

@@ -127,6 +127,13 @@ class Agent(Component):
         """
         raise NotImplementedError
 
+    def statistics(self, learner: Learner) -> Mapping[str, Tensor]:
+        """What scales what the learner's networks are given, name → (K, ...), kept where weights are; {} where nothing.
+
+        With the weights alone a network that has learned from scaled observations could not be used.
+        """
+        return {}
+
     def cost(self, parts: Parts, resource: Resource) -> Cost:
         """What one of the runs costs.  Raises ConfigError where the parts do not fit together."""
         raise NotImplementedError

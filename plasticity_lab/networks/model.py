@@ -20,6 +20,7 @@ class Model:
 
     A pack shares the network and the activation's structure; the activation's `run_axis_settings` and the
     parameters differ from run to run. bodies: what the network is given and answers, by body; a classifier has one.
+    inputs: the shape of one example, by body.
     prefix: before the name of every layer, unit and parameter, for an agent that has several networks ("actor").
     told: in words, what is structure of neither network nor activation; models that have all three alike are the same
     functions.
@@ -36,6 +37,7 @@ class Model:
         self.design = design.named(prefix) if prefix else design
         self.units = self.design.units
         self.only_body = next(iter(bodies))
+        self.inputs = {body: shapes.inputs for body, shapes in bodies.items()}
         # Whose parameters are a body's own: they are called after their layer, or after their unit's activation.
         of_units = {f"{unit.name}.activation": unit.body for unit in self.units if unit.body is not None}
         self._own = {**self.design.bodies, **of_units} if len(bodies) > 1 else {}

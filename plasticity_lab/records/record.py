@@ -14,8 +14,6 @@ from plasticity_lab.records.classifier import Declarations
 from plasticity_lab.records.damage import (
     DamagedFile,
     fault_of_fields,
-    fault_of_parquet,
-    fault_of_tensors,
     is_aside,
     next_suffix,
     read_file,
@@ -24,6 +22,16 @@ from plasticity_lab.records.damage import (
 )
 from plasticity_lab.records.files import disk_errors, names, write_atomically, write_json
 from plasticity_lab.records.index_files import Outcome, add_line, digest, holds, marks_of
+from plasticity_lab.records.kept_files import (
+    ADVICE,
+    FINISHED,
+    RERUN,
+    CorruptRecord,
+    check_files,
+    files_beside,
+    keeps_weights,
+    seals_of,
+)
 from plasticity_lab.records.record_facts import failures, flags_of, pack_of
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
@@ -31,8 +39,6 @@ from plasticity_lab.run import Run
 FORMAT = 2
 """Records of format 1 did not keep `targets`; they are read as well, and stay as they are."""
 STATUSES = ("done", "diverged", "failed")
-FINISHED = ("done", "diverged")
-"""The statuses of runs that are not trained again unless asked."""
 _FIELDS = {
     "run": str,
     "status": str,
@@ -44,18 +50,6 @@ _FIELDS = {
     "summary": dict,
     "error": str | None,
 }
-_ADVICE = "the command of its run sets the record aside, and trains the run again"
-_FILES = ("record.json", "metrics.parquet", "weights.pt")
-RERUN = "the command of its run trains it again with rerun=true"
-"""For damage that shows only when the whole file is read, which a command does not do with every finished run."""
-
-
-class CorruptRecord(DamagedFile):
-    """A file of a finished run that is missing or cannot be read; `path` names it and `run` the run."""
-
-    def __init__(self, path: Path, reason: str, advice: str = _ADVICE) -> None:
-        super().__init__(path, reason, advice)
-        self.run = path.parent.name
 
 
 def new_record(
@@ -118,7 +112,7 @@ def read_record(store: Store, run: str, declarations: Declarations | None = None
     """
     path = store.record(run)
     try:
-        record = read_mapping(path, _ADVICE)
+        record = read_mapping(path, ADVICE)
     except DamagedFile as error:
         raise CorruptRecord(path, error.reason) from error
     if record is None:
@@ -140,23 +134,6 @@ def read_record(store: Store, run: str, declarations: Declarations | None = None
     return record
 
 
-def check_files(store: Store, record: Mapping[str, Any]) -> None:
-    """Raises CorruptRecord if the metrics of a finished run, or the weights it kept, are missing or not whole.
-
-    Looks at sizes and at first and last bytes only, so that a store can be looked through each time; flipped bits
-    inside are found when the file is read. Raises StoreError if the disk does not answer.
-    """
-    if record["status"] not in FINISHED:
-        return
-    metrics, seals = store.metrics(record["run"]), _seals(record)
-    if fault := fault_of_parquet(metrics, seals.get(metrics.name)):
-        raise CorruptRecord(metrics, fault)
-    if keeps_weights(store, record):
-        weights = store.weights(record["run"])
-        if fault := fault_of_tensors(weights, seals.get(weights.name)):
-            raise CorruptRecord(weights, fault)
-
-
 def outcome_of(store: Store, run: str, declarations: Declarations | None = None) -> Outcome | None:
     """How a run ended, by its record, whose files are looked at; None if it has none.
 
@@ -164,7 +141,7 @@ def outcome_of(store: Store, run: str, declarations: Declarations | None = None)
     """
     folder = str(store.run_folder(run))
     # Marks before what they are of is read: if it is replaced meanwhile, these are not the marks of the new file.
-    marks = marks_of(folder, _FILES[:1])
+    marks = marks_of(folder, ["record.json"])
     record = read_record(store, run, declarations)
     if record is None:
         return None
@@ -182,25 +159,12 @@ def outcome_of(store: Store, run: str, declarations: Declarations | None = None)
         names=[digest(name) for name in record["asked_as"]],
         marks=[],
     )
-    marks += marks_of(folder, files_of(outcome)[1:])
+    files = files_beside(store, record)
+    marks += marks_of(folder, files[1:])
     check_files(store, record)
-    if (outcome.status in FINISHED and not _seals(record)) or not holds(folder, files_of(outcome), marks):
+    if (outcome.status in FINISHED and not seals_of(record)) or not holds(folder, files, marks):
         return outcome  # a record that does not say which files it has is read each time
     return outcome._replace(marks=marks)
-
-
-def files_of(outcome: Outcome) -> Sequence[str]:
-    """The names of the files of a run that its outcome was made of."""
-    if outcome.status not in FINISHED:
-        return _FILES[:1]
-    return _FILES if outcome.keeps_weights else _FILES[:2]
-
-
-def keeps_weights(store: Store, record: Mapping[str, Any]) -> bool:
-    """Whether the final parameters of a finished run lie beside its record."""
-    seals = _seals(record)
-    # Records of earlier versions do not list their files, and so not say whether weights were kept.
-    return _FILES[2] in seals if seals else os.path.lexists(store.weights(record["run"]))
 
 
 def checked_content(store: Store, run: str, path: Path) -> bytes | None:
@@ -209,11 +173,11 @@ def checked_content(store: Store, run: str, path: Path) -> bytes | None:
     Raises CorruptRecord where it is not what the run's record says was written; StoreError if the disk does not answer.
     """
     try:
-        content = read_file(path, _ADVICE)
+        content = read_file(path, ADVICE)
     except DamagedFile as error:
         raise CorruptRecord(path, error.reason) from error
     if content is not None and (record := read_record(store, run)) is not None:
-        written = _seals(record).get(path.name)
+        written = seals_of(record).get(path.name)
         if written is not None and written != seal(content):
             raise CorruptRecord(path, "is not what was written: its checksum is another", RERUN)
     return content
@@ -292,9 +256,3 @@ def read_metrics(store: Store, run: str) -> pa.Table | None:
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).partition("\n")[0]
         raise CorruptRecord(path, f"is not a complete Parquet file ({reason})", RERUN) from error
-
-
-def _seals(record: Mapping[str, Any]) -> dict[str, dict[str, int]]:
-    """Name → size and checksum of the files that a record lists; nothing in records of before they listed any."""
-    listed = record.get("files")
-    return listed if isinstance(listed, dict) else {}

@@ -3,7 +3,8 @@
 from plasticity_lab.records.classifier import Declarations
 from plasticity_lab.records.files import names
 from plasticity_lab.records.index_files import Outcome, holds, outcome_in, read_lines, write_lines
-from plasticity_lab.records.record import files_of, outcome_of
+from plasticity_lab.records.kept_files import files_of
+from plasticity_lab.records.record import outcome_of
 from plasticity_lab.records.store import Store
 
 MANY_LINES, MANY_FILES = 1000, 256

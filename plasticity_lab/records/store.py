@@ -38,6 +38,10 @@ class Store:
         """The final parameters of a run, where they were kept."""
         return self.run_folder(run) / "weights.pt"
 
+    def statistics(self, run: str) -> Path:
+        """What scales what the network is given, where that was kept with the parameters."""
+        return self.run_folder(run) / "statistics.pt"
+
     def progress(self, pack: str) -> Path:
         """How far a running pack has come."""
         return self.pack_folder(pack) / "progress.json"

@@ -165,6 +165,19 @@ def test_the_python_of_the_store_page_runs(tmp_path, monkeypatch):
         exec(compile(block, "docs/store.md", "exec"), names)
     assert (names["logits"].shape, names["units"]["hidden1"].shape) == ((5, 10), (5, 100))
     assert names["weights"].shape == (1, 64, 100)
+    assert sorted(names["order"]) == list(range(64))
+
+
+def test_the_python_of_the_page_about_ppo_plays_a_trained_policy(tmp_path, monkeypatch):
+    words = ("benchmark=classic_cycle", "agent=ppo_cleanrl", "benchmark.environment_steps=512", "agent.rollout=64")
+    trained(Store(tmp_path / "store"), *words, "save_weights=final")
+    monkeypatch.chdir(tmp_path)
+    blocks = [each for language, each in fences((ROOT / "docs/agents/ppo.md").read_text()) if language == "python"]
+    names: dict = {}
+    for block in blocks:
+        exec(compile(block, "docs/agents/ppo.md", "exec"), names)
+    assert (names["actions"].shape, names["returns"].shape, names["outputs"]["value"].shape) == ((1,), (5,), (1, 1))
+    assert set(names["statistics"]) == {"cartpole"}
 
 
 def test_what_was_tried_on_random_labels_can_be_tried_again():

@@ -8,6 +8,7 @@ import torch
 
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.classifier import CLASSIFIER, declared_in
+from plasticity_lab.records.kept_files import keeps_statistics
 from plasticity_lab.records.provenance import provenance
 from plasticity_lab.records.record import (
     CorruptRecord,
@@ -22,7 +23,7 @@ from plasticity_lab.records.record import (
     write_metrics,
     write_record,
 )
-from plasticity_lab.records.weights import read_weights, write_weights
+from plasticity_lab.records.weights import read_statistics, read_weights, write_statistics, write_weights
 from plasticity_lab.run import Run
 from tests.helpers.made_up_agent import PLAYER
 
@@ -145,17 +146,19 @@ def test_metrics_come_back_bit_for_bit_and_damage_is_named(store):
 
 
 def left(store, name="abc"):
-    """A finished run with metrics and weights → its record."""
+    """A finished run with metrics, weights and statistics → its record."""
     files = {
         "metrics.parquet": write_metrics(store, name, metrics(0.5)),
         "weights.pt": write_weights(store, name, {"w": torch.arange(3000.0)}),
+        "statistics.pt": write_statistics(store, name, {"mean": torch.arange(300.0)}),
     }
     record = new_record(replace(run(1), id=name), "done", {}, files=files)
     write_record(store, record)
     return record
 
 
-FILES = pytest.mark.parametrize("file", ["metrics.parquet", "weights.pt"])
+READ = {"metrics.parquet": read_metrics, "weights.pt": read_weights, "statistics.pt": read_statistics}
+FILES = pytest.mark.parametrize("file", READ)
 LISTED = pytest.mark.parametrize("listed", [True, False], ids=["files listed", "a record of before"])
 
 
@@ -174,9 +177,10 @@ def test_a_finished_run_without_its_files_is_noticed(store, file, listed, damage
     elif damage != "missing":
         cut, zeros = content[:-20], bytes(len(content))
         path.write_bytes({"empty": b"", "cut off": cut, "of zeros": zeros, "of something else": b"x" * 9}[damage])
-    if damage == "missing" and file == "weights.pt" and not listed:
+    if not listed and (file == "statistics.pt" or (damage == "missing" and file == "weights.pt")):
         check_files(store, record)  # such a record does not say that there were any
-        assert not keeps_weights(store, record)
+        assert keeps_weights(store, record) == (file != "weights.pt")
+        assert not keeps_statistics(record)
         return
     with pytest.raises(CorruptRecord, match=file) as caught:
         check_files(store, record)
@@ -194,7 +198,7 @@ def test_runs_that_kept_no_weights_or_failed_lack_nothing(store):
 @FILES
 def test_flipped_bits_never_become_numbers(store, file):
     left(store)
-    path, read = store.run_folder("abc") / file, {"metrics.parquet": read_metrics, "weights.pt": read_weights}[file]
+    path, read = store.run_folder("abc") / file, READ[file]
     content = path.read_bytes()
     for at in range(0, len(content), 101):
         path.write_bytes(content[:at] + bytes([content[at] ^ 1 << at % 8]) + content[at + 1 :])
@@ -212,6 +216,24 @@ def test_weights_that_no_record_knows_of_are_read_whole_or_refused(store, damage
         path.write_bytes(damaged)
         with pytest.raises(CorruptRecord, match=r"weights\.pt does not hold weights that can be read"):
             read_weights(store, "abc")
+
+
+@FILES
+def test_a_file_that_a_record_lists_and_that_is_gone_is_damage_and_not_nothing(store, file):
+    left(store)
+    (store.run_folder("abc") / file).unlink()
+    if file != "metrics.parquet":
+        with pytest.raises(CorruptRecord, match=f"{file} is missing.*rerun=true"):
+            READ[file](store, "abc")
+    write_record(store, new_record(run(1), "done", {}, files={}))
+    assert READ[file](store, run(1).id) is None
+
+
+def test_a_file_of_tensors_that_holds_something_else_is_refused(store):
+    write_weights(store, "abc", {"w": torch.arange(3.0)})
+    torch.save({"w": {"nested": torch.arange(3.0)}}, store.weights("abc"))
+    with pytest.raises(CorruptRecord, match=r"weights\.pt holds something else"):
+        read_weights(store, "abc")
 
 
 def test_weights_of_one_run_do_not_drag_the_pack_along(store):

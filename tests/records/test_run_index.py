@@ -19,7 +19,7 @@ from plasticity_lab.records.record import (
     write_record,
 )
 from plasticity_lab.records.run_index import RunIndex
-from plasticity_lab.records.weights import write_weights
+from plasticity_lab.records.weights import write_statistics, write_weights
 from plasticity_lab.run import Run
 
 NAMES = {"protocol": "as_published"}
@@ -129,17 +129,19 @@ def test_damage_is_named_that_came_after_the_line_was_written(store, runs, file)
         RunIndex(store).of(runs[0])
 
 
-def test_weights_that_were_kept_are_looked_at_too(store, records_read):
+@pytest.mark.parametrize("file", ["weights", "statistics"])
+def test_weights_and_statistics_that_were_kept_are_looked_at_too(store, records_read, file):
     name = run(1).id
     files = {
         "metrics.parquet": write_metrics(store, name, EMPTY),
         "weights.pt": write_weights(store, name, {"w": torch.arange(3000.0)}),
+        "statistics.pt": write_statistics(store, name, {"mean": torch.arange(3.0)}),
     }
     write_record(store, new_record(run(1), "done", {}, files=files))
     assert told(store, [name])[name].keeps_weights
     assert not records_read
-    store.weights(name).unlink()
-    with pytest.raises(CorruptRecord, match=r"weights.pt is missing"):
+    getattr(store, file)(name).unlink()
+    with pytest.raises(CorruptRecord, match=rf"{file}\.pt is missing"):
         RunIndex(store).of(name)
 
 

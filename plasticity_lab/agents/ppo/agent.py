@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 import torch
+from torch import Tensor
 
 from plasticity_lab.agents.agent import Agent
 from plasticity_lab.agents.cost import Cost
@@ -12,6 +13,7 @@ from plasticity_lab.agents.ppo.learner import PPOLearner
 from plasticity_lab.agents.ppo.measures import PPO_MEASURES
 from plasticity_lab.agents.ppo.minibatches import NORMALISED
 from plasticity_lab.agents.ppo.policy import shapes_of
+from plasticity_lab.agents.ppo.statistics import kept_of
 from plasticity_lab.benchmarks.bodies.benchmark import Bodies, BodyCycle
 from plasticity_lab.benchmarks.bodies.stream import Stages
 from plasticity_lab.component import check
@@ -101,6 +103,16 @@ class PPO(Agent):
         """The benchmark's bodies in turn, and what learns them."""
         stages, model = Stages(parts.benchmark, self.steps), self.model(parts, resource)
         return stages, PPOLearner(self, parts, model, resource, stages.total_steps, device, compiled)
+
+    def statistics(self, learner: PPOLearner) -> dict[str, Tensor]:
+        """Those of observations and rewards that its settings have it normalise by, of every body."""
+        return kept_of(learner.normalisers, self.scales)
+
+    @property
+    def scales(self) -> list[str]:
+        """What is scaled by running statistics: "observations", "rewards", both or neither."""
+        scaled = {"observations": self.normalise_observations, "rewards": self.normalise_rewards}
+        return [name for name, does in scaled.items() if does]
 
     def cost(self, parts: Parts, resource: Bodies) -> Cost:
         """What a run costs."""

@@ -1,0 +1,15 @@
+"""A trained network out of the store, for those who want to look into it, measure it or act with it.
+
+from plasticity_lab.saved_network import load_network
+
+network = load_network("store", "0123456789ab")   # trained with save_weights=final
+logits = network(images, task=3)["logits"]         # a classifier's, in the pixel order of its fourth task
+action = network.act(observation)                  # a policy's likeliest, scaled as its training scaled
+"""
+
+from plasticity_lab.saved_network.classifier import SavedClassifier
+from plasticity_lab.saved_network.loading import load_network
+from plasticity_lab.saved_network.network import SavedNetwork
+from plasticity_lab.saved_network.policy import SavedPolicy
+
+__all__ = ["SavedClassifier", "SavedNetwork", "SavedPolicy", "load_network"]

@@ -1,0 +1,111 @@
+"""From a run's record to its network: `load_network(store, run)`."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from plasticity_lab.agents.packed_network import PackedNetwork
+from plasticity_lab.agents.parts import parts_of
+from plasticity_lab.agents.ppo.agent import PPO
+from plasticity_lab.agents.ppo.normalise import Normaliser
+from plasticity_lab.agents.ppo.statistics import normalisers_from
+from plasticity_lab.assembly import model_of
+from plasticity_lab.benchmarks.benchmark import Benchmark
+from plasticity_lab.benchmarks.bodies.benchmark import Bodies
+from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
+from plasticity_lab.data.folder import data_folder
+from plasticity_lab.errors import StoreError
+from plasticity_lab.networks.model import Model
+from plasticity_lab.records.kept_files import FINISHED
+from plasticity_lab.records.lookup import run_named, store_of
+from plasticity_lab.records.record import read_record
+from plasticity_lab.records.store import Store
+from plasticity_lab.records.targets import run_of
+from plasticity_lab.records.weights import read_statistics, read_weights
+from plasticity_lab.run import Run
+from plasticity_lab.saved_network.classifier import SavedClassifier
+from plasticity_lab.saved_network.network import SavedNetwork
+from plasticity_lab.saved_network.policy import SavedPolicy
+
+CPU = torch.device("cpu")
+
+
+def load_network(store: Store | str | os.PathLike[str], run: str, data: str | Path | None = None) -> SavedNetwork:
+    """The network of a finished run with the weights that were saved: a `SavedClassifier` where its benchmark is one of
+    labelled images, a `SavedPolicy` where its agent is PPO.
+
+    store: a Store, or the path of its folder. run: an id, or its beginning where no other run's is the same. data: the
+    folder of data sets; None: the usual one. Files of data are read only where an answer needs them.
+
+    Raises StoreError where there is no record or no weights, or where they do not fit today's classes; CorruptRecord,
+    which is one, where a file is damaged; ConfigError where a class is gone; DataError where the shape of the images is
+    known from their files alone.
+    """
+    store = store_of(store)
+    record = read_record(store, run_named(store, run))
+    if record is None:
+        raise StoreError(f"There is no record of run {run} in {store.root}: it was set aside, or is being written.")
+    found, assumed = run_of(record)
+    weights = _weights(store, record)
+    folder = data_folder(None if data is None else str(data))
+    benchmark: Benchmark = found.component("benchmark")
+    resource = benchmark.outline() or benchmark.resource(folder)
+    model = model_of([found], resource)
+    parameters = _fitting(model, weights, record)
+    common = (found, model, parameters, assumed, record["status"])
+    agent = found.component("agent")
+    if isinstance(benchmark, LabelledBenchmark):
+        return SavedClassifier(*common, benchmark, folder)
+    if isinstance(agent, PPO):
+        normalisers = _normalisers(store, found, agent, resource)
+        return SavedPolicy(*common, agent, benchmark, normalisers, _packed(found, model, parameters))
+    return SavedNetwork(*common)
+
+
+def _weights(store: Store, record: Mapping[str, Any]) -> dict[str, Tensor]:
+    """Raises StoreError where the run has kept none."""
+    run = record["run"]
+    weights = read_weights(store, run)
+    if weights is not None:
+        return weights
+    if record["status"] not in FINISHED:
+        raise StoreError(f"Run {run} has failed, and left no weights; its command with save_weights=final tries again.")
+    raise StoreError(
+        f"Run {run} has kept no weights; train it again with save_weights=final rerun=true, which keeps them."
+    )
+
+
+def _fitting(model: Model, weights: Mapping[str, Tensor], record: Mapping[str, Any]) -> dict[str, Tensor]:
+    """The weights with a run axis of one.  Raises StoreError where they are not the model's."""
+    parameters = {name: value.unsqueeze(0) for name, value in weights.items()}
+    wanted = {name: (value.shape, value.dtype) for name, value in model.start([0], CPU).items()}
+    there = {name: (value.shape, value.dtype) for name, value in parameters.items()}
+    if wanted != there:
+        names = ", ".join(sorted(name for name in wanted.keys() | there.keys() if wanted.get(name) != there.get(name)))
+        raise StoreError(
+            f"The weights of run {record['run']} do not fit the network that its record tells of ({names}); the code "
+            f"has changed since commit {record['provenance'].get('commit')}."
+        )
+    return parameters
+
+
+def _normalisers(store: Store, run: Run, agent: PPO, bodies: Bodies) -> dict[str, Normaliser] | None:
+    """Body → what scales it; None where the run was scaled and its store is older than what says by what."""
+    kept = read_statistics(store, run.id)
+    if kept is None and agent.scales:
+        return None
+    try:
+        return normalisers_from(kept or {}, bodies.by_name, agent.scales)
+    except StoreError as error:
+        raise StoreError(f"The statistics of run {run.id} do not fit its record. {error}") from error
+
+
+def _packed(run: Run, model: Model, parameters: dict[str, Tensor]) -> PackedNetwork:
+    """The network as the training has it, with the very tensors of the saved one: who changes those changes both."""
+    packed = PackedNetwork(parts_of([run]), model, CPU)
+    packed.parameters = parameters
+    return packed

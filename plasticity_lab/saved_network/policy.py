@@ -1,0 +1,153 @@
+"""A saved policy of PPO, with what scales its observations: to look into, to act with, and to play its test again.
+
+Legend: B observations, D numbers of one, A numbers of an action, E episodes.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from plasticity_lab.agents.packed_network import PackedNetwork
+from plasticity_lab.agents.ppo.agent import PPO
+from plasticity_lab.agents.ppo.normalise import Normaliser
+from plasticity_lab.agents.ppo.statistics import scaling
+from plasticity_lab.agents.ppo.tested import episodes_in_test, likeliest, mean_return
+from plasticity_lab.benchmarks.bodies.benchmark import BodyCycle
+from plasticity_lab.errors import InputError, StoreError
+from plasticity_lab.saved_network.examples import Given, floats_of, in_rows
+from plasticity_lab.saved_network.network import Outputs, SavedNetwork
+
+Statistics = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class SavedPolicy(SavedNetwork):
+    """A policy, and the bodies that it has learned to move.
+
+    body: which of them is meant; it must be named where there are several. normalisers: body → the statistics of the
+    training; None where they are missing (see `lacks_statistics`). packed: the same parameters as the training's tests
+    use them.
+    """
+
+    agent: PPO
+    benchmark: BodyCycle
+    normalisers: Mapping[str, Normaliser] | None
+    packed: PackedNetwork
+
+    def __call__(self, observations: Given, body: str | None = None, prepared: bool = False) -> Outputs:
+        """The outputs: "policy" and "value", and "log_std" where actions are numbers, (B, O) each.
+
+        observations: as the body shows them, or `prepared`: as the method of that name gives them. The value is that of
+        rewards as they were learned from: of scaled ones, where the agent scales rewards.
+        """
+        return self.units(observations, body, prepared)[0]
+
+    def units(self, observations: Given, body: str | None = None, prepared: bool = False) -> tuple[Outputs, Outputs]:
+        """The outputs, and what the activations give by unit name, (B, units)."""
+        x = self._shown(observations, body) if prepared else self.prepared(observations, body)
+        return self._forward(x, self._body(body))
+
+    def prepared(self, observations: Given, body: str | None = None) -> Tensor:
+        """Observations (B, D), as the body shows them → as the network was given them, float32.
+
+        Scaled by the statistics of the training and cut off, where the agent's `normalise_observations` says so.
+        Raises InputError; StoreError where the statistics are missing.
+        """
+        shown = self._shown(observations, body)
+        normaliser = self._normaliser(self._body(body))
+        if normaliser is None:
+            return shown
+        if shown.requires_grad:
+            raise InputError(
+                "The observations ask for gradients, and none go through their scaling: give those that are scaled, "
+                "network(network.prepared(x.detach()).requires_grad_(), prepared=True)."
+            )
+        return torch.from_numpy(normaliser.scaled(shown.reshape(1, -1, shown.shape[-1]).numpy())).reshape(shown.shape)
+
+    def act(self, observations: Given, body: str | None = None) -> NDArray[np.float32] | NDArray[np.int64]:
+        """The likeliest actions, as the body is given them: (B,) whole numbers, or (B, A) within its bounds where the
+        agent's `clip_action` says so.
+
+        observations: as the body shows them, (B, D); of one alone, (D,), the action alone. Raises as `prepared`.
+        """
+        name = self._body(body)
+        shown, normaliser = self._shown(observations, body), self._normaliser(name)
+        x_1BD = shown.detach().reshape(1, -1, shown.shape[-1]).numpy()
+        body_ = self.benchmark.outline().by_name[name]
+        actions = likeliest(self.packed, body_, x_1BD, normaliser, self.agent.clip_action)[0]
+        return actions if shown.dim() > 1 else actions[0]
+
+    def test_returns(self, body: str | None = None, frictions: Sequence[float] | None = None) -> NDArray[np.float64]:
+        """The return of each test episode, (E,), in the environments in which the training tests; −∞ where one broke.
+
+        frictions: by what to multiply that of each episode; None: the benchmark's own test. Raises InputError where the
+        benchmark has none, or the body no friction; DataError where a package is missing; StoreError as `prepared`.
+        """
+        return self._played(body, frictions)[0]
+
+    def test_return(self, body: str | None = None, frictions: Sequence[float] | None = None) -> float:
+        """Their mean, as the column `test_return` of metrics has it: the same bits after the last task of a run that
+        was trained on the CPU, if no intervention changes the parameters after that test.
+        """
+        return float(mean_return(self._played(body, frictions))[0])
+
+    @property
+    def statistics(self) -> dict[str, Statistics]:
+        """Body → what scales its observations and rewards: "observations.mean" and "observations.variance" (D,),
+        "observations.count" (), and the same of "rewards"; {} where the agent scales nothing.
+
+        Raises StoreError where they are missing.
+        """
+        if self.lacks_statistics:
+            raise self._missing()
+        if not self.agent.scales:
+            return {}
+        return {
+            body: {name: torch.tensor(value[0]) for name, value in scaling(normaliser, self.agent.scales).items()}
+            for body, normaliser in self.normalisers.items()
+        }
+
+    @property
+    def lacks_statistics(self) -> bool:
+        """Whether the agent scales observations or rewards, and the store does not say by what."""
+        return self.normalisers is None
+
+    def _shown(self, observations: Given, body: str | None) -> Tensor:
+        return floats_of(in_rows(observations, self.model.inputs[self._body(body)]))
+
+    def _normaliser(self, body: str) -> Normaliser | None:
+        """What scales a body's observations; None where nothing does."""
+        if not self.agent.normalise_observations:
+            return None
+        if self.normalisers is None:
+            raise self._missing()
+        return self.normalisers[body]
+
+    def _missing(self) -> StoreError:
+        return StoreError(
+            f"Run {self.run.id} has learned from scaled numbers, and the statistics that scale them are missing, since "
+            "it was trained before they were kept: train it again with save_weights=final rerun=true. Observations "
+            "that are scaled already can be given, network(x, prepared=True)."
+        )
+
+    def _played(self, body: str | None, frictions: Sequence[float] | None) -> NDArray[np.float64]:
+        """(1, E)."""
+        name = self._body(body)
+        normaliser, body_ = self._normaliser(name), self.benchmark.resource(Path()).by_name[name]
+        factors = self.benchmark.test_frictions(body_) if frictions is None else np.asarray(frictions, float)
+        if factors is None:
+            raise InputError(
+                f"benchmark={self.run.science['benchmark']['name']} was trained without test episodes; say how many "
+                "there are to be, each with its friction: frictions=[1.0] * 10."
+            )
+        if factors.ndim != 1 or not len(factors) or not (np.isfinite(factors) & (factors > 0)).all():
+            raise InputError(f"frictions is {frictions!r}; it must be a list of factors above 0, one for each episode.")
+        if not body_.has_friction and (factors != 1).any():
+            raise InputError(f"The body {name} has no friction that could be changed; all frictions must be 1.")
+        seeds = [self.run.seed_of("stream_seed")]
+        return episodes_in_test(self.packed, body_, seeds, factors, normaliser, self.agent.clip_action)
