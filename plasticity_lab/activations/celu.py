@@ -4,9 +4,10 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.activations.activation import Activation, Site, along_run_axis
-from plasticity_lab.activations.elu import exp_minus_one, negative_part
+from plasticity_lab.activations.elu import negative_part
 from plasticity_lab.activations.gain import kaiming_gain
 from plasticity_lab.component import check
+from plasticity_lab.stacking.elementary import exp_minus_one
 
 
 class CELU(Activation):

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from plasticity_lab.activations.activation import Site
 from plasticity_lab.activations.concatenated import Concatenated
+from plasticity_lab.stacking.elementary import sin_and_cos
 
 
 class DeepFourier(Concatenated):
@@ -14,7 +15,7 @@ class DeepFourier(Concatenated):
 
     def __call__(self, x: Tensor, site: Site) -> Tensor:
         """x (K, B, D, ...) → (K, B, 2D, ...)."""
-        return torch.cat([torch.sin(x), torch.cos(x)], dim=2)
+        return torch.cat(sin_and_cos(x), dim=2)
 
     def gain(self) -> float:
         """√2: sin² + cos² = 1, so the mean square of the two is 1/2 whatever the input."""

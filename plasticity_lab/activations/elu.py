@@ -1,4 +1,4 @@
-"""ELU, and the exponential branch that its family shares."""
+"""ELU, and what its family shares."""
 
 import torch
 from torch import Tensor
@@ -7,6 +7,7 @@ from torch.nn.functional import threshold
 from plasticity_lab.activations.activation import Activation, Site, along_run_axis
 from plasticity_lab.activations.gain import kaiming_gain
 from plasticity_lab.component import check
+from plasticity_lab.stacking.elementary import exp_minus_one
 
 
 def negative_part(x: Tensor) -> Tensor:
@@ -16,16 +17,6 @@ def negative_part(x: Tensor) -> Tensor:
     not 0, so that 0 itself lies on the side where the derivative is 1.
     """
     return -threshold(-x, -torch.finfo(x.dtype).tiny, 0.0)
-
-
-def exp_minus_one(x: Tensor) -> Tensor:
-    """e^x − 1 with derivative e^x, both to the last digits.  x ≤ 0, of any shape → like x.
-
-    Autograd takes expm1(x) + 1 for the derivative of expm1, which is 0 below −16.6 in float32: units there would be
-    dead that are not. So the value comes from expm1 and the derivative from exp; their difference adds nothing.
-    """
-    derivative = torch.exp(x)
-    return torch.expm1(x).detach() + (derivative - derivative.detach())
 
 
 def elu(x: Tensor, alpha: Tensor | float) -> Tensor:

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from torch import Tensor
-from torch.nn.functional import gelu
 
 from plasticity_lab.activations.activation import Activation, Site, along_run_axis
 from plasticity_lab.activations.gain import kaiming_gain
 from plasticity_lab.component import check
+from plasticity_lab.stacking.elementary import gelu
 
 FORMS = ("scale_input", "gate")
 

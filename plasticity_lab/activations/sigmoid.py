@@ -1,10 +1,10 @@
 """Sigmoid, and the form of it that the other activations build on."""
 
-import torch
 from torch import Tensor
 from torch.nn.functional import threshold
 
 from plasticity_lab.activations.activation import Activation, Site
+from plasticity_lab.stacking.elementary import exp
 
 
 def sigmoid(x: Tensor) -> Tensor:
@@ -14,7 +14,7 @@ def sigmoid(x: Tensor) -> Tensor:
     (torch.clamp has a slow backward on CPU): it keeps e^−x finite, and with it the gradient, which is
     e^−x / (1 + e^−x)², and 0 where that is below 1e-19 on the left.
     """
-    return (torch.exp(-threshold(x, -88.0, -88.0)) + 1).reciprocal()
+    return (exp(-threshold(x, -88.0, -88.0)) + 1).reciprocal()
 
 
 class Sigmoid(Activation):

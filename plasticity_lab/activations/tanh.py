@@ -1,9 +1,9 @@
 """Tanh."""
 
-import torch
 from torch import Tensor
 
 from plasticity_lab.activations.activation import Activation, Site
+from plasticity_lab.stacking.elementary import tanh
 
 
 class Tanh(Activation):
@@ -11,7 +11,7 @@ class Tanh(Activation):
 
     def __call__(self, x: Tensor, site: Site) -> Tensor:
         """x (K, *) → like x."""
-        return torch.tanh(x)
+        return tanh(x)
 
     def gain(self) -> float:
         """5/3.  Source: Dohare et al. 2024, and torch.nn.init.calculate_gain."""

@@ -10,6 +10,7 @@ from torch.nn.functional import pad
 from plasticity_lab.component import check
 from plasticity_lab.interventions.intervention import Intervention, Now, State
 from plasticity_lab.randomness.host import host_stream
+from plasticity_lab.stacking.elementary import whole_power
 from plasticity_lab.stacking.exact_sums import run_sums
 from plasticity_lab.stacking.products import times
 from plasticity_lab.stacking.run_axis import beside
@@ -80,14 +81,16 @@ class Spectral(Intervention):
 
     def _near_one(self, sigma: Tensor, values: Tensor, slope: Tensor) -> Tensor:
         """(σᵖ − 1)², (K,), with its gradient; slope is that of σ, like values."""
-        off = sigma**self.power - 1
-        return _as_if(off * off, values, beside(2 * off * self.power * sigma ** (self.power - 1), slope) * slope)
+        off = whole_power(sigma, self.power) - 1
+        steepness = 2 * off * self.power * whole_power(sigma, self.power - 1)
+        return _as_if(off * off, values, beside(steepness, slope) * slope)
 
     def _near_zero(self, values: Tensor) -> Tensor:
         """‖values‖²ᵖ, (K,), with its gradient."""
         at = values.detach()
         squares = run_sums(at * at)
-        return _as_if(squares**self.power, values, beside(2 * self.power * squares ** (self.power - 1), at) * at)
+        steepness = 2 * self.power * whole_power(squares, self.power - 1)
+        return _as_if(whole_power(squares, self.power), values, beside(steepness, at) * at)
 
 
 def _as_if(value: Tensor, values: Tensor, gradient: Tensor) -> Tensor:

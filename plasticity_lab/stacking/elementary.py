@@ -1,38 +1,26 @@
-"""exp, log, log_softmax and sums over actions, for losses: the same bits alone and in a pack, compiled too.
+"""Elementary functions for whatever is compiled: the same bits alone and in a pack.
 
-For one and the same expression torch.compile emits C++'s exp and log in some kernels and vector versions of them in
-others, by shapes and by what it fuses, hence by the number of runs in the pack; their last bits differ. So compiled
-functions get exp and log composed of operations that IEEE 754 rounds in one way only (+ − × ÷, comparisons, rounding
-to integers, bits of the exponent): the same bits in any kernel, off by less than 1 in the last place, and as fast.
-Scalar code throughout would hold too, but takes 4 times as long for 64 runs; an operator of our own is never fused,
-which makes an update of one run 4 times as long; and rows padded to the vectors' width do not help what is left of a
-row after a sum over it. Eager, and on GPUs, an element's value does not depend on its place: there, torch's own serve.
+For one and the same expression torch.compile emits C++'s exp, tanh and others in some kernels and vector versions of
+them in others, by shapes and by what it fuses, hence by the number of runs in the pack; their last bits differ. So
+compiled functions get them composed of operations that IEEE 754 rounds in one way only (`composed`): the same bits in
+any kernel, and about as fast. Scalar code throughout would hold too, but takes 4 times as long for 64 runs; an operator
+of our own is never fused, which makes an update of one run 4 times as long; and rows padded to the vectors' width do
+not help what is left of a row after a sum over it. Eager, and on GPUs, an element's value does not depend on its place:
+there, torch's own serve.
 
 Gradients are those of x − x.detach(), which is 0, times the derivative. (In torch 2.13 a compiled torch.func.grad
-ignores the backward of a torch.autograd.Function.) Composed, numbers below the smallest normal one, 1.2e-38, count as
-0, as they do on processors told to flush them.
+ignores the backward of a torch.autograd.Function.)
 """
 
-from math import e as euler
-from math import inf, log2, nan
+from math import inf, pi, sqrt
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 from torch.nn.functional import pad
 
+from plasticity_lab.stacking import composed
 from plasticity_lab.stacking.exact_sums import exact_sums, sums_below_two
-
-LARGEST, SMALLEST = 88.72283172607422, -87.33654022216797  # between them e^x is a normal number
-LN2_HIGH, LN2_LOW = 0.693359375, -2.12194440e-4  # multiples of the first by whole numbers up to 2¹³ are exact
-# Source of both polynomials: Moshier, Cephes Math Library, expf.c and logf.c. The highest power comes first.
-EXP = 1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1
-LOG = (
-    7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
-    -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
-)  # fmt: skip
-TINY = torch.finfo(torch.float32).tiny
-EXPONENT = 23  # the bit at which a float32's exponent begins
-ROOT_HALF = 0x3F3504F3  # the bits of √½
 
 
 def exp(x: Tensor) -> Tensor:
@@ -40,7 +28,7 @@ def exp(x: Tensor) -> Tensor:
     if not _composed(x):
         return torch.exp(x)
     at = x.detach()
-    value = composed_exp(at)
+    value = composed.exp(at)
     # x − at is 0 and carries the gradient; where it is not 0 (x infinite), or the value is not finite, it must not add.
     return torch.where((value < inf) & (at > -inf), value + value * (x - at), value)
 
@@ -50,8 +38,60 @@ def log(x: Tensor) -> Tensor:
     if not _composed(x):
         return torch.log(x)
     at = x.detach()
-    value = composed_log(at)
+    value = composed.log(at)
     return torch.where(value.abs() < inf, value + (x - at) / at, value)
+
+
+def exp_minus_one(x: Tensor) -> Tensor:
+    """e^x − 1 with derivative e^x, both to the last digits.  x ≤ 0, of any shape → like x.
+
+    Autograd takes expm1(x) + 1 for the derivative of expm1, which is 0 below −16.6 in float32: units there would be
+    dead that are not.
+    """
+    if not _composed(x):
+        derivative = torch.exp(x)
+        return torch.expm1(x).detach() + (derivative - derivative.detach())
+    at = x.detach()
+    return composed.expm1(at) + composed.exp(at) * _change(x, at)
+
+
+def tanh(x: Tensor) -> Tensor:
+    """The hyperbolic tangent.  x of any shape, float32 → like x."""
+    if not _composed(x):
+        return torch.tanh(x)
+    at = x.detach()
+    value = composed.tanh(at)
+    return value + (1 - value * value) * _change(x, at)
+
+
+def gelu(x: Tensor) -> Tensor:
+    """x · Φ(x), Φ the normal distribution function.  x of any shape, float32 → like x."""
+    if not _composed(x):
+        return functional.gelu(x)
+    at = x.detach()
+    below = 0.5 * (1 + composed.erf(at * sqrt(0.5)))
+    density = composed.exp(-0.5 * at * at) * (1 / sqrt(2 * pi))
+    return at * below + (below + at * density) * _change(x, at)
+
+
+def sin_and_cos(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Sine and cosine.  x of any shape, float32 → twice like x."""
+    if not _composed(x):
+        return torch.sin(x), torch.cos(x)
+    at = x.detach()
+    (sine, cosine), change = composed.sin_and_cos(at), _change(x, at)
+    return sine + cosine * change, cosine - sine * change
+
+
+def whole_power(x: Tensor, exponent: int) -> Tensor:
+    """x to a power of 0 or more.  x of any shape → like x."""
+    if not _composed(x):
+        return x**exponent
+    if exponent == 0:
+        return torch.ones_like(x)
+    root = whole_power(x, exponent // 2)
+    square = root * root
+    return square * x if exponent % 2 else square
 
 
 def log_softmax(x: Tensor) -> Tensor:
@@ -60,10 +100,27 @@ def log_softmax(x: Tensor) -> Tensor:
         return torch.log_softmax(x, dim=-1)
     at = x.detach()
     shifted = at - at.amax(dim=-1, keepdim=True)
-    parts = composed_exp(shifted)
+    parts = composed.exp(shifted)
     total = sums_below_two(parts).unsqueeze(-1)
     change = torch.where(at == -inf, 0.0, x - at)  # 0, and carries the gradient
-    return shifted - composed_log(total) + (change - _sum_at_each_place(parts / total * change))
+    return shifted - composed.log(total) + (change - _sum_at_each_place(parts / total * change))
+
+
+def log_softmax_at(x: Tensor, index: Tensor) -> Tensor:
+    """One entry of `log_softmax` for each row.  x (*, A), float32, index (*) whole → (*).
+
+    Of one entry the gradient needs no sum: it is 1 at the index, less the shares of e^x.
+    """
+    if not _composed(x):
+        return torch.log_softmax(x, dim=-1).gather(-1, index.unsqueeze(-1)).squeeze(-1)
+    at = x.detach()
+    shifted = at - at.amax(dim=-1, keepdim=True)
+    parts = composed.exp(shifted)
+    total = sums_below_two(parts)
+    chosen = torch.arange(x.shape[-1], device=x.device) == index.unsqueeze(-1)
+    own = torch.where(chosen, shifted, -inf).amax(dim=-1)
+    change = torch.where(at == -inf, 0.0, x - at)  # 0, and carries the gradient
+    return own - composed.log(total) + ((chosen.to(x.dtype) - parts / total.unsqueeze(-1)) * change).sum(dim=-1)
 
 
 def summed_last(x: Tensor) -> Tensor:
@@ -71,37 +128,6 @@ def summed_last(x: Tensor) -> Tensor:
     if not _composed(x):
         return x.sum(dim=-1)
     return exact_sums(x) + (x - x.detach()).sum(dim=-1)  # the latter is 0 and carries the gradient
-
-
-def composed_exp(x: Tensor) -> Tensor:
-    """e^x without a gradient: 2ⁿ · e^r with n whole and |r| ≤ ½ ln 2.  x of any shape, float32 → like x."""
-    inside = x.clamp(SMALLEST, LARGEST)
-    n = (inside * log2(euler)).round()
-    r = inside - n * LN2_HIGH - n * LN2_LOW
-    fraction = polynomial(EXP, r) * (r * r) + r + 1
-    power = n.to(torch.int32) << EXPONENT
-    value = (fraction.view(torch.int32) + power).view(torch.float32)
-    return torch.where(x <= LARGEST, torch.where(x < SMALLEST, 0.0, value), x * inf)
-
-
-def composed_log(x: Tensor) -> Tensor:
-    """The logarithm without a gradient: n ln 2 + log(1 + f) with n whole and √½ ≤ 1 + f < √2.  Like `composed_exp`."""
-    bits = torch.where(x >= TINY, x, 1.0).view(torch.int32)
-    power = (bits - ROOT_HALF) >> EXPONENT
-    f = (bits - (power << EXPONENT)).view(torch.float32) - 1
-    n = power.to(torch.float32)
-    square = f * f
-    value = f + (polynomial(LOG, f) * f * square + n * LN2_LOW - 0.5 * square) + n * LN2_HIGH
-    return torch.where(x < TINY, torch.where(x < 0, nan, -inf), torch.where(x < inf, value, x))
-
-
-def polynomial(coefficients: tuple[float, ...], x: Tensor) -> Tensor:
-    """Σ cᵢ xⁱ, the highest power's coefficient first.  x of any shape → like x."""
-    highest, *others = coefficients
-    total = torch.full_like(x, highest)
-    for coefficient in others:
-        total = total * x + coefficient
-    return total
 
 
 def _sum_at_each_place(x: Tensor) -> Tensor:
@@ -116,6 +142,11 @@ def _sum_at_each_place(x: Tensor) -> Tensor:
     for power in range(doublings):
         x = x + x.roll(2**power, dims=-1)
     return x[..., :actions]
+
+
+def _change(x: Tensor, at: Tensor) -> Tensor:
+    """x less its value: 0, and carries the gradient, except where x is infinite."""
+    return torch.where(at.abs() < inf, x - at, 0.0)
 
 
 def _composed(x: Tensor) -> bool:

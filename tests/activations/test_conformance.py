@@ -142,4 +142,5 @@ def test_the_whole_of_it_is_one_graph(name):
     captured = torch.compile(gradient, fullgraph=True, backend="eager")
     ours = captured(x, weight, site.shape, site.learned, site.uniform)
     for key, value in gradient(x, weight, site.shape, site.learned, site.uniform).items():
-        assert torch.equal(ours[key], value)
+        # Where it is compiled its functions are composed (see `stacking.elementary`): other last bits than torch's own.
+        torch.testing.assert_close(ours[key], value, rtol=1e-5, atol=2e-6, equal_nan=True)

@@ -7,8 +7,19 @@ import pytest
 import torch
 from torch import Tensor
 
-from plasticity_lab.stacking import elementary
-from plasticity_lab.stacking.elementary import composed_exp, composed_log, exp, log, log_softmax, summed_last
+from plasticity_lab.stacking import composed, elementary
+from plasticity_lab.stacking.elementary import (
+    exp,
+    exp_minus_one,
+    gelu,
+    log,
+    log_softmax,
+    log_softmax_at,
+    sin_and_cos,
+    summed_last,
+    tanh,
+    whole_power,
+)
 from plasticity_lab.stacking.exact_sums import run_sums
 from tests.helpers.packs import needs_compiler
 
@@ -34,12 +45,57 @@ def error(values: Tensor, exact: Tensor) -> float:
 
 def test_exp_is_off_by_less_than_one_in_the_last_place():
     for x in (floats(1e-9, 88.7228, 1999), -floats(1e-9, 87.3365, 1999), torch.linspace(-1, 1, 200_001)):
-        assert error(composed_exp(x), x.double().exp()) < 1
+        assert error(composed.exp(x), x.double().exp()) < 1
 
 
 def test_log_is_off_by_less_than_one_in_the_last_place():
     for x in (floats(1.2e-38, 3.4e38, 19_997), floats(0.5, 2, 211)):
-        assert error(composed_log(x), x.double().log()) < 1
+        assert error(composed.log(x), x.double().log()) < 1
+
+
+EVERYWHERE = torch.cat([floats(1e-9, 100, 1999), -floats(1e-9, 100, 1999)])
+
+
+@pytest.mark.parametrize(
+    ("function", "exact", "x"),
+    [
+        (composed.expm1, torch.expm1, EVERYWHERE[EVERYWHERE < 0]),
+        (composed.tanh, torch.tanh, EVERYWHERE),
+        (composed.erf, torch.erf, EVERYWHERE),
+        (lambda x: composed.sin_and_cos(x)[0], torch.sin, 1000 * EVERYWHERE),
+        (lambda x: composed.sin_and_cos(x)[1], torch.cos, 1000 * EVERYWHERE),
+    ],
+    ids=["expm1", "tanh", "erf", "sin", "cos"],
+)
+def test_the_others_are_off_by_less_than_two_in_the_last_place(function, exact, x):
+    assert error(function(x), exact(x.double())) < 2
+
+
+@pytest.mark.usefixtures("both")
+def test_values_and_gradients_of_the_others_are_near_float64():
+    x = torch.linspace(-12, 12, 999)
+    for function, exact in (
+        (tanh, torch.tanh),
+        (gelu, torch.nn.functional.gelu),
+        (lambda x: sin_and_cos(x)[0], torch.sin),
+        (lambda x: sin_and_cos(x)[1], torch.cos),
+        (lambda x: exp_minus_one(x.clamp(max=0)), lambda x: torch.expm1(x.clamp(max=0))),
+        (lambda x: whole_power(x, 3), lambda x: x**3),
+    ):
+        torch.testing.assert_close(function(x), exact(x.double()).float(), rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(gradient(function, x), gradient(exact, x.double()).float(), rtol=1e-5, atol=2e-6)
+    assert gradient(exp_minus_one, torch.tensor([-30.0])) > 0, "expm1(x) + 1 would be 0 there"
+
+
+@pytest.mark.usefixtures("both")
+@pytest.mark.parametrize("classes", [1, 2, 13])
+def test_the_likelihood_of_a_label_is_an_entry_of_log_softmax(classes):
+    x = (torch.arange(60.0 * classes).view(4, 15, classes) * 7).sin() * 9
+    labels = torch.arange(60).view(4, 15) % classes
+    at = labels.unsqueeze(-1)
+    torch.testing.assert_close(log_softmax_at(x, labels), x.log_softmax(-1).gather(-1, at).squeeze(-1))
+    expected = gradient(lambda x: x.log_softmax(-1).gather(-1, at), x)
+    torch.testing.assert_close(gradient(lambda x: log_softmax_at(x, labels), x), expected, atol=1e-6, rtol=1e-5)
 
 
 @pytest.mark.usefixtures("both")
@@ -106,15 +162,18 @@ def test_scalar_vector_and_eager_code_give_the_same_bits():
     """With torch's own exp and log they do not; 11 rows, so that vectors have a remainder."""
 
     def function(x: Tensor) -> list[Tensor]:
-        values = [composed_exp(x), composed_log(x.abs()), run_sums(x)]  # no others, eager
-        return [*values, log_softmax(x), gradient(lambda x: exp(log_softmax(x)), x)]
+        values = [composed.exp(x), composed.log(x.abs()), run_sums(x)]  # no others, eager
+        labels = torch.ones(3, 11, dtype=torch.int64)
+        others = [tanh(x), gelu(x), *sin_and_cos(x), exp_minus_one(-x.abs()), log_softmax_at(x, labels)]
+        gradients = [gradient(each, x) for each in (tanh, gelu, lambda x: log_softmax_at(x, labels))]
+        return [*values, log_softmax(x), gradient(lambda x: exp(log_softmax(x)), x), *others, *gradients]
 
     x = torch.linspace(-700, 700, 3 * 11 * 3).view(3, 11, 3).sin() * 30
     vector = torch.compile(function, fullgraph=True, dynamic=False)(x)
     torch._dynamo.reset()
     scalar = torch.compile(function, fullgraph=True, dynamic=False, options={"cpp.simdlen": 1})(x)
     torch._dynamo.reset()
-    assert [torch.equal(one, other) for one, other in zip(vector, scalar, strict=True)] == [True] * 5
+    assert [torch.equal(one, other) for one, other in zip(vector, scalar, strict=True)] == [True] * 14
     assert [torch.equal(one, other) for one, other in zip(vector[:3], function(x), strict=False)] == [True] * 3
 
 

@@ -5,7 +5,6 @@ Legend: K runs, S steps of a chunk, B examples of a batch, D pixels, O classes, 
 
 from collections.abc import Callable, Mapping
 
-import torch
 from torch import Tensor
 
 from plasticity_lab.agents.supervised.images import Pixels
@@ -13,6 +12,7 @@ from plasticity_lab.agents.update import Given, Learned, Loss, Lost, update_of
 from plasticity_lab.interventions.intervention import Intervention, State
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.device import uniforms
+from plasticity_lab.stacking.elementary import log_softmax_at
 from plasticity_lab.stacking.optimizer import Optimizer
 
 Tensors = Mapping[str, Tensor]
@@ -21,7 +21,7 @@ Step = Callable[..., State]
 
 def log_likelihood(outputs: Tensors, labels: Tensor) -> Tensor:
     """Of each label, (K, B), by the "logits" (K, B, O): (K, B)."""
-    return torch.log_softmax(outputs["logits"], dim=-1).gather(-1, labels.unsqueeze(-1)).squeeze(-1)
+    return log_softmax_at(outputs["logits"], labels)
 
 
 def cross_entropy_of(model: Model) -> Loss:

@@ -1,0 +1,109 @@
+"""Elementary functions composed of operations that IEEE 754 rounds in one way only: their values, without gradients.
+
+These are + − × ÷, comparisons, rounding to integers, and the bits of the exponent: the same bits in scalar code and in
+vectors of any width, off by one or two in the last place. Numbers below the smallest normal one, 1.2e-38, count as 0,
+as they do on processors told to flush them. All take and return float32 of any shape.
+
+Source of the polynomials, but for erf's: Moshier, Cephes Math Library, expf.c, logf.c, tanhf.c and sinf.c.
+"""
+
+from collections.abc import Sequence
+from math import e as euler
+from math import inf, log2, nan, pi
+
+import torch
+from torch import Tensor
+
+LARGEST, SMALLEST = 88.72283172607422, -87.33654022216797  # between them e^x is a normal number
+LN2_HIGH, LN2_LOW = 0.693359375, -2.12194440e-4  # multiples of the first by whole numbers up to 2¹³ are exact
+QUARTER_HIGH, QUARTER_LOW = 1.57079632673412561417, 6.07710050650619224932e-11  # π/2, the first in 33 bits
+# The highest power comes first.
+EXP = 1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1
+LOG = (
+    7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
+    -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
+)  # fmt: skip
+TANH = -5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1
+SIN = -1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1
+COS = 2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2
+# Of (erf x)/x − 1 in x², and (ln erfc x)/x + 1 in x: least squares of erf's relative error, weighted until it is even.
+ERF_NEAR = -5.9642392e-4, 4.9880072e-3, -2.6763134e-2, 1.1281721e-1, -3.7612486e-1, 1.2837915e-1
+ERF_FAR = -1.1527229e-5, 3.2576837e-4, -3.6545240e-3, 2.3787607e-2, -1.0626657e-1, -6.3513333e-1, -1.2865292e-1
+TANH_NEAR, ERF_END_OF_NEAR = 0.625, 0.927734375
+TINY = torch.finfo(torch.float32).tiny
+EXPONENT = 23  # the bit at which a float32's exponent begins
+ROOT_HALF = 0x3F3504F3  # the bits of √½
+ONE = 0x3F800000  # the bits of 1
+
+
+def exp(x: Tensor) -> Tensor:
+    """e^x: 2ⁿ · e^r with n whole and |r| ≤ ½ ln 2."""
+    fraction, n = _exp_less_one_of_rest(x)
+    value = ((fraction + 1).view(torch.int32) + (n.to(torch.int32) << EXPONENT)).view(torch.float32)
+    return torch.where(x <= LARGEST, torch.where(x < SMALLEST, 0.0, value), x * inf)
+
+
+def expm1(x: Tensor) -> Tensor:
+    """e^x − 1 where x ≤ 0: 2ⁿ (e^r − 1) + (2ⁿ − 1)."""
+    fraction, n = _exp_less_one_of_rest(x)
+    power = ((n.to(torch.int32) << EXPONENT) + ONE).view(torch.float32)
+    return torch.where(x < SMALLEST, -1.0, fraction * power + (power - 1))
+
+
+def log(x: Tensor) -> Tensor:
+    """The natural logarithm, as n ln 2 + ln(1 + f), n whole, √½ ≤ 1 + f < √2; −∞ of 0, nan of what is negative."""
+    bits = torch.where(x >= TINY, x, 1.0).view(torch.int32)
+    power = (bits - ROOT_HALF) >> EXPONENT
+    f = (bits - (power << EXPONENT)).view(torch.float32) - 1
+    n = power.to(torch.float32)
+    square = f * f
+    value = f + (polynomial(LOG, f) * f * square + n * LN2_LOW - 0.5 * square) + n * LN2_HIGH
+    return torch.where(x < TINY, torch.where(x < 0, nan, -inf), torch.where(x < inf, value, x))
+
+
+def tanh(x: Tensor) -> Tensor:
+    """A polynomial near 0; beyond, 1 − 2 / (e^2|x| + 1) with the sign of x."""
+    square, size = x * x, x.abs()
+    near = polynomial(TANH, square) * square * x + x
+    far = (1 - 2 / (exp(size + size) + 1)) * torch.sign(x)
+    return torch.where(size < TANH_NEAR, near, far)
+
+
+def erf(x: Tensor) -> Tensor:
+    """2/√π ∫ e^−t² dt from 0 to x: a polynomial near 0; beyond, 1 − e^P(|x|) with the sign of x."""
+    square, size = x * x, x.abs()
+    near = polynomial(ERF_NEAR, square) * x + x
+    bounded = size.clamp(max=4.0)  # from there on it is 1
+    far = (1 - exp(polynomial(ERF_FAR, bounded) * bounded - bounded)) * torch.sign(x)
+    return torch.where(size <= ERF_END_OF_NEAR, near, far)
+
+
+def sin_and_cos(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Of what is left of x less its quarters of a turn, in float64; beyond 1e6 of them digits are lost, not bounds."""
+    wide = x.double()
+    n = (wide * (2 / pi)).round()
+    rest = (wide - n * QUARTER_HIGH - n * QUARTER_LOW).to(torch.float32).clamp(-1.0, 1.0)
+    quarter = (n - (n * 0.25).floor() * 4).to(torch.float32)
+    square = rest * rest
+    sine = polynomial(SIN, square) * square * rest + rest
+    cosine = polynomial(COS, square) * square * square - 0.5 * square + 1
+    odd = (quarter == 1) | (quarter == 3)
+    one, other = torch.where(odd, cosine, sine), torch.where(odd, sine, cosine)
+    return torch.where(quarter >= 2, -one, one), torch.where((quarter == 1) | (quarter == 2), -other, other)
+
+
+def polynomial(coefficients: Sequence[float], x: Tensor) -> Tensor:
+    """Σ cᵢ xⁱ, the highest power's coefficient first."""
+    highest, *others = coefficients
+    total = torch.full_like(x, highest)
+    for coefficient in others:
+        total = total * x + coefficient
+    return total
+
+
+def _exp_less_one_of_rest(x: Tensor) -> tuple[Tensor, Tensor]:
+    """e^r − 1 and n, where x = n ln 2 + r; x is cut off where e^x is no normal number."""
+    inside = x.clamp(SMALLEST, LARGEST)
+    n = (inside * log2(euler)).round()
+    r = inside - n * LN2_HIGH - n * LN2_LOW
+    return polynomial(EXP, r) * (r * r) + r, n

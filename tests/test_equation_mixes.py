@@ -1,0 +1,146 @@
+"""The one equation for compiled code and our kernels, where shapes are odd: a few rows, classes and units a run.
+
+Whether a compiler takes vectors for a loop, and what is left over of them, depends on shapes, and so on the number of
+runs: what is computed must be the same bits in vectors of any width and in none. Each mix was chosen to meet a function
+(of an activation, the loss, a norm, an optimizer, an intervention) that is not rounded in one way only.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import torch
+from torch._inductor import config
+
+from plasticity_lab.agents import graphs
+from tests.helpers.packs import choice, differing, images, needs_compiler, needs_kernels, run, trained
+
+NONE = 1
+"""Vectors of one number: scalar code."""
+BITS = [
+    256,
+    pytest.param(
+        512,
+        marks=pytest.mark.skipif(
+            torch.backends.cpu.get_cpu_capability() != "AVX512", reason="the processor has no vectors of 512 bits"
+        ),
+    ),
+]
+
+
+class Mix(NamedTuple):
+    """What a run is made of.  batch: rows; classes: logits of a row; width: units of its one hidden layer."""
+
+    activation: str
+    own: dict
+    batch: int
+    classes: int
+    width: int
+    norm: str = "none"
+    optimizer: str = "adam"
+    intervention: str = "none"
+
+    def __str__(self) -> str:
+        words = (self.activation, *self.own.values(), f"{self.batch}x{self.classes}", self.width, *self[5:])
+        return " ".join(str(word) for word in words if word != "none")
+
+    def run(self, seed: int, lr: float):
+        target, settings = choice("intervention", self.intervention)
+        return run(
+            seed,
+            self.activation,
+            self.own,
+            network={"width": self.width, "depth": 1, "norm": self.norm},
+            optimizer={"name": self.optimizer, "lr": lr},
+            intervention=(target, settings),
+            batch_size=self.batch,
+            images=3 * self.batch - 1,
+            tasks=2,
+        )
+
+    def trained(self, runs: int, **how) -> dict[str, np.ndarray]:
+        """Our run as the last of a pack; its mates have other seeds and learning rates."""
+        mates = [self.run(50 + k, 10.0 ** -(2 + k % 2)) for k in range(runs - 1)]
+        shown = images(5, 3 * self.batch - 1, 20, classes=self.classes)
+        return trained([*mates, self.run(1, 0.01)], shown, compiled=True, **how).of(runs - 1)
+
+
+SOON = [
+    (Mix("bo_prelu", {"scope": "neuron"}, 4, 5, 7), 256),
+    (Mix("prelu", {"scope": "layer"}, 3, 6, 5, optimizer="sgd", intervention="l2_init"), NONE),
+    (Mix("gelu", {}, 2, 3, 11, "layer"), 256),
+]
+MIXES = [
+    Mix("bo_prelu", {}, 4, 7, 13, optimizer="rmsprop"),
+    Mix("bo_prelu", {"scope": "layer"}, 1, 13, 6, optimizer="adamw"),
+    Mix("prelu", {"scope": "neuron"}, 7, 2, 9, "layer", "sgd"),
+    Mix("prelu", {}, 5, 3, 17, intervention="shrink_and_perturb"),
+    Mix("tanh", {}, 1, 2, 9, optimizer="adamw", intervention="snr"),
+    Mix("tanh", {}, 6, 10, 3, "layer", intervention="selective_reinit"),
+    Mix("gelu", {"form": "gate"}, 4, 6, 5, optimizer="sgd"),
+    Mix("deep_fourier", {}, 5, 13, 10, intervention="l2"),
+    Mix("elu", {}, 6, 4, 6, "layer", "sgd", "ewc"),
+    Mix("celu", {}, 5, 2, 3, "layer", "adamw"),
+    Mix("selu", {}, 3, 8, 11, optimizer="rmsprop"),
+    Mix("swiglu", {}, 7, 9, 8, intervention="spectral"),
+    Mix("swish", {}, 2, 7, 15, "layer", intervention="redo"),
+    Mix("sigmoid", {}, 3, 5, 17, intervention="continual_backprop"),
+    Mix("rational", {}, 4, 11, 5, optimizer="rmsprop", intervention="redo"),
+    Mix("smooth_leaky", {}, 7, 6, 7, intervention="shrink_and_perturb"),
+    Mix("rand_smooth_leaky", {}, 1, 4, 12, "layer", "adamw"),
+    Mix("rrelu", {}, 6, 12, 1, optimizer="sgd"),
+    Mix("rselu", {}, 2, 5, 21, intervention="l2_init"),
+    Mix("crelu", {}, 4, 3, 10, "layer", intervention="spectral"),
+    Mix("leaky_relu", {}, 3, 13, 19, optimizer="rmsprop", intervention="ewc"),
+    Mix("relu", {}, 5, 7, 2, intervention="fresh_each_task"),
+]
+
+
+@contextlib.contextmanager
+def vectors(bits: int) -> Iterator[None]:
+    """Code that is compiled inside has vectors of so many bits; graphs of other widths are not met."""
+    with config.patch({"cpp.simdlen": bits}):
+        graphs.forget()
+        torch._dynamo.reset()
+        yield
+    graphs.forget()
+    torch._dynamo.reset()
+
+
+def hold(mix: Mix, widths: tuple[int, ...], **how) -> None:
+    alone = mix.trained(1, **how)
+    assert np.isfinite(alone["loss"]).all()
+    for runs in widths:
+        assert not differing(alone, mix.trained(runs, **how)), f"{runs} runs"
+
+
+@needs_compiler
+@pytest.mark.parametrize(("mix", "bits"), SOON, ids=str)
+def test_compiled_a_run_is_the_same_in_a_pack(mix, bits):
+    with vectors(bits):
+        hold(mix, (2, 6))
+
+
+@needs_kernels
+def test_so_it_is_by_our_kernels():
+    hold(Mix("bo_prelu", {"scope": "neuron"}, 4, 5, 7), (2, 6), kernels=True)
+
+
+@pytest.mark.slow
+@needs_compiler
+@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize("mix", [mix for mix, _ in SOON] + MIXES, ids=str)
+def test_compiled_so_is_every_mix_in_packs_of_many_widths_and_resumed(mix, bits):
+    with vectors(bits):
+        hold(mix, (2, 3, 5, 6, 7, 8))
+        alone = mix.trained(1)
+        assert not differing(alone, mix.trained(4, stops=(1, 1))), "interrupted"
+
+
+@pytest.mark.slow
+@needs_kernels
+@pytest.mark.parametrize("mix", MIXES, ids=str)
+def test_by_our_kernels_so_is_every_mix(mix):
+    hold(mix, (2, 6, 7), kernels=True)
