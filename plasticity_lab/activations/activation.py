@@ -46,7 +46,7 @@ class Activation(Component):
 
     A run's values and gradients must not depend on its place in the pack, bit for bit. On CPU torch's sigmoid, silu,
     elu, celu, selu and softplus break that: the last, incomplete vector of a tensor goes through another exponential.
-    Compose from exp, expm1, tanh, erf, sin, cos and arithmetic instead; `sigmoid.py` and `elu.py` have what is needed.
+    Compiled, exp, tanh, erf, sin and others do too. Take them from `stacking.elementary`, `sigmoid.py` and `elu.py`.
     (A torch.autograd.Function would do too, but costs more than it saves inside torch.func.grad.)
     """
 
