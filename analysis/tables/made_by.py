@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from analysis.rows import Row
+from plasticity_lab.records.training_code import MIXED, MIXED_KIND, flags_of_parts
 
 Made = Mapping[str, Any]
 MOST = 4
@@ -60,8 +61,10 @@ def made_lines(rows: Sequence[Row], mixes: Mapping[str, Mapping[str, Mapping[str
     named["precision"] = Counter(row.study["precision"] for row in ended if "precision" in row.study)
     words = [_said(name, counts) for name, counts in named.items() if counts]
     lines = [f"Computed by {', '.join(words)}."] if words else []
-    if begun := _counts_of_earlier_parts(ended):
+    if begun := _counts_of_earlier_parts(ended, MIXED, _commit):
         lines.append(f"Begun by other code than ended them: {_said('commit', begun)}.")
+    if begun := _counts_of_earlier_parts(ended, MIXED_KIND, lambda part: part.get("kind")):
+        lines.append(f"Begun on another kind of device than ended them: {_said('device', begun)}.")
     blends = [
         f"{what} ({'; '.join(_said(name, counts) for name, counts in differing.items())})"
         for what, differing in mixes.items()
@@ -77,10 +80,18 @@ def _counts(rows: Iterable[Row], of: Callable[[Made], str | None]) -> Counter[st
     return Counter(word for row in rows if (word := of(row.provenance)))
 
 
-def _counts_of_earlier_parts(rows: Iterable[Row]) -> Counter[str]:
-    """By which code runs were begun that another code ended; «not known» where a checkpoint did not keep it."""
-    parts = (part for row in rows for part in row.provenance.get("parts", [])[:-1])
-    return Counter(_commit(part) or "not known" for part in parts)
+def _counts_of_earlier_parts(rows: Iterable[Row], flag: str, of: Callable[[Made], str | None]) -> Counter[str]:
+    """By what runs were begun that something else ended; «not known» where a checkpoint did not keep it.
+
+    flag: in what their parts differ. of: what is said of a part.
+    """
+    counts: Counter[str] = Counter()
+    for row in rows:
+        parts = row.provenance.get("parts", [])
+        if flag in flags_of_parts(parts):
+            last = of(parts[-1])
+            counts.update(of(part) or "not known" for part in parts[:-1] if of(part) != last)
+    return counts
 
 
 def _said(name: str, counts: Mapping[str, int]) -> str:
