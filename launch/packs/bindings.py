@@ -58,6 +58,12 @@ def binding_of(store: Store, pack: Pack) -> Binding | None:
     return None if kept is None else Binding(kept.get("kind", pack.kind), kept.get("mode", pack.mode), pack.width)
 
 
+def steps_kept(store: Store, pack: str) -> int:
+    """How far each run of a pack is at its checkpoint, which the progress need not say; 0 without one."""
+    kept = load_checkpoint(store, pack) or {}
+    return int(kept.get("journal", {}).get("steps", 0))
+
+
 def kinds_at_work(leases: LeaseFiles, packs: list[Pack], lease_seconds: float) -> tuple[set[str], set[str]]:
     """Those of the packs that a worker holds, and the kinds of device of these workers.  Raises StoreError."""
     states = leases.states([pack.id for pack in packs], lease_seconds) if packs else {}

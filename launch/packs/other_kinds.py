@@ -5,9 +5,8 @@ where there are none their runs are planned anew.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from launch.packs.bindings import Binding, binding_of, kinds_at_work
+from launch.packs.bindings import Binding, binding_of, kinds_at_work, steps_kept
 from launch.packs.lease_files import LeaseFiles
-from launch.packs.progress import reached
 from launch.wording import counted
 from plasticity_lab.records.kinds import goes_on, sort_of
 from plasticity_lab.records.plan import Pack
@@ -41,7 +40,7 @@ def to_train_anew(store: Store, packs: Sequence[Pack], kind: str, known: bool, l
         return {}
     held, kinds = kinds_at_work(LeaseFiles(store), list(packs), lease_seconds)
     return {
-        pack.id: Anew(binding.kind, pack.width, reached(store, pack.id).steps)
+        pack.id: Anew(binding.kind, pack.width, steps_kept(store, pack.id))
         for pack, binding in others
         if pack.id not in held and binding.kind not in kinds
     }

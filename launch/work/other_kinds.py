@@ -10,11 +10,10 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 
-from launch.packs.bindings import kinds_at_work
+from launch.packs.bindings import kinds_at_work, steps_kept
 from launch.packs.lease_files import LeaseFiles
 from launch.packs.leases import Leases
 from launch.packs.other_kinds import Anew, said_of_anew
-from launch.packs.progress import reached
 from launch.work.binding import Binder
 from launch.work.recording import put_in_place
 from plasticity_lab.records.plan import Pack
@@ -56,7 +55,7 @@ class OtherKinds:
         while (lease := self.leases.claim(list(ripe), lambda pack: not self.binder.takes(ripe[pack]))) is not None:
             pack = ripe.pop(lease.pack)
             bound = self.binder.binding(pack)
-            done.append(Anew(bound.kind if bound else pack.kind, pack.width, reached(self.store, pack.id).steps))
+            done.append(Anew(bound.kind if bound else pack.kind, pack.width, steps_kept(self.store, pack.id)))
             put_in_place(self.store, pack, lease, f"begun on {done[-1].kind}, of which no worker is left")
         if done:
             log.warning("%s", said_of_anew(done, self.binder.kind))

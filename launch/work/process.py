@@ -4,7 +4,6 @@ import ctypes
 import gc
 import os
 import re
-from functools import cache
 from pathlib import Path
 
 import torch
@@ -47,7 +46,6 @@ def _of_glibc(name: str, *arguments: int) -> None:
         function(*arguments)
 
 
-@cache
 def prepare_compiling() -> None:
     """Says where compiled code is kept, for the next worker to find: in the user's cache, or where torch was told.
 
@@ -56,9 +54,10 @@ def prepare_compiling() -> None:
     """
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     processor = re.sub(r"\W+", "-", cpu_model()).strip("-").lower()
-    told = os.environ.get("TORCHINDUCTOR_CACHE_DIR") or cache / "plasticity_lab" / "compiled" / processor
+    told = Path(os.environ.get("TORCHINDUCTOR_CACHE_DIR") or cache / "plasticity_lab" / "compiled" / processor)
     capability = torch.backends.cpu.get_cpu_capability().lower()
-    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(Path(told) / capability)
+    if told.name != capability:  # a process that this one starts is told the folder
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(told / capability)
 
 
 def free_memory(device: str) -> None:

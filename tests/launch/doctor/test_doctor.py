@@ -185,7 +185,9 @@ def test_a_node_with_other_code_or_without_a_compiler(visit, monkeypatch):
 
 def test_a_node_of_another_kind_without_a_gpu_or_a_key(visit, monkeypatch):
     (words,) = bad(replace(visit, kind="NVIDIA H200"))
-    assert "packs are planned for NVIDIA H200; say hydra.launcher.device_kind='cpu'" in words
+    assert "packs are planned for NVIDIA H200" in words
+    assert "device=cpu" in words
+    assert bad(replace(visit, kind="cpu-another-kind")) == [], "its workers bind packs to their own"
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
     (words,) = bad(replace(visit, gpu=True))
