@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from analysis.rows import Row
-from plasticity_lab.records.training_code import MIXED, MIXED_KIND, flags_of_parts
 
 Made = Mapping[str, Any]
 MOST = 4
@@ -61,9 +61,9 @@ def made_lines(rows: Sequence[Row], mixes: Mapping[str, Mapping[str, Mapping[str
     named["precision"] = Counter(row.study["precision"] for row in ended if "precision" in row.study)
     words = [_said(name, counts) for name, counts in named.items() if counts]
     lines = [f"Computed by {', '.join(words)}."] if words else []
-    if begun := _counts_of_earlier_parts(ended, MIXED, _commit):
+    if begun := _counts_of_earlier_parts(ended, _code, _commit):
         lines.append(f"Begun by other code than ended them: {_said('commit', begun)}.")
-    if begun := _counts_of_earlier_parts(ended, MIXED_KIND, lambda part: part.get("kind")):
+    if begun := _counts_of_earlier_parts(ended, _kind, _kind):
         lines.append(f"Begun on another kind of device than ended them: {_said('device', begun)}.")
     blends = [
         f"{what} ({'; '.join(_said(name, counts) for name, counts in differing.items())})"
@@ -80,17 +80,26 @@ def _counts(rows: Iterable[Row], of: Callable[[Made], str | None]) -> Counter[st
     return Counter(word for row in rows if (word := of(row.provenance)))
 
 
-def _counts_of_earlier_parts(rows: Iterable[Row], flag: str, of: Callable[[Made], str | None]) -> Counter[str]:
+def _code(part: Made) -> list[Any]:
+    """What decides numbers in a part's code."""
+    return [part.get("code") or part.get("commit"), part.get("versions"), part.get("classes")]
+
+
+def _kind(part: Made) -> str | None:
+    return part.get("kind")
+
+
+def _counts_of_earlier_parts(
+    rows: Iterable[Row], of: Callable[[Made], Any], name: Callable[[Made], str | None]
+) -> Counter[str]:
     """By what runs were begun that something else ended; «not known» where a checkpoint did not keep it.
 
-    flag: in what their parts differ. of: what is said of a part.
+    of: in what parts are compared. name: what is said of one.
     """
     counts: Counter[str] = Counter()
     for row in rows:
         parts = row.provenance.get("parts", [])
-        if flag in flags_of_parts(parts):
-            last = of(parts[-1])
-            counts.update(of(part) or "not known" for part in parts[:-1] if of(part) != last)
+        counts.update(name(part) or "not known" for part, later in pairwise(parts) if of(part) != of(later))
     return counts
 
 
