@@ -17,7 +17,7 @@ from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import OFTEN, all_kept, command, ended_packs, kept, runs_of, said, said_last, wait_until
 
-WORDS = said_last(*OFTEN, "seed=0,1,2", "benchmark.tasks=24", "launch.workers=3")
+WORDS = said_last(*OFTEN, "seed=0,1,2", "benchmark.tasks=16", "launch.workers=3")
 HERE = """
 import sys
 from pathlib import Path
@@ -99,6 +99,7 @@ def test_each_run_is_one_kind_s_whoever_is_killed(store, worker, twins):
     assert twins("avx2") != twins("default"), "else nothing was tested"
 
 
+@pytest.mark.slow
 def test_the_command_on_another_kind_plans_anew_what_was_begun_and_says_so(store, twins):
     words = said_last(*WORDS, "launch.workers=1")
     with command(store, *words, ATEN_CPU_CAPABILITY="avx2") as process:
