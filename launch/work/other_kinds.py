@@ -6,13 +6,14 @@ waits that may get such a device, they are left. A worker of their kind that wai
 must have been free for a while.
 """
 
+import contextlib
 import logging
 import time
 from collections.abc import Callable, Sequence
 
 from launch.packs.bindings import kinds_at_work, steps_kept
 from launch.packs.lease_files import LeaseFiles
-from launch.packs.leases import Leases
+from launch.packs.leases import Leases, LostLease
 from launch.packs.other_kinds import Anew, said_of_anew
 from launch.work.binding import Binder
 from launch.work.recording import put_in_place
@@ -55,8 +56,10 @@ class OtherKinds:
         while (lease := self.leases.claim(list(ripe), lambda pack: not self.binder.takes(ripe[pack]))) is not None:
             pack = ripe.pop(lease.pack)
             bound = self.binder.binding(pack)
-            done.append(Anew(bound.kind if bound else pack.kind, pack.width, steps_kept(self.store, pack.id)))
-            put_in_place(self.store, pack, lease, f"begun on {done[-1].kind}, of which no worker is left")
+            anew = Anew(bound.kind if bound else pack.kind, pack.width, steps_kept(self.store, pack.id))
+            with contextlib.suppress(LostLease):  # somebody else does it
+                put_in_place(self.store, pack, lease, f"begun on {anew.kind}, of which no worker is left")
+                done.append(anew)
         if done:
             log.warning("%s", said_of_anew(done, self.binder.kind))
         return bool(done)

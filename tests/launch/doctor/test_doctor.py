@@ -10,8 +10,10 @@ from launch.doctor import node
 from launch.doctor.finding import FAILS, OK
 from launch.doctor.machine import software
 from launch.doctor.node import FROM_HERE, Visit
+from launch.doctor.slurm import _partitions
 from launch.launchers.slurm import short_job
 from plasticity_lab.assembly import benchmarks_of
+from tests.helpers.slurm_files import PARAMETERS
 from tests.helpers.sweeps import runs_of
 
 
@@ -136,6 +138,13 @@ def test_what_would_fail_of_slurm_and_no_job_is_sent(stand_in, doctor, words, se
     assert place == "On a compute node:"
     assert unsent.startswith("cannot tell  No job was sent")
     assert not stand_in.submitted
+
+
+@pytest.mark.parametrize(("constraint", "asks"), [(None, "hydra.launcher.constraint=<"), ("zen4", "constraint=zen4")])
+def test_kinds_of_nodes_are_named_by_their_features(stand_in, constraint, asks):
+    *_, found = _partitions(PARAMETERS | {"partition": "cpu", "constraint": constraint})
+    assert found.state == OK
+    assert all(words in found.words for words in ("12 with zen4", "8 with icelake", asks))
 
 
 def test_a_slurm_that_lacks_commands_or_does_not_answer(stand_in, doctor):
