@@ -30,7 +30,7 @@ from plasticity_lab.began import seconds_since_command
 from plasticity_lab.errors import ConfigError, PlanError
 from plasticity_lab.records.damage import DamagedFile, is_aside
 from plasticity_lab.records.files import names
-from plasticity_lab.records.kinds import device_name, is_cpu, sort_of
+from plasticity_lab.records.kinds import device_name, sort_of
 from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
@@ -80,8 +80,7 @@ def submit_runs(
         raise
     workers = counted(there.total() * workers_a_job(parameters), "worker")
     place = f"partition {parameters['partition']}" if parameters["partition"] else "the default partition"
-    on = "any kind of CPU" if is_cpu(resources.kind) else resources.kind
-    announce(ready, f"{workers} in {place}, job {', '.join(there)}, on {on}")
+    announce(ready, f"{workers} in {place}, job {', '.join(there)}, on {sort_of(resources.kind)}")
     if resources.calibration is GPU:
         say(
             f"Widths and times of packs are {GPU.basis}; `python -m launch calibrate` with the same hydra/launcher "

@@ -79,7 +79,7 @@ def test_without_accounting_a_sweep_is_submitted_all_the_same(command, store, st
     stand_in.lacks("sacct", "sacctmgr")
     status, err = command()
     assert status == 0, err
-    assert "1 worker in the default partition, job 12, on any kind of CPU" in err
+    assert "1 worker in the default partition, job 12, on cpu" in err
 
 
 def test_more_workers_than_an_array_may_have(command, store, stand_in):
