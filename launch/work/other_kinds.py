@@ -46,10 +46,10 @@ class OtherKinds:
         packs: all that are left.  Raises StoreError.
         """
         now = time.monotonic()
-        forsaken = self._without_workers(packs)
-        self._free_since = {pack.id: self._free_since.get(pack.id, now) for pack in forsaken}
+        without = self._without_workers(packs)
+        self._free_since = {pack.id: self._free_since.get(pack.id, now) for pack in without}
         wait = min(FREE_SECONDS, self.leases.seconds)
-        ripe = {pack.id: pack for pack in forsaken if now - self._free_since[pack.id] >= wait}
+        ripe = {pack.id: pack for pack in without if now - self._free_since[pack.id] >= wait}
         if not ripe or self.may_come():
             return False
         done = []
