@@ -8,6 +8,7 @@ SHOWN = 5
 _FLAGS = {
     "collapsed": "collapsed to chance",
     "mixed_code": "begun by other code",
+    "mixed_kind": "begun on another kind of device",
     "no_episode": "without an ended episode",
 }
 

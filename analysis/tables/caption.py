@@ -11,7 +11,7 @@ from analysis.tables.made_by import made_lines
 from analysis.tables.missing import NOT_HERE, cannot, missing_lines, waiting_lines
 from analysis.tables.paper import of_another
 from analysis.tables.table import Cell, Column, Result
-from plasticity_lab.records.training_code import MIXED
+from plasticity_lab.records.training_code import MIXED, MIXED_KIND
 
 
 def caption(result: Result, rows: Sequence[Row]) -> tuple[str, ...]:
@@ -191,11 +191,12 @@ def _incomplete(cells: Collection[Cell]) -> list[str]:
     if any(cell.collapsed for cell in cells):
         lines.append("Collapsed: at chance (average online accuracy ≤ 1.2 / classes) for three tasks in a row.")
     flags = sorted({flag for cell in cells for flag in cell.flagged})
-    if MIXED in flags:
-        flags.remove(MIXED)
-        lines.append(
-            f"{MIXED}: how many runs were begun by one code and ended by another; their values are in the mean."
-        )
+    for flag, begun in ((MIXED, "by one code"), (MIXED_KIND, "on one kind of device")):
+        if flag in flags:
+            flags.remove(flag)
+            lines.append(
+                f"{flag}: how many runs were begun {begun} and ended {begun[:2]} another; their values are in the mean."
+            )
     if flags:
         lines.append(f"{', '.join(flags)}: how many runs their agent says this of; their values are in the mean.")
     if superseded := sum(cell.superseded for cell in cells):

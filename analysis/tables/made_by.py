@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from analysis.rows import Row
@@ -60,8 +61,10 @@ def made_lines(rows: Sequence[Row], mixes: Mapping[str, Mapping[str, Mapping[str
     named["precision"] = Counter(row.study["precision"] for row in ended if "precision" in row.study)
     words = [_said(name, counts) for name, counts in named.items() if counts]
     lines = [f"Computed by {', '.join(words)}."] if words else []
-    if begun := _counts_of_earlier_parts(ended):
+    if begun := _counts_of_earlier_parts(ended, _code, _commit):
         lines.append(f"Begun by other code than ended them: {_said('commit', begun)}.")
+    if begun := _counts_of_earlier_parts(ended, _kind, _kind):
+        lines.append(f"Begun on another kind of device than ended them: {_said('device', begun)}.")
     blends = [
         f"{what} ({'; '.join(_said(name, counts) for name, counts in differing.items())})"
         for what, differing in mixes.items()
@@ -77,10 +80,27 @@ def _counts(rows: Iterable[Row], of: Callable[[Made], str | None]) -> Counter[st
     return Counter(word for row in rows if (word := of(row.provenance)))
 
 
-def _counts_of_earlier_parts(rows: Iterable[Row]) -> Counter[str]:
-    """By which code runs were begun that another code ended; «not known» where a checkpoint did not keep it."""
-    parts = (part for row in rows for part in row.provenance.get("parts", [])[:-1])
-    return Counter(_commit(part) or "not known" for part in parts)
+def _code(part: Made) -> list[Any]:
+    """What decides numbers in a part's code."""
+    return [part.get("code") or part.get("commit"), part.get("versions"), part.get("classes")]
+
+
+def _kind(part: Made) -> str | None:
+    return part.get("kind")
+
+
+def _counts_of_earlier_parts(
+    rows: Iterable[Row], of: Callable[[Made], Any], name: Callable[[Made], str | None]
+) -> Counter[str]:
+    """By what runs were begun that something else ended; «not known» where a checkpoint did not keep it.
+
+    of: in what parts are compared. name: what is said of one.
+    """
+    counts: Counter[str] = Counter()
+    for row in rows:
+        parts = row.provenance.get("parts", [])
+        counts.update(name(part) or "not known" for part, later in pairwise(parts) if of(part) != of(later))
+    return counts
 
 
 def _said(name: str, counts: Mapping[str, int]) -> str:

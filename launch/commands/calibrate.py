@@ -20,6 +20,7 @@ from launch.plan.device import compiler_there, devices, kind_of
 from launch.runs.options import classes_of
 from launch.wording import say
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.kinds import device_name
 from plasticity_lab.records.store import Store
 
 JOB_MINUTES = 60
@@ -64,7 +65,7 @@ class Measurement:
         calibration, facts = measured(device, yardsticks, environments, modes, self.repeats, say)
         write_calibration(store, kind_of(device), calibration, facts)
         told = {yardstick.name: yardstick.told for yardstick in yardsticks}
-        kept = f"{calibration.basis}; kept in {store.calibration(kind_of(device))}"
+        kept = f"{calibration.basis}; kept in {store.calibration(device_name(kind_of(device)))}"
         return "\n".join([*_in_words(calibration, facts["rates"], told), kept])
 
 

@@ -15,6 +15,7 @@ from launch.packs.todo import outstanding
 from launch.plan.device import compiler_there, cores, devices, kind_of, memory_of
 from launch.wording import say
 from plasticity_lab.component import check
+from plasticity_lab.records.kinds import device_name
 from plasticity_lab.records.plan import read_plan
 from plasticity_lab.records.store import Store
 
@@ -62,7 +63,7 @@ def _resources(store: Store, named: str, workers: int | None) -> "Resources":
 
     here = ["cpu"] if named == "cpu" else devices("auto")
     kind, memory, usual = named, sys.maxsize, 1
-    if named in ("auto", "cpu", kind_of(here[0])):
+    if named in ("auto", "cpu", kind_of(here[0]), device_name(kind_of(here[0]))):
         usual = cores() if here == ["cpu"] else len(here)
         kind, memory = kind_of(here[0]), memory_of(here[0]) * len(here) // usual
     count = check("--workers", usual if workers is None else workers, at_least=1)

@@ -209,6 +209,9 @@ def _went_wrong(state: SweepState, alone: bool) -> list[str]:
         lines.append(f"{state.sweep}: {counted(len(runs), 'run')} diverged: {some(runs, MANY)}")
     for flag, runs in state.flagged.items() if alone else ():
         lines.append(f"{state.sweep}: {counted(len(runs), 'run')} {flag_in_words(flag)}: {some(runs, MANY)}")
+    if len(state.kinds) > 1 or (alone and state.kinds):
+        kinds = ", ".join(f"{len(runs):,} on {kind}" for kind, runs in state.kinds.items())
+        lines.append(f"{state.sweep}: runs by kind of device: {kinds}.")
     lines += state.unreadable[:most]
     if len(state.unreadable) > most:
         lines.append(f"{state.sweep}: {len(state.unreadable) - most:,} more records cannot be read.")

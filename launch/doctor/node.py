@@ -18,6 +18,7 @@ from launch.plan.device import cores, devices, kind_of
 from plasticity_lab.benchmarks.benchmark import Benchmark
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.records.files import names, write_atomically
+from plasticity_lab.records.kinds import device_name, is_cpu, sort_of
 from plasticity_lab.records.store import Store
 
 MINUTES = 10
@@ -101,9 +102,15 @@ class Visit:
         return self._of_kind(kind_of(devices("cuda")[0]), given)
 
     def _of_kind(self, kind: str, what: str) -> Finding:
-        if self.kind in (kind, None):
+        if self.kind is None or self.kind == kind:
             return Finding(OK, f"Device: {kind} ({what}).")
-        advice = f"say hydra.launcher.device_kind='{kind}', or ask for other nodes with constraint or gres"
+        if sort_of(self.kind) == sort_of(kind):
+            words = f"Device: {kind} ({what}). Packs are planned for {self.kind}"
+            return Finding(OK, f"{words}; a worker here takes modes and widths of its own for those that it begins.")
+        name = device_name(kind)
+        advice = f"say hydra.launcher.device_kind='{name}', or ask for other nodes with constraint or gres"
+        if is_cpu(kind):
+            advice = "ask for other nodes with constraint or gres, or say device=cpu"
         return Finding(FAILS, f"Device: {kind} ({what}), while packs are planned for {self.kind}; {advice}.")
 
 

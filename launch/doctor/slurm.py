@@ -3,7 +3,9 @@
 import os
 import pwd
 import re
+from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from launch.doctor.finding import FAILS, OK, UNKNOWN, Finding, attempt
@@ -65,10 +67,11 @@ def _partitions(parameters: Mapping[str, Any]) -> list[Finding]:
     names = named.split(",") if named else default
     if not names:
         return [Finding(FAILS, "Partition: none is named, and none is the default; say hydra.launcher.partition.")]
-    return [
+    found = [
         _partition(name, *known.get(name, known.get(f"{name}*", ("?", "?"))), parameters["timeout_min"])
         for name in names
     ]
+    return [*found, *(attempt(partial(_kinds_of_nodes, name, parameters.get("constraint"))) for name in names)]
 
 
 def _partition(name: str, state: str, limit: str, minutes: int) -> Finding:
@@ -80,6 +83,24 @@ def _partition(name: str, state: str, limit: str, minutes: int) -> Finding:
             FAILS, f"Partition {name} lets jobs last {limit}; hydra.launcher.timeout_min={minutes} would never start."
         )
     return Finding(OK, f"Partition {name}: it is up, and jobs may last {minutes} minutes there.")
+
+
+def _kinds_of_nodes(name: str, constraint: str | None) -> str:
+    """Which nodes a partition has, by what Slurm knows of them that tells kinds apart: their features."""
+    nodes: Counter[str] = Counter()
+    for line in cluster.ask("sinfo", "--noheader", "--partition", name, "--format=%D|%f").splitlines():
+        count, _, features = line.strip().partition("|")
+        nodes[features.strip() or "(null)"] += int(count) if count.isdecimal() else 0
+    if list(nodes) in ([], ["(null)"]):
+        return f"Nodes of {name}: Slurm names no features of theirs, so it cannot be asked for nodes of one kind."
+    each = ", ".join(f"{count:,} with {features}" for features, count in sorted(nodes.items()))
+    words = f"Nodes of {name}: {each}"
+    if len(nodes) > 1 and not constraint:
+        return (
+            f"{words}. Their CPUs may differ, and a pack goes on only on the kind that began it; "
+            "hydra.launcher.constraint=<feature> asks for one kind."
+        )
+    return f"{words}{f'; constraint={constraint} is asked for' if constraint else ''}."
 
 
 def _account(account: str | None, configuration: str) -> list[Finding]:

@@ -10,6 +10,7 @@ from launch.plan.device import compiler_there, cores, devices, kind_of, memory_o
 from launch.plan.planner import TooLarge
 from launch.wording import counted
 from plasticity_lab.errors import ConfigError, PlanError
+from plasticity_lab.records.kinds import sort_of
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
@@ -61,10 +62,12 @@ def train_here(runs: Sequence[Run], settings: Settings) -> None:
         return
     if not settled(ready):
         return
-    workers = counted(min(resources.workers, len(ready.plan.packs)), "worker")
-    announce(ready, f"{workers} on {resources.kind}")
-    ours = [pack for pack in ready.plan.packs if pack.kind == resources.kind]
+    ours = [pack for pack in ready.plan.packs if sort_of(pack.kind) == sort_of(resources.kind)]
+    if not ours:
+        kinds = ", ".join(sorted({pack.kind for pack in ready.plan.packs}))
+        raise PlanError(f"Workers on {kinds} train all that is left, and it goes on only there: wait for them.")
     needed = min(resources.workers, len(ours))
+    announce(ready, f"{counted(needed, 'worker')} on {resources.kind}")
     names = [machine.devices[at % len(machine.devices)] for at in range(needed)]
     uploads = Uploads(ready.store, ready.settings.tracking)
     report(ready, runs, run_workers(ready.store, ready.plan.sweep, ours, names, uploads))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from launch.own_classes.check import check_own_classes
 from launch.packs.other_code import begun_by_other_code, free_to_replace, put_aside, said_of_them
+from launch.packs.other_kinds import said_of_anew, to_train_anew
 from launch.packs.todo import Outstanding, adopted, mark_ended, outstanding, settle
 from launch.plan.calibration import Calibration, calibration_of, default_calibration
 from launch.plan.device import mode_of
@@ -33,8 +34,10 @@ CostOf = Callable[[Run], Cost]
 class Resources:
     """What workers will have, as a plan sees it.
 
-    kind: of their devices. compiler: whether torch.compile works there. memory: bytes a pack may use. workers: there
-    are at least as many packs as workers, where there are as many runs. damaged: a calibration that cannot be read.
+    kind: of their devices, in whose modes and widths packs are planned. compiler: whether torch.compile works there.
+    memory: bytes a pack may use. workers: there are at least as many packs as workers, where there are as many runs.
+    damaged: a calibration that cannot be read. known: whether workers are of this very kind; on a cluster they may be
+    of any of its sort.
     """
 
     kind: str
@@ -43,6 +46,7 @@ class Resources:
     memory: int
     workers: int
     damaged: Sequence[DamagedFile] = ()
+    known: bool = True
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,8 @@ class Prepared:
 
     settings: the command's, with `tracking=auto` decided. cost_of: as the plan priced the runs. unreadable: what is
     wrong with files of the store that it was made without. mixed: what is said of packs that go on by other code than
-    began them, if there are any. replaced: packs that do not go on, because their runs were planned anew.
+    began them, if there are any. anew: what is said of packs that were begun on other kinds of device, of which there
+    are no workers. replaced: packs that do not go on, because their runs were planned anew.
     """
 
     store: Store
@@ -62,6 +67,7 @@ class Prepared:
     plan: Plan
     unreadable: Sequence[StoreError]
     mixed: str = ""
+    anew: str = ""
     replaced: Sequence[Pack] = ()
 
 
@@ -82,7 +88,9 @@ def prepared(
     prices = (costs_to_show if settings.dry_run else costs_to_train)(settings)
     unreadable: list[StoreError] = list(resources.damaged)
     going_on, known = adopted(store, todo.left, resources.kind, settings.launch.lease_seconds, unreadable)
-    going_on, replaced, mixed = _by_one_code(store, going_on, known, settings)
+    going_on, without_workers, anew = _on_kinds_that_are_there(store, going_on, resources, settings)
+    going_on, by_other_code, mixed = _by_one_code(store, going_on, known, settings)
+    replaced = [*without_workers, *by_other_code]
     planned = _planned(store, todo, settings, resources, prices, command or sys.orig_argv, going_on, known, replaced)
     if store.root.exists():
         from launch.launchers.damage import damaged_files, damaged_jobs  # in a new store there is nothing to look at
@@ -91,7 +99,7 @@ def prepared(
         unreadable += damaged_jobs(store, [planned.sweep])
     if where and todo.left:
         say(where)
-    return Prepared(store, settings, resources, prices, todo, planned, unreadable, mixed, replaced)
+    return Prepared(store, settings, resources, prices, todo, planned, unreadable, mixed, anew, replaced)
 
 
 def put_in_order(ready: Prepared) -> list[str]:
@@ -171,6 +179,17 @@ def costs(resource_of: assembly.ResourceOf) -> CostOf:
         return known[key]
 
     return price
+
+
+def _on_kinds_that_are_there(
+    store: Store, packs: Sequence[Pack], resources: Resources, settings: Settings
+) -> tuple[Sequence[Pack], Sequence[Pack], str]:
+    """Of adopted packs those that go on, those that are replaced because no worker of their kind comes, and what is
+    said of the latter.  Raises StoreError.
+    """
+    anew = to_train_anew(store, packs, resources.kind, resources.known, settings.launch.lease_seconds)
+    kept, replaced = [pack for pack in packs if pack.id not in anew], [pack for pack in packs if pack.id in anew]
+    return kept, replaced, said_of_anew(list(anew.values()), resources.kind) if anew else ""
 
 
 def _by_one_code(

@@ -5,6 +5,7 @@ from typing import Any
 
 from analysis.outcomes import over_tasks, some_tasks, why_without
 from launch.launchers.prepare import CostOf, Prepared, Resources, put_in_order
+from launch.packs.bindings import binding_of
 from launch.packs.endings import ending_of
 from launch.packs.todo import Outstanding, how_to_try_again
 from launch.plan.store_size import store_bytes
@@ -14,6 +15,7 @@ from launch.wording import counted, flagged, say, some
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.records.classifier import declared_in
 from plasticity_lab.records.index_files import Digests
+from plasticity_lab.records.kinds import goes_on, is_cpu, sort_of
 from plasticity_lab.records.own_classes import file_of_class
 from plasticity_lab.records.plan import Pack, read_plan
 from plasticity_lab.records.provenance import CHECKOUT, why_no_commit
@@ -106,7 +108,7 @@ def report(ready: Prepared, runs: Sequence[Run], reasons: Sequence[str]) -> None
         ending = ending_of(store, pack.id)
         if ending is None:
             waiting |= asked.keys() & pack.runs
-            elsewhere += [pack.kind] if pack.kind != ready.resources.kind else []
+            elsewhere += _kinds_elsewhere(ready, pack)
         elif ending.failed:
             failed |= asked.keys() & pack.runs
             errors.append(ending.error)
@@ -142,10 +144,27 @@ def report(ready: Prepared, runs: Sequence[Run], reasons: Sequence[str]) -> None
     raise SweepFailed(f"Of {counted(len(runs), 'run')} {words}: {reason}")
 
 
+def _kinds_elsewhere(ready: Prepared, pack: Pack) -> list[str]:
+    """On which kind of device a pack was begun that goes on only there, if it is another than this command's."""
+    bound = binding_of(ready.store, pack)
+    begun = pack.kind if bound is None else bound.kind
+    here = sort_of(begun) == sort_of(ready.resources.kind) if bound is None else goes_on(begun, ready.resources.kind)
+    return [] if here else [begun]
+
+
 def _say_of_code(ready: Prepared) -> None:
-    """Says what records will not be able to say: that one code made the run, or which commit that was."""
+    """Says what records will not be able to say: that one code made the run, or which commit that was; what is trained
+    anew; and which of the plan is not certain.
+    """
+    if ready.anew:
+        say(ready.anew)
     if ready.mixed:
         say(ready.mixed)
+    if not ready.resources.known and is_cpu(ready.resources.kind) and ready.plan.packs:
+        say(
+            f"Modes and widths are planned for {ready.resources.kind} and may change: a worker on another kind of CPU "
+            "takes its own for packs that it begins."
+        )
     if ready.plan.code["commit"] is None and (CHECKOUT / ".git").exists():
         say(f"The records will name no commit, only a digest of the code: {CHECKOUT}: {why_no_commit()}.")
 

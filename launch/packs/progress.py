@@ -60,6 +60,11 @@ class Reached:
     lately: Mapping[str, float] = field(default_factory=dict)
     parts: Sequence[Mapping[str, Any]] = ()
 
+    @property
+    def kind(self) -> str | None:
+        """The kind of device that trains or trained it last; None where that is not known."""
+        return self.parts[-1].get("kind") if self.parts else None
+
 
 NOWHERE = Reached(0, 0, 0.0)
 

@@ -15,7 +15,7 @@ from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.record import FINISHED, CorruptRecord, read_record
 from plasticity_lab.records.run_index import RunIndex
 from plasticity_lab.records.store import Store
-from plasticity_lab.records.training_code import MIXED
+from plasticity_lab.records.training_code import flags_of_parts
 
 STATES = ("done", "running", "waiting", "diverged", "failed")
 SETTLED_SECONDS = 10.0
@@ -52,7 +52,8 @@ class SweepState:
     """The runs of one sweep.
 
     states: run → one of STATES. flagged: what records say beside the status ("collapsed", or what a run's agent says of
-    it) → finished runs, and runs in training that were begun by other code. diverged: run → the step at which it did.
+    it) → finished runs, and runs in training that were begun by other code or on another kind. kinds: kind of device →
+    runs that were finished on it, or have been begun there. diverged: run → the step at which it did.
     failed: reason → runs. errors: reason → the last lines of the error of the first of them. given_up: run → how often
     it has failed, of those that failed too often to be planned again. unreadable: what is wrong with records, metrics
     and weights that are damaged (their runs wait). running: the packs that workers hold. packs: the ids of all packs
@@ -64,6 +65,7 @@ class SweepState:
     command: str
     states: Mapping[str, str]
     flagged: Mapping[str, Sequence[str]]
+    kinds: Mapping[str, Sequence[str]]
     diverged: Mapping[str, int]
     failed: Mapping[str, Sequence[str]]
     errors: Mapping[str, Sequence[str]]
@@ -110,12 +112,18 @@ def state_of(store: Store, plan: Plan, index: RunIndex | None = None) -> SweepSt
     held = [pack for pack in open_packs if leases[pack.id].held]
     on_the_way = {run: far[p.id].steps / p.steps for p in open_packs if p.id in far for run in p.runs}
     share = {run: on_the_way.get(run, 0.0) if state in ("running", "waiting") else 1.0 for run, state in states.items()}
-    mixed = {run: [MIXED] for p in open_packs if p.id in far and len(far[p.id].parts) > 1 for run in p.runs}
+    mixed = {
+        run: flags for p in open_packs if p.id in far and (flags := flags_of_parts(far[p.id].parts)) for run in p.runs
+    }
     return SweepState(
         sweep=plan.sweep,
         command=in_words(plan.command),
         states=states,
         flagged=_flagged({run: outcomes[run].flags for run, state in states.items() if state in FINISHED} | mixed),
+        kinds=_by_kind(
+            {run: outcomes[run].kind for run, state in states.items() if state in FINISHED}
+            | {run: far[pack.id].kind for pack in open_packs if pack.id in far for run in pack.runs}
+        ),
         diverged={run: outcomes[run].diverged_at_step for run, state in states.items() if state == "diverged"},
         failed=dict(failed),
         errors=last_lines,
@@ -162,6 +170,15 @@ def _flagged(flags: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
         for flag in its:
             flagged[flag].append(run)
     return dict(flagged)
+
+
+def _by_kind(kinds: Mapping[str, str | None]) -> dict[str, list[str]]:
+    """Kind of device → runs.  kinds: run → its kind, None where that is not known."""
+    found = defaultdict(list)
+    for run, kind in kinds.items():
+        if kind is not None:
+            found[kind].append(run)
+    return dict(sorted(found.items()))
 
 
 def _error(store: Store, run: str) -> str:

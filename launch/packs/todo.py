@@ -14,6 +14,7 @@ from plasticity_lab.records.checkpoint import clear_pack
 from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.files import names, seen
 from plasticity_lab.records.index_files import Digests, Outcome
+from plasticity_lab.records.kinds import sort_of
 from plasticity_lab.records.own_classes import digests_of_classes
 from plasticity_lab.records.plan import Pack, Plan, all_plans, read_plan, sweep_of
 from plasticity_lab.records.record import (
@@ -159,8 +160,8 @@ def adopted(
     """The unfinished packs of earlier plans in which the runs stand, and all runs of those packs.
 
     A run belongs to the pack that first planned it until that pack ends. A pack that has been begun (it has a
-    checkpoint or a live lease) is always adopted; one that has not, if it is of this device kind and shares no run with
-    those: otherwise its runs are planned anew. Why a plan cannot be read is added to unreadable.
+    checkpoint or a live lease) is always adopted; one that has not, if it is of this sort of device and shares no run
+    with those: otherwise its runs are planned anew. Why a plan cannot be read is added to unreadable.
     """
     wanted = {run.id: run for run in left}
     packs: dict[str, Pack] = {}
@@ -175,7 +176,7 @@ def adopted(
     kept = []
     for pack in packs.values():
         if pack.id not in begun:
-            if pack.kind != kind or not taken.isdisjoint(pack.runs):
+            if sort_of(pack.kind) != sort_of(kind) or not taken.isdisjoint(pack.runs):
                 continue
             taken |= set(pack.runs)
         kept.append(pack)

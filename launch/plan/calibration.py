@@ -9,6 +9,7 @@ from typing import Any
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.records.damage import DamagedFile, fault_of_fields, is_aside, read_mapping
 from plasticity_lab.records.files import names, write_json
+from plasticity_lab.records.kinds import CPU_BEFORE, device_name, is_cpu
 from plasticity_lab.records.store import Store
 
 USUAL = "dense"
@@ -141,16 +142,19 @@ GPU = Calibration(
 
 def default_calibration(kind: str) -> Calibration:
     """What is taken for a device kind that was not measured."""
-    return CPU if kind.startswith("cpu") else GPU
+    return CPU if is_cpu(kind) else GPU
 
 
 def calibration_of(kind: str, store: Store) -> Calibration:
-    """The calibration of a device kind: as measured into the store, else the default.
+    """The calibration of a device kind: as measured into the store on a device of that name, else the default.
 
-    Raises DamagedFile; StoreError if the disk does not answer.
+    Of a CPU also as earlier versions measured it.  Raises DamagedFile; StoreError if the disk does not answer.
     """
-    path = store.calibration(kind)
+    path = store.calibration(device_name(kind))
     value = read_calibration(path)
+    if value is None and is_cpu(kind):
+        path = store.calibration(CPU_BEFORE)
+        value = read_calibration(path)
     return default_calibration(kind) if value is None else _calibration(path, value, default_calibration(kind))
 
 
@@ -213,4 +217,5 @@ def _speed(path: Path, name: str, value: Any, default: Speed) -> Speed:
 
 def write_calibration(store: Store, kind: str, calibration: Calibration, facts: Mapping[str, Any]) -> None:
     """Keeps a calibration in the store for later plans, with what was measured beside it.  Raises StoreError."""
-    write_json(store.calibration(kind), {"kind": kind, **asdict(calibration), **facts})
+    name = device_name(kind)
+    write_json(store.calibration(name), {"kind": name, **asdict(calibration), **facts})

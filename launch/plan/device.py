@@ -1,10 +1,9 @@
 """The device a worker trains on: which there are, of which kind, and in which mode a run is computed on it.
 
-torch, which takes over a second to import, is imported where a GPU is asked about: kind, memory and mode of a CPU are
+torch, which takes over a second to import, is imported where it is asked about a device: memory and mode of a CPU are
 known without it.
 """
 
-import ctypes
 import os
 import shutil
 from functools import cache
@@ -39,17 +38,17 @@ def devices(setting: str) -> list[str]:
 
 
 def kind_of(device: str) -> str:
-    """What packs are planned for: "cpu", "cpu-avx512" where `avx512.c` is preloaded, or the GPU's own name."""
-    if device == "cpu":
-        return "cpu-avx512" if _avx512_preloaded() else "cpu"
+    """What decides bits on a device, by asking and by computing; `kinds` says what its words are."""
     import torch
 
-    return torch.cuda.get_device_name(device)
+    if device == "cpu":
+        from launch.plan.fingerprint import fingerprint
 
-
-@cache
-def _avx512_preloaded() -> bool:
-    return hasattr(ctypes.CDLL(None), "plasticity_lab_avx512")
+        return f"cpu-{torch.backends.cpu.get_cpu_capability().lower()}-{fingerprint()}"
+    major, minor = torch.cuda.get_device_capability(device)
+    library = f"HIP {torch.version.hip}" if torch.version.hip else f"CUDA {torch.version.cuda}"
+    name = torch.cuda.get_device_name(device)
+    return f"{name} (sm_{major}{minor}, {library}, cuDNN {torch.backends.cudnn.version()})"
 
 
 def memory_of(device: str) -> int:

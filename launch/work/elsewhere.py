@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from launch.packs.endings import Ending
 from launch.packs.leases import Lease, Leases
 from launch.packs.run_claims import Claim, claim_runs, clear_claims, counts
+from launch.work.binding import Binder
 from launch.work.recording import divide, end_pack, recorded_elsewhere
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.checkpoint import latest_epoch
@@ -25,8 +26,8 @@ _TOLD = "some of its runs are trained in other packs, or have been"
 class Elsewhere:
     """What one worker knows of packs of other plans that train runs of its own packs."""
 
-    def __init__(self, store: Store, leases: Leases, kind: str) -> None:
-        self.store, self.leases, self.kind = store, leases, kind
+    def __init__(self, store: Store, leases: Leases, binder: Binder) -> None:
+        self.store, self.leases, self.binder = store, leases, binder
         self._waits: dict[str, set[Claim]] = {}
 
     def is_free(self, plan: Plan, pack: Pack, lease: Lease) -> bool:
@@ -59,7 +60,7 @@ class Elsewhere:
     def ready(self, packs: Sequence[str]) -> tuple[list[str], dict[str, tuple[Plan, Pack]]]:
         """Those of the packs that need not wait, and packs of other plans for which the others wait.
 
-        The latter by id, with their plans: begun, held by nobody, of the worker's kind of device. Raises StoreError.
+        The latter by id, with their plans: begun, held by nobody, that this worker may take. Raises StoreError.
         """
         free, others = [], {}
         for pack in packs:
@@ -69,7 +70,7 @@ class Elsewhere:
                 free.append(pack)
             for claim in waits:
                 found = None if self.leases.holds(claim.pack) else self._planned(claim)
-                if found is not None and found[1].kind == self.kind:
+                if found is not None and self.binder.takes(found[1]):
                     others[claim.pack] = found
         return free, others
 

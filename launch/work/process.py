@@ -49,11 +49,15 @@ def _of_glibc(name: str, *arguments: int) -> None:
 def prepare_compiling() -> None:
     """Says where compiled code is kept, for the next worker to find: in the user's cache, or where torch was told.
 
-    A folder for each kind of processor: nodes that share a home must not share machine code.
+    A folder for each kind of processor: nodes that share a home must not share machine code. And one for each of
+    torch's vector capabilities: its cache does not look at them, and gave an AVX2 process AVX-512's order of summing.
     """
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     processor = re.sub(r"\W+", "-", cpu_model()).strip("-").lower()
-    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(cache / "plasticity_lab" / "compiled" / processor))
+    told = Path(os.environ.get("TORCHINDUCTOR_CACHE_DIR") or cache / "plasticity_lab" / "compiled" / processor)
+    capability = torch.backends.cpu.get_cpu_capability().lower()
+    if told.name != capability:  # a process that this one starts is told the folder
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(told / capability)
 
 
 def free_memory(device: str) -> None:

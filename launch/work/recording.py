@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from launch.packs.endings import Ending
+from launch.packs.endings import REPLACED, Ending
 from launch.packs.leases import Lease
 from launch.packs.run_claims import clear_claims
 from plasticity_lab.agents.agent import Learner
@@ -27,7 +27,7 @@ from plasticity_lab.records.record import (
     write_record,
 )
 from plasticity_lab.records.store import Store
-from plasticity_lab.records.training_code import MIXED
+from plasticity_lab.records.training_code import flags_of_parts
 from plasticity_lab.records.weights import write_statistics, write_weights
 from plasticity_lab.run import Run
 
@@ -65,7 +65,7 @@ def leave_records(
                 own = {name: value[k] for name, value in statistics.items()}
                 files[store.statistics(run.id).name] = write_statistics(store, run.id, own)
         diverged_at, flags = int(journal.diverged[k]), dict(measures.flags(table, learner.facts))
-        flags |= {MIXED: True} if "parts" in source else {}
+        flags |= dict.fromkeys(flags_of_parts(source.get("parts", ())), True)
         record = new_record(
             _named(run, earlier),
             "diverged" if diverged_at else "done",
@@ -120,6 +120,13 @@ def divide(store: Store, pack: Pack, lease: Lease, error: str, apart: Collection
         else:
             create_once(store.divided(pack.id), b"")
     end_pack(store, pack, lease, Ending("divided", error, diverged=0))
+
+
+def put_in_place(store: Store, pack: Pack, lease: Lease, error: str) -> None:
+    """Puts a pack of the same runs in the place of one, which begins anew.  Raises LostLease, StoreError."""
+    lease.beat(surely=True)
+    set_apart(store, pack, [])
+    end_pack(store, pack, lease, Ending(REPLACED, error, diverged=0), runs=[])
 
 
 def end_pack(store: Store, pack: Pack, lease: Lease, ending: Ending, runs: Sequence[str] | None = None) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from launch.packs.bindings import Binding, write_binding
 from launch.packs.endings import Ending
 from launch.packs.heartbeat import Heartbeat
 from launch.packs.leases import Lease
@@ -24,11 +25,19 @@ from plasticity_lab.errors import HelperLost
 from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
 from plasticity_lab.records.files import StoreFault
 from plasticity_lab.records.journal import Journal
+from plasticity_lab.records.kinds import goes_on
 from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.provenance import provenance, utc_now
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.targets import measures_of
-from plasticity_lab.records.training_code import UNKNOWN, differences, made_by, parts_from, trained_by
+from plasticity_lab.records.training_code import (
+    UNKNOWN,
+    differences,
+    made_by,
+    other_kind,
+    parts_from,
+    trained_by,
+)
 from plasticity_lab.trainer import train
 
 log = logging.getLogger(__name__)
@@ -45,8 +54,8 @@ class AllDiverged(Exception):
 class PackKeeper:
     """Looks after one pack while it trains: its lease, its progress, its checkpoints.
 
-    began: when it was first begun, as records write it. before: seconds of training before a resume. parts: by which
-    code it has been trained, as `parts_from` has them.
+    pack: with the kind and mode in which it is trained. began: when it was first begun, as records write it. before:
+    seconds of training before a resume. parts: by which code it has been trained, as `parts_from` has them.
     """
 
     def __init__(
@@ -72,7 +81,7 @@ class PackKeeper:
             "tracking": TRACKING_SECONDS,
         }
         self.last = dict.fromkeys(self.every, self.resumed)
-        self.looked = self.unsaved = False
+        self.looked = self.unsaved = self.bound = False
 
     @property
     def seconds(self) -> float:
@@ -122,6 +131,10 @@ class PackKeeper:
             "seconds": self.seconds,
         }
         save_checkpoint(self.store, self.pack.id, self.lease.epoch, payload)
+        if not self.bound:
+            # Only now: what an earlier version began on a kind that it did not keep could go on anywhere until then.
+            write_binding(self.store, self.pack.id, Binding(self.pack.kind, self.pack.mode, self.pack.width))
+            self.bound = True
 
     def _write_progress(self, journal: Journal) -> None:
         write_progress(self.store, self.pack, journal, self.seconds, self.parts)
@@ -147,7 +160,8 @@ def train_pack(
 ) -> None:
     """Trains a pack of a plan to its end and leaves a record for each of its runs.
 
-    cores: that this worker may use. Where a process that helps it ends, it goes on from the last checkpoint, alone.
+    pack: with the kind of this device. cores: that this worker may use. Where a process that helps it ends, it goes on
+    from the last checkpoint, alone.
     Raises Stopped, LostLease, StoreError; whatever else it raises is a failure of the pack.
     """
     asked = plan.settings.launch.processes
@@ -176,7 +190,7 @@ def _train(
     with Heartbeat(lease, settings.launch.lease_seconds) as heartbeat:
         patience = Patience(stop, heartbeat.alive)
         begun = patience.until_done("checkpoint", lambda: load_checkpoint(store, pack.id))
-        if begun is not None and begun["kind"] == pack.kind:
+        if begun is not None and goes_on(begun["kind"], pack.kind):
             pack = replace(pack, mode=begun["mode"])
         else:
             begun = None
@@ -189,7 +203,9 @@ def _train(
             journal.load(begun["journal"])
             began, before = begun["began"], begun["seconds"]
         # Only now has all that trains been imported.
-        parts = parts_from(_parts_so_far(begun), trained_by(runs[0].targets, resource.packages), journal.steps)
+        parts = parts_from(
+            _parts_so_far(begun), trained_by(runs[0].targets, resource.packages, pack.kind), journal.steps
+        )
         _say_if_mixed(pack, parts, journal.steps)
         keeper = PackKeeper(
             store, pack, lease, heartbeat, settings.checkpoint_minutes, stop, patience, began, before, parts, tracking
@@ -220,18 +236,21 @@ def _train(
 
 
 def _parts_so_far(begun: Mapping[str, Any] | None) -> Sequence[Mapping[str, Any]]:
-    """By which code a checkpoint was trained; checkpoints of earlier versions do not say it."""
+    """By which code and on which kind a checkpoint was trained; those of earlier versions do not say it."""
     return [] if begun is None else begun.get("parts", [UNKNOWN])
 
 
 def _say_if_mixed(pack: Pack, parts: Sequence[Mapping[str, Any]], step: int) -> None:
-    """Says that a pack goes on at this step by other code than it was trained by so far, where it does."""
+    """Says that a pack goes on at this step by other code, or on another kind, than so far, where it does."""
     if len(parts) > 1 and parts[-1]["from_step"] == step:
-        changed = "; ".join(differences(parts[-2], parts[-1]))
+        before, now = parts[-2:]
+        code, kind = differences(before, now), other_kind(before, now)
+        other = [*(["by other code"] if code else []), *(["on another kind of device"] if kind else [])]
         log.warning(
-            "Pack %s goes on at step %s by other code than it was trained by so far (%s): its records list the parts; "
-            "rerun=true trains its runs anew by one code.",
+            "Pack %s goes on at step %s %s than it was trained by so far (%s): its records list the parts; "
+            "rerun=true trains its runs anew.",
             pack.id,
             f"{step:,}",
-            changed,
+            " and ".join(other),
+            "; ".join([*code, *([kind] if kind else [])]),
         )

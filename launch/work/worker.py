@@ -7,7 +7,6 @@ worker tells what happens to its packs; on stdout, in one sentence, why it gave 
 """
 
 import argparse
-import contextlib
 import logging
 import math
 import sys
@@ -21,8 +20,11 @@ from launch.packs.owner import this_owner
 from launch.packs.progress import reached
 from launch.plan.device import kind_of
 from launch.tracking.choice import tracking_of
+from launch.work.binding import Binder
+from launch.work.clocks import say_if_clocks_differ
 from launch.work.elsewhere import Elsewhere
 from launch.work.failures import Died, Failures, failure_of, unknown
+from launch.work.other_kinds import MayCome, OtherKinds, nobody
 from launch.work.patience import Patience, Stopped
 from launch.work.process import free_memory, prepare_process, release_memory
 from launch.work.stop_signal import StopSignal
@@ -31,7 +33,7 @@ from plasticity_lab.assembly import ResourceOf, resources
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.errors import DataError, PlasticityError, StoreError
 from plasticity_lab.records.code import other_code
-from plasticity_lab.records.files import StoreFault, clock_offset, names
+from plasticity_lab.records.files import StoreFault, names
 from plasticity_lab.records.plan import Pack, Plan, in_parts, read_plan
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.training_code import code_digest
@@ -40,7 +42,6 @@ log = logging.getLogger("launch.work.worker")
 POLL_SECONDS, LONGEST_POLL_SECONDS, POLL_SHARE = 1.0, 15.0, 0.25
 """How long a worker that waits for others pauses: a share of how long it has waited, so that many may wait for long."""
 RELEASE_PAUSES_SECONDS = (1.0, 2.0, 0.0)
-CLOCKS_APART_SECONDS = 5.0
 
 
 class OutOfTime(Exception):
@@ -69,16 +70,17 @@ def work(
     patience: float = math.inf,
     died_of_memory: Died = unknown,
     cores: int = 1,
+    may_come: MayCome = nobody,
 ) -> bool:
     """Trains packs until all of the plan are done.  Returns whether every one it trained ended well.
 
     While other workers hold the last packs it waits, since a worker can die, for `patience` seconds at most. time_for:
     whether a pack that still needs this many seconds may be begun; the first always may: a later start continues it.
-    died_of_memory: of the owner of a lease that has vanished. cores: that this worker may use.
-    Raises OutOfTime, Superseded, StoreError, DataError, DeviceLost.
+    died_of_memory: of the owner of a lease that has vanished. cores: that this worker may use. may_come: whether other
+    workers of the sweep wait to be started. Raises OutOfTime, Superseded, StoreError, DataError, DeviceLost.
     """
     try:
-        worker = Worker(store, sweep, device, stop, time_for, died_of_memory, cores)
+        worker = Worker(store, sweep, device, stop, time_for, died_of_memory, cores, may_come)
     except Stopped:
         return True  # it was told so while it waited for the store
     return worker.work(patience)
@@ -88,7 +90,7 @@ class Worker:
     """One worker of a sweep.
 
     plan: of the sweep, as read last. divided: the listing of divided packs that was seen last. mine: the plan's packs
-    for the worker's kind of device, by id, divided ones replaced by their parts. left: those of them that have not
+    for the worker's sort of device, by id, divided ones replaced by their parts. left: those of them that have not
     ended, as far as is known. refused: those that were free when a pack was claimed last, and for which there is no
     time. well: whether the packs it trained ended well. begun: whether it has trained any.
     """
@@ -102,17 +104,19 @@ class Worker:
         time_for: Callable[[float], bool],
         died_of_memory: Died,
         cores: int,
+        may_come: MayCome,
     ) -> None:
         self.store, self.sweep, self.device, self.stop, self.time_for = store, sweep, device, stop, time_for
         self.cores = cores
-        self.kind, self.trying = kind_of(device), Patience(stop)
+        self.binder, self.trying = Binder(store, kind_of(device)), Patience(stop)
         self.plan = self.trying.until_done("plan", lambda: read_plan(store, sweep))
         code_digest()  # of the files as they are now: what is edited while it trains is not its code
         if other := other_code(self.plan.code, sweep):
             log.warning("%s", other)
         self.leases = Leases(store, self.plan.settings.launch.lease_seconds, this_owner())
         self.failures = Failures(store, self.leases, died_of_memory)
-        self.elsewhere = Elsewhere(store, self.leases, self.kind)
+        self.elsewhere = Elsewhere(store, self.leases, self.binder)
+        self.other_kinds = OtherKinds(store, self.leases, self.binder, may_come)
         self.tracking = tracking_of(store, self.plan.sweep, self.plan.settings.tracking)
         self.divided: list[str] | None = None
         self.mine: dict[str, Pack] = {}
@@ -124,7 +128,7 @@ class Worker:
         """As the function of that name."""
         busy = time.monotonic()
         try:
-            self._say_clock()
+            say_if_clocks_differ(self.store)
             while not self.stop() and self.trying.until_done("packs", self._look):
                 claimed = self.trying.until_done("lease", self._claim)
                 if claimed is not None:
@@ -140,8 +144,10 @@ class Worker:
                     count = len(self.left)
                     log.warning("%d packs wait for packs of other sweeps, which nobody trains: resume those.", count)
                     break
+                if self.trying.until_done("packs", lambda: self.other_kinds.train_anew(self._packs_left())):
+                    continue
                 if waited > patience:
-                    log.info("Others train the %d packs that are left.", len(self.left))
+                    log.info("Others train the %d packs that are left, or will.", len(self.left))
                     break
                 self._sleep(min(max(POLL_SECONDS, POLL_SHARE * waited), LONGEST_POLL_SECONDS))
         except Stopped:
@@ -170,9 +176,13 @@ class Worker:
         divided = names(self.store.divided_folder)
         if divided != self.divided:
             self.divided = divided
-            self.mine = {pack.id: pack for pack in in_parts(self.store, self.plan.packs) if pack.kind == self.kind}
+            whole = in_parts(self.store, self.plan.packs)
+            self.mine = {pack.id: pack for pack in whole if self.binder.is_of_sort(pack)}
             self.left = list(self.mine)
         self.left = self.leases.left(self.left)
+
+    def _packs_left(self) -> list[Pack]:
+        return [self.mine[pack] for pack in self.leases.left(self.left)]
 
     def _claim(self) -> tuple[Plan, Pack, Lease] | None:
         """A pack that is free, with its plan and its lease; one of another plan only if runs of ours wait for it.
@@ -183,32 +193,21 @@ class Worker:
         known = {pack: (self.plan, self.mine[pack]) for pack in free} | others
         self.refused = []
 
-        def in_time(pack: str) -> bool:
+        def wanted(pack: str) -> bool:
+            if not self.binder.takes(known[pack][1]):
+                return False
             if not self.begun or self.time_for is always or self.time_for(seconds_needed(self.store, known[pack][1])):
                 return True
             self.refused.append(pack)
             return False
 
-        lease = self.leases.claim(list(known), in_time)
+        lease = self.leases.claim(list(known), wanted)
         return None if lease is None else (*known[lease.pack], lease)
 
     def _sleep(self, seconds: float) -> None:
         end = time.monotonic() + seconds
         while not self.stop() and (left := end - time.monotonic()) > 0:
             time.sleep(min(left, POLL_SECONDS))
-
-    def _say_clock(self) -> None:
-        """Says that the clocks differ, where that is seen: whoever reads leases and logs would wonder."""
-        with contextlib.suppress(StoreError):
-            apart = clock_offset(self.store.leases_folder)
-            if abs(apart) > CLOCKS_APART_SECONDS:
-                log.warning(
-                    "The clock that stamps the files of %s is %.0f s %s this machine's. Leases go by the former; where "
-                    "each machine stamps its own files, as on Lustre or sshfs, have the clocks set (NTP).",
-                    self.store.root,
-                    abs(apart),
-                    "ahead of" if apart > 0 else "behind",
-                )
 
     def _train_claimed(self, plan: Plan, pack: Pack, lease: Lease) -> bool:
         """Trains one pack and deals with its failure, if it fails.  Returns False if failed runs were recorded."""
@@ -220,6 +219,10 @@ class Worker:
                     return True
                 self.trying.until_done("leases", lambda: self.failures.look_back(pack, lease))
                 resource = _resources(plan.settings.data)(runs[0])
+                bound = self.trying.until_done("binding", lambda: self.binder.bound(plan, pack, lease, resource))
+                if bound is None:
+                    return True
+                pack = bound
                 train_pack(self.store, plan, pack, resource, self.device, lease, self.stop, self.tracking, self.cores)
                 recorded = True
             except (StoreError, DataError):

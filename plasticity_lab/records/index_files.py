@@ -22,7 +22,7 @@ from plasticity_lab.errors import StoreError
 from plasticity_lab.records.files import make_folder, names, write_atomically
 from plasticity_lab.records.store import Store
 
-FORMAT = 1
+FORMAT = 2
 """Lines of other formats are passed over, and made anew."""
 
 
@@ -30,10 +30,11 @@ class Outcome(NamedTuple):
     """How a run ended, in short: what planning and `status` ask of its record.
 
     flags: what the record says beside the status (`collapsed`, or what its agent says). failures: how often in turn it
-    has failed. pack, width, pack_seconds: where it was trained, among how many runs, and how long that took; None where
-    the record does not say. keeps_weights: whether final parameters lie beside the record. classes, names: digests of
-    the record's targets (None where it keeps none), and of each name under which it was asked for. marks: those of the
-    files that this was made of, as `marks_of` has them; none where it must be made anew each time.
+    has failed. pack, width, pack_seconds, kind: where it was trained, among how many runs, how long that took, and on
+    which kind of device; None where the record does not say. keeps_weights: whether final parameters lie beside the
+    record. classes, names: digests of the record's targets (None where it keeps none), and of each name under which it
+    was asked for. marks: those of the files that this was made of, as `marks_of` has them; none where it must be made
+    anew each time.
     """
 
     status: str
@@ -43,6 +44,7 @@ class Outcome(NamedTuple):
     pack: str | None
     width: int | None
     pack_seconds: float | None
+    kind: str | None
     keeps_weights: bool
     classes: str | None
     names: Sequence[str]

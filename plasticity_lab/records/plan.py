@@ -169,14 +169,17 @@ def in_parts(store: Store, packs: Iterable[Pack]) -> list[Pack]:
 
 
 def set_apart(store: Store, pack: Pack, runs: Collection[str]) -> None:
-    """Puts two packs in the place of one: of the runs named, and of the others.  Raises StoreError."""
+    """Puts two packs in the place of one: of the runs named, and of the others; one of all where these are none.
+
+    Raises StoreError.
+    """
     rest = [run for run in pack.runs if run not in runs]
-    parts = [rest, [run for run in pack.runs if run in runs]]
+    parts = [part for part in (rest, [run for run in pack.runs if run in runs]) if part]
     create_once(store.set_apart(pack.id), json.dumps({"parts": parts}).encode())
 
 
 def _set_apart(store: Store, pack: Pack) -> list[Pack]:
-    """The two packs that `set_apart` has made of one; its halves where the file that says so is damaged."""
+    """The packs that `set_apart` has made of one; its halves where the file that says so is damaged."""
     try:
         value = read_mapping(store.set_apart(pack.id), "its halves take its place") or {}
     except DamagedFile:

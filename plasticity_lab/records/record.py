@@ -154,6 +154,7 @@ def outcome_of(store: Store, run: str, declarations: Declarations | None = None)
         pack=pack_of(record),
         width=source.get("width"),
         pack_seconds=source.get("pack_seconds"),
+        kind=source.get("device"),
         keeps_weights=record["status"] in FINISHED and keeps_weights(store, record),
         classes=digest(record["targets"]) if "targets" in record else None,
         names=[digest(name) for name in record["asked_as"]],

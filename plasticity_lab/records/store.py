@@ -46,6 +46,10 @@ class Store:
         """How far a running pack has come."""
         return self.pack_folder(pack) / "progress.json"
 
+    def binding(self, pack: str) -> Path:
+        """On which kind of device a pack is trained, and how."""
+        return self.pack_folder(pack) / "binding.json"
+
     def pack_folder(self, pack: str) -> Path:
         """The unfinished runs of a pack."""
         return self.root / "packs" / pack

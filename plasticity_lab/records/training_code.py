@@ -1,10 +1,13 @@
-"""By which code a pack is trained, part by part: a pack can be begun by one and finished by another.
+"""By which code and on which kind of device a pack is trained, part by part.
+
+It can be begun by one code and finished by another; and on another kind, where an earlier version did not keep its own.
 
 A checkpoint keeps the parts, and so do the records of runs that have more than one.
 """
 
 import functools
 import hashlib
+import itertools
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +18,8 @@ from plasticity_lab.records.provenance import CHECKOUT, provenance, version_of
 
 MIXED = "mixed_code"
 """The flag of a record whose run was begun by one code and finished by another."""
+MIXED_KIND = "mixed_kind"
+"""The flag of one whose run was finished on another kind of device than it was begun on, as far as is known."""
 _SUFFIXES = (".py", ".cpp", ".h", ".json")
 _OTHERS = ("plasticity_lab", "hydra-core")
 """Packages of whose versions no number depends: ours is told by its files."""
@@ -25,6 +30,7 @@ UNKNOWN: Mapping[str, Any] = {
     "code": None,
     "versions": {},
     "classes": {},
+    "kind": None,
 }
 """The first part of a pack whose checkpoint does not say by what it was trained: earlier versions did not keep it."""
 
@@ -67,10 +73,11 @@ def code_digest() -> str:
     return _files().look()
 
 
-def trained_by(targets: Mapping[str, str], packages: Collection[str] = ()) -> dict[str, Any]:
-    """By what this process would train runs: commit, dirty, code, versions that count, and classes of one's own.
+def trained_by(targets: Mapping[str, str], packages: Collection[str] = (), kind: str | None = None) -> dict[str, Any]:
+    """By what this process would train runs: commit, dirty, code, versions that count, classes of one's own, kind.
 
-    targets: group → class. packages: beside torch and NumPy, those by whose versions numbers may differ.
+    targets: group → class. packages: beside torch and NumPy, those by whose versions numbers may differ. kind: of the
+    device; None where it is not known.
     Raises ConfigError where a class cannot be imported.
     """
     made = provenance(packages)
@@ -80,6 +87,7 @@ def trained_by(targets: Mapping[str, str], packages: Collection[str] = ()) -> di
         "code": code_digest(),
         "versions": {name: version for name, version in made["versions"].items() if name not in _OTHERS},
         "classes": digests_of_classes(targets),
+        "kind": kind,
     }
 
 
@@ -89,7 +97,15 @@ def parts_from(earlier: Sequence[Mapping[str, Any]], now: Mapping[str, Any], ste
     It is the same part still where nothing that decides numbers differs.
     """
     kept = [dict(part) for part in earlier if part["from_step"] < step]
-    return kept if kept and not differences(kept[-1], now) else [*kept, {"from_step": step, **now}]
+    same = bool(kept) and not differences(kept[-1], now) and not other_kind(kept[-1], now)
+    return kept if same else [*kept, {"from_step": step, **now}]
+
+
+def flags_of_parts(parts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """In what the parts of a pack differ: MIXED, MIXED_KIND."""
+    pairs = list(itertools.pairwise(parts))
+    mixed = [MIXED] if any(differences(part, later) for part, later in pairs) else []
+    return mixed + ([MIXED_KIND] if any(other_kind(part, later) for part, later in pairs) else [])
 
 
 def made_by(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -99,8 +115,14 @@ def made_by(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return found | ({"parts": [dict(part) for part in parts]} if len(parts) > 1 else {})
 
 
+def other_kind(part: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """The kinds of a part and of what `trained_by` says, in words, where they differ: «device … → …»; else nothing."""
+    before, after = part.get("kind"), now.get("kind")
+    return "" if before == after else f"device {before or 'that is not known'} → {after or 'that is not known'}"
+
+
 def differences(part: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What differs between a part and what `trained_by` says, in words: «commit 1234567 → 89abcde»."""
+    """What differs in code between a part and what `trained_by` says, in words: «commit 1234567 → 89abcde»."""
     found = []
     if part["code"] != now["code"]:
         found.append(f"code {_in_words(part)} → {_in_words(now)}")

@@ -26,6 +26,7 @@ def test_the_caption_says_by_which_code_and_on_what(seeds):
     [
         ({"mode": "compiled"}, "modes eager (2 runs), compiled (1 runs)"),
         ({"device": "NVIDIA H200"}, "devices cpu (2 runs), NVIDIA H200 (1 runs)"),
+        ({"device": "cpu-avx2-00000a"}, "devices cpu (2 runs), cpu-avx2-00000a (1 runs)"),
         ({"classes": {"mine.Mine": "cccc"}}, "own code mine.Mine aaaa (2 runs), mine.Mine cccc (1 runs)"),
         ({"data_part": True, "data": "mnist"}, "data mnist (2 runs), part of mnist (1 runs)"),
     ],
@@ -65,6 +66,17 @@ def test_runs_of_mixed_code_are_counted_and_explained(seeds, record):
     assert "begun by one code and ended by another" in said
     assert "their agent says" not in said
     assert "Begun by other code than ended them: commit 000000000000." in said
+
+
+def test_runs_that_went_on_on_another_kind_of_device_are_counted_and_explained(seeds, record):
+    parts = [{"from_step": 0, **MADE, "kind": None}, {"from_step": 90, **MADE, "kind": "cpu-avx2-00000a"}]
+    mixed = record("relu", 2, 0.7, provenance={**MADE, "parts": parts}) | {"flags": {"mixed_kind": True}}
+    result, said = captioned([*seeds("relu", [0.5, 0.6], provenance=MADE), mixed])
+    assert [cell.flagged for cell in result.cells.values() if cell.flagged] == [{"mixed_kind": 1}]
+    assert "begun on one kind of device and ended on another" in said
+    assert "their agent says" not in said
+    assert "Begun on another kind of device than ended them: device not known." in said
+    assert "by other code" not in said
 
 
 def test_code_with_changes_is_told_from_the_commit(seeds, record):

@@ -15,6 +15,7 @@ SCRIPTS = {
 case "$*" in
     *--version*) echo "slurm-wlm 22.05.8" ;;
     *%R*) echo cpu; echo gpu; echo old ;;
+    *%f*) echo "12|zen4"; echo "8|icelake" ;;
     *) echo "cpu* up infinite"; echo "gpu up 2:00:00"; echo "old down infinite" ;;
 esac""",
     "scontrol": """

@@ -6,7 +6,16 @@ import sys
 import pytest
 
 from plasticity_lab.records import training_code
-from plasticity_lab.records.training_code import UNKNOWN, code_digest, differences, made_by, other_code, parts_from
+from plasticity_lab.records.training_code import (
+    UNKNOWN,
+    code_digest,
+    differences,
+    flags_of_parts,
+    made_by,
+    other_code,
+    other_kind,
+    parts_from,
+)
 
 
 def by(code="aaaa", commit="1" * 40, torch="2.13.0", **classes):
@@ -82,6 +91,18 @@ def test_a_checkpoint_of_an_earlier_version_was_made_by_code_that_is_not_known()
     assert [part["code"] for part in parts] == [None, "aaaa"]
     (words,) = differences(UNKNOWN, by())
     assert "not known" in words
+
+
+def test_another_kind_of_device_begins_a_part_and_is_flagged_apart_from_code():
+    begun = parts_from([], {**by(), "kind": None}, 0)
+    now = {**by(), "kind": "cpu-avx2-00000a"}
+    parts = parts_from(begun, now, 100)
+    assert [part["from_step"] for part in parts] == [0, 100]
+    assert parts_from(parts, now, 150) == parts
+    assert flags_of_parts(parts) == ["mixed_kind"]
+    assert flags_of_parts(begun) == []
+    assert flags_of_parts(parts_from(parts, now | {"code": "bbbb"}, 200)) == ["mixed_code", "mixed_kind"]
+    assert "cpu-avx2-00000a" in other_kind(*parts)
 
 
 def test_what_differs_is_named_from_the_old_to_the_new():

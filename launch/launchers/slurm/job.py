@@ -27,7 +27,7 @@ from functools import partial
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.cancellation import Cancelled
 from launch.launchers.slurm.jobs_file import read_jobs
-from launch.launchers.slurm.own_jobs import states_of_sweeps
+from launch.launchers.slurm.own_jobs import own_jobs, states_of_sweeps
 from launch.launchers.slurm.signals import JobSignals
 from launch.launchers.slurm.submitted import Outcome, decide, submissions_of
 from launch.packs.owner import Owner, this_owner
@@ -84,6 +84,7 @@ class JobWorker:
         from launch.plan.device import kind_of
         from launch.work.process import prepare_process
         from launch.work.worker import OutOfTime, Superseded, work
+        from plasticity_lab.records.kinds import device_name, sort_of
         from plasticity_lab.records.plan import read_plan
 
         store, job, restart = Store(self.store), this_job(), int(os.environ.get("SLURM_RESTART_COUNT") or 0)
@@ -101,9 +102,10 @@ class JobWorker:
             return 0
         prepare_process()
         device = self._device()
-        if kind_of(device) != self.kind:
+        kind = kind_of(device)
+        if sort_of(kind) != sort_of(self.kind):
             raise ConfigError(
-                f"The packs are planned for {self.kind}, and job {job} was given a {kind_of(device)}; "
+                f"The packs are planned for {self.kind}, and job {job} was given a {device_name(kind)}; "
                 "hydra.launcher.constraint or gres asks for one kind of node, device_kind says which to plan for."
             )
         patience = PATIENCE_IN_LEASES * read_plan(store, self.sweep).settings.launch.lease_seconds
@@ -112,7 +114,9 @@ class JobWorker:
             time_for = _time_until(job, self.warning_seconds)
             cores = int(os.environ.get("SLURM_CPUS_PER_TASK") or 1)
             died = partial(_died_of_memory, store)
-            well = work(store, self.sweep, device, lambda: signals() or cancelled(), time_for, patience, died, cores)
+            may_come = partial(_others_wait, store, self.sweep)
+            stop = partial(_any_of, signals, cancelled)
+            well = work(store, self.sweep, device, stop, time_for, patience, died, cores, may_come)
         except OutOfTime as out:
             log.info("The time left is too short for the packs left.")
             well, again = out.well, True
@@ -198,6 +202,19 @@ def _died_of_memory(store: Store, owner: Owner) -> bool:
         return False
     states = [states[owner.job_name] for states in found.values() if owner.job_name in states]
     return any(state.state == "OUT_OF_MEMORY" for state in states)
+
+
+def _any_of(*each: Callable[[], bool]) -> bool:
+    return any(says() for says in each)
+
+
+def _others_wait(store: Store, sweep: str) -> bool:
+    """Whether jobs of the sweep are to start, on whatever nodes they get; where Slurm does not say, they may be."""
+    try:
+        submitted = {sweep: submissions_of(store, sweep, [])}
+        return any(each.state.to_start for each in own_jobs(store, submitted)[sweep])
+    except (cluster.SlurmError, StoreError):
+        return True
 
 
 def _time_until(job: str, warning_seconds: float) -> Callable[[float], bool]:

@@ -154,6 +154,11 @@ class JobState:
         return self.waits and (self.state in _HELD_STATES or "held" in self.reason.lower())
 
     @property
+    def to_start(self) -> bool:
+        """Whether it waits and will start by itself, as far as Slurm says."""
+        return self.waits and not self.held and _NEVER not in self.why
+
+    @property
     def ended_early(self) -> bool:
         """Whether it is over, and its worker did not end by itself."""
         return self.state in ENDED and self.state != WELL

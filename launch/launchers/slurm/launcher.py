@@ -30,6 +30,7 @@ from plasticity_lab.began import seconds_since_command
 from plasticity_lab.errors import ConfigError, PlanError
 from plasticity_lab.records.damage import DamagedFile, is_aside
 from plasticity_lab.records.files import names
+from plasticity_lab.records.kinds import device_name, sort_of
 from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
@@ -65,10 +66,10 @@ def submit_runs(
         return
     folder = parameters["submitit_folder"]  # `resume` and `logs` may be given in another one
     parameters = {**parameters, "submitit_folder": folder and str(Path(folder).absolute())}
-    packs = [pack for pack in planned.packs if pack.kind == resources.kind]
+    packs = [pack for pack in planned.packs if sort_of(pack.kind) == sort_of(resources.kind)]
     if not packs:
         kinds = ", ".join(sorted({pack.kind for pack in planned.packs}))
-        raise PlanError(f"All that is left was begun on {kinds}, and goes on only there, not on {resources.kind}.")
+        raise PlanError(f"Workers on {kinds} train all that is left, and it goes on only there: wait for them.")
     # A cancellation since the command was given holds for it too.
     before = cancellations_before(store, planned.sweep, seconds_since_command())
     asked = ask(store, planned.sweep, parameters, ready.settings, before, cluster.this_cluster())
@@ -79,11 +80,11 @@ def submit_runs(
         raise
     workers = counted(there.total() * workers_a_job(parameters), "worker")
     place = f"partition {parameters['partition']}" if parameters["partition"] else "the default partition"
-    announce(ready, f"{workers} in {place}, job {', '.join(there)}, on {resources.kind}")
+    announce(ready, f"{workers} in {place}, job {', '.join(there)}, on {sort_of(resources.kind)}")
     if resources.calibration is GPU:
         say(
             f"Widths and times of packs are {GPU.basis}; `python -m launch calibrate` with the same hydra/launcher "
-            f"measures {resources.kind} in a short job."
+            f"measures {device_name(resources.kind)} in a short job."
         )
     if settings.launch.wait:
         report(ready, runs, _wait(store, planned))
@@ -106,7 +107,7 @@ def resources_of(store: Store, settings: Settings, parameters: Mapping[str, Any]
         memory = memory_of("cpu") // cores()
     workers = settings.launch.workers or 1
     calibration, damaged = calibrated(store, kind)
-    return Resources(kind, calibration, compiler_there(), memory, workers, damaged), gpu
+    return Resources(kind, calibration, compiler_there(), memory, workers, damaged, known=False), gpu
 
 
 def _gpu_kind(store: Store, only_shown: bool) -> str:

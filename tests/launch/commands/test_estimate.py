@@ -8,6 +8,7 @@ from launch.__main__ import main
 from launch.command import run_command
 from launch.launchers.prepare import costs_to_train
 from launch.plan.calibration import CPU, GPU, write_calibration
+from launch.plan.device import kind_of
 from launch.plan.store_size import store_bytes
 from launch.wording import in_bytes
 from launch.work.worker import work
@@ -33,7 +34,7 @@ def test_it_says_of_a_stored_plan_what_a_dry_run_said_before(store, estimate, ca
     assert run_command([*SMOKE, *words, *ONE, "dry_run=true", f"store={store.root}"]) == 0
     before = capsys.readouterr().out
     plan = planned(store, *words, *ONE)
-    assert estimate("--workers", "1") == (0, before, f"Sweep {plan.sweep} on cpu:\n")
+    assert estimate("--workers", "1") == (0, before, f"Sweep {plan.sweep} on {kind_of('cpu')}:\n")
 
 
 def test_finished_runs_cost_nothing_and_begun_ones_are_counted_whole(store, estimate):
@@ -41,7 +42,11 @@ def test_finished_runs_cost_nothing_and_begun_ones_are_counted_whole(store, esti
     work(store, plan.sweep, "cpu", after_looks(7))
     assert "1 run to train in 1 pack, 1 finished already; 270 run-steps" in estimate(plan.sweep[:4])[1]
     work(store, plan.sweep, "cpu", never)
-    assert estimate() == (0, "0 runs to train in 0 packs, 2 finished already.\n", f"Sweep {plan.sweep} on cpu:\n")
+    assert estimate() == (
+        0,
+        "0 runs to train in 0 packs, 2 finished already.\n",
+        f"Sweep {plan.sweep} on {kind_of('cpu')}:\n",
+    )
 
 
 def test_another_device_is_estimated_by_its_own_calibration(store, estimate):

@@ -10,8 +10,10 @@ from launch.doctor import node
 from launch.doctor.finding import FAILS, OK
 from launch.doctor.machine import software
 from launch.doctor.node import FROM_HERE, Visit
+from launch.doctor.slurm import _partitions
 from launch.launchers.slurm import short_job
 from plasticity_lab.assembly import benchmarks_of
+from tests.helpers.slurm_files import PARAMETERS
 from tests.helpers.sweeps import runs_of
 
 
@@ -138,6 +140,13 @@ def test_what_would_fail_of_slurm_and_no_job_is_sent(stand_in, doctor, words, se
     assert not stand_in.submitted
 
 
+@pytest.mark.parametrize(("constraint", "asks"), [(None, "hydra.launcher.constraint=<"), ("zen4", "constraint=zen4")])
+def test_kinds_of_nodes_are_named_by_their_features(stand_in, constraint, asks):
+    *_, found = _partitions(PARAMETERS | {"partition": "cpu", "constraint": constraint})
+    assert found.state == OK
+    assert all(words in found.words for words in ("12 with zen4", "8 with icelake", asks))
+
+
 def test_a_slurm_that_lacks_commands_or_does_not_answer(stand_in, doctor):
     stand_in.refuses("scontrol", "slurm_load_ctl_conf error: Unable to contact slurm controller")
     assert "fails        The controller does not answer: `scontrol show config` failed: slurm_load" in doctor()[1][1]
@@ -185,7 +194,9 @@ def test_a_node_with_other_code_or_without_a_compiler(visit, monkeypatch):
 
 def test_a_node_of_another_kind_without_a_gpu_or_a_key(visit, monkeypatch):
     (words,) = bad(replace(visit, kind="NVIDIA H200"))
-    assert "packs are planned for NVIDIA H200; say hydra.launcher.device_kind='cpu'" in words
+    assert "packs are planned for NVIDIA H200" in words
+    assert "device=cpu" in words
+    assert bad(replace(visit, kind="cpu-another-kind")) == [], "its workers bind packs to their own"
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
     (words,) = bad(replace(visit, gpu=True))

@@ -10,6 +10,7 @@ import pytest
 
 from launch.command import run_command
 from launch.launchers import local, local_workers
+from launch.plan.device import kind_of
 from launch.work.worker import work
 from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
@@ -48,7 +49,7 @@ def test_a_sweep_is_trained_and_then_skipped_and_the_number_of_workers_changes_n
     status, err = said(store, *words, "launch.workers=2")
     assert status == 0, err
     first, *_, last, further = err.splitlines()
-    assert first.endswith(f": 4 runs to train in 2 packs; 2 workers on cpu; store {store.root}")
+    assert first.endswith(f": 4 runs to train in 2 packs; 2 workers on {kind_of('cpu')}; store {store.root}")
     assert last == f"All 4 runs are finished: 4 done. Records: {store.root}"
     assert further.endswith(f"python -m analysis table --store {store.root}")
     alone = Store(tmp_path / "alone")

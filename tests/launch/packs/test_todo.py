@@ -9,6 +9,7 @@ import pytest
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner, this_owner
 from launch.packs.todo import adopted, outstanding, settle
+from launch.plan.device import kind_of
 from launch.work import worker
 from plasticity_lab.records.checkpoint import save_checkpoint
 from plasticity_lab.records.plan import write_plan
@@ -51,15 +52,19 @@ def test_an_adopted_run_learns_its_new_names(store):
 
 
 @pytest.mark.parametrize("begun", ["no", "a checkpoint", "a live lease", "a dead lease"])
-def test_a_pack_of_another_device_kind_stays_there_only_if_it_has_been_begun(store, begun):
+def test_a_pack_of_another_sort_of_device_stays_there_only_while_a_worker_holds_it(store, begun):
+    """Begun or not: this machine's workers cannot go on with it, and nothing waits for ever."""
     (pack,) = on_another_device(store, "seed=0,1", "launch.workers=1").packs
     if begun == "a checkpoint":
-        save_checkpoint(store, pack.id, 0, {})
+        save_checkpoint(store, pack.id, 0, {"kind": "Some GPU", "mode": "eager"})
     if "lease" in begun:
         elsewhere = Owner("elsewhere", 1) if begun == "a live lease" else replace(this_owner(), started="earlier")
         assert Leases(store, 100, elsewhere).claim([pack.id])
-    kinds = [pack.kind for pack in planned(store, "seed=0,1", "launch.workers=1").packs]
-    assert kinds == (["Some GPU"] if begun in ("a checkpoint", "a live lease") else ["cpu"])
+    (now,) = planned(store, "seed=0,1", "launch.workers=1").packs
+    assert now.kind == ("Some GPU" if begun == "a live lease" else kind_of("cpu"))
+    assert (now.id == pack.id) == (begun != "a checkpoint")
+    ended = [each["status"] for each in ended_packs(store)]
+    assert ended == (["replaced"] if begun == "a checkpoint" else [])
 
 
 def test_a_run_is_never_in_two_packs_that_are_left(store):

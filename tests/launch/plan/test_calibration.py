@@ -6,12 +6,14 @@ import pytest
 from launch.__main__ import main
 from launch.bench.limits import work_of
 from launch.plan.calibration import CPU, GPU, Calibration, calibration_of, damaged_calibrations, write_calibration
+from launch.plan.device import kind_of
 from launch.plan.measuring import fitted, measured, narrowest, speed_of
 from launch.runs.options import classes_of
 from plasticity_lab.agents.supervised.learner import SupervisedLearner
 from plasticity_lab.agents.supervised.workload import Workload
 from plasticity_lab.agents.supervised.yardstick import YARDSTICKS
 from plasticity_lab.records.damage import DamagedFile
+from plasticity_lab.records.kinds import device_name
 from plasticity_lab.records.store import Store
 
 FLOPS = 6_000_000
@@ -75,6 +77,18 @@ def test_what_was_measured_is_used_and_the_rest_is_as_the_default_has_it(tmp_pat
     assert calibration_of("NVIDIA H200", Store(tmp_path)) == GPU
 
 
+def test_figures_are_those_of_a_capability_and_what_an_earlier_version_measured_serves_until_then(tmp_path):
+    store = Store(tmp_path)
+    speed = speed_of({"eager": {2: 50.0, 4: 80.0}}, FLOPS, 1.0)
+    write_calibration(store, "cpu", Calibration({"dense": speed}, "of an earlier version"), {})
+    assert calibration_of("cpu-avx2-00000a", store).basis == "of an earlier version"
+    write_calibration(store, "cpu-avx2-00000a", Calibration({"dense": speed}, "of AVX2"), {})
+    assert calibration_of("cpu-avx2-00000b", store).basis == "of AVX2"
+    assert calibration_of("cpu-avx512-00000c", store).basis == "of an earlier version"
+    write_calibration(store, "Some GPU (sm_90, CUDA 12.8, cuDNN 9)", Calibration({"dense": speed}, "of it"), {})
+    assert calibration_of("Some GPU", store).basis == "of it"
+
+
 GOOD = {"kind": "cpu", **asdict(CPU)}
 DENSE = GOOD["speeds"]["dense"]
 BEFORE = {"kind": "cpu", "basis": CPU.basis, **GOOD["speeds"], "rates": {}}
@@ -109,8 +123,9 @@ def test_a_damaged_calibration_is_named_with_the_way_out(tmp_path, content):
 def test_calibrate_leaves_what_plans_read(tmp_path, capsys):
     command = ["calibrate", "--store", str(tmp_path), "--device", "cpu", "--mode", "eager"]
     assert main([*command, "--repeats", "1", "--steps", "2"]) == 0
-    assert str(Store(tmp_path).calibration("cpu")) in capsys.readouterr().out
-    found = calibration_of("cpu", Store(tmp_path))
+    kind = kind_of("cpu")
+    assert str(Store(tmp_path).calibration(device_name(kind))) in capsys.readouterr().out
+    found = calibration_of(kind, Store(tmp_path))
     assert found.basis.startswith("measured on one core of")
     assert found.of("dense").step_seconds["eager"] != CPU.of("dense").step_seconds["eager"]
     assert found.of("dense").width["compiled"] == CPU.of("dense").width["compiled"]

@@ -13,7 +13,8 @@ from launch.packs.owner import Owner
 from launch.work import training, worker
 from launch.work.worker import work
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.records.checkpoint import save_checkpoint
+from plasticity_lab.records.checkpoint import latest_epoch
+from plasticity_lab.records.identity import sweep_id
 from plasticity_lab.records.record import read_record
 from tests.helpers.failing_activations import AT_FAULT, planted
 from tests.helpers.sweeps import after_looks, all_kept, ended_packs, never, planned, runs_of, said, trained
@@ -213,8 +214,9 @@ def test_workers_that_vanish_are_no_evidence_where_something_else_explains_it(st
     vanish(store, given_back, 1)
     Leases(store, 100, Owner("other", 1)).claim([given_back.id]).release()
     (further,) = planned(store, "seed=2,3", ONE_WORKER).packs
-    vanish(store, further, 2)
-    save_checkpoint(store, further.id, 1, {"kind": "another, so that it is not continued"})
+    vanish(store, further, 1)
+    work(store, sweep_id(further.runs), "cpu", after_looks(4))
+    assert latest_epoch(store, further.id) >= 0
     vanish(store, further, 2)
     (restarted,) = planned(store, "seed=4,5", ONE_WORKER).packs
     for restart in range(4):

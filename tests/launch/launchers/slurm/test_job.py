@@ -7,21 +7,25 @@ import pickletools
 import signal
 import subprocess
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
 from launch.launchers.slurm import cancellation, cluster, job
 from launch.launchers.slurm.cancellation import add_cancellation
 from launch.launchers.slurm.job import JobWorker
+from launch.launchers.slurm.job_state import JobState
+from launch.launchers.slurm.own_jobs import OwnJob
 from launch.launchers.slurm.pickled import PickledWorker
 from launch.launchers.slurm.submitted import Outcome, ask, decide, outcome_of
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
-from launch.work import worker
+from launch.plan.device import kind_of
+from launch.work import other_kinds, worker
 from launch.work.worker import OutOfTime, Superseded, work
-from plasticity_lab.records.checkpoint import load_checkpoint
+from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
 from plasticity_lab.records.plan import write_plan
+from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
 from tests.helpers.slurm_files import PARAMETERS, given_by_earlier_version, given_to_slurm, in_accounting
 from tests.helpers.stand_ins import put_on_path, tells
@@ -209,6 +213,28 @@ def test_slurm_is_asked_whether_memory_ran_out(store, tmp_path, monkeypatch):
 def test_a_node_of_another_kind_is_a_sentence(store, in_job, caplog):
     assert in_job(planned(store, "seed=0"), kind="NVIDIA H200") == ([], 1)
     assert "The packs are planned for NVIDIA H200, and job 60_3 was given a cpu" in caplog.text
+
+
+def test_packs_planned_on_another_kind_of_cpu_are_bound_by_the_node_s(store, in_job):
+    plan = planned(store, "seed=0")
+    write_plan(store, replace(plan, packs=[replace(pack, kind="cpu-default-00000a") for pack in plan.packs]))
+    assert in_job(plan, kind="cpu-default-00000a") == ([], 0)
+    assert read_record(store, plan.asked[0])["provenance"]["device"] == kind_of("cpu")
+
+
+@pytest.mark.parametrize(("state", "ended"), [("PENDING|Resources", []), ("RUNNING|None", ["replaced", "done"])])
+def test_what_was_begun_on_another_kind_is_left_while_a_job_is_to_start(store, in_job, monkeypatch, state, ended):
+    """It may get such a node; where none is to start, nobody else will come."""
+    monkeypatch.setattr(other_kinds, "FREE_SECONDS", 0.0)
+    monkeypatch.setattr(job, "PATIENCE_IN_LEASES", 0.01)
+    plan = planned(store, "seed=0", "launch.lease_seconds=2")
+    (pack,) = plan.packs
+    save_checkpoint(store, pack.id, 0, {"kind": "cpu-default-00000a", "mode": "eager", "journal": {"steps": 90}})
+    given_to_slurm(store, plan.sweep, {"60": 2})
+    states = [OwnJob("60", JobState("60_1", *state.split("|")), "me", None)]
+    monkeypatch.setattr(job, "own_jobs", lambda store, submitted: dict.fromkeys(submitted, states))
+    assert in_job(plan) == ([], 0)
+    assert sorted(pack["status"] for pack in ended_packs(store)) == sorted(ended)
 
 
 def test_a_pack_for_which_there_is_no_time_is_left_unless_it_is_the_first(store):

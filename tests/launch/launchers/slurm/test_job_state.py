@@ -110,6 +110,21 @@ def test_which_jobs_wait_to_be_released(state, reason, held):
     assert JobState("60", state, reason).held is held
 
 
+@pytest.mark.parametrize(
+    ("state", "reason", "to_start"),
+    [
+        ("PENDING", "Resources", True),
+        ("REQUEUED", "None", True),
+        ("PENDING", "JobHeldUser", False),
+        ("PENDING", "BadConstraints", False),
+        ("RUNNING", "None", False),
+        ("COMPLETED", "None", False),
+    ],
+)
+def test_which_jobs_will_start_by_themselves(state, reason, to_start):
+    assert JobState("60", state, reason).to_start is to_start
+
+
 ALL_STATES = {
     "well": "CD COMPLETED",
     "early": "BF BOOT_FAIL CA CANCELLED CANCELLED+ DL DEADLINE F FAILED NF NODE_FAIL OOM OUT_OF_MEMORY OUT_OF_ME+ "

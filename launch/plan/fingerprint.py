@@ -1,0 +1,56 @@
+"""What a CPU computes, in six digits: found by computing, since variables and names do not say it all.
+
+Which code MKL and oneDNN take depends on the processor, its maker, their versions, preloaded libraries and variables
+(`MKL_ENABLE_INSTRUCTIONS`, `MKL_CBWR`, `ONEDNN_MAX_CPU_ISA`). Each code adds in an order of its own, or rounds a
+function in its own way, so a few results to the bit tell them apart. The inputs are everywhere the same, to the bit.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from functools import cache
+from math import prod
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+DIGITS = 6
+
+
+@cache
+def fingerprint() -> str:
+    """A hash of what this process computes on the CPU with one thread, as workers do; it takes some 50 ms, once."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # several add in another order
+    try:
+        with torch.inference_mode():
+            bits = b"".join(result.contiguous().numpy().tobytes() for result in _results())
+    finally:
+        torch.set_num_threads(threads)
+    return hashlib.sha256(bits).hexdigest()[:DIGITS]
+
+
+def _results() -> Iterator[Tensor]:
+    """Products of the shapes that networks have, which libraries compute, and functions, which torch and MKL do."""
+    yield _numbers(1, 16, 784) @ _numbers(2, 784, 100)
+    yield _numbers(3, 16, 100).t() @ _numbers(4, 16, 64)
+    yield torch.baddbmm(_numbers(5, 8, 1, 100), _numbers(6, 8, 16, 784), _numbers(7, 8, 784, 100))
+    yield torch.bmm(_numbers(8, 3, 5, 37), _numbers(9, 3, 37, 11))
+    yield _numbers(10, 100, 333) @ _numbers(11, 333)
+    yield _numbers(12, 1, 333) @ _numbers(13, 333, 10)
+    yield functional.conv2d(_numbers(14, 2, 6, 14, 14), _numbers(15, 12, 3, 5, 5), padding=2, groups=2)
+    yield functional.conv2d(_numbers(16, 4, 3, 16, 16), _numbers(17, 16, 3, 3, 3), padding=1)
+    x = _numbers(18, 1031)
+    yield from (function(x) for function in (torch.exp, torch.tanh, torch.erf, torch.sigmoid, torch.sin))
+    yield from (function(x.abs() + 0.125) for function in (torch.log, torch.log1p, torch.sqrt, torch.rsqrt))
+    yield functional.gelu(x)
+    yield x.sum()
+    yield _numbers(19, 33, 65).sum(0)
+    yield _numbers(20, 16, 10).log_softmax(1)
+    yield _numbers(21, 16, 100).var(0)
+
+
+def _numbers(which: int, *shape: int) -> Tensor:
+    """Numbers between -1.5 and 1.5, of integers and one exactly rounded quotient: on every processor the same."""
+    at = torch.arange(prod(shape), dtype=torch.int64)
+    return (((at * 7919 + which * 104729) % 10007 * 3 - 15010).to(torch.float32) / 10007).reshape(shape)

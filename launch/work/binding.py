@@ -1,0 +1,90 @@
+"""A worker binds packs to its own kind of device: which it may take, and in which mode and width it begins them.
+
+A plan was made for one kind, perhaps that of a machine on which nothing is trained. Where the worker's own is another,
+mode and width follow from its own figures, unless the user has said a mode.
+"""
+
+import logging
+from dataclasses import replace
+
+from launch.packs.bindings import Binding, binding_of, write_binding
+from launch.packs.leases import Lease
+from launch.plan.calibration import Calibration, calibration_of, default_calibration
+from launch.plan.device import compiler_there, mode_of
+from launch.work.recording import divide
+from plasticity_lab.assembly import cost_of
+from plasticity_lab.benchmarks.benchmark import Resource
+from plasticity_lab.kernels.build import missing
+from plasticity_lab.records.checkpoint import latest_epoch
+from plasticity_lab.records.damage import DamagedFile
+from plasticity_lab.records.kinds import goes_on, is_cpu, sort_of
+from plasticity_lab.records.plan import Pack, Plan
+from plasticity_lab.records.store import Store
+
+log = logging.getLogger("launch.work.worker")
+
+
+class Binder:
+    """What one worker makes of packs, by its kind of device."""
+
+    def __init__(self, store: Store, kind: str) -> None:
+        self.store, self.kind = store, kind
+        self._known: dict[tuple[str, int], Binding | None] = {}
+
+    def is_of_sort(self, pack: Pack) -> bool:
+        """Whether it was planned for devices of the worker's sort, of which those of one kind may do it in the end."""
+        return sort_of(pack.kind) == sort_of(self.kind)
+
+    def binding(self, pack: Pack) -> Binding | None:
+        """To what a pack is bound; None where it is not yet.  Raises StoreError."""
+        key = pack.id, latest_epoch(self.store, pack.id)
+        if key not in self._known:
+            self._known[key] = binding_of(self.store, pack) if key[1] >= 0 else None
+        return self._known[key]
+
+    def takes(self, pack: Pack) -> bool:
+        """Whether this worker may train a pack, if nobody else does: it is not bound, or to its own kind.
+
+        What earlier versions began on a kind that they did not keep goes on wherever its mode can be computed.
+        Raises StoreError.
+        """
+        bound = self.binding(pack)
+        if bound is None or not self.is_of_sort(pack):
+            return self.is_of_sort(pack)
+        return goes_on(bound.kind, self.kind) and not (bound.mode == "kernels" and missing() is not None)
+
+    def bound(self, plan: Plan, pack: Pack, lease: Lease, resource: Resource) -> Pack | None:
+        """The pack as this worker trains it, with its kind and mode; None where it is not to: it was given back because
+        it has been begun on another kind meanwhile, or divided because it is wider than packs should be here.
+
+        Raises ConfigError for a mode that cannot be computed here; LostLease, StoreError.
+        """
+        if not self.takes(pack):
+            lease.release()
+            return None
+        if (begun := self.binding(pack)) is not None:
+            return replace(pack, kind=self.kind, mode=begun.mode)
+        mode, widest = self._own(plan, pack, resource)
+        if pack.width > widest:
+            log.info("Packs of %s are at most %d wide on %s: one is divided.", pack.family, widest, self.kind)
+            divide(self.store, pack, lease, f"packs are at most {widest} wide on {self.kind}")
+            return None
+        write_binding(self.store, pack.id, Binding(self.kind, mode, pack.width))
+        return replace(pack, kind=self.kind, mode=mode)
+
+    def _own(self, plan: Plan, pack: Pack, resource: Resource) -> tuple[str, int]:
+        """Mode and greatest width of a pack that nobody has begun; what was planned for this very kind stays."""
+        if pack.kind == self.kind:
+            return pack.mode, pack.width
+        cost = cost_of(plan.runs_of(pack)[0], resource)
+        speed = self._calibration().of(cost.speed)
+        mode = mode_of(cost, plan.settings.mode, compiler_there(), speed.kernels_pay(cost.flops))
+        if mode == "kernels" and not (cost.kernels and is_cpu(self.kind)):
+            mode = "compiled"  # as planning has it
+        return mode, speed.widest(mode)
+
+    def _calibration(self) -> Calibration:
+        try:
+            return calibration_of(self.kind, self.store)
+        except DamagedFile:
+            return default_calibration(self.kind)  # whoever planned has named it
