@@ -110,6 +110,12 @@ def ended(job: str) -> str:
     return field(job, "JobState")
 
 
+def standing() -> str:
+    """Jobs, nodes and why nodes are out of use, as Slurm has them now."""
+    questions = (("squeue",), ("sinfo",), ("sinfo", "--list-reasons"), ("sacct", "--format=JobID,State,ExitCode"))
+    return "\n".join(subprocess.run(words, capture_output=True, text=True).stdout for words in questions)
+
+
 def log_of(store: Store) -> str:
     """What all workers of the store have said."""
     return "".join(path.read_text() for path in sorted(store.root.glob("sweeps/*/jobs/*/*.out")))

@@ -150,12 +150,14 @@ def workers_of(parent: int) -> list[int]:
     return sorted(found)
 
 
-def wait_until(happened: Callable[[], bool], process: subprocess.Popen | None = None) -> bool:
-    """Waits for something; False if the process ended before it happened."""
+def wait_until(
+    happened: Callable[[], bool], process: subprocess.Popen | None = None, explained: Callable[[], str] = str
+) -> bool:
+    """Waits for something; False if the process ended before it happened.  explained: what to say if it never does."""
     deadline = time.monotonic() + PATIENCE
     while not happened():
         if process is not None and process.poll() is not None:
             return happened()
-        assert time.monotonic() < deadline, "it did not happen"
+        assert time.monotonic() < deadline, f"it did not happen. {explained()}"
         time.sleep(0.02)
     return True

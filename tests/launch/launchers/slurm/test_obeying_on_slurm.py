@@ -21,6 +21,8 @@ from tests.helpers.slurm_jobs import (
     log_of,
     order,
     processes_of_steps,
+    resume_drained,
+    standing,
     submitted,
 )
 from tests.helpers.stand_ins import put_on_path
@@ -87,11 +89,19 @@ def test_a_cancelled_sweep_stops_without_the_controller(store, without_controlle
 def test_a_client_killed_while_it_submits_leaves_a_sweep_that_is_trained_and_known(
     slurm, store, undisturbed, tmp_path, monkeypatch
 ):
-    put_on_path(monkeypatch, tmp_path / "bin", sbatch=f'touch {tmp_path}/called; sleep 1; exec /usr/bin/sbatch "$@"')
+    # Where nobody reads its stderr any more, a first line of complaint (the controller is busy) would end sbatch.
+    answer = tmp_path / "sbatch.err"
+    sbatch = f'touch {tmp_path}/called; sleep 1; exec /usr/bin/sbatch "$@" 2> {answer}'
+    put_on_path(monkeypatch, tmp_path / "bin", sbatch=sbatch)
     with command(store, *ON_SLURM) as process:
         wait_until((tmp_path / "called").exists)
         process.kill()
-    wait_until(lambda: bool(jobs_of(store)))
+
+    def begun():
+        resume_drained()  # the test before this may have left nodes that Slurm drains only now
+        return bool(jobs_of(store))
+
+    wait_until(begun, explained=lambda: f"{answer.read_text()} {standing()} {log_of(store)}")
     (job,) = jobs_of(store)
     assert ended(job) == "COMPLETED", log_of(store)
     assert all_kept(store, runs_of(*LONG)) == undisturbed(*LONG)
