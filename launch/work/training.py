@@ -22,6 +22,7 @@ from plasticity_lab.assembly import assembled
 from plasticity_lab.benchmarks.benchmark import Resource
 from plasticity_lab.environments.processes.choice import ALONE, Processes
 from plasticity_lab.errors import HelperLost
+from plasticity_lab.records.bulk import as_tensors, filled_from
 from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
 from plasticity_lab.records.files import StoreFault
 from plasticity_lab.records.journal import Journal
@@ -122,7 +123,7 @@ class PackKeeper:
         self.lease.beat()
         payload = {
             "agent": learner.state(),
-            "bulk": learner.bulk(),
+            "bulk": as_tensors(learner.bulk()),
             "journal": journal.state(),
             "mode": self.pack.mode,
             "kind": self.pack.kind,
@@ -199,7 +200,7 @@ def _train(
         stream, learner = assembled(runs, resource, torch.device(device), pack.compiled, processes, pack.kernels)
         journal, began, before = Journal(len(runs), measures_of(runs[0].targets, runs[0].science)), utc_now(), 0.0
         if begun is not None:
-            learner.load(begun["agent"], begun.get("bulk", {}))  # checkpoints of before have no bulk
+            learner.load(begun["agent"], filled_from(learner.bulk(), begun.get("bulk", {})))  # the first had no bulk
             journal.load(begun["journal"])
             began, before = begun["began"], begun["seconds"]
         # Only now has all that trains been imported.
