@@ -13,6 +13,7 @@ import torch
 
 from launch.work import patience
 from launch.work.worker import work
+from plasticity_lab.records import bulk_log
 from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
 from tests.helpers.crashing_disk import MODES, CrashingDisk, in_a_process
@@ -38,6 +39,7 @@ def undisturbed(tmp_path_factory):
 def in_a_hurry(monkeypatch):
     monkeypatch.setattr(patience, "FIRST_PAUSE_SECONDS", 0.01)
     monkeypatch.setattr(patience, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(bulk_log, "GROWN", 0.6)  # so that these few entries make a log begin anew
     torch.set_num_threads(1)  # threads do not survive a fork
 
 
