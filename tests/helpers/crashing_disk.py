@@ -33,9 +33,8 @@ class CrashingDisk:
         def replaced(source: Path, target: Path) -> None:
             self.step(target)
             replace(source, target)
-            for inode, (path, size) in self.unsynced.items():
-                if path == source:
-                    self.unsynced[inode] = target, size
+            there = {inode: known for inode, known in self.unsynced.items() if known[0] != target}
+            self.unsynced = {inode: (target if path == source else path, size) for inode, (path, size) in there.items()}
 
         def unlinked(path: Path, missing_ok: bool = False) -> None:
             self.step(path)

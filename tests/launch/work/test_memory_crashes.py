@@ -4,6 +4,7 @@ A worker trains some of it and is stopped, a second one goes on, with a checkpoi
 of them dies on the way; what is left is brought to its end, and must be the undisturbed run, to the bit.
 """
 
+import logging
 import os
 import shutil
 import signal
@@ -82,7 +83,8 @@ class Trial:
         }
 
 
-def holds(trial, undisturbed, at, mode):
+def holds(trial, undisturbed, at, mode, caplog):
+    caplog.clear()
     ended, _ = trial.crashed(at, mode)
     assert ended == (0 if mode in ("full", "fault") else signal.SIGKILL), f"{mode} at {at}"
     kept, flags = trial.rest()
@@ -90,22 +92,24 @@ def holds(trial, undisturbed, at, mode):
         # At the stop: there it may be tried only once, and by these settings no training may be lost for a memory.
         assert flags == {"memory_refilled"}
         return
+    said = [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
+    assert not said, "a file that had its name was lost"
     assert kept == undisturbed, f"{mode} at {at}"
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_at_some_operations(tmp_path, undisturbed, mode):
+def test_at_some_operations(tmp_path, undisturbed, mode, caplog):
     trial = Trial(tmp_path, *MEMORY)
     _, count = trial.crashed(None, mode)
     assert count > 100
     for at in range(2 + MODES.index(mode), count - LAST, count // TRIALS):
-        holds(trial, undisturbed, at, mode)
+        holds(trial, undisturbed, at, mode, caplog)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
-def test_at_every_third_operation(tmp_path, undisturbed, mode):
+def test_at_every_third_operation(tmp_path, undisturbed, mode, caplog):
     trial = Trial(tmp_path, *MEMORY)
     _, count = trial.crashed(None, mode)
     for at in range(1, count - LAST, 3):
-        holds(trial, undisturbed, at, mode)
+        holds(trial, undisturbed, at, mode, caplog)

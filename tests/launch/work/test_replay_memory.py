@@ -182,6 +182,13 @@ def test_it_is_written_when_that_is_worth_it_and_when_it_is_stopped(store, monke
     assert found.kept(0, stopping=True) == 60
 
 
+def test_the_store_holds_twice_the_memory_at_most(store, monkeypatch):
+    found = Sizes(monkeypatch, store)
+    for _ in range(12):
+        assert found.kept(31, added=30) == found.added
+        assert bulk_log.bytes_on_disk(store, "pack") < 2 * found.values.nbytes + 2_000
+
+
 def test_it_is_left_where_the_notice_is_too_short(store, monkeypatch, caplog):
     """10 kB a second: what 20 s are enough for is not known before it is tried, and is known afterwards."""
     found = Sizes(monkeypatch, store, speed=1e3)
