@@ -62,10 +62,11 @@ def _resources(store: Store, named: str, workers: int | None) -> "Resources":
     from launch.launchers.prepare import Resources, calibrated  # torch, as above
 
     here = ["cpu"] if named == "cpu" else devices("auto")
-    kind, memory, usual = named, sys.maxsize, 1
+    kind, memory, host_memory, usual = named, sys.maxsize, sys.maxsize, 1
     if named in ("auto", "cpu", kind_of(here[0]), device_name(kind_of(here[0]))):
         usual = cores() if here == ["cpu"] else len(here)
         kind, memory = kind_of(here[0]), memory_of(here[0]) * len(here) // usual
+        host_memory = memory_of("cpu") // usual
     count = check("--workers", usual if workers is None else workers, at_least=1)
     calibration, damaged = calibrated(store, kind)
-    return Resources(kind, calibration, compiler_there(), memory, count, damaged)
+    return Resources(kind, calibration, compiler_there(), memory, count, damaged, host_memory=host_memory)

@@ -39,8 +39,11 @@ class Machine:
                 "workers at most: more would only wait for one another."
             )
         memory = memory_of(names[0]) * len(names) // max(workers, len(names))
+        host = memory_of("cpu") // workers
         calibration, damaged = calibrated(Store(settings.store), kind)
-        return Machine(names, Resources(kind, calibration, compiler_there(), memory, workers, damaged))
+        return Machine(
+            names, Resources(kind, calibration, compiler_there(), memory, workers, damaged, host_memory=host)
+        )
 
 
 def train_here(runs: Sequence[Run], settings: Settings) -> None:
@@ -53,7 +56,7 @@ def train_here(runs: Sequence[Run], settings: Settings) -> None:
     try:
         ready = prepared(runs, settings, resources)
     except TooLarge as error:
-        if resources.workers <= len(machine.devices) or error.bytes > resources.workers * resources.memory:
+        if resources.workers <= len(machine.devices) or error.bytes > resources.workers * error.most:
             raise
         shared = f"{resources.workers} workers share this machine's memory; with fewer launch.workers each has more"
         raise PlanError(f"{error} ({shared}.)") from error

@@ -35,9 +35,9 @@ class Resources:
     """What workers will have, as a plan sees it.
 
     kind: of their devices, in whose modes and widths packs are planned. compiler: whether torch.compile works there.
-    memory: bytes a pack may use. workers: there are at least as many packs as workers, where there are as many runs.
-    damaged: a calibration that cannot be read. known: whether workers are of this very kind; on a cluster they may be
-    of any of its sort.
+    memory: bytes a pack may use on its device. workers: there are at least as many packs as workers, where there are as
+    many runs. damaged: a calibration that cannot be read. known: whether workers are of this very kind; on a cluster
+    they may be of any of its sort. host_memory: bytes a pack may use beside a GPU's, as far as is known.
     """
 
     kind: str
@@ -47,6 +47,7 @@ class Resources:
     workers: int
     damaged: Sequence[DamagedFile] = ()
     known: bool = True
+    host_memory: int = sys.maxsize
 
 
 @dataclass(frozen=True)
@@ -152,6 +153,7 @@ def packed(
         kind=resources.kind,
         calibration=resources.calibration,
         memory=resources.memory,
+        host_memory=resources.host_memory,
         workers=resources.workers,
         taken=taken,
         widest=widest,

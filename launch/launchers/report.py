@@ -8,7 +8,7 @@ from launch.launchers.prepare import CostOf, Prepared, Resources, put_in_order
 from launch.packs.bindings import binding_of
 from launch.packs.endings import ending_of
 from launch.packs.todo import Outstanding, how_to_try_again
-from launch.plan.store_size import store_bytes
+from launch.plan.store_size import memory_bytes, store_bytes
 from launch.plan.table import print_plan
 from launch.runs.settings import store_option
 from launch.wording import counted, flagged, say, some
@@ -49,7 +49,8 @@ def print_packs(
     cost_of: CostOf,
 ) -> None:
     """Prints packs of runs and what they would cost.  finished: how many runs beside them are finished already."""
-    print_plan(packs, finished, workers, resources.calibration, store_bytes(packs, runs, save_weights, cost_of))
+    stored, memories = store_bytes(packs, runs, save_weights, cost_of), memory_bytes(packs, runs, cost_of, workers)
+    print_plan(packs, finished, workers, resources.calibration, stored, memories)
 
 
 def settled(ready: Prepared) -> bool:

@@ -1,12 +1,13 @@
 """From runs to packs: a pure function. No clock, no file, no device."""
 
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from launch.plan.calibration import Calibration
 from launch.wording import in_bytes
-from plasticity_lab.agents.cost import Cost
+from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.errors import PlanError
 from plasticity_lab.records.identity import pack_id
 from plasticity_lab.records.plan import Pack, evenly
@@ -14,19 +15,19 @@ from plasticity_lab.run import SEEDS, Run
 
 
 class TooLarge(PlanError):
-    """A run that fits into no pack; `bytes` is what it needs alone."""
+    """A run that fits into no pack.  bytes: what it needs alone. most: what a pack may use of that memory."""
 
-    def __init__(self, needed: int, sentence: str) -> None:
+    def __init__(self, needed: int, most: int, sentence: str) -> None:
         super().__init__(sentence)
-        self.bytes = needed
+        self.bytes, self.most = needed, most
 
 
 @dataclass(frozen=True)
 class _Cut:
     """Runs that agree in structure, to be cut into packs of one width, or two that differ by one.
 
-    A compiled graph is of one width, and a worker compiles as many as there are. bytes: what one run takes. packs: how
-    many. narrowed: whether memory makes packs narrower than they would be.
+    A compiled graph is of one width, and a worker compiles as many as there are. bytes: what one run takes of the
+    device's memory. packs: how many. narrowed: whether memory makes packs narrower than they would be.
     """
 
     runs: Sequence[Run]
@@ -50,14 +51,16 @@ def plan(
     calibration: Calibration,
     memory: int,
     workers: int,
+    host_memory: int = sys.maxsize,
     taken: Callable[[str], bool] = lambda pack: False,
     widest: Mapping[str, int] | None = None,
 ) -> list[Pack]:
     """The same runs in any order give the same packs, long ones first.
 
     cost_of: asked once for all runs that could share a pack. mode_of: of a run and what it costs. memory: bytes a
-    pack may use. workers: there is at least one pack for each, where there are as many runs. taken: whether a pack id
-    was used by an earlier attempt. widest: the most runs in the pack of a run that failed before.
+    pack may use on its device, and host_memory beside a device with memory of its own. workers: there is at least one
+    pack for each, where there are as many runs. taken: whether a pack id was used by an earlier attempt. widest: the
+    most runs in the pack of a run that failed before.
     Raises TooLarge naming a run that does not fit.
     """
     groups: dict[tuple[str, int | None], list[Run]] = defaultdict(list)
@@ -76,7 +79,7 @@ def plan(
         mode = mode_of(alike[0], costs[key])
         if mode == "kernels" and not (costs[key].kernels and kind.startswith("cpu")):
             mode = "compiled"  # which it would be anyway
-        cuts.append(_cut(alike, costs[key], mode, kind, calibration, memory, most))
+        cuts.append(_cut(alike, costs[key], mode, kind, calibration, memory, host_memory, most))
     while sum(cut.packs for cut in cuts) < min(workers, len(runs)):
         largest = max(range(len(cuts)), key=lambda at: (cuts[at].widest, cuts[at].cost.updates))
         cuts[largest] = replace(cuts[largest], packs=cuts[largest].packs + 1)
@@ -84,29 +87,50 @@ def plan(
     return sorted(packs, key=lambda pack: (-pack.seconds, pack.id))
 
 
-def _bytes_in(cost: Cost, kind: str, calibration: Calibration) -> int:
-    """What a run takes of the memory that packs on a device kind share; a GPU's is not the host's."""
-    host = cost.host_bytes if kind.startswith("cpu") else 0
-    return calibration.of(cost.speed).bytes(cost.device_bytes) + host
+@dataclass(frozen=True)
+class _Need:
+    """What one run takes of a memory: bytes, by shares, of `most` that a pack may use.  where: as in "on cpu"."""
+
+    bytes: int
+    shares: Sequence[Share]
+    most: int
+    where: str
+
+
+def _needs(cost: Cost, kind: str, calibration: Calibration, memory: int, host_memory: int) -> list[_Need]:
+    """Of each memory; a CPU's is the host's, a GPU has its own and the host's is needed beside it."""
+    device = calibration.of(cost.speed).bytes(cost.device_bytes)
+    if kind.startswith("cpu"):
+        return [_Need(device + cost.host_bytes, [*cost.memory, *cost.host_memory], memory, f"on {kind}")]
+    host = _Need(cost.host_bytes, cost.host_memory, host_memory, "of the memory of its machine")
+    return [_Need(device, cost.memory, memory, f"on {kind}"), *([host] if cost.host_bytes else [])]
 
 
 def _cut(
-    runs: Sequence[Run], cost: Cost, mode: str, kind: str, calibration: Calibration, memory: int, most: int | None
+    runs: Sequence[Run],
+    cost: Cost,
+    mode: str,
+    kind: str,
+    calibration: Calibration,
+    memory: int,
+    host_memory: int,
+    most: int | None,
 ) -> _Cut:
     """Runs that agree in structure, cut so that each part fits.  most: as many as a part may have; None for any."""
-    alone = _bytes_in(cost, kind, calibration)
-    if alone > memory:
-        shares = [*cost.memory, *(cost.host_memory if kind.startswith("cpu") else ())]
-        largest = max(shares, key=lambda share: share.bytes)
-        raise TooLarge(
-            alone,
-            f"Run {runs[0].id} needs {in_bytes(alone)} alone, most of it for {largest.what}, and a pack may use "
-            f"{in_bytes(memory)} on {kind}; choose {largest.smaller} or another device.",
-        )
+    needs = _needs(cost, kind, calibration, memory, host_memory)
+    for need in needs:
+        if need.bytes > need.most:
+            largest = max(need.shares, key=lambda share: share.bytes)
+            raise TooLarge(
+                need.bytes,
+                need.most,
+                f"Run {runs[0].id} needs {in_bytes(need.bytes)} alone, most of it for {largest.what}, and a pack may "
+                f"use {in_bytes(need.most)} {need.where}; choose {largest.smaller} or another device.",
+            )
     wanted = min(calibration.of(cost.speed).widest(mode), most or len(runs))
-    width = min(wanted, memory // alone)
+    width = min(wanted, *(need.most // need.bytes for need in needs))
     narrowed = width < min(wanted, len(runs))
-    return _Cut(runs, cost, alone, mode, -(-len(runs) // width), narrowed)
+    return _Cut(runs, cost, needs[0].bytes, mode, -(-len(runs) // width), narrowed)
 
 
 def _pack(cut: _Cut, runs: Sequence[Run], kind: str, calibration: Calibration, taken: Callable[[str], bool]) -> Pack:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from plasticity_lab.agents.cost import Cost
+from plasticity_lab.records.bulk_log import GROWN
 from plasticity_lab.records.plan import Pack
 from plasticity_lab.run import Run
 
@@ -13,20 +14,33 @@ METRICS_BYTES, ROW_BYTES = 3_000, 20
 RECORD_BYTES = 5_000
 """What record.json takes: science, provenance, and the declaration of what was measured."""
 WEIGHTS_BYTES = 4_000
+STATISTICS_BYTES, TENSOR_BYTES = 700, 350
+"""What statistics.pt takes whatever it holds, and beside the numbers of each tensor: measured."""
+WHILE_WRITTEN = 1
+"""A memory that takes the place of a log is there beside it until the checkpoint names it."""
 
 
 def store_bytes(
     packs: Sequence[Pack], runs: Mapping[str, Run], save_weights: str, cost_of: Callable[[Run], Cost]
 ) -> int:
-    """Bytes on the disk of what the packs' runs leave behind: record, metrics, and weights where they are kept.
+    """Bytes on the disk of what the packs' runs leave behind: record, metrics, and where they are kept weights with
+    their statistics.
 
     Checkpoints, which come and go, are not in it.
     """
     return sum(pack.width * _bytes_of(cost_of(runs[pack.runs[0]]), save_weights) for pack in packs)
 
 
+def memory_bytes(packs: Sequence[Pack], runs: Mapping[str, Run], cost_of: Callable[[Run], Cost], at_once: int) -> int:
+    """Bytes on the disk of replay memories, at most, while so many of the packs are trained at a time."""
+    full = sorted((pack.width * cost_of(runs[pack.runs[0]]).bulk_bytes for pack in packs), reverse=True)
+    return int((GROWN + WHILE_WRITTEN) * sum(full[:at_once]))
+
+
 def _bytes_of(cost: Cost, save_weights: str) -> int:
     files = [RECORD_BYTES, METRICS_BYTES + ROW_BYTES * cost.rows]
     if save_weights != "none":
         files.append(WEIGHTS_BYTES + 4 * cost.parameters)
+        if cost.statistics:
+            files.append(STATISTICS_BYTES + sum(TENSOR_BYTES + size for size in cost.statistics))
     return BLOCK + sum(-(-size // BLOCK) * BLOCK for size in files)  # one for the run's folder

@@ -15,10 +15,12 @@ from plasticity_lab.records.plan import Pack
 PRINTED_WIDTH = 120
 
 
-def print_plan(packs: Sequence[Pack], finished: int, workers: int, calibration: Calibration, stored: int) -> None:
+def print_plan(
+    packs: Sequence[Pack], finished: int, workers: int, calibration: Calibration, stored: int, memories: int
+) -> None:
     """Packs that are alike in one line each, then the sums; times are estimates by the calibration.
 
-    stored: bytes that the runs' records will take.
+    stored: bytes that the runs' records will take. memories: bytes of replay memories in the store, at most.
     """
     console = Console(width=None if Console().is_terminal else PRINTED_WIDTH)
     if packs:
@@ -34,6 +36,7 @@ def print_plan(packs: Sequence[Pack], finished: int, workers: int, calibration: 
         at_once = min(workers, len(packs))
         words += f"; {_length(packs)}; about {in_time(last_end([0.0] * at_once, [pack.seconds for pack in packs]))}"
         words += f" on {counted(at_once, 'worker')} ({calibration.basis}); {in_bytes(stored)} in the store"
+        words += f", and up to {in_bytes(memories)} of replay memories while they train" if memories else ""
     console.print(f"{words}.", soft_wrap=True, highlight=False)
 
 

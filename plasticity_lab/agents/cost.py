@@ -24,7 +24,9 @@ class Cost:
     them. flops: operations of one update in matrix products and convolutions. memory: bytes on the device, by what they
     are for. speed: the yardstick of its agent's that it is priced by. rows: of its metrics. parameters: of its network.
     host_memory: bytes beside the device's. forwards, forward_flops: passes through the network without an update, and
-    operations of one. host_steps: environment → its steps. graphs: how many are compiled for it.
+    operations of one. host_steps: environment → its steps. graphs: how many are compiled for it. bulk_bytes: of what
+    its learner gives as `bulk`, when that is full; they are part of the memory where it lies. statistics: bytes of each
+    tensor that `Agent.statistics` keeps of a run.
     kernels: whether kernels of our own serve its updates, on a CPU.
     """
 
@@ -42,6 +44,8 @@ class Cost:
     host_steps: Mapping[str, int] = field(default_factory=dict)
     graphs: int = 1
     kernels: bool = False
+    bulk_bytes: int = 0
+    statistics: Sequence[int] = ()
 
     @property
     def device_bytes(self) -> int:

@@ -83,3 +83,13 @@ def test_code_with_changes_is_told_from_the_commit(seeds, record):
     records = [*seeds("relu", [0.5, 0.6], provenance=MADE), record("tanh", provenance={**MADE, "dirty": True})]
     _, said = captioned(records)
     assert "commits e57c382f9aab (2 runs), e57c382f9aab (changed checkout) (1 runs)" in said
+
+
+def test_runs_that_lost_their_replay_memory_are_counted_and_explained(seeds, record):
+    refilled = record("relu", 2, 0.7, provenance={**MADE, "memory_refills": [300]}) | {
+        "flags": {"memory_refilled": True}
+    }
+    result, said = captioned([*seeds("relu", [0.5, 0.6], provenance=MADE), refilled])
+    assert [cell.flagged for cell in result.cells.values() if cell.flagged] == [{"memory_refilled": 1}]
+    assert "lost their replay memory" in said
+    assert "their agent says" not in said

@@ -34,6 +34,7 @@ class Acting(Supervised):
             forwards=self.steps,
             forward_flops=1_000,
             host_steps={GAME: self.steps},
+            bulk_bytes=self.memory,
         )
 
 

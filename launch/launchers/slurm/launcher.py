@@ -15,8 +15,9 @@ from launch.launchers.slurm import cluster
 from launch.launchers.slurm.cancellation import cancellations, cancellations_before
 from launch.launchers.slurm.job import JobWorker
 from launch.launchers.slurm.own_jobs import Submitted, by_array, living, on_another, own_jobs, states_of_sweeps
-from launch.launchers.slurm.parameters import EARLY_SECONDS, check_parameters, wants_gpu, workers_a_job
+from launch.launchers.slurm.parameters import check_parameters, wants_gpu, workers_a_job
 from launch.launchers.slurm.pickled import PickledWorker
+from launch.launchers.slurm.signals import EARLY_SECONDS
 from launch.launchers.slurm.submission import jobs_needed
 from launch.launchers.slurm.submit_once import release_held, submit_once
 from launch.launchers.slurm.submitted import Outcome, Submission, ask, decide, submissions_of
@@ -97,17 +98,18 @@ def resources_of(store: Store, settings: Settings, parameters: Mapping[str, Any]
     """What the jobs will have, and whether that is a GPU; it need not be on this machine.  Raises ConfigError."""
     gpu = wants_gpu(parameters, settings.device)
     kind = parameters["device_kind"] or (_gpu_kind(store, settings.dry_run) if gpu else kind_of("cpu"))
+    own = int(0.9 * (parameters["mem_gb"] or 0) * 2**30) // max(1, parameters["tasks_per_node"]) or sys.maxsize
     if parameters["memory_gb"]:
         memory = int(parameters["memory_gb"] * 2**30)
     elif gpu:
         memory = sys.maxsize  # a pack that turns out too large is planned again at half its width
     elif parameters["mem_gb"]:
-        memory = int(0.9 * parameters["mem_gb"] * 2**30) // max(1, parameters["tasks_per_node"])
+        memory = own
     else:
         memory = memory_of("cpu") // cores()
     workers = settings.launch.workers or 1
     calibration, damaged = calibrated(store, kind)
-    return Resources(kind, calibration, compiler_there(), memory, workers, damaged, known=False), gpu
+    return Resources(kind, calibration, compiler_there(), memory, workers, damaged, known=False, host_memory=own), gpu
 
 
 def _gpu_kind(store: Store, only_shown: bool) -> str:

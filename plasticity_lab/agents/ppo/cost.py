@@ -9,6 +9,8 @@ import numpy as np
 
 from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.parts import Parts
+from plasticity_lab.agents.ppo.normalise import Normaliser
+from plasticity_lab.agents.ppo.statistics import kept_of
 from plasticity_lab.benchmarks.bodies.benchmark import Bodies, BodyCycle
 from plasticity_lab.benchmarks.bodies.stream import Stages
 from plasticity_lab.environments.bodies import BODIES
@@ -65,12 +67,19 @@ def cost_of(agent: "PPO", parts: Parts, model: Model, resource: Bodies) -> Cost:
         host_steps=_host_steps(parts, stages, tests),
         graphs=2 * len({body.name for body in bodies}),
         kernels=True,
+        statistics=_statistics(agent, bodies),
     )
 
 
 def steps_of_bodies() -> Mapping[str, Callable[[int], object]]:
     """For each body that can be built here, what takes that many steps of it with actions drawn at random."""
     return {name: partial(_step, body) for name, body in BODIES.items() if not body.missing}
+
+
+def _statistics(agent: "PPO", bodies: Sequence[Body]) -> list[int]:
+    """Bytes of each tensor that is kept of what scales observations and rewards."""
+    normalisers = {body.name: Normaliser(1, agent.environments, (prod(body.observation),)) for body in bodies}
+    return [value.nbytes for value in kept_of(normalisers, agent.scales).values()]
 
 
 def _test(benchmark: BodyCycle, resource: Bodies, position: int) -> tuple[int, int]:

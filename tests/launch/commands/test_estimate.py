@@ -84,6 +84,17 @@ def test_the_store_grows_about_as_much_as_was_said(store, words):
     assert 0.6 < said / found < 1.6
 
 
+def test_weights_and_the_statistics_beside_them_are_counted(store):
+    scaled = ("agent.normalise_observations=true", "agent.normalise_rewards=true")
+    plan = planned(store, "agent=ppo", "benchmark=classic_cycle", *scaled, "save_weights=final", *ONE)
+    prices = costs_to_train(plan.settings)
+    both, neither = (store_bytes(plan.packs, plan.runs, kept, prices) for kept in ("final", "none"))
+    work(store, plan.sweep, "cpu", never)
+    sizes = [path.stat().st_size for path in store.runs_folder.rglob("*.pt")]
+    assert len(sizes) == 2
+    assert abs(both - neither - sum(-(-size // 4096) * 4096 for size in sizes)) <= 4096
+
+
 def test_a_billion_tasks_are_planned_without_looking_at_each(store, monkeypatch, capsys):
     asked, really = [], LabelledBenchmark.images_of
 

@@ -74,8 +74,26 @@ def test_a_further_graph_is_compiled_once_more(words):
     assert two > one + 1
 
 
-def test_memory_of_the_host_is_a_cpus_and_what_is_largest_is_named(words):
+def test_memory_of_the_host_counts_everywhere_and_what_is_largest_is_named(words):
     large = [*words, f"agent.memory={2**31}"]
-    with pytest.raises(TooLarge, match=r"most of it for its memory of replay, .* choose a smaller agent.memory or"):
+    named = r"most of it for its memory of replay, .* choose a smaller agent.memory or"
+    with pytest.raises(TooLarge, match=named):
         packs_of(large)
-    assert [pack.bytes for pack in packs_of(large, kind="Some GPU")] == [3 * 2**20]
+    gpu = {"kind": "Some GPU", "memory": 2**30}
+    with pytest.raises(TooLarge, match=named):
+        packs_of(large, **gpu, host_memory=2**31 - 1)
+    packs = packs_of(large, **gpu, host_memory=5 * 2**30)
+    assert sorted((pack.width, pack.bytes, pack.narrowed) for pack in packs) == [(1, 2**20, True), (2, 2**21, True)]
+    assert [pack.bytes for pack in packs_of(large, **gpu)] == [3 * 2**20], "nothing is known of its host"
+
+
+def test_replay_memories_are_counted_on_the_disk_too(store, words, capsys):
+    """A log of twice the memory, and what takes its place beside it: three times a MiB of each of three runs."""
+    shown = ("schedule=smoke", "tracking=store", "dry_run=true", f"store={store.root}")
+    assert run_command([*shown, *words]) == 0
+    assert "9 MiB of replay memories" in capsys.readouterr().out
+    planned(store, *words)
+    assert main(["estimate", "--store", str(store.root), "--workers", "1"]) == 0
+    assert "9 MiB of replay memories" in capsys.readouterr().out
+    assert run_command([*shown, "seed=0"]) == 0
+    assert "replay memories" not in capsys.readouterr().out
