@@ -4,6 +4,7 @@ Legend: K runs, E episodes of the test, each in an environment of its own, D num
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +53,7 @@ def likeliest(
     return np.clip(policy, np.float32(body.low), np.float32(body.high)) if clips else policy
 
 
-def _finite(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """With 0 for what is not finite, as while a run is trained."""
-    return np.where(np.isfinite(values), values, np.float32(0))
+def _finite(values: NDArray[Any]) -> NDArray[Any]:
+    """With 0 for what is not finite, as while a run is trained; in their own type."""
+    finite = np.isfinite(values)
+    return values if finite.all() else np.where(finite, values, 0).astype(values.dtype)

@@ -98,6 +98,7 @@ class PPOLearner:
                 task.body,
                 (numbers,),
                 agent.environments,
+                dtype=np.float32 if agent.normalise_observations else self.environments.observations.dtype,
                 randomised=randomised,
                 compiled=self.compiled,
                 structure=structure,
