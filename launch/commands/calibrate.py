@@ -108,7 +108,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _taken_apart(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """The words that name a launcher, and those that name runs.  Raises ConfigError for a store among them."""
-    launcher = [word for word in words if word.lstrip("+").startswith("hydra")]
+    launcher = [word for word in words if word.lstrip("+").startswith(("hydra/launcher", "hydra.launcher"))]
     for word in words:
         if word.partition("=")[0] in ("store", "device", "mode"):
             name, _, value = word.partition("=")

@@ -119,7 +119,7 @@ def test_a_plan_is_shown_for_a_gpu_that_nobody_knows_yet(store, stand_in, capsys
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["seed=1"], "'seed=1': only a launcher can be named here"),
+        (["hydra/launcher=packed_slurm", "store=there"], "'store=there': this command is given it as --store there"),
         (["hydra/launcher=packed"], "A job is submitted by hydra/launcher=packed_slurm, or one made from it"),
         (["hydra/launcher=slurm_gpuu"], "There is no hydra/launcher=slurm_gpuu"),
         (
