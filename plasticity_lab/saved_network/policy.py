@@ -17,7 +17,7 @@ from plasticity_lab.agents.ppo.agent import PPO
 from plasticity_lab.agents.ppo.normalise import Normaliser
 from plasticity_lab.agents.ppo.statistics import scaling
 from plasticity_lab.agents.ppo.tested import episodes_in_test, likeliest, mean_return
-from plasticity_lab.benchmarks.bodies.benchmark import BodyCycle
+from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
 from plasticity_lab.errors import InputError, StoreError
 from plasticity_lab.saved_network.examples import Given, floats_of, in_rows
 from plasticity_lab.saved_network.network import Outputs, SavedNetwork
@@ -35,7 +35,7 @@ class SavedPolicy(SavedNetwork):
     """
 
     agent: PPO
-    benchmark: BodyCycle
+    benchmark: BodyBenchmark
     normalisers: Mapping[str, Normaliser] | None
     packed: PackedNetwork
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.benchmarks.bodies.benchmark import Bodies, BodyCycle
+from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.stream import Stages
 from plasticity_lab.environments.bodies import BODIES
 from plasticity_lab.environments.body import Body
@@ -73,7 +73,7 @@ def steps_of_bodies() -> Mapping[str, Callable[[int], object]]:
     return {name: partial(_step, body) for name, body in BODIES.items() if not body.missing}
 
 
-def _test(benchmark: BodyCycle, resource: Bodies, position: int) -> tuple[int, int]:
+def _test(benchmark: BodyBenchmark, resource: Bodies, position: int) -> tuple[int, int]:
     """The passes of the test after a task, and the steps of its body."""
     body = resource.by_name[benchmark.body_of(position)]
     frictions = benchmark.test_frictions(body)

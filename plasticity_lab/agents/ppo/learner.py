@@ -26,7 +26,7 @@ from plasticity_lab.agents.ppo.step import Step, step_of
 from plasticity_lab.agents.ppo.tested import returns_in_test
 from plasticity_lab.agents.put_back import Copy
 from plasticity_lab.agents.spread import evenly_spread
-from plasticity_lab.benchmarks.bodies.benchmark import Bodies
+from plasticity_lab.benchmarks.bodies.base import Bodies
 from plasticity_lab.benchmarks.bodies.stream import Rollout, Stage
 from plasticity_lab.environments.environments import Environments
 from plasticity_lab.interventions.intervention import EXAMPLES
