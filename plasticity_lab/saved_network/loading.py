@@ -15,7 +15,7 @@ from plasticity_lab.agents.ppo.normalise import Normaliser
 from plasticity_lab.agents.ppo.statistics import normalisers_from
 from plasticity_lab.assembly import model_of
 from plasticity_lab.benchmarks.benchmark import Benchmark
-from plasticity_lab.benchmarks.bodies.benchmark import Bodies
+from plasticity_lab.benchmarks.bodies.base import Bodies
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.errors import StoreError

@@ -18,7 +18,7 @@ from plasticity_lab.agents.ppo.agent import PPO
 from plasticity_lab.agents.ppo.evaluation import likeliest, returns_in_test
 from plasticity_lab.agents.ppo.normalise import Normaliser
 from plasticity_lab.agents.ppo.statistics import scaling
-from plasticity_lab.benchmarks.bodies.benchmark import BodyCycle
+from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
 from plasticity_lab.errors import InputError, StoreError
 from plasticity_lab.saved_network.examples import Given, floats_of, in_rows
 from plasticity_lab.saved_network.network import Outputs, SavedNetwork
@@ -36,7 +36,7 @@ class SavedPolicy(SavedNetwork):
     """
 
     agent: PPO
-    benchmark: BodyCycle
+    benchmark: BodyBenchmark
     normalisers: Mapping[str, Normaliser] | None
     packed: PackedNetwork
 

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from plasticity_lab.benchmarks.bodies.benchmark import Bodies, BodyCycle
+from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.environments.bodies import BODIES
 from plasticity_lab.environments.body import Body
 from plasticity_lab.environments.environments import Environments
@@ -15,12 +15,12 @@ STEPS_AN_EPISODE = 100
 """Guessed, for the number of rows that a run's episodes make."""
 
 
-def passes_of_tests(benchmark: BodyCycle, resource: Bodies) -> int:
+def passes_of_tests(benchmark: BodyBenchmark, resource: Bodies) -> int:
     """Passes through the network that all tests of a run take at most: those of the longest episodes there can be."""
     return sum(_test(benchmark, resource, position)[0] for position in range(benchmark.tasks))
 
 
-def host_steps(benchmark: BodyCycle, resource: Bodies, steps: int) -> dict[str, int]:
+def host_steps(benchmark: BodyBenchmark, resource: Bodies, steps: int) -> dict[str, int]:
     """Body → its steps in the whole run, those of tests included.  steps: of a task's training, all environments
     together.
     """
@@ -36,7 +36,7 @@ def steps_of_bodies() -> Mapping[str, Callable[[int], object]]:
     return {name: partial(_step, body) for name, body in BODIES.items() if not body.missing}
 
 
-def _test(benchmark: BodyCycle, resource: Bodies, position: int) -> tuple[int, int]:
+def _test(benchmark: BodyBenchmark, resource: Bodies, position: int) -> tuple[int, int]:
     """The passes of the test after a task, and the steps of its body."""
     body = resource.by_name[benchmark.body_of(position)]
     frictions = benchmark.test_frictions(body)

@@ -15,7 +15,7 @@ from plasticity_lab.agents.ppo.measures import PPO_MEASURES
 from plasticity_lab.agents.ppo.minibatches import NORMALISED
 from plasticity_lab.agents.ppo.policy import shapes_of
 from plasticity_lab.agents.ppo.statistics import kept_of
-from plasticity_lab.benchmarks.bodies.benchmark import Bodies, BodyCycle
+from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.stream import Stages
 from plasticity_lab.component import check
 from plasticity_lab.errors import ConfigError
@@ -39,7 +39,7 @@ class PPO(Agent):
     its remaining passes are left out; null: by any amount.
     """
 
-    learns = BodyCycle
+    learns = BodyBenchmark
     tells = frozenset({EXAMPLES, TASK_BEGINS})
     measures = PPO_MEASURES
 

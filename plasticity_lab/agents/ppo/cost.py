@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from plasticity_lab.agents.acting.cost import STEPS_AN_EPISODE, host_steps, passes_of_tests
 from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.benchmarks.bodies.benchmark import Bodies
+from plasticity_lab.benchmarks.bodies.base import Bodies
 from plasticity_lab.benchmarks.bodies.stream import Stages
 from plasticity_lab.networks.model import Model
 from plasticity_lab.stacking.run_axis import aligned
