@@ -6,7 +6,7 @@ Legend: K runs, B examples, C input channels, H, W rows and columns, O output ch
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
+from math import prod, sqrt
 
 import numpy as np
 import torch
@@ -68,8 +68,11 @@ class StackedConv2d:
         """One run's first parameters, float32: weight (P, O), bias (1, O).
 
         init = default: PyTorch's nn.Conv2d, weights and biases uniform in ±1/√P. init = kaiming: weights uniform in
-        ±gain·√(3/P), biases zero (He et al. 2015).
+        ±gain·√(3/P), biases zero (He et al. 2015). init = xavier: in ±gain·√(6/(P + O·kernel²)), biases zero.
         """
+        if init == "xavier":  # by its fan out, an output channel counts once for each pixel of the kernel
+            fans = self.linear.inputs + self.outputs * self.kernel**2
+            gain *= sqrt((self.linear.inputs + self.outputs) / fans)
         return self.linear.start(draw, init, gain)
 
     def squares(self, x: Tensor, delta: Tensor) -> dict[str, Tensor]:
