@@ -19,6 +19,8 @@ from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.normed import StackedNormed
 
 NORMS = ("none", "layer")
+WITHOUT_GAIN = ("default", "lecun", "xavier")
+"""First weights that do not depend on the activation that follows."""
 
 
 class Layer(Protocol):
@@ -157,7 +159,7 @@ class Network(Component):
 
         output: the name of what the layer answers; None for a hidden one, which an activation follows.
         """
-        return 1.0 if output is not None or self.init == "default" else activation.gain()
+        return activation.gain() if output is None and self.init not in WITHOUT_GAIN else 1.0
 
     def normed(self, layer: StackedLinear | StackedConv2d) -> Layer:
         """A layer that an activation follows, with what `norm` puts between them."""
