@@ -9,6 +9,7 @@ _FLAGS = {
     "collapsed": "collapsed to chance",
     "mixed_code": "begun by other code",
     "mixed_kind": "begun on another kind of device",
+    "memory_refilled": "with a replay memory that began empty again",
     "no_episode": "without an ended episode",
 }
 

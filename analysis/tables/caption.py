@@ -11,7 +11,7 @@ from analysis.tables.made_by import made_lines
 from analysis.tables.missing import NOT_HERE, cannot, missing_lines, waiting_lines
 from analysis.tables.paper import of_another
 from analysis.tables.table import Cell, Column, Result
-from plasticity_lab.records.training_code import MIXED, MIXED_KIND
+from plasticity_lab.records.training_code import MIXED, MIXED_KIND, REFILLED
 
 
 def caption(result: Result, rows: Sequence[Row]) -> tuple[str, ...]:
@@ -197,6 +197,12 @@ def _incomplete(cells: Collection[Cell]) -> list[str]:
             lines.append(
                 f"{flag}: how many runs were begun {begun} and ended {begun[:2]} another; their values are in the mean."
             )
+    if REFILLED in flags:
+        flags.remove(REFILLED)
+        lines.append(
+            f"{REFILLED}: how many runs were killed, lost their replay memory and went on with an empty one; their "
+            "values are in the mean."
+        )
     if flags:
         lines.append(f"{', '.join(flags)}: how many runs their agent says this of; their values are in the mean.")
     if superseded := sum(cell.superseded for cell in cells):

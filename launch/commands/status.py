@@ -25,7 +25,7 @@ from launch.packs.sweep import STATES, SweepState, state_of
 from launch.packs.todo import how_to_try_again
 from launch.plan.calibration import damaged_calibrations
 from launch.plan.table import PRINTED_WIDTH
-from launch.wording import counted, flag_in_words, in_time, say, some
+from launch.wording import counted, flag_in_words, in_bytes, in_time, say, some
 from launch.work.patience import fault_of
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.plan import read_plan, sweeps_of
@@ -212,6 +212,9 @@ def _went_wrong(state: SweepState, alone: bool) -> list[str]:
     if len(state.kinds) > 1 or (alone and state.kinds):
         kinds = ", ".join(f"{len(runs):,} on {kind}" for kind, runs in state.kinds.items())
         lines.append(f"{state.sweep}: runs by kind of device: {kinds}.")
+    if state.memory_bytes and alone:
+        size = in_bytes(state.memory_bytes)
+        lines.append(f"{state.sweep}: replay memories take {size} in the store until their packs end.")
     lines += state.unreadable[:most]
     if len(state.unreadable) > most:
         lines.append(f"{state.sweep}: {len(state.unreadable) - most:,} more records cannot be read.")

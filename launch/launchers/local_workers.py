@@ -17,14 +17,13 @@ from launch.launchers.compiling_ahead import compiling_ahead
 from launch.launchers.display import Display, display
 from launch.packs.progress import Watch
 from launch.plan.device import cores
+from launch.work.stop_signal import NOTICE_SECONDS
 from plasticity_lab.records.files import StoreFault
 from plasticity_lab.records.plan import Pack
 from plasticity_lab.records.settings import TrackingSettings
 from plasticity_lab.records.store import Store
 
 LOOK_SECONDS = 0.5
-PATIENCE_SECONDS = 60.0
-"""How long workers may take for their last checkpoints after Ctrl-C."""
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 
@@ -141,7 +140,7 @@ def _stop(workers: Sequence[_Worker], shown: Display) -> None:
             process.terminate()
         if processes:
             shown.say("Stopping: the workers write their checkpoints. Ctrl-C again ends them at once.")
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + NOTICE_SECONDS
         for process in processes:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=max(0.1, deadline - time.monotonic()))

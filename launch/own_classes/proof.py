@@ -24,6 +24,7 @@ from plasticity_lab.assembly import agent_of
 from plasticity_lab.component import load
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.interventions.none import NoIntervention
+from plasticity_lab.records.bulk import as_tensors, filled_from
 from plasticity_lab.records.journal import Journal
 from plasticity_lab.records.position import Position
 from plasticity_lab.records.rows import Evaluation, Rows
@@ -174,12 +175,13 @@ class Trained:
         while True:
             stream, learner = self._assembled(runs, without)
             if kept is not None:
-                learner.load(*torch.load(io.BytesIO(kept), weights_only=True))
+                state, bulk = torch.load(io.BytesIO(kept), weights_only=True)
+                learner.load(state, filled_from(learner.bulk(), bulk))
             try:
                 train(stream, learner, events, _Keeper(interrupted))
             except _Stopped:
                 buffer = io.BytesIO()
-                torch.save((learner.state(), learner.bulk()), buffer)
+                torch.save((learner.state(), as_tensors(learner.bulk())), buffer)
                 kept = buffer.getvalue()
             else:
                 self.updates = events.updates

@@ -12,8 +12,9 @@ from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_map
 from plasticity_lab.records.files import names, write_json
 from plasticity_lab.records.plan import Pack, in_parts
 from plasticity_lab.records.store import Store
+from plasticity_lab.records.training_code import REFILLED, flags_of_parts
 
-_FIELDS = {"steps": int, "diverged": int, "seconds": int | float, "lately": dict, "parts": list}
+_FIELDS = {"steps": int, "diverged": int, "seconds": int | float, "lately": dict, "parts": list, "refills": list}
 _ADVICE = "how far its pack is shows again when the pack trains"
 
 
@@ -51,7 +52,8 @@ class Reached:
     """How far one pack has come: steps of each of its runs, how many of these diverged, seconds of training.
 
     lately: what its runs measured last, by name, where that is told as they go. parts: by which code it was trained, as
-    `training_code.parts_from` has them; none where its worker was of an earlier version.
+    `training_code.parts_from` has them; none where its worker was of an earlier version. refills: the steps at which
+    its replay memory began empty again.
     """
 
     steps: int
@@ -59,6 +61,12 @@ class Reached:
     seconds: float
     lately: Mapping[str, float] = field(default_factory=dict)
     parts: Sequence[Mapping[str, Any]] = ()
+    refills: Sequence[int] = ()
+
+    @property
+    def flags(self) -> list[str]:
+        """Those that the records of its runs will have because of how it was interrupted."""
+        return flags_of_parts(self.parts) + ([REFILLED] if self.refills else [])
 
     @property
     def kind(self) -> str | None:
@@ -112,14 +120,20 @@ class Watch:
 
 
 def write_progress(
-    store: Store, pack: Pack, journal: Measured, seconds: float, parts: Sequence[Mapping[str, Any]] = ()
+    store: Store,
+    pack: Pack,
+    journal: Measured,
+    seconds: float,
+    parts: Sequence[Mapping[str, Any]] = (),
+    refills: Sequence[int] = (),
 ) -> None:
-    """Says in the store how far a running pack has come, in how many seconds of training, by which code (`parts`).
-
-    Raises StoreError.
+    """Says in the store how far a running pack has come, in how many seconds of training, by which code (`parts`), and
+    at which steps its replay memory began empty again.  Raises StoreError.
     """
     far = {"steps": int(journal.steps), "diverged": int((journal.diverged > 0).sum()), "seconds": round(seconds, 3)}
-    write_json(store.progress(pack.id), far | {"lately": journal.lately(), "parts": list(parts)})
+    write_json(
+        store.progress(pack.id), far | {"lately": journal.lately(), "parts": list(parts), "refills": list(refills)}
+    )
 
 
 def read_progress(store: Store, pack: str) -> Reached | None:
@@ -128,11 +142,18 @@ def read_progress(store: Store, pack: str) -> Reached | None:
     value = read_mapping(path, _ADVICE)
     if value is None:
         return None
-    known = {"diverged": 0, "seconds": 0.0, "lately": {}, "parts": [], **value}  # earlier versions did not write these
+    known = {
+        "diverged": 0,
+        "seconds": 0.0,
+        "lately": {},
+        "parts": [],
+        "refills": [],
+        **value,
+    }  # earlier versions did not write these
     if fault := fault_of_fields(known, _FIELDS):
         raise DamagedFile(path, fault, _ADVICE)
     lately = {name: number for name, number in known["lately"].items() if isinstance(number, int | float)}
-    return Reached(known["steps"], known["diverged"], known["seconds"], lately, tuple(known["parts"]))
+    return Reached(known["steps"], known["diverged"], known["seconds"], lately, tuple(known["parts"]), known["refills"])
 
 
 def reached(store: Store, pack: str) -> Reached:

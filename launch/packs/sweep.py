@@ -9,13 +9,13 @@ from launch.last_end import last_end
 from launch.packs.endings import ending_of
 from launch.packs.lease_files import LeaseFiles, PackState
 from launch.packs.progress import NOWHERE, Reached, reached
+from plasticity_lab.records.bulk_log import bytes_on_disk
 from plasticity_lab.records.files import names
 from plasticity_lab.records.index_files import Outcome
 from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.record import FINISHED, CorruptRecord, read_record
 from plasticity_lab.records.run_index import RunIndex
 from plasticity_lab.records.store import Store
-from plasticity_lab.records.training_code import flags_of_parts
 
 STATES = ("done", "running", "waiting", "diverged", "failed")
 SETTLED_SECONDS = 10.0
@@ -52,13 +52,14 @@ class SweepState:
     """The runs of one sweep.
 
     states: run → one of STATES. flagged: what records say beside the status ("collapsed", or what a run's agent says of
-    it) → finished runs, and runs in training that were begun by other code or on another kind. kinds: kind of device →
-    runs that were finished on it, or have been begun there. diverged: run → the step at which it did.
+    it) → finished runs, and runs in training that were interrupted in a way that records will name. kinds: kind of
+    device → runs that were finished on it, or have been begun there. diverged: run → the step at which it did.
     failed: reason → runs. errors: reason → the last lines of the error of the first of them. given_up: run → how often
     it has failed, of those that failed too often to be planned again. unreadable: what is wrong with records, metrics
     and weights that are damaged (their runs wait). running: the packs that workers hold. packs: the ids of all packs
     that its runs are or were in, as far as is known. progress: how far a run is on average, from 0 to 1. left: seconds
     until the last pack ends, by how fast this sweep's packs have been so far; None where runs wait and nobody trains.
+    memory_bytes: what the replay memories of its open packs take in the store.
     """
 
     sweep: str
@@ -75,6 +76,7 @@ class SweepState:
     packs: Sequence[str]
     progress: float
     left: float | None
+    memory_bytes: int = 0
 
     @property
     def counts(self) -> dict[str, int]:
@@ -112,9 +114,7 @@ def state_of(store: Store, plan: Plan, index: RunIndex | None = None) -> SweepSt
     held = [pack for pack in open_packs if leases[pack.id].held]
     on_the_way = {run: far[p.id].steps / p.steps for p in open_packs if p.id in far for run in p.runs}
     share = {run: on_the_way.get(run, 0.0) if state in ("running", "waiting") else 1.0 for run, state in states.items()}
-    mixed = {
-        run: flags for p in open_packs if p.id in far and (flags := flags_of_parts(far[p.id].parts)) for run in p.runs
-    }
+    mixed = {run: flags for p in open_packs if p.id in far and (flags := far[p.id].flags) for run in p.runs}
     return SweepState(
         sweep=plan.sweep,
         command=in_words(plan.command),
@@ -141,6 +141,7 @@ def state_of(store: Store, plan: Plan, index: RunIndex | None = None) -> SweepSt
             [needed[pack.id] for pack in open_packs if pack not in held],
             any(state == "waiting" for state in states.values()),
         ),
+        memory_bytes=sum(bytes_on_disk(store, pack) for pack in far),
     )
 
 

@@ -27,7 +27,7 @@ from plasticity_lab.records.record import (
     write_record,
 )
 from plasticity_lab.records.store import Store
-from plasticity_lab.records.training_code import flags_of_parts
+from plasticity_lab.records.training_code import REFILLED, flags_of_parts
 from plasticity_lab.records.weights import write_statistics, write_weights
 from plasticity_lab.run import Run
 
@@ -66,6 +66,7 @@ def leave_records(
                 files[store.statistics(run.id).name] = write_statistics(store, run.id, own)
         diverged_at, flags = int(journal.diverged[k]), dict(measures.flags(table, learner.facts))
         flags |= dict.fromkeys(flags_of_parts(source.get("parts", ())), True)
+        flags |= {REFILLED: True} if source.get("memory_refills") else {}
         record = new_record(
             _named(run, earlier),
             "diverged" if diverged_at else "done",

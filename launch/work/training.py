@@ -14,9 +14,11 @@ from launch.packs.heartbeat import Heartbeat
 from launch.packs.leases import Lease
 from launch.packs.progress import write_progress
 from launch.tracking.choice import UNTRACKED, Tracking
+from launch.work.notice import seconds_left
 from launch.work.patience import Patience, Stopped
 from launch.work.process import prepare_compiling
 from launch.work.recording import end_pack, leave_records, pack_facts
+from launch.work.replay_memory import ReplayMemory
 from plasticity_lab.agents.agent import Learner
 from plasticity_lab.assembly import assembled
 from plasticity_lab.benchmarks.benchmark import Resource
@@ -70,10 +72,11 @@ class PackKeeper:
         began: str,
         before: float,
         parts: Sequence[Mapping[str, Any]],
+        memory: ReplayMemory,
         tracking: Tracking,
     ) -> None:
         self.store, self.pack, self.lease, self.heartbeat, self.stop = store, pack, lease, heartbeat, stop
-        self.patience, self.parts = patience, parts
+        self.patience, self.parts, self.memory = patience, parts, memory
         self.began, self.before, self.resumed, self.tracking = began, before, time.monotonic(), tracking
         self.every = {
             "checkpoint": checkpoint_minutes * 60,
@@ -107,22 +110,24 @@ class PackKeeper:
         if stopping:
             # However long the pause would still be: this is the last moment.
             try:
-                self.save(learner, journal)
+                self.save(learner, journal, stopping=True)
             except StoreFault as fault:
                 log.warning("%s Pack %s goes back to the checkpoint before.", fault, self.pack.id)
             raise Stopped
         if self._due("checkpoint") or self.unsaved:
             self.unsaved = not self.patience.tried("checkpoint", lambda: self.save(learner, journal))
 
-    def save(self, learner: Learner, journal: Journal) -> None:
-        """Writes the pack's checkpoint, all that another process needs to go on bit for bit.
-
-        Raises LostLease, StoreError.
+    def save(self, learner: Learner, journal: Journal, stopping: bool = False) -> None:
+        """Writes the pack's checkpoint, all that another process needs to go on bit for bit, unless going back to the
+        one before costs less (see `ReplayMemory`).  Raises LostLease, StoreError.
         """
         self.lease.beat()
+        memory = self.memory.to_keep(learner.bulk(), stopping)
+        if memory is None:
+            return
         payload = {
             "agent": learner.state(),
-            "bulk": learner.bulk(),
+            **memory,
             "journal": journal.state(),
             "mode": self.pack.mode,
             "kind": self.pack.kind,
@@ -131,13 +136,14 @@ class PackKeeper:
             "seconds": self.seconds,
         }
         save_checkpoint(self.store, self.pack.id, self.lease.epoch, payload)
+        self.memory.is_kept(memory)
         if not self.bound:
             # Only now: what an earlier version began on a kind that it did not keep could go on anywhere until then.
             write_binding(self.store, self.pack.id, Binding(self.pack.kind, self.pack.mode, self.pack.width))
             self.bound = True
 
     def _write_progress(self, journal: Journal) -> None:
-        write_progress(self.store, self.pack, journal, self.seconds, self.parts)
+        write_progress(self.store, self.pack, journal, self.seconds, self.parts, self.memory.refills)
 
     def _due(self, what: str) -> bool:
         now = time.monotonic()
@@ -198,9 +204,12 @@ def _train(
             prepare_compiling()
         stream, learner = assembled(runs, resource, torch.device(device), pack.compiled, processes, pack.kernels)
         journal, began, before = Journal(len(runs), measures_of(runs[0].targets, runs[0].science)), utc_now(), 0.0
+        memory = ReplayMemory(store, lease, settings, lambda: seconds_left(stop))
         if begun is not None:
-            learner.load(begun["agent"], begun.get("bulk", {}))  # checkpoints of before have no bulk
-            journal.load(begun["journal"])
+            state = begun
+            journal.load(state["journal"])
+            bulk = patience.until_done("memory", lambda: memory.restored(state, learner.bulk(), journal.steps))
+            learner.load(state["agent"], bulk)
             began, before = begun["began"], begun["seconds"]
         # Only now has all that trains been imported.
         parts = parts_from(
@@ -208,9 +217,20 @@ def _train(
         )
         _say_if_mixed(pack, parts, journal.steps)
         keeper = PackKeeper(
-            store, pack, lease, heartbeat, settings.checkpoint_minutes, stop, patience, began, before, parts, tracking
+            store,
+            pack,
+            lease,
+            heartbeat,
+            settings.checkpoint_minutes,
+            stop,
+            patience,
+            began,
+            before,
+            parts,
+            memory,
+            tracking,
         )
-        patience.tried("progress", lambda: write_progress(store, pack, journal, before, parts))
+        patience.tried("progress", lambda: write_progress(store, pack, journal, before, parts, memory.refills))
         tracking.begin(runs)
         try:
             train(stream, learner, journal, keeper)
@@ -223,6 +243,7 @@ def _train(
             "end": utc_now(),
             "pack_seconds": round(keeper.seconds, 3),
             **resource.facts,
+            **({"memory_refills": memory.refills} if memory.refills else {}),
             "sweep": plan.sweep,
         }
 

@@ -12,6 +12,7 @@ from plasticity_lab.agents.yardstick import Yardstick
 from plasticity_lab.benchmarks.benchmark import Benchmark, Resource
 from plasticity_lab.component import Component
 from plasticity_lab.networks.model import Model
+from plasticity_lab.records.bulk import Bulk
 from plasticity_lab.records.measures import Measures
 from plasticity_lab.records.position import Position
 from plasticity_lab.records.rows import Evaluation, Rows
@@ -87,12 +88,22 @@ class Learner(Protocol):
         """All that `load` needs to go on bit for bit, but for `bulk`: tensors, numbers and dictionaries of them."""
         ...
 
-    def bulk(self) -> State:
-        """What is too large to be written with every checkpoint, as a memory of replay; {} where there is none."""
+    def bulk(self) -> Bulk:
+        """What is too large to be written with every checkpoint, as a replay memory: name → its entries; {} where there
+        is nothing.
+
+        Views of the learner's own arrays, the same ones whenever it is asked, a new learner's with nothing added yet.
+        Entries are written once, so they must not change after they count as added (see `Entries`).
+        """
         ...
 
-    def load(self, state: Mapping[str, Any], bulk: Mapping[str, Any]) -> None:
-        """Goes back to a state, and leaves what it is given untouched. Called before `begin`."""
+    def load(self, state: Mapping[str, Any], bulk: Bulk | None) -> None:
+        """Goes back to a state, and leaves what it is given untouched. Called before `begin`.
+
+        bulk: what `bulk` gave with that state: the arrays are the learner's own, filled already, and `added` says how
+        far; nothing need be copied. None: the memory is lost. Then it begins empty, whatever state and arrays say, and
+        is filled as at the run's start: nothing is learned from it before.
+        """
         ...
 
     def weights(self) -> dict[str, Tensor]:

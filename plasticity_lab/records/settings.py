@@ -68,7 +68,12 @@ class TrackingSettings(Strict):
 
 
 class Settings(Strict):
-    """What one command sets once for all its runs; none of it changes a run's numbers."""
+    """What one command sets once for all its runs; none of it changes a run's numbers.
+
+    replay_memory_mib: replay memories that are smaller, those of all runs of a pack together, are in every checkpoint;
+    others have files of their own. replay_memory_minutes: these are written when so many minutes of training would be
+    lost, and when a worker is stopped; None: then only.
+    """
 
     store: Annotated[Path, Field(strict=False)]
     data: Annotated[Path | None, Field(strict=False)]
@@ -78,6 +83,9 @@ class Settings(Strict):
     rerun: bool
     save_weights: Literal["none", "final"]
     checkpoint_minutes: float = Field(gt=0, allow_inf_nan=False)
+    # Plans of earlier versions do not have them.
+    replay_memory_mib: float = Field(ge=0, allow_inf_nan=False, default=64.0)
+    replay_memory_minutes: float | None = Field(ge=0, allow_inf_nan=False, default=30.0)
     launch: LaunchSettings
     tracking: TrackingSettings
 

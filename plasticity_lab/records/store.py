@@ -58,6 +58,10 @@ class Store:
         """The checkpoint that the holder of one lease epoch writes."""
         return self.pack_folder(pack) / f"checkpoint.{epoch}"
 
+    def memory_part(self, pack: str, epoch: int, number: int) -> Path:
+        """A part of the log of a pack's replay memory, written by the holder of a lease epoch."""
+        return self.pack_folder(pack) / f"memory.{epoch}.{number}"
+
     def sweep_folder(self, sweep: str) -> Path:
         """The plan of a sweep and the jobs that compute it."""
         return self.root / "sweeps" / sweep

@@ -20,6 +20,8 @@ MIXED = "mixed_code"
 """The flag of a record whose run was begun by one code and finished by another."""
 MIXED_KIND = "mixed_kind"
 """The flag of one whose run was finished on another kind of device than it was begun on, as far as is known."""
+REFILLED = "memory_refilled"
+"""The flag of one whose replay memory was lost and began empty again: it is not the undisturbed run's equal."""
 _SUFFIXES = (".py", ".cpp", ".h", ".json")
 _OTHERS = ("plasticity_lab", "hydra-core")
 """Packages of whose versions no number depends: ours is told by its files."""

@@ -21,6 +21,7 @@ from plasticity_lab.benchmarks.bodies.stream import Rollout, Stage
 from plasticity_lab.environments.environments import Environments
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.host import host_stream
+from plasticity_lab.records.bulk import Bulk, Entries
 from plasticity_lab.records.rows import Episodes, Evaluation, Rows
 from plasticity_lab.stacking.clipping import clipped
 from plasticity_lab.stacking.elementary import exp, log_softmax
@@ -126,16 +127,16 @@ class ActorCriticLearner:
         there = {} if self.environments is None else self.environments.state()
         return {"network": self.network.state(), "environments": {name: torch.tensor(v) for name, v in there.items()}}
 
-    def bulk(self) -> State:
+    def bulk(self) -> Bulk:
         """The memory."""
-        return {"remembered": self.remembered} | {name: torch.tensor(rows) for name, rows in self.memory.items()}
+        added = self.remembered * self.agent.steps
+        return {name: Entries(rows.swapaxes(0, 1), added) for name, rows in self.memory.items()}
 
-    def load(self, state: Mapping[str, Any], bulk: Mapping[str, Any]) -> None:
+    def load(self, state: Mapping[str, Any], bulk: Bulk | None) -> None:
         """Goes back to a state; the environments follow in `begin`."""
         self.network.load(state["network"])
         self._saved = dict(state["environments"])
-        self.remembered = bulk["remembered"]
-        self.memory = {name: bulk[name].numpy().copy() for name in self.memory}
+        self.remembered = 0 if bulk is None else bulk["x"].added // self.agent.steps
 
     def weights(self) -> dict[str, Tensor]:
         """The network's."""

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from plasticity_lab.assembly import agent_of, assembled, resources
+from plasticity_lab.records.bulk import as_tensors, filled_from
 from plasticity_lab.records.journal import Journal
 from plasticity_lab.run import Run
 from plasticity_lab.trainer import train
@@ -43,13 +44,13 @@ def trained(
         stream, learner = assembled(runs, find(runs[0]), CPU, compiled, kernels=kernels)
         if kept is not None:
             state = restored(kept)
-            learner.load(state["learner"], state["bulk"])
+            learner.load(state["learner"], filled_from(learner.bulk(), state["bulk"]))
             journal = Journal(len(runs), agent_of(runs[0]).measures)
             journal.load(state["journal"])
         try:
             train(stream, learner, journal, Keeper(looks))
         except Interrupted:
-            kept = saved({"learner": learner.state(), "bulk": learner.bulk(), "journal": journal.state()})
+            kept = saved({"learner": learner.state(), "bulk": as_tensors(learner.bulk()), "journal": journal.state()})
         else:
             assert looks is None, "the pack ended before it was stopped"
     weights = learner.weights()

@@ -28,7 +28,7 @@ from launch.launchers.slurm import cluster
 from launch.launchers.slurm.cancellation import Cancelled
 from launch.launchers.slurm.jobs_file import read_jobs
 from launch.launchers.slurm.own_jobs import own_jobs, states_of_sweeps
-from launch.launchers.slurm.signals import JobSignals
+from launch.launchers.slurm.signals import EARLY_SECONDS, JobSignals
 from launch.launchers.slurm.submitted import Outcome, decide, submissions_of
 from launch.packs.owner import Owner, this_owner
 from plasticity_lab.errors import ConfigError, PlasticityError, StoreError
@@ -115,7 +115,8 @@ class JobWorker:
             cores = int(os.environ.get("SLURM_CPUS_PER_TASK") or 1)
             died = partial(_died_of_memory, store)
             may_come = partial(_others_wait, store, self.sweep)
-            stop = partial(_any_of, signals, cancelled)
+            signals.notice_seconds = self.warning_seconds - EARLY_SECONDS
+            stop = _Stop(signals, cancelled)
             well = work(store, self.sweep, device, stop, time_for, patience, died, cores, may_come)
         except OutOfTime as out:
             log.info("The time left is too short for the packs left.")
@@ -204,8 +205,18 @@ def _died_of_memory(store: Store, owner: Owner) -> bool:
     return any(state.state == "OUT_OF_MEMORY" for state in states)
 
 
-def _any_of(*each: Callable[[], bool]) -> bool:
-    return any(says() for says in each)
+class _Stop:
+    """A worker's `stop`: Slurm's signals, or that the sweep is cancelled, where nobody ends the worker."""
+
+    def __init__(self, signals: JobSignals, cancelled: Cancelled) -> None:
+        self._signals, self._cancelled = signals, cancelled
+
+    def __call__(self) -> bool:
+        return self._signals() or self._cancelled()
+
+    def seconds_left(self) -> float:
+        """Until Slurm ends the job."""
+        return self._signals.seconds_left()
 
 
 def _others_wait(store: Store, sweep: str) -> bool:

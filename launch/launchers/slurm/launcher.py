@@ -15,8 +15,9 @@ from launch.launchers.slurm import cluster
 from launch.launchers.slurm.cancellation import cancellations, cancellations_before
 from launch.launchers.slurm.job import JobWorker
 from launch.launchers.slurm.own_jobs import Submitted, by_array, living, on_another, own_jobs, states_of_sweeps
-from launch.launchers.slurm.parameters import EARLY_SECONDS, check_parameters, wants_gpu, workers_a_job
+from launch.launchers.slurm.parameters import check_parameters, wants_gpu, workers_a_job
 from launch.launchers.slurm.pickled import PickledWorker
+from launch.launchers.slurm.signals import EARLY_SECONDS
 from launch.launchers.slurm.submission import jobs_needed
 from launch.launchers.slurm.submit_once import release_held, submit_once
 from launch.launchers.slurm.submitted import Outcome, Submission, ask, decide, submissions_of

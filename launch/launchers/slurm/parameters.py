@@ -10,10 +10,8 @@ from typing import Any
 from hydra_plugins.hydra_submitit_launcher.config import BaseQueueConf, SlurmQueueConf
 from omegaconf import DictConfig, OmegaConf
 
+from launch.launchers.slurm.signals import EARLY_SECONDS
 from plasticity_lab.errors import ConfigError
-
-EARLY_SECONDS = 60
-"""Slurm may send the signal that announces the time limit this many seconds earlier than `signal_delay_s` says."""
 
 
 @dataclass

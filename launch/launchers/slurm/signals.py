@@ -1,14 +1,26 @@
 """The signals that Slurm sends to a job, noted before anything else is imported: otherwise they end the worker."""
 
+import math
 import signal
+import time
 from types import FrameType
+
+EARLY_SECONDS = 60
+"""Slurm may send the signal that announces the time limit this many seconds earlier than `signal_delay_s` says."""
+KILL_SECONDS = 30.0
+"""How long after SIGTERM Slurm kills a job: its default (KillWait). A partition's GraceTime may give it more."""
 
 
 class JobSignals:
-    """Which signals a job was sent.  warned: SIGUSR2 or SIGUSR1, its time is nearly up. ending: SIGTERM."""
+    """Which signals a job was sent.  warned: SIGUSR2 or SIGUSR1, its time is nearly up. ending: SIGTERM.
+
+    notice_seconds: how long before its end a job is warned; known once the job has read what it is.
+    """
 
     def __init__(self) -> None:
         self.warned = self.ending = False
+        self.notice_seconds = math.inf
+        self._warned_at = self._ending_at = math.inf
         for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2):
             signal.signal(number, self._receive)
         signal.signal(signal.SIGCONT, signal.SIG_DFL)  # comes along with SIGTERM
@@ -17,8 +29,13 @@ class JobSignals:
         """True once it is time to checkpoint and to claim nothing more."""
         return self.warned or self.ending
 
+    def seconds_left(self) -> float:
+        """Seconds until Slurm ends the job, by what it was sent; infinite before."""
+        ends = min(self._warned_at + self.notice_seconds, self._ending_at + KILL_SECONDS)
+        return ends - time.monotonic()
+
     def _receive(self, number: int, frame: FrameType | None) -> None:
         if number == signal.SIGTERM:
-            self.ending = True
+            self.ending, self._ending_at = True, min(self._ending_at, time.monotonic())
         else:
-            self.warned = True
+            self.warned, self._warned_at = True, min(self._warned_at, time.monotonic())

@@ -33,6 +33,7 @@ from plasticity_lab.environments.environments import Environments
 from plasticity_lab.interventions.intervention import EXAMPLES
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.device import run_keys
+from plasticity_lab.records.bulk import Bulk
 from plasticity_lab.records.rows import Evaluation, Rows
 
 if TYPE_CHECKING:
@@ -174,11 +175,11 @@ class PPOLearner:
             "rollout": dict(self._rollout),
         }
 
-    def bulk(self) -> State:
+    def bulk(self) -> Bulk:
         """Nothing: a rollout is learned from before anything is saved."""
         return {}
 
-    def load(self, state: Mapping[str, Any], bulk: Mapping[str, Any]) -> None:
+    def load(self, state: Mapping[str, Any], bulk: Bulk | None) -> None:
         """Goes back to a state; the environments follow in `begin`."""
         self.network.load(state["network"])
         for body, normaliser in self.normalisers.items():

@@ -27,6 +27,7 @@ from plasticity_lab.benchmarks.labelled.stream import CHUNK_STEPS, Chunk, Task
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.device import run_keys
+from plasticity_lab.records.bulk import Bulk
 from plasticity_lab.records.rows import Evaluation, Rows
 
 
@@ -101,11 +102,11 @@ class SupervisedLearner:
         """The network's."""
         return self.network.state()
 
-    def bulk(self) -> State:
+    def bulk(self) -> Bulk:
         """Nothing: images are read anew."""
         return {}
 
-    def load(self, state: Mapping[str, Any], bulk: Mapping[str, Any]) -> None:
+    def load(self, state: Mapping[str, Any], bulk: Bulk | None) -> None:
         """Goes back to a state that `state` gave, in this process or an earlier one, and leaves it untouched."""
         self.network.load(state)
 

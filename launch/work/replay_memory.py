@@ -1,0 +1,143 @@
+"""What a worker does with the replay memory of a pack, so that a resumed run has it again.
+
+A small one is in every checkpoint. A large one has a log beside the checkpoints (`records/bulk_log.py`), which is
+written together with a checkpoint: the first one of a worker, by when little was added; when as many minutes of
+training would be lost as that is worth; and when the worker is stopped, where there is time for it. In between there
+are no checkpoints: a pack whose worker is killed goes back to the last one, and keeps its memory. Where a memory cannot
+be written, checkpoints are written without it, and a run that goes on from one of them begins with an empty memory.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from launch.packs.leases import Lease
+from launch.wording import in_bytes, in_time
+from plasticity_lab.records.bulk import Bulk, as_tensors, bytes_of, filled_from
+from plasticity_lab.records.bulk_log import Log, append, bytes_to_write, read, tidy
+from plasticity_lab.records.damage import DamagedFile
+from plasticity_lab.records.files import StoreFault
+from plasticity_lab.records.settings import Settings
+from plasticity_lab.records.store import Store
+
+log = logging.getLogger("launch.work.worker")
+RESERVE_SECONDS = 5.0
+"""What is left of the notice for the checkpoint itself, and for ending."""
+
+
+class TooLittleTime(Exception):
+    """A replay memory that cannot be written before the worker is ended."""
+
+
+class ReplayMemory:
+    """Keeps the replay memory of a pack in the store.
+
+    seconds_left: until the worker is ended, infinite while nobody is about to. refills: the steps at which the runs
+    went on without the memory that they had.
+    """
+
+    def __init__(self, store: Store, lease: Lease, settings: Settings, seconds_left: Callable[[], float]) -> None:
+        self.store, self.lease, self.seconds_left = store, lease, seconds_left
+        self.large_from = settings.replay_memory_mib * 2**20
+        minutes = settings.replay_memory_minutes
+        self.worth = None if minutes is None else 60 * minutes
+        self.refills: list[int] = []
+        # The log that lies in the store, when the training stood as a checkpoint with it has it, and whether that
+        # checkpoint is this worker's.
+        self._log: Log | None = None
+        self._kept: float | None = None
+        self._own = False
+        self._bytes_a_second = 0.0
+
+    def restored(self, begun: Mapping[str, Any], bulk: Bulk, step: int) -> Bulk | None:
+        """The memory of a checkpoint, read into a learner's own arrays; None if it is lost, which is noted and said.
+
+        step: at which the runs go on.  Raises StoreError.
+        """
+        self.refills = list(begun.get("refills", []))
+        if not bulk:
+            return {}
+        found, why = filled_from(bulk, begun.get("bulk", {})), "its checkpoint was written without it"
+        if found is None and begun.get("memory") is not None:
+            try:
+                known = Log.of_json(begun["memory"])
+                found, self._log = read(self.store, self.lease.pack, known, bulk), known
+                self._kept = time.monotonic()
+            except DamagedFile as error:
+                why = str(error)
+        if found is None:
+            self.refills.append(step)
+            log.warning(
+                "The replay memory of pack %s begins empty at step %s, and its records will say so: %s.",
+                self.lease.pack,
+                f"{step:,}",
+                why.rstrip("."),
+            )
+        return found
+
+    def to_keep(self, bulk: Bulk, stopping: bool) -> dict[str, Any] | None:
+        """What a checkpoint is to hold of the memory, after its log is written where it is due.
+
+        None: no checkpoint is to be written now, since going back to the last one with its memory loses little.
+        stopping: whether the worker stops.  Raises StoreError.
+        """
+        with_refills = {"refills": list(self.refills)} if self.refills else {}
+        if bytes_of(bulk) < self.large_from or not bulk:
+            return {"bulk": as_tensors(bulk), **with_refills}
+        if not (stopping or self._due()):
+            return None if self._loses_little() else {"memory": None, **with_refills}
+        try:
+            self._log = self._written(bulk)
+        except (TooLittleTime, StoreFault) as error:
+            if isinstance(error, StoreFault) and not stopping:
+                raise
+            back = self._loses_little()
+            so = "goes back to the checkpoint before" if back else "goes on with an empty replay memory"
+            log.warning("%s Pack %s %s.", error, self.lease.pack, so)
+            return None if back else {"memory": None, **with_refills}
+        return {"memory": self._log.as_json(), **with_refills}
+
+    def is_kept(self, content: Mapping[str, Any]) -> None:
+        """Notes that a checkpoint with what `to_keep` gave is written, and removes what it has replaced.
+
+        Raises LostLease, StoreError.
+        """
+        if content.get("memory") is None or self._log is None:
+            return
+        self._kept, self._own = time.monotonic(), True
+        self.lease.beat(surely=True)  # a successor's checkpoints name parts that were written here
+        tidy(self.store, self.lease.pack, self.lease.epoch, self._log)
+
+    def _due(self) -> bool:
+        """Whether as much training would be lost as writing is worth.
+
+        A worker's first checkpoint is always due, since packs whose workers vanish without one count as at fault.
+        """
+        if self.worth is None:
+            return False
+        return not self._own or self._kept is None or time.monotonic() - self._kept >= self.worth
+
+    def _loses_little(self) -> bool:
+        """Whether going back to the last checkpoint with its memory loses less training than writing is worth."""
+        if self.worth is None or self._kept is None:
+            return False
+        return time.monotonic() - self._kept < self.worth
+
+    def _written(self, bulk: Bulk) -> Log:
+        """Raises TooLittleTime, as soon as that shows; StoreError."""
+        total, began = bytes_to_write(bulk, self._log), time.monotonic()
+
+        def watch(done: int, of: int) -> None:
+            if done:
+                self._bytes_a_second = done / max(1e-3, time.monotonic() - began)
+            left = self.seconds_left() - RESERVE_SECONDS
+            needed = (of - done) / self._bytes_a_second if self._bytes_a_second else 0.0
+            if needed > left:
+                raise TooLittleTime(
+                    f"Writing {in_bytes(of - done)} of replay memory takes {in_time(needed)}, and "
+                    f"{in_time(max(0.0, left))} are left for it."
+                )
+
+        watch(0, total)
+        return append(self.store, self.lease.pack, self.lease.epoch, bulk, self._log, watch)
