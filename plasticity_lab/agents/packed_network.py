@@ -27,7 +27,7 @@ class PackedNetwork:
     """
 
     def __init__(self, parts: Parts, model: Model, device: torch.device) -> None:
-        self.model, self.device, self.seeds = model, device, parts.init_seeds
+        self.model, self.name, self.device, self.seeds = model, model.prefix, device, parts.init_seeds
         self.optimizer, self.intervention = parts.optimizers[0], parts.interventions[0]
         self.settings = {
             "activation": on_run_axis(parts.activations, device),
@@ -35,7 +35,7 @@ class PackedNetwork:
             "intervention": on_run_axis(parts.interventions, device),
             "agent": on_run_axis(parts.agents, device),
         }
-        self.keys = run_keys(parts.init_seeds, "intervention", device)
+        self.keys = self.keys_of("intervention")
         self.body: str | None = None
         self.parameters = model.start(parts.init_seeds, device)
         self.moments = self.optimizer.start(self.parameters)
@@ -44,6 +44,16 @@ class PackedNetwork:
         self._moments_updates, self._body_updates = 0, dict[str, int]()
         everything = Now(model, self.parameters, self.settings["intervention"], {}, self.moments, seeds=self.seeds)
         self.kept = self.intervention.start(everything)
+
+    def keys_of(self, purpose: str) -> Tensor:
+        """The runs' keys of random numbers for a purpose, (K, 2): networks of different names have different ones."""
+        return run_keys(self.seeds, f"{self.name} {purpose}" if self.name else purpose, self.device)
+
+    @property
+    def step_keys(self) -> dict[str, Tensor]:
+        """The keys that an update takes, purpose → (K, 2)."""
+        purposes = ("activation", *(("noise",) if self.model.noise(1) else ()))
+        return {**{purpose: self.keys_of(purpose) for purpose in purposes}, "intervention": self.keys}
 
     @property
     def learned(self) -> Learned:

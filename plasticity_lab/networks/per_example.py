@@ -93,7 +93,8 @@ def squared_gradients(
     design = replace(model.design, layers=[tapped(layer) for layer in model.design.layers])
     with torch.enable_grad():
         outputs = model.network.forward(design, fixed, x, activate, body or model.only_body)
-        total = of({name: value[:, :there] for name, value in outputs.items()}, answers).sum()
+        answered = {name: value[:, :there] for name, value in outputs.items() if name not in design.losses}
+        total = of(answered, answers).sum()
     passed = [tap for pair in taps for tap in pair if tap is not None and tap.passed]
     places = [*(tap.place for tap in passed), *learned.values()]
     gradients = torch.autograd.grad(total, places, allow_unused=True, materialize_grads=True)

@@ -32,7 +32,6 @@ from plasticity_lab.benchmarks.bodies.stream import Rollout, Stage
 from plasticity_lab.environments.environments import Environments
 from plasticity_lab.interventions.intervention import EXAMPLES
 from plasticity_lab.networks.model import Model
-from plasticity_lab.randomness.device import run_keys
 from plasticity_lab.records.bulk import Bulk
 from plasticity_lab.records.rows import Evaluation, Rows
 
@@ -62,7 +61,7 @@ class PPOLearner:
             name: value.cpu().numpy().astype(np.float64) for name, value in self.network.settings["agent"].items()
         }
         self.rates = self.network.settings["optimizer"]["lr"].clone()
-        self.keys = {"activation": run_keys(parts.init_seeds, "activation", device), "intervention": self.network.keys}
+        self.keys = self.network.step_keys
         shape = (self.minibatches.updates, len(MEASURED), self.runs, self.minibatches.padded)
         self.measured = torch.zeros(shape, device=device)
         self.at = [torch.tensor([row], device=device) for row in range(self.minibatches.updates)]
