@@ -54,8 +54,10 @@ class PackedNetwork:
         )
 
     @torch.no_grad()
-    def answers(self, x_KBD: NDArray[np.float32], body: str | None = None) -> dict[str, NDArray[np.float32]]:
+    def answers(self, x_KBD: NDArray[Any], body: str | None = None) -> dict[str, NDArray[np.float32]]:
         """The outputs of a body, name → (K, B, O), in evaluation mode; both on the host.  body: None for the active.
+
+        x: float32, or uint8 pixels, which go to the device as they are.
 
         However few the examples are, a run's answers do not depend on its mates: rows are padded for the products.
         """

@@ -3,7 +3,8 @@
 Legend: K runs, N environments of each, B rows of a product (N, or padded), D numbers of an observation, O of an output.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -41,8 +42,7 @@ class Answers:
         # Kernels need no padding; where slopes are drawn, it keeps them those of the other modes.
         rows = environments if kernels and not self.randomised else aligned(environments)
         self.network, self.environments = network, environments
-        self.given = torch.zeros(len(network.seeds), rows, numbers)
-        self._rows = self.given.numpy()[:, :environments]
+        self._lay_out((len(network.seeds), rows, numbers), torch.float32)
         self.keys = run_keys(network.seeds, "acting", network.device)
         self._at = torch.tensor(0, device=network.device)
         if kernels:
@@ -61,9 +61,14 @@ class Answers:
         self.answer = Compiled(answer, same) if compiled else answer
 
     @torch.no_grad()
-    def __call__(self, observations: NDArray[np.float32], count: int) -> dict[str, Array]:
-        """(K, N, D) → name → (K, N, O).  count: of what is drawn, a new one for each call of a run."""
+    def __call__(self, observations: NDArray[Any], count: int) -> dict[str, Array]:
+        """(K, N, D) → name → (K, N, O).  count: of what is drawn, a new one for each call of a run.
+
+        Observations go to the device in their own type: float32, or uint8.
+        """
         network = self.network
+        if observations.dtype != self._rows.dtype:
+            self._lay_out(self.given.shape, torch.from_numpy(observations).dtype)
         self._rows[...] = observations
         x = self.given.to(network.device)
         shape, at = network.settings["activation"], self._at
@@ -71,3 +76,8 @@ class Answers:
             at = torch.tensor(count, device=network.device)
         outputs = self.answer(network.parameters, shape, self.keys, x, at)
         return {name: value[:, : self.environments].cpu().numpy() for name, value in outputs.items()}
+
+    def _lay_out(self, shape: Sequence[int], dtype: torch.dtype) -> None:
+        """Rows of that type to hand over, the padded ones 0."""
+        self.given = torch.zeros(*shape, dtype=dtype)
+        self._rows = self.given.numpy()[:, : self.environments]

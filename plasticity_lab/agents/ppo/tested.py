@@ -4,6 +4,7 @@ Legend: K runs, E episodes of the test, each in an environment of its own, D num
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +67,7 @@ def episodes_in_test(
 
 
 def likeliest(
-    network: PackedNetwork, body: Body, observations: NDArray[np.float32], normaliser: Normaliser | None, clips: bool
+    network: PackedNetwork, body: Body, observations: NDArray[Any], normaliser: Normaliser | None, clips: bool
 ) -> NDArray[np.float32] | NDArray[np.int64]:
     """Observations (K, E, …) as the body shows them → the likeliest actions (K, E) or (K, E, A), as it is given them.
 
@@ -79,6 +80,8 @@ def likeliest(
     return np.clip(policy, np.float32(body.low), np.float32(body.high)) if clips else policy
 
 
-def _finite(values: NDArray[np.float32]) -> NDArray[np.float32]:
+def _finite(values: NDArray[Any]) -> NDArray[Any]:
     """With 0 for what is not finite, as while a run is trained."""
+    if values.dtype == np.uint8:
+        return values
     return np.where(np.isfinite(values), values, np.float32(0))
