@@ -8,6 +8,7 @@ from typing import Any
 from launch.runs.groups import COMPONENTS
 from launch.runs.settings import Numbers
 from plasticity_lab import component
+from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.identity import run_id_of, spelled
 from plasticity_lab.run import Run
 
@@ -26,6 +27,7 @@ class Desk:
 
     def __init__(self) -> None:
         self._checked: dict[str, Part] = {}
+        self._fit: set[str] = set()
 
     def part(self, group: str, name: str, target: str, settings: Mapping[str, Any]) -> Part:
         """The component's settings as science.  Raises ConfigError for a setting it does not have or cannot take."""
@@ -36,6 +38,21 @@ class Desk:
             typed = component.typed(component.load(target), group, name, settings)
             self._checked[key] = Part(target, {"name": name, **typed}, _canonical_part(group, name, target, typed))
         return self._checked[key]
+
+    def check_fit(self, parts: Mapping[str, Part]) -> None:
+        """Raises ConfigError where the agent cannot learn the benchmark, and says why."""
+        asked = {group: parts[group] for group in ("agent", "benchmark")}
+        key = json.dumps([[part.target, part.science] for part in asked.values()], default=repr)
+        if key in self._fit:
+            return
+        names = {group: part.science["name"] for group, part in asked.items()}
+        agent, benchmark = (
+            component.build(group, names[group], part.target, {k: v for k, v in part.science.items() if k != "name"})
+            for group, part in asked.items()
+        )
+        if (why := agent.objection(benchmark)) is not None:
+            raise ConfigError(f"agent={names['agent']} cannot learn benchmark={names['benchmark']}: {why}.")
+        self._fit.add(key)
 
 
 def runs_of(parts: Mapping[str, Part], numbers: Iterable[Numbers], asked: Mapping[str, Any]) -> Iterator[Run]:

@@ -37,6 +37,7 @@ def run_from(config: DictConfig, choices: Mapping[str, Any]) -> tuple[Run, Setti
     for group in COMPONENTS:
         option = option_of(group, choices[group], found[group])
         parts[group] = desk.part(group, option.name, option.target, option.settings)
+    desk.check_fit(parts)
     run = run_of(parts, numbers({key: found[key] for key in Numbers.model_fields}), {})
     command = settings({key: found[key] for key in Settings.model_fields})
     return replace(run, asked_as=found["asked_as"]), command

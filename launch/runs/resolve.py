@@ -88,6 +88,7 @@ def _runs(options: Options, request: Request, sources: Sources) -> Iterator[Run]
             for found in sources.found(Place(hyperparams, parts, filled, request.swept.keys())):
                 complete = put(found.values, filled)
                 chosen = {group: desk.part(group, of.name, of.target, complete[group]) for group, of in parts.items()}
+                desk.check_fit(chosen)
                 count += len(request.numbers)
                 check_count({f"hyperparams={asked['hyperparams']}, and there are more": count})
                 yield from runs_of(chosen, request.numbers, {**asked, **found.asked})

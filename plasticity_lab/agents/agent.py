@@ -127,6 +127,13 @@ class Agent(Component):
     tells: ClassVar[frozenset[str]] = frozenset()
     """What its learner tells interventions beside the network (see `Intervention.needs`)."""
 
+    def objection(self, benchmark: Benchmark) -> str | None:
+        """Why it cannot learn this benchmark, though it learns the kind; None where it can.
+
+        Asked before anything is queued. Words that a sentence ends with: "agent=x cannot learn benchmark=y: <words>.".
+        """
+        return None
+
     def model(self, parts: Parts, resource: Resource) -> Model:
         """The stacked network that a record's weights belong to.  Raises ConfigError where the shapes do not fit."""
         raise NotImplementedError

@@ -8,8 +8,8 @@ import torch
 from numpy.typing import DTypeLike
 from torch import Tensor
 
-WHITE = 255.0
-"""The largest byte, which becomes 1."""
+from plasticity_lab.networks.model import of_pixels
+
 TYPES = {np.dtype(np.float32): torch.float32, np.dtype(np.uint8): torch.uint8}
 
 
@@ -23,4 +23,4 @@ def torch_type(dtype: DTypeLike) -> torch.dtype:
 
 def as_floats(observations: Tensor) -> Tensor:
     """What a network is given, float32 like *: bytes (uint8) are scaled to 0 … 1; float32 stays, bit for bit."""
-    return observations.float() / WHITE if observations.dtype == torch.uint8 else observations
+    return of_pixels(observations) if observations.dtype == torch.uint8 else observations

@@ -124,12 +124,15 @@ class Model:
     ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """The outputs, name → (K, B, O), and the activations by unit name (K, B, *).
 
+        x: float32, or uint8 pixels, which are scaled here, on the device that has them (`of_pixels`).
         shape: the activation's settings on the run axis, name → (K,). uniforms: (K, draws(B)) in training with a
         randomised activation, else None. body: None where there is only one. noise: (K, noise(B)) where noisy layers
         are to be noisy, else None. Losses of the network's own stand beside the activations, by `losses`, (K,).
         """
         hidden: dict[str, Tensor] = {}
         taken = 0
+        if x_KBD.dtype == torch.uint8:
+            x_KBD = of_pixels(x_KBD)
 
         def activate(site: int, x: Tensor) -> Tensor:
             nonlocal taken
@@ -182,6 +185,14 @@ class Model:
             for unit in self.units
             for name, value in activation.learnable(unit.produced[0]).items()
         }
+
+
+def of_pixels(x: Tensor) -> Tensor:
+    """Pixels 0 … 255 of any shape, uint8 → 0 … 1, float32: 255 becomes 1 exactly.
+
+    Multiplied, not divided: a product has the same bits on every device, compiled or not.
+    """
+    return x.to(torch.float32) * (1 / 255)
 
 
 def _learned_name(prefix: str, unit: str, name: str, shared: bool) -> str:
