@@ -43,11 +43,10 @@ class ReplayMemory:
         minutes = settings.replay_memory_minutes
         self.worth = None if minutes is None else 60 * minutes
         self.refills: list[int] = []
-        # The log that lies in the store, when the training stood as a checkpoint with it has it, and whether that
-        # checkpoint is this worker's.
+        # The log that lies in the store; when the runs were last as they would be after a kill, as now, and whether
+        # this worker has written a checkpoint with its memory.
         self._log: Log | None = None
-        self._kept: float | None = None
-        self._own = False
+        self._kept, self._own = time.monotonic(), False
         self._bytes_a_second = 0.0
 
     def restored(self, begun: Mapping[str, Any], bulk: Bulk, step: int) -> Bulk | None:
@@ -63,7 +62,6 @@ class ReplayMemory:
             try:
                 known = Log.of_json(begun["memory"])
                 found, self._log = read(self.store, self.lease.pack, known, bulk), known
-                self._kept = time.monotonic()
             except DamagedFile as error:
                 why = str(error)
         if found is None:
@@ -74,6 +72,7 @@ class ReplayMemory:
                 f"{step:,}",
                 why.rstrip("."),
             )
+        self._kept = time.monotonic()
         return found
 
     def to_keep(self, bulk: Bulk, stopping: bool) -> dict[str, Any] | None:
@@ -116,13 +115,11 @@ class ReplayMemory:
         """
         if self.worth is None:
             return False
-        return not self._own or self._kept is None or time.monotonic() - self._kept >= self.worth
+        return not self._own or not self._loses_little()
 
     def _loses_little(self) -> bool:
         """Whether going back to the last checkpoint with its memory loses less training than writing is worth."""
-        if self.worth is None or self._kept is None:
-            return False
-        return time.monotonic() - self._kept < self.worth
+        return self.worth is not None and time.monotonic() - self._kept < self.worth
 
     def _written(self, bulk: Bulk) -> Log:
         """Raises TooLittleTime, as soon as that shows; StoreError."""
