@@ -4,8 +4,8 @@ Legend: K runs, N environments of each, L rows of the ring, C the first axis of 
 B steps that are asked for at once.
 
 A row is a step of all environments of the pack: the newest frame of what each showed, what was done there, and what
-that led to. Rows are named by the step that they hold, counted from the first that was ever added: step t lies at place
-t modulo L.
+that led to. Rows are named by the step that they hold, counted from the first that was added: step t lies at place t
+modulo L.
 """
 
 from collections.abc import Mapping
@@ -87,7 +87,7 @@ class Ring:
         }
         """What it holds, name → (L, K, N, ...): place by place, so that steps which follow one another lie together."""
         self.end = 0
-        """Steps that were ever added: the number of the next one."""
+        """Steps that were added since it was new, or lost what it held: the number of the next one."""
         self.held = 0
         """Of these, how many of the last it holds: at most L."""
         self.lost = 0
@@ -183,8 +183,9 @@ class Ring:
     def load(self, state: Mapping[str, int], bulk: Mapping[str, Array]) -> None:
         """Goes back to what `state` and `bulk` gave, and keeps neither.
 
-        bulk: {} where it is gone. Then the ring is empty, counts on from the same step, and `lost` is one more, unless
-        it was empty before. Raises ValueError where the bulk is another ring's.
+        bulk: its own arrays, filled already, or another's, which are copied; {} where it is gone. Then the ring is
+        empty as a new one, so that nothing of its rows is taken for steps, and `lost` is one more, unless it was empty
+        before. Raises ValueError where the bulk is another kind of ring's.
         """
         end, held, lost = (int(state[name]) for name in ("end", "held", "lost"))
         if held and bulk:
@@ -195,9 +196,10 @@ class Ring:
                     raise ValueError(f"{name} {there} in a ring of {self.body.name}; it must have {written} rows of "
                                      f"shape {array.shape[1:]}.")  # fmt: skip
             for name, array in self.arrays.items():
-                array[:written] = bulk[name]
+                if not np.may_share_memory(array, bulk[name]):
+                    array[:written] = bulk[name]
         elif held:
-            held, lost = 0, lost + 1
+            end, held, lost = 0, 0, lost + 1
         self.end, self.held, self.lost = end, held, lost
 
     def _runs(self, like: Array) -> Array:

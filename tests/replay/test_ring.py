@@ -92,17 +92,17 @@ def test_it_goes_on_from_what_it_saved(steps):
     assert all(np.shares_memory(bulk[name], ring.arrays[name]) for name in bulk)  # no second copy of a large memory
 
 
-def test_without_its_frames_it_is_empty_says_so_and_counts_on():
+def test_without_its_frames_it_is_empty_says_so_and_begins_anew():
     ring, restored = (Ring(EMULATOR, 1, 1, 7) for _ in range(2))
     fill(ring, range(20), first=[0])
     restored.load(ring.state(), {})
     assert restored.empty
-    assert restored.state() == {"end": 20, "held": 0, "lost": 1}
+    assert restored.state() == {"end": 0, "held": 0, "lost": 1}
     assert restored.bulk() == {}
-    assert not restored.whole(at([list(range(13, 21))])).any()
+    assert not restored.whole(at([list(range(8))])).any()
     fill(restored, [20, 21, 22])
-    assert (restored.oldest, restored.held) == (20, 3)
-    assert restored.whole(at([[19, 20, 21, 22]]))[0].tolist() == [False, False, False, True]  # of three frames each
+    assert (restored.oldest, restored.held) == (0, 3)
+    assert restored.whole(at([[0, 1, 2, 3]]))[0].tolist() == [False, False, True, False]  # of three frames each
     again = Ring(EMULATOR, 1, 1, 7)
     again.load(restored.state(), restored.bulk())
     assert not again.empty
