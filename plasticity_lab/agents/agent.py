@@ -116,6 +116,9 @@ class Agent(Component):
     tells: ClassVar[frozenset[str]] = frozenset()
     """What its learner tells interventions beside the network (see `Intervention.needs`)."""
 
+    networks: ClassVar[Sequence[str]] = ("",)
+    """The names of the networks that it trains (`PackedNetwork.name`): the intervention measures itself in each."""
+
     def model(self, parts: Parts, resource: Resource) -> Model:
         """The stacked network that a record's weights belong to.  Raises ConfigError where the shapes do not fit."""
         raise NotImplementedError
