@@ -10,7 +10,7 @@ from plasticity_lab.stacking.experts import StackedExperts
 from plasticity_lab.stacking.linear import StackedLinear
 from tests.helpers.packs import needs_compiler
 
-SHAPES = [(4, 6, 8, 1), (3, 5, 7, 2), (1, 3, 3, 1), (2, 1, 1, 3), (5, 4, 1, 1)]
+SHAPES = [(4, 6, 8, 1), (3, 5, 7, 2), (1, 3, 3, 1), (2, 1, 1, 3), (5, 4, 1, 1), (3, 6, 8, 1)]
 """Experts, inputs, outputs, slots."""
 
 
@@ -43,7 +43,7 @@ def test_each_expert_is_a_linear_layer_that_starts_and_answers_as_one(shape):
 def results(layer: StackedExperts, parameters: dict, x: torch.Tensor) -> list[torch.Tensor]:
     def total(parameters: dict, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         h = layer(parameters, x)
-        return h.movedim(2, 1).contiguous().square().sum() / 2, h
+        return h.movedim(-1, 2).contiguous().square().sum() / 2, h  # as an activation is given it
 
     (by_name, by_x), h = torch.func.grad(total, argnums=(0, 1), has_aux=True)(parameters, x)
     return [h, *by_name.values(), by_x]
@@ -63,7 +63,7 @@ def held(layer: StackedExperts, batch: int, compiled: bool = False) -> None:
             assert torch.equal(one[0], packed[-1]), f"of {width}"
 
 
-@pytest.mark.parametrize("batch", [4, 20])
+@pytest.mark.parametrize("batch", [4, 16, 20])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_run_is_the_same_in_every_pack(shape, batch):
     held(StackedExperts("moe", *shape), batch)
