@@ -16,7 +16,7 @@ Nodes = dict[str, dict[str, Any]]
 
 
 def capped(settings: Mapping[str, Any], at_most: Mapping[str, Any]) -> dict[str, Any]:
-    """A benchmark's settings with the schedule's caps on those it has; null is no limit, so a cap replaces it."""
+    """Settings with the schedule's caps on those that it names; null is no limit, so a cap replaces it."""
 
     def cap(key: str, value: Any) -> Any:
         if key not in at_most or not (value is None or isinstance(value, int | float)):
@@ -49,4 +49,7 @@ def before_hyperparams(options: Mapping[str, Option], schedule: Schedule, protoc
         for group, by_option in getattr(option.extras, "default_settings", {}).items():
             nodes[group] |= by_option.get(options[group].name, {})
     nodes["benchmark"] = capped(nodes["benchmark"], schedule.at_most)
+    of_agent = component.load(options["agent"].target).capped
+    own = {name: most for name, most in schedule.at_most.items() if name in of_agent}
+    nodes["agent"] = capped(nodes["agent"], own)
     return overlaid(nodes, protocol.set)

@@ -3,7 +3,7 @@
 Legend: K runs, S updates, B examples, D numbers of one, O numbers of an output.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,13 @@ from torch import Tensor
 
 from plasticity_lab.agents.observations import as_floats
 from plasticity_lab.agents.parts import Parts
+from plasticity_lab.agents.target_network import TargetNetwork
 from plasticity_lab.agents.update import OF_BODY, Given, Learned
 from plasticity_lab.interventions.intervention import Examples, LogLikelihood, Now
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.device import run_keys
+from plasticity_lab.records.measures import of_network
+from plasticity_lab.stacking.optimizer import Optimizer
 from plasticity_lab.stacking.run_axis import aligned, on_run_axis
 
 
@@ -24,14 +27,20 @@ class PackedNetwork:
     """Parameters, moments and the intervention's state of K runs, on one device; every agent has one or several.
 
     updates: since the beginning, never begun anew. body: whose parts are active; None where there is one body alone.
+    name: the model's prefix, by which an agent tells its networks apart (actor, critic): parameters, units, random
+    numbers and columns have it. Empty where there is one network alone. optimizers: the runs' own for this network;
+    None: those of the parts. targets: the networks that follow this one.
     """
 
-    def __init__(self, parts: Parts, model: Model, device: torch.device) -> None:
+    def __init__(
+        self, parts: Parts, model: Model, device: torch.device, optimizers: Sequence[Optimizer] | None = None
+    ) -> None:
+        optimizers = parts.optimizers if optimizers is None else optimizers
         self.model, self.name, self.device, self.seeds = model, model.prefix, device, parts.init_seeds
-        self.optimizer, self.intervention = parts.optimizers[0], parts.interventions[0]
+        self.optimizer, self.intervention = optimizers[0], parts.interventions[0]
         self.settings = {
             "activation": on_run_axis(parts.activations, device),
-            "optimizer": on_run_axis(parts.optimizers, device, torch.float64),
+            "optimizer": on_run_axis(optimizers, device, torch.float64),
             "intervention": on_run_axis(parts.interventions, device),
             "agent": on_run_axis(parts.agents, device),
         }
@@ -39,6 +48,7 @@ class PackedNetwork:
         self.body: str | None = None
         self.parameters = model.start(parts.init_seeds, device)
         self.moments = self.optimizer.start(self.parameters)
+        self.targets: list[TargetNetwork] = []
         self.updates = 0
         # Since the moments began, Adam's t: of what all bodies have, and by body of what it alone has.
         self._moments_updates, self._body_updates = 0, dict[str, int]()
@@ -48,6 +58,14 @@ class PackedNetwork:
     def keys_of(self, purpose: str) -> Tensor:
         """The runs' keys of random numbers for a purpose, (K, 2): networks of different names have different ones."""
         return run_keys(self.seeds, f"{self.name} {purpose}" if self.name else purpose, self.device)
+
+    def target(self) -> TargetNetwork:
+        """A copy of the parameters as they are now, which follows this network when it is told to.
+
+        The agent keeps its state beside this network's, and prices its memory.
+        """
+        self.targets.append(TargetNetwork(self))
+        return self.targets[-1]
 
     @property
     def step_keys(self) -> dict[str, Tensor]:
@@ -130,8 +148,12 @@ class PackedNetwork:
             self._body_updates = {}
 
     def of_intervention(self) -> dict[str, NDArray[Any]]:
-        """What the intervention has measured of itself by now, name → (K,): part of every evaluation of a task."""
-        return {name: value.cpu().numpy() for name, value in self.intervention.measured(self.kept).items()}
+        """What the intervention has measured of itself by now, name → (K,): part of every evaluation of a task.
+
+        The names are those of `Agent.networks`' columns: "<name>_" stands before them, where the network has one.
+        """
+        measured = self.intervention.measured(self.kept)
+        return {of_network(self.name, name): value.cpu().numpy() for name, value in measured.items()}
 
     def state(self) -> dict[str, Any]:
         """Parameters, moments, the intervention's state and the counts. Its tensors are the network's own."""
@@ -174,7 +196,7 @@ class PackedNetwork:
         own, activation = self.settings["intervention"], self.settings["activation"]
         return Now(
             self.model, parameters, own, kept, moments, updates=self.updates, seeds=self.seeds, activation=activation,
-            body=self.body, **more,
+            body=self.body, targets=[self.model.active(each.parameters, self.body) for each in self.targets], **more,
         )  # fmt: skip
 
     def _copied(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:

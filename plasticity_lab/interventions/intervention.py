@@ -40,6 +40,8 @@ class Now(NamedTuple):
     its examples, 0 where a row only fills up the batch; None: all rows count alike. task: position of the one that
     begins or has ended; examples, log_likelihood: of the one that has, if the agent tells. activation: its settings on
     the run axis, name → (K,); body: the active one, None where there is one alone: what `Model.forward` is given.
+    targets: outside of an update, the parameters of networks that follow this one, as `parameters`; they may be changed
+    in place too, and follow at their own time where they are not.
     """
 
     model: Model
@@ -59,6 +61,7 @@ class Now(NamedTuple):
     log_likelihood: LogLikelihood | None = None
     activation: Tensors = {}
     body: str | None = None
+    targets: Sequence[Tensors] = ()
 
     @property
     def units(self) -> list[Unit]:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.activations.activation import Activation, Site
+from plasticity_lab.networks.expert_units import experts_first, units_first
 from plasticity_lab.networks.network import Design, Layer, Network, Shapes
 from plasticity_lab.networks.noise import TakesNoise, WithNoise
 from plasticity_lab.randomness.host import host_stream
@@ -52,7 +53,7 @@ class Model:
         self._learned_names = {
             unit.name: {
                 name: _learned_name(prefix, unit.name, name, value.shared)
-                for name, value in self.activation.learnable(unit.produced[0]).items()
+                for name, value in self.activation.learnable(unit.activated[0]).items()
             }
             for unit in self.units
         }
@@ -137,14 +138,14 @@ class Model:
         def activate(site: int, x: Tensor) -> Tensor:
             nonlocal taken
             unit = self.units[site]
-            own = None
+            x, own = units_first(unit, x), None
             if uniforms is not None:
                 # Channels last, as convolutions leave them in memory: read in another order, the numbers would cost
                 # more than drawing them.
                 last = (*x.shape[:2], *x.shape[3:], x.shape[2])
                 own = uniforms[:, taken : taken + prod(x.shape[1:])].view(last).movedim(-1, 2)
                 taken += prod(x.shape[1:])
-            h = self.activation(x, Site(shape, self.learned_at(unit.name, parameters), own))
+            h = experts_first(unit, self.activation(x, Site(shape, self.learned_at(unit.name, parameters), own)))
             hidden[unit.name] = h
             return h
 
@@ -183,7 +184,7 @@ class Model:
         return {
             self._learned_names[unit.name][name]: np.asarray(value.start, np.float32)
             for unit in self.units
-            for name, value in activation.learnable(unit.produced[0]).items()
+            for name, value in activation.learnable(unit.activated[0]).items()
         }
 
 

@@ -76,8 +76,9 @@ class Shapes:
 class Unit:
     """A named place where units (or channels) stand: behind which layer, before which, and the shape of one example.
 
-    `produced` (D,) or (C, H, W) is what the activation is given; interventions address units by this name. body: the
-    body that alone has them; None: all have.
+    `produced` (D,) or (C, H, W) is what the layer gives; interventions address units by this name. Of experts it is
+    (E, D), or (E, P, D) with P slots: what is addressed are the E experts, D units each. body: the body that alone has
+    them; None: all have.
     """
 
     name: str
@@ -86,6 +87,14 @@ class Unit:
     outgoing: tuple[str, ...]
     kind: Literal["unit", "channel", "expert"] = "unit"
     body: str | None = None
+
+    @property
+    def activated(self) -> tuple[int, ...]:
+        """The shape of one example as the activation is given it: units or channels first, of all experts together."""
+        if self.kind != "expert":
+            return self.produced
+        experts, *slots, units = self.produced
+        return units * experts, *slots
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,8 @@ def measures_of(targets: Mapping[str, str], science: Mapping[str, Any] | None = 
     if ((science or {}).get("benchmark") or {}).get("eval_matrix"):
         measures = with_matrix(measures)
     own = load(targets["intervention"]).columns if "intervention" in targets else ()
+    networks = load(targets["agent"]).networks if "agent" in targets else ("",)
+    own = [column.of_network(network) for network in networks for column in own]
     return measures.with_columns(own) if own else measures
 
 

@@ -19,7 +19,6 @@ from plasticity_lab.agents.agent import State
 from plasticity_lab.agents.compiled import Compiled
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.agents.target_network import TargetNetwork
 from plasticity_lab.agents.value.acting import Actor
 from plasticity_lab.agents.value.batches import Batches
 from plasticity_lab.agents.value.evaluation import returns_in_test
@@ -64,7 +63,7 @@ class ValueLearner:
     ) -> None:
         self.agent, self.parts, self.body, self.device, self.compiled = agent, parts, body, device, compiled
         self.network, self.size, self.runs = PackedNetwork(parts, model, device), model.size, len(parts.init_seeds)
-        self.target = TargetNetwork(self.network)
+        self.target = self.network.target()
         on_host = {
             name: value.cpu().numpy().astype(np.float64) for name, value in self.network.settings["agent"].items()
         }
