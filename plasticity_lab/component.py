@@ -39,6 +39,10 @@ class Component:
     science_version: ClassVar[int] = 1
     """Raised only when the same settings begin to give other numbers."""
 
+    capped: ClassVar[frozenset[str]] = frozenset()
+    """Its settings that a schedule caps where it names them: lengths, and what takes a run time to gather, such as a
+    warm-up. Of a benchmark a schedule caps all that it names, whatever stands here."""
+
     floats_on_run_axis: ClassVar[bool] = False
     """Whether its settings annotated `float` are numbers on the run axis. What is built once for all runs of a pack (a
     benchmark, a network) cannot say so."""

@@ -121,7 +121,9 @@ class Protocol(Extras):
 
 
 class Schedule(Extras):
-    """at_most: caps on the benchmark's tasks, epochs and steps, wherever it has them."""
+    """at_most: caps on the benchmark's tasks, epochs and steps, wherever it has them, and on settings that classes of
+    other groups declare (`Component.capped`).
+    """
 
     at_most: dict[str, int] = Field(default_factory=dict)
 

@@ -48,8 +48,9 @@ def before_hyperparams(options: Mapping[str, Option], schedule: Schedule, protoc
     for option in options.values():
         for group, by_option in getattr(option.extras, "default_settings", {}).items():
             nodes[group] |= by_option.get(options[group].name, {})
-    nodes["benchmark"] = capped(nodes["benchmark"], schedule.at_most)
-    of_agent = component.load(options["agent"].target).capped
-    own = {name: most for name, most in schedule.at_most.items() if name in of_agent}
-    nodes["agent"] = capped(nodes["agent"], own)
+    for group, option in options.items():
+        own = schedule.at_most
+        if group != "benchmark":
+            own = {name: most for name, most in own.items() if name in component.load(option.target).capped}
+        nodes[group] = capped(nodes[group], own)
     return overlaid(nodes, protocol.set)

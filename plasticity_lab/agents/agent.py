@@ -130,10 +130,6 @@ class Agent(Component):
     networks: ClassVar[Sequence[str]] = ("",)
     """The names of the networks that it trains (`PackedNetwork.name`): the intervention measures itself in each."""
 
-    capped: ClassVar[frozenset[str]] = frozenset()
-    """Its settings that are lengths, or amounts of what a run needs time to gather, such as a warm-up: a schedule caps
-    those that it names, as it caps the benchmark's lengths."""
-
     def objection(self, benchmark: Benchmark) -> str | None:
         """Why it cannot learn this benchmark, though it learns the kind; None where it can.
 

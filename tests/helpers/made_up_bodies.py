@@ -135,3 +135,14 @@ EMULATOR = Body(
 def poisoned(*copies):
     """Sliders of which these copies become unstable."""
     return replace(SLIDERS, simulation=lambda there: Sliders(there, 6, 2, copies))
+
+
+def poisoned_choices(*copies):
+    """The body `chosen`, of which these copies show what is no number from their 40th step on."""
+
+    class Poisoned(Chosen):
+        def __init__(self, there):
+            super().__init__(there)
+            self.poisoned = np.isin(np.arange(there), copies)
+
+    return replace(CHOSEN, simulation=Poisoned)

@@ -17,7 +17,7 @@ from plasticity_lab.replay.ring import Ring
 
 Array = NDArray[Any]
 BLOCK = 64
-"""Numbers are drawn for so many steps of all environments at once: a generator for each would cost as much as acting."""
+"""Steps of all environments for which numbers are drawn at once: a generator for each would cost as much as acting."""
 
 
 class Draws:

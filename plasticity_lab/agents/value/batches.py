@@ -22,9 +22,7 @@ class Batches:
     seeds: of the draws; which is a function of seed and update. gamma: (K,).
     """
 
-    def __init__(
-        self, ring: Ring, n_step: NStep, seeds: Sequence[int], size: int, gamma: NDArray[np.float64]
-    ) -> None:
+    def __init__(self, ring: Ring, n_step: NStep, seeds: Sequence[int], size: int, gamma: NDArray[np.float64]) -> None:
         self.ring, self.n_step, self.seeds, self.size, self.gamma = ring, n_step, seeds, size, gamma
         self.padded = aligned(size)
         """P."""

@@ -60,7 +60,7 @@ def cost_of(agent: "DQN", parts: Parts, model: Model, resource: Bodies, tasks: S
         rows=tasks.epochs + parts.benchmark.tasks + steps // STEPS_AN_EPISODE,
         parameters=model.size,
         host_memory=(
-            Share(remembered * bytes_of_step(body), f"the {remembered:,} steps that it remembers", "a smaller agent.capacity"),
+            Share(remembered * bytes_of_step(body), f"{remembered:,} remembered steps", "a smaller agent.capacity"),
         ),
         forwards=steps // agent.environments + passes_of_tests(parts.benchmark, resource),
         forward_flops=2 * model.work(body.name) * aligned(agent.environments),
