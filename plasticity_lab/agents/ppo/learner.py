@@ -27,7 +27,7 @@ from plasticity_lab.agents.ppo.policy import log_probability
 from plasticity_lab.agents.ppo.rollout import Actor
 from plasticity_lab.agents.ppo.step import Step, step_of
 from plasticity_lab.agents.spread import evenly_spread
-from plasticity_lab.benchmarks.bodies.base import Bodies
+from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.stream import Rollout, Stage
 from plasticity_lab.environments.environments import Environments
 from plasticity_lab.interventions.intervention import EXAMPLES
@@ -51,7 +51,14 @@ class PPOLearner:
     facts: Mapping[str, float] = {}
 
     def __init__(
-        self, agent: "PPO", parts: Parts, model: Model, bodies: Bodies, steps: int, device: torch.device, compiled: bool
+        self,
+        agent: "PPO",
+        parts: Parts[BodyBenchmark],
+        model: Model,
+        bodies: Bodies,
+        steps: int,
+        device: torch.device,
+        compiled: bool,
     ) -> None:
         self.agent, self.parts, self.bodies, self.device, self.compiled = agent, parts, bodies, device, compiled
         self.network, self.size, self.total_steps = PackedNetwork(parts, model, device), model.size, steps

@@ -23,7 +23,7 @@ from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Shapes
 
 
-class DQN(Agent):
+class DQN(Agent[BodyBenchmark, Bodies, ValueLearner]):
     """Deep Q-learning with a target network and uniform replay.  Source: Mnih et al. 2015, in the form of Dopamine.
 
     All steps are agent steps, those of all environments of a run together.
@@ -105,25 +105,25 @@ class DQN(Agent):
             return f"its memory is of one body, and there are {', '.join(several)}"
         return not_discrete(benchmark)
 
-    def model(self, parts: Parts, resource: Bodies) -> Model:
+    def model(self, parts: Parts[BodyBenchmark], resource: Bodies) -> Model:
         """From what the body shows to "q", the value of each action."""
         body = _only(resource)
         shapes = Shapes(body.observation, {"q": body.actions})
         return Model(parts.network, parts.activations, {body.name: shapes})
 
     def learner(
-        self, parts: Parts, resource: Bodies, device: torch.device, compiled: bool
+        self, parts: Parts[BodyBenchmark], resource: Bodies, device: torch.device, compiled: bool
     ) -> tuple[SegmentedTasks, ValueLearner]:
         """The benchmark's tasks, and what learns them."""
         model = self.model(parts, resource)
         tasks = self.tasks(parts, model)
         return tasks, ValueLearner(self, parts, model, _only(resource), tasks, device, compiled)
 
-    def tasks(self, parts: Parts, model: Model) -> SegmentedTasks:
+    def tasks(self, parts: Parts[BodyBenchmark], model: Model) -> SegmentedTasks:
         """The benchmark's, cut into epochs and chunks."""
         return SegmentedTasks(parts.benchmark, self.environments, self.epoch_steps, chunk_steps(self, model))
 
-    def cost(self, parts: Parts, resource: Bodies) -> Cost:
+    def cost(self, parts: Parts[BodyBenchmark], resource: Bodies) -> Cost:
         """What a run costs."""
         model = self.model(parts, resource)
         return cost_of(self, parts, model, resource, self.tasks(parts, model))

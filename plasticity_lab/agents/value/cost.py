@@ -8,7 +8,7 @@ import numpy as np
 from plasticity_lab.agents.acting.cost import STEPS_AN_EPISODE, host_steps, passes_of_tests
 from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.benchmarks.bodies.base import Bodies
+from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.segments import SegmentedTasks
 from plasticity_lab.networks.model import Model
 from plasticity_lab.replay.ring import bytes_of_step
@@ -32,7 +32,7 @@ def chunk_steps(agent: "DQN", model: Model) -> int:
     return min(CHUNK_ROWS * agent.environments, max(agent.environments, updates * agent.update_period))
 
 
-def cost_of(agent: "DQN", parts: Parts, model: Model, resource: Bodies, tasks: SegmentedTasks) -> Cost:
+def cost_of(agent: "DQN", parts: Parts[BodyBenchmark], model: Model, resource: Bodies, tasks: SegmentedTasks) -> Cost:
     """Steps, operations and bytes of one run; steps and passes of tests are those of the longest episodes there can be.
 
     One that loses its memory makes fewer updates.

@@ -25,6 +25,7 @@ from plasticity_lab.agents.value.evaluation import returns_in_test
 from plasticity_lab.agents.value.loss import MEASURED
 from plasticity_lab.agents.value.schedule import Exploration
 from plasticity_lab.agents.value.step import step_of
+from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
 from plasticity_lab.benchmarks.bodies.segments import Segment, SegmentedTask, SegmentedTasks
 from plasticity_lab.environments.body import Body
 from plasticity_lab.environments.environments import Ended, Environments
@@ -54,7 +55,7 @@ class ValueLearner:
     def __init__(
         self,
         agent: "DQN",
-        parts: Parts,
+        parts: Parts[BodyBenchmark],
         model: Model,
         body: Body,
         tasks: SegmentedTasks,

@@ -34,7 +34,7 @@ class Bodies:
         return list(dict.fromkeys(package for body in self.by_name.values() for package in body.packages))
 
 
-class BodyBenchmark(Benchmark):
+class BodyBenchmark(Benchmark[Bodies]):
     """Bodies in turn, over and over. Final classes say which (`bodies`, by name, and `outline`).
 
     environment_steps: of a task, all environments of a run together; an agent rounds them up to whole rollouts.
