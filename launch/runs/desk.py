@@ -27,7 +27,7 @@ class Desk:
 
     def __init__(self) -> None:
         self._checked: dict[str, Part] = {}
-        self._fit: set[str] = set()
+        self._fit = set[tuple[int, ...]]()
 
     def part(self, group: str, name: str, target: str, settings: Mapping[str, Any]) -> Part:
         """The component's settings as science.  Raises ConfigError for a setting it does not have or cannot take."""
@@ -40,16 +40,13 @@ class Desk:
         return self._checked[key]
 
     def check_fit(self, parts: Mapping[str, Part]) -> None:
-        """Raises ConfigError where the agent cannot learn the benchmark, and says why."""
+        """Raises ConfigError where the agent cannot learn the benchmark, and says why.  parts: of this desk."""
         asked = {group: parts[group] for group in ("agent", "benchmark")}
-        key = json.dumps([[part.target, part.science] for part in asked.values()], default=repr)
+        key = tuple(map(id, asked.values()))  # each distinct one is kept, and so is its id
         if key in self._fit:
             return
         names = {group: part.science["name"] for group, part in asked.items()}
-        agent, benchmark = (
-            component.build(group, names[group], part.target, {k: v for k, v in part.science.items() if k != "name"})
-            for group, part in asked.items()
-        )
+        agent, benchmark = (_built(group, part) for group, part in asked.items())
         if (why := agent.objection(benchmark)) is not None:
             raise ConfigError(f"agent={names['agent']} cannot learn benchmark={names['benchmark']}: {why}.")
         self._fit.add(key)
@@ -86,6 +83,11 @@ def _by_group(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[st
         name = JOINED.join([before["name"], option] if before else [option])
         found[group] = {**before, "name": name, option: {key: of for key, of in own.items() if key != "name"}}
     return found
+
+
+def _built(group: str, part: Part) -> Any:
+    settings = dict(part.science)
+    return component.build(group, settings.pop("name"), part.target, settings)
 
 
 def run_of(parts: Mapping[str, Part], numbers: Numbers, asked: Mapping[str, Any]) -> Run:

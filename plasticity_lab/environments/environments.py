@@ -104,6 +104,9 @@ class Environments:
                 f"{frames.dtype}; its table says {body.frame} in {body.dtype}."
             )
         self._observations = self._begun(frames)
+        self._pixels = frames.dtype == np.uint8  # always finite
+        self._none = self._by_run(np.zeros(there, np.bool_))
+        self._none.flags.writeable = False  # each step of a body without lives gives it
 
     @property
     def observations(self) -> NDArray[Any]:
@@ -122,12 +125,11 @@ class Environments:
         here. Raises ValueError for others.
         """
         frames, rewards, terminated = self._simulation.step(self._checked(actions))
-        life_lost = self._simulation.life_lost() if self.body.has_lives else np.zeros(len(rewards), np.bool_)
         broken = np.zeros(len(rewards), np.bool_)
-        if not (np.isfinite(rewards).all() and (frames.dtype == np.uint8 or np.isfinite(frames).all())):
+        if not (np.isfinite(rewards).all() and (self._pixels or np.isfinite(frames).all())):
             broken = ~(np.isfinite(rewards) & np.isfinite(frames.reshape(len(rewards), -1)).all(axis=1))
             rewards, terminated = np.where(broken, np.nan, rewards), terminated | broken
-        reached = self._followed(frames)
+        reached = frames if self.body.stack == 1 else self._followed(frames)
         self._length += 1
         self._return += rewards
         truncated = (self._length >= self.body.max_steps) & ~terminated
@@ -142,10 +144,10 @@ class Environments:
             self._observations = reached.copy()
             self._observations[over] = self._begun(self._started(over))
         by_run = self._by_run
+        life_lost = by_run(self._simulation.life_lost()) if self.body.has_lives else self._none
         return Outcome(
-            by_run(rewards), by_run(terminated), by_run(truncated), by_run(broken), by_run(life_lost), by_run(reached),
-            ended,
-        )  # fmt: skip
+            by_run(rewards), by_run(terminated), by_run(truncated), by_run(broken), life_lost, by_run(reached), ended
+        )
 
     def state(self) -> dict[str, NDArray[Any]]:
         """All that `load` needs to go on bit for bit from here, name → (K, N, ...): copies.
@@ -203,8 +205,6 @@ class Environments:
 
     def _followed(self, frames: NDArray[Any]) -> NDArray[Any]:
         """The frames that a step led to (M, C, ...) → observations (M, D), made of them and of those shown before."""
-        if self.body.stack == 1:
-            return frames
         return np.concatenate([self._observations[:, frames.shape[1] :], frames], axis=1)
 
     def _started(self, over: NDArray[np.int64]) -> NDArray[Any]:

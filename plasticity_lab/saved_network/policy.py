@@ -51,7 +51,7 @@ class SavedPolicy(SavedNetwork):
 
     def units(self, observations: Given, body: str | None = None, prepared: bool = False) -> tuple[Outputs, Outputs]:
         """The outputs, and what the activations give by unit name, (B, units)."""
-        x = self._rows(observations, body) if prepared else self.prepared(observations, body)
+        x = floats_of(self._rows(observations, body)) if prepared else self.prepared(observations, body)
         return self._forward(x, self._body(body))
 
     def prepared(self, observations: Given, body: str | None = None) -> Tensor:
@@ -120,17 +120,17 @@ class SavedPolicy(SavedNetwork):
         return self.normalisers is None
 
     def _rows(self, observations: Given, body: str | None) -> Tensor:
-        return floats_of(in_rows(observations, self.model.inputs[self._body(body)]))
+        return in_rows(observations, self.model.inputs[self._body(body)])
 
     def _shown(self, observations: Given, body: str | None) -> Tensor:
         """As the body shows them.  Raises InputError where it shows pixels and these are none."""
-        shown = self._rows(observations, body)
-        if self._shows_pixels(self._body(body)) and ((shown != shown.to(torch.uint8)).any()):
+        rows = self._rows(observations, body)
+        if self._shows_pixels(self._body(body)) and (rows.is_floating_point() or (rows != rows.to(torch.uint8)).any()):
             raise InputError(
                 f"The body {self._body(body)} shows pixels, whole numbers from 0 to 255, and these observations are "
                 "others; give those that are scaled already as network(x, prepared=True)."
             )
-        return shown
+        return floats_of(rows)
 
     def _shows_pixels(self, body: str) -> bool:
         return self.benchmark.outline().by_name[body].dtype == "uint8"

@@ -69,8 +69,9 @@ def test_a_terminal_at_the_head_is_usable_though_no_step_follows():
 
 
 @N
-def test_no_value_is_taken_across_a_truncation(n):
-    ring = ring_of(truncated=[6], first=[0, 7])
+@pytest.mark.parametrize("first", [[0, 7], [0]], ids=["and the next step begins", "the flag alone"])
+def test_no_value_is_taken_across_a_truncation(n, first):
+    ring = ring_of(truncated=[6], first=first)
     assert usable(ring, n, range(14)) == [*range(7 - n), *range(7, 14 - n)]
     for step in range(7 - n):
         assert found(ring, n, step) == (n, 0.5**n, step + n)
