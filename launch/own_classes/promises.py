@@ -156,7 +156,7 @@ class WatchedOptimizer(Watched):
 
 
 class WatchedNetwork(Watched):
-    """Every output of a body has the numbers that it was asked for."""
+    """Every output of a body has the numbers that it was asked for, and every loss of its own is one for each run."""
 
     def design(self, bodies: Mapping[str, Shapes], activation: Any) -> Design:
         """The layers."""
@@ -169,6 +169,8 @@ class WatchedNetwork(Watched):
         for name, numbers in self._bodies[body].outputs.items():
             value = outputs.get(name) if isinstance(outputs, Mapping) else outputs
             _expect("forward", value, (*x.shape[:2], numbers), f"'{name}' for x {_told(x)}")
+        for name in design.losses:
+            _expect("forward", outputs.get(name), (len(x),), f"the loss '{name}' for x {_told(x)}")
         return outputs
 
 
