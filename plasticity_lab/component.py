@@ -39,6 +39,10 @@ class Component:
     science_version: ClassVar[int] = 1
     """Raised only when the same settings begin to give other numbers."""
 
+    capped: ClassVar[frozenset[str]] = frozenset()
+    """Its settings that a schedule caps where it names them: lengths, and what takes a run time to gather, such as a
+    warm-up. Of a benchmark a schedule caps all that it names, whatever stands here."""
+
     floats_on_run_axis: ClassVar[bool] = False
     """Whether its settings annotated `float` are numbers on the run axis. What is built once for all runs of a pack (a
     benchmark, a network) cannot say so."""
@@ -52,6 +56,14 @@ class Component:
     def run_axis_settings(cls) -> list[str]:
         """The settings in which the runs of a pack may differ; all others are structure, equal within a pack."""
         return real_settings(cls) if cls.floats_on_run_axis else []
+
+    @classmethod
+    def composed(cls, members: Mapping[str, "Component"]) -> "Component":
+        """What several options of the group are together, by their names and in their order.
+
+        The base class of a group that may hold several (`several` in conf/groups.yaml) says it. Raises ConfigError.
+        """
+        raise ConfigError(f"{' and '.join(members)} cannot be chosen together: their class says nothing of that.")
 
     def on_run_axis(self) -> dict[str, float]:
         """The numbers that a pack keeps for each of its runs, by name: by default those of `run_axis_settings`."""

@@ -14,7 +14,7 @@ from launch.bench.plain_ppo import ROLLOUT, PlainPPO
 from launch.command import resolve
 from launch.plan.timing import Contender
 from plasticity_lab.assembly import assembled
-from plasticity_lab.benchmarks.bodies.benchmark import Bodies
+from plasticity_lab.benchmarks.bodies.base import Bodies
 from plasticity_lab.benchmarks.bodies.stream import Rollout
 from plasticity_lab.environments.bodies import BODIES
 from plasticity_lab.environments.body import Body

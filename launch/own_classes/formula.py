@@ -31,13 +31,13 @@ def depends_on_place(own: OwnClass, tiny: Tiny, learner: Learner) -> Fault | Non
     parts = parts_of(runs)
     model = agent_of(runs[0]).model(parts, tiny.resource)
     start = model.start(parts.init_seeds, torch.device("cpu"))
-    for unit in {len(unit.produced): unit for unit in model.units}.values():
+    for unit in {len(unit.activated): unit for unit in model.units}.values():
         learned = model.learned_at(unit.name, start)
         draw = host_stream(0, "an activation's input", unit.name)
-        x = torch.from_numpy(draw.normal(0, 3, (RUNS, ROWS, *unit.produced)).astype(np.float32))
+        x = torch.from_numpy(draw.normal(0, 3, (RUNS, ROWS, *unit.activated)).astype(np.float32))
         drawn = torch.from_numpy(draw.random(x.shape, np.float32)) if parts.activations[0].randomised else None
         together = _computed(parts.activations[0], parts.activations, x, learned, drawn)
-        alone: Activation = runs[0].component("activation")
+        alone = runs[0].component("activation", Activation)
         for k in range(RUNS):
             one = {name: value[k : k + 1] for name, value in learned.items()}
             own_drawn = None if drawn is None else drawn[k : k + 1]

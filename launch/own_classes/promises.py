@@ -38,6 +38,10 @@ class Watched:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._component, name)
 
+    @property
+    def __class__(self) -> type:  # for isinstance: whoever asks for parts of a kind is given those that are looked at
+        return type(self._component)
+
     def _called(self, verb: str, *given: Any) -> Any:
         self.asked[verb] = self.asked.get(verb, 0) + 1
         return getattr(self._component, verb)(*given)
@@ -152,7 +156,7 @@ class WatchedOptimizer(Watched):
 
 
 class WatchedNetwork(Watched):
-    """Every output of a body has the numbers that it was asked for."""
+    """Every output of a body has the numbers that it was asked for, and every loss of its own is one for each run."""
 
     def design(self, bodies: Mapping[str, Shapes], activation: Any) -> Design:
         """The layers."""
@@ -165,6 +169,8 @@ class WatchedNetwork(Watched):
         for name, numbers in self._bodies[body].outputs.items():
             value = outputs.get(name) if isinstance(outputs, Mapping) else outputs
             _expect("forward", value, (*x.shape[:2], numbers), f"'{name}' for x {_told(x)}")
+        for name in design.losses:
+            _expect("forward", outputs.get(name), (len(x),), f"the loss '{name}' for x {_told(x)}")
         return outputs
 
 

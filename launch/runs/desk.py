@@ -8,8 +8,9 @@ from typing import Any
 from launch.runs.groups import COMPONENTS
 from launch.runs.settings import Numbers
 from plasticity_lab import component
+from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.identity import run_id_of, spelled
-from plasticity_lab.run import Run
+from plasticity_lab.run import JOINED, Run, group_of, option_of
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Desk:
 
     def __init__(self) -> None:
         self._checked: dict[str, Part] = {}
+        self._fit = set[tuple[int, ...]]()
 
     def part(self, group: str, name: str, target: str, settings: Mapping[str, Any]) -> Part:
         """The component's settings as science.  Raises ConfigError for a setting it does not have or cannot take."""
@@ -37,20 +39,55 @@ class Desk:
             self._checked[key] = Part(target, {"name": name, **typed}, _canonical_part(group, name, target, typed))
         return self._checked[key]
 
+    def check_fit(self, parts: Mapping[str, Part]) -> None:
+        """Raises ConfigError where the agent cannot learn the benchmark, and says why.  parts: of this desk."""
+        asked = {group: parts[group] for group in ("agent", "benchmark")}
+        key = tuple(map(id, asked.values()))  # each distinct one is kept, and so is its id
+        if key in self._fit:
+            return
+        names = {group: part.science["name"] for group, part in asked.items()}
+        agent, benchmark = (_built(group, part) for group, part in asked.items())
+        if (why := agent.objection(benchmark)) is not None:
+            raise ConfigError(f"agent={names['agent']} cannot learn benchmark={names['benchmark']}: {why}.")
+        self._fit.add(key)
+
 
 def runs_of(parts: Mapping[str, Part], numbers: Iterable[Numbers], asked: Mapping[str, Any]) -> Iterator[Run]:
     """The runs of these components, one for each of the numbers; plan, workers and record pass them on.
 
-    What they have alike is one object in all of them: a hundred thousand runs fit into memory, and nobody changes it.
+    parts: by their addresses (see `Run.targets`). What runs have alike is one object in all of them: a hundred thousand
+    runs fit into memory, and nobody changes it.
     """
-    settings = {group: part.science for group, part in parts.items()}
-    canonical = spelled({group: part.canonical for group, part in parts.items() if part.canonical is not None})
-    targets = {group: part.target for group, part in parts.items()}
+    by_group = _by_group({address: part.science for address, part in parts.items()})
+    seen = _by_group({address: part.canonical for address, part in parts.items() if part.canonical is not None})
+    settings = {group: own for group, own in by_group.items() if COMPONENTS[group].science}
+    besides = {group: own for group, own in by_group.items() if not COMPONENTS[group].science}
+    canonical = spelled({group: own for group, own in seen.items() if COMPONENTS[group].science})
+    targets = {address: part.target for address, part in parts.items()}
     asked_as = [dict(asked)]
     for each in numbers:
         apart = {key: value for key in ("stream_seed", "init_seed") if (value := getattr(each, key)) is not None}
         science = {"seed": each.seed, "precision": each.precision, **apart, **settings}
-        yield Run(run_id_of({**spelled(_canonical(each)), **canonical}), science, targets, asked_as)
+        yield Run(run_id_of({**spelled(_canonical(each)), **canonical}), science, targets, asked_as, besides)
+
+
+def _by_group(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Settings by address → by group: of several options their names together, and the settings of each."""
+    found: dict[str, Any] = {}
+    for address, own in settings.items():
+        group, option = group_of(address), option_of(address)
+        if not option:
+            found[group] = own
+            continue
+        before = found.get(group, {})
+        name = JOINED.join([before["name"], option] if before else [option])
+        found[group] = {**before, "name": name, option: {key: of for key, of in own.items() if key != "name"}}
+    return found
+
+
+def _built(group: str, part: Part) -> Any:
+    settings = dict(part.science)
+    return component.build(group, settings.pop("name"), part.target, settings)
 
 
 def run_of(parts: Mapping[str, Part], numbers: Numbers, asked: Mapping[str, Any]) -> Run:

@@ -3,7 +3,7 @@
 option < benchmark < agent < schedule < protocol < hyperparams < experiment < typed. A benchmark and an agent may have
 default settings for other options that are chosen beside them. `resolve` puts in what `hyperparams` finds (best, grid,
 selected), except where the last two say something.
-Everything here is a pure function of plain dictionaries: group → setting → value.
+Everything here is a pure function of plain dictionaries: address → setting → value (see `Run.targets`).
 """
 
 from collections.abc import Mapping
@@ -11,12 +11,13 @@ from typing import Any
 
 from launch.runs.options import Option, Protocol, Schedule
 from plasticity_lab import component
+from plasticity_lab.run import group_of
 
 Nodes = dict[str, dict[str, Any]]
 
 
 def capped(settings: Mapping[str, Any], at_most: Mapping[str, Any]) -> dict[str, Any]:
-    """A benchmark's settings with the schedule's caps on those it has; null is no limit, so a cap replaces it."""
+    """Settings with the schedule's caps on those that it names; null is no limit, so a cap replaces it."""
 
     def cap(key: str, value: Any) -> Any:
         if key not in at_most or not (value is None or isinstance(value, int | float)):
@@ -27,10 +28,10 @@ def capped(settings: Mapping[str, Any], at_most: Mapping[str, Any]) -> dict[str,
 
 
 def overlaid(nodes: Nodes, values: Mapping[str, Mapping[str, Any]]) -> Nodes:
-    """The nodes with the values put in where a group has the setting; settings that it does not have are skipped."""
+    """The nodes with the values put in, by group, where an option has the setting; what it does not have is skipped."""
     return {
-        group: {key: values.get(group, {}).get(key, value) for key, value in settings.items()}
-        for group, settings in nodes.items()
+        address: {key: values.get(group_of(address), {}).get(key, value) for key, value in settings.items()}
+        for address, settings in nodes.items()
     }
 
 
@@ -44,9 +45,15 @@ def completed(option: Option) -> dict[str, Any]:
 
 def before_hyperparams(options: Mapping[str, Option], schedule: Schedule, protocol: Protocol) -> Nodes:
     """The settings of each component before values of `hyperparams`, of the experiment and of the command line."""
-    nodes = {group: completed(option) for group, option in options.items()}
+    nodes = {address: completed(option) for address, option in options.items()}
     for option in options.values():
         for group, by_option in getattr(option.extras, "default_settings", {}).items():
-            nodes[group] |= by_option.get(options[group].name, {})
-    nodes["benchmark"] = capped(nodes["benchmark"], schedule.at_most)
+            for address in nodes:
+                if group_of(address) == group:
+                    nodes[address] |= by_option.get(options[address].name, {})
+    for address, option in options.items():
+        own = schedule.at_most
+        if address != "benchmark":
+            own = {name: most for name, most in own.items() if name in component.load(option.target).capped}
+        nodes[address] = capped(nodes[address], own)
     return overlaid(nodes, protocol.set)

@@ -3,7 +3,7 @@
 Legend: K runs, S updates, B examples, D numbers of one, O numbers of an output.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from plasticity_lab.agents.observations import as_floats
 from plasticity_lab.agents.parts import Parts
+from plasticity_lab.agents.target_network import TargetNetwork
 from plasticity_lab.agents.update import OF_BODY, Given, Learned
 from plasticity_lab.interventions.intervention import Examples, LogLikelihood, Now
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.device import run_keys
+from plasticity_lab.records.measures import of_network
+from plasticity_lab.stacking.optimizer import Optimizer
 from plasticity_lab.stacking.run_axis import aligned, on_run_axis
 
 
@@ -23,26 +27,51 @@ class PackedNetwork:
     """Parameters, moments and the intervention's state of K runs, on one device; every agent has one or several.
 
     updates: since the beginning, never begun anew. body: whose parts are active; None where there is one body alone.
+    name: the model's prefix, by which an agent tells its networks apart (actor, critic): parameters, units, random
+    numbers and columns have it. Empty where there is one network alone. optimizers: the runs' own for this network;
+    None: those of the parts. targets: the networks that follow this one.
     """
 
-    def __init__(self, parts: Parts, model: Model, device: torch.device) -> None:
-        self.model, self.device, self.seeds = model, device, parts.init_seeds
-        self.optimizer, self.intervention = parts.optimizers[0], parts.interventions[0]
+    def __init__(
+        self, parts: Parts, model: Model, device: torch.device, optimizers: Sequence[Optimizer] | None = None
+    ) -> None:
+        optimizers = parts.optimizers if optimizers is None else optimizers
+        self.model, self.name, self.device, self.seeds = model, model.prefix, device, parts.init_seeds
+        self.optimizer, self.intervention = optimizers[0], parts.interventions[0]
         self.settings = {
             "activation": on_run_axis(parts.activations, device),
-            "optimizer": on_run_axis(parts.optimizers, device, torch.float64),
+            "optimizer": on_run_axis(optimizers, device, torch.float64),
             "intervention": on_run_axis(parts.interventions, device),
             "agent": on_run_axis(parts.agents, device),
         }
-        self.keys = run_keys(parts.init_seeds, "intervention", device)
+        self.keys = self.keys_of("intervention")
         self.body: str | None = None
         self.parameters = model.start(parts.init_seeds, device)
         self.moments = self.optimizer.start(self.parameters)
+        self.targets: list[TargetNetwork] = []
         self.updates = 0
         # Since the moments began, Adam's t: of what all bodies have, and by body of what it alone has.
         self._moments_updates, self._body_updates = 0, dict[str, int]()
         everything = Now(model, self.parameters, self.settings["intervention"], {}, self.moments, seeds=self.seeds)
         self.kept = self.intervention.start(everything)
+
+    def keys_of(self, purpose: str) -> Tensor:
+        """The runs' keys of random numbers for a purpose, (K, 2): networks of different names have different ones."""
+        return run_keys(self.seeds, f"{self.name} {purpose}" if self.name else purpose, self.device)
+
+    def target(self) -> TargetNetwork:
+        """A copy of the parameters as they are now, which follows this network when it is told to.
+
+        The agent keeps its state beside this network's, and prices its memory.
+        """
+        self.targets.append(TargetNetwork(self))
+        return self.targets[-1]
+
+    @property
+    def step_keys(self) -> dict[str, Tensor]:
+        """The keys that an update takes, purpose → (K, 2)."""
+        purposes = ("activation", *(("noise",) if self.model.noise(1) else ()))
+        return {**{purpose: self.keys_of(purpose) for purpose in purposes}, "intervention": self.keys}
 
     @property
     def learned(self) -> Learned:
@@ -54,15 +83,18 @@ class PackedNetwork:
         )
 
     @torch.no_grad()
-    def answers(self, x_KBD: NDArray[np.float32], body: str | None = None) -> dict[str, NDArray[np.float32]]:
+    def answers(
+        self, x: NDArray[np.float32] | NDArray[np.uint8], body: str | None = None
+    ) -> dict[str, NDArray[np.float32]]:
         """The outputs of a body, name → (K, B, O), in evaluation mode; both on the host.  body: None for the active.
 
-        However few the examples are, a run's answers do not depend on its mates: rows are padded for the products.
+        x: (K, B, D), or images (K, B, C, H, W); bytes are scaled on the device (see `as_floats`). However few the
+        examples are, a run's answers do not depend on its mates: rows are padded for the products.
         """
-        there = x_KBD.shape[1]
-        padded = np.pad(x_KBD, ((0, 0), (0, aligned(there) - there), (0, 0)))
-        x, shape = torch.from_numpy(padded).to(self.device), self.settings["activation"]
-        outputs, _ = self.model.forward(self.parameters, shape, x, None, body or self.body)
+        there = x.shape[1]
+        padded = np.pad(x.reshape(*x.shape[:2], -1), ((0, 0), (0, aligned(there) - there), (0, 0)))
+        x_KBD, shape = as_floats(torch.from_numpy(padded).to(self.device)), self.settings["activation"]
+        outputs, _ = self.model.forward(self.parameters, shape, x_KBD, None, body or self.body)
         return {name: value[:, :there].cpu().numpy() for name, value in outputs.items()}
 
     def untrained(self) -> dict[str, Tensor]:
@@ -116,8 +148,12 @@ class PackedNetwork:
             self._body_updates = {}
 
     def of_intervention(self) -> dict[str, NDArray[Any]]:
-        """What the intervention has measured of itself by now, name → (K,): part of every evaluation of a task."""
-        return {name: value.cpu().numpy() for name, value in self.intervention.measured(self.kept).items()}
+        """What the intervention has measured of itself by now, name → (K,): part of every evaluation of a task.
+
+        The names are those of `Agent.networks`' columns: "<name>_" stands before them, where the network has one.
+        """
+        measured = self.intervention.measured(self.kept)
+        return {of_network(self.name, name): value.cpu().numpy() for name, value in measured.items()}
 
     def state(self) -> dict[str, Any]:
         """Parameters, moments, the intervention's state and the counts. Its tensors are the network's own."""
@@ -160,7 +196,7 @@ class PackedNetwork:
         own, activation = self.settings["intervention"], self.settings["activation"]
         return Now(
             self.model, parameters, own, kept, moments, updates=self.updates, seeds=self.seeds, activation=activation,
-            body=self.body, **more,
+            body=self.body, targets=[self.model.active(each.parameters, self.body) for each in self.targets], **more,
         )  # fmt: skip
 
     def _copied(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:

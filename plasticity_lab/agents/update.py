@@ -49,7 +49,8 @@ class Lost(NamedTuple):
     """What a loss returns.
 
     total: of any shape, summed up over everything, so that one backward pass leaves every run its own gradient: run k's
-    part must depend on run k alone. measured: name → (K, ...), for the agent. hidden: the activations, unit → (K, ...).
+    part must depend on run k alone. measured: name → (K, ...), for the agent. hidden: the activations, unit → (K, ...),
+    as `Model.forward` gives them: with the losses of the network's own, which the update adds to the total.
     weights: of the batch's rows, (B,), as `Now.weights`; None where all rows are examples.
     """
 
@@ -100,10 +101,13 @@ def update_of(
         now = Now(
             model, parameters, given.settings["intervention"], learned.state, learned.moments, given.keys, given.count
         )
-        hidden = lost.hidden if intervention.watches_units else {}
+        hidden = _activations(model, lost) if intervention.watches_units else {}
         rows = {} if lost.weights is None else {"weights": lost.weights}
         inputs = through.given if kernels else {}
-        return lost.total.sum() + intervention.penalty(now).sum(), (lost.measured, hidden, rows, inputs)
+        total = lost.total.sum() + intervention.penalty(now).sum()
+        for name in model.losses:
+            total = total + lost.hidden[name].sum()
+        return total, (lost.measured, hidden, rows, inputs)
 
     def optimize(learned: Learned, gradients: Tensors, given: Given) -> None:
         """One step of the optimizer: of what all bodies have, then of what the active body alone has."""
@@ -139,6 +143,13 @@ def update_of(
         return intervention.after_step(now), measured
 
     return update
+
+
+def _activations(model: Model, lost: Lost) -> Tensors:
+    """The activations of a loss's forward pass, without the network's own losses that stand beside them."""
+    if not model.design.losses:
+        return lost.hidden
+    return {name: value for name, value in lost.hidden.items() if name not in model.losses}
 
 
 def _by_owner(given: Given) -> tuple[tuple[bool, Tensors], tuple[bool, Tensors]]:

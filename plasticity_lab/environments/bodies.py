@@ -1,6 +1,7 @@
 """The bodies there are. A new one is a module with a `Simulation`, and a function and a row here."""
 
 from plasticity_lab.environments.body import Body
+from plasticity_lab.environments.games.catch import FRAMES, catch
 from plasticity_lab.environments.mujoco.table import MUJOCO_BODIES
 from plasticity_lab.environments.simulation import Simulation
 from plasticity_lab.errors import ConfigError
@@ -25,6 +26,8 @@ BODIES = {
             source="Barto, Sutton & Anderson 1983, as Gymnasium's CartPole-v1",
             gymnasium="CartPole-v1",
         ),
+        catch(),
+        catch(rendered=True, stack=FRAMES),
         *MUJOCO_BODIES,
     )
 }

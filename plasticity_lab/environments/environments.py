@@ -1,7 +1,7 @@
 """Environments of one body for all runs of a pack, stepped together on the host.
 
-Legend: K runs, N environments of each, M = K·N environments run after run, D an observation's shape, E episodes that
-ended in a step. Environment n of run k is number k·N + n of the M.
+Legend: K runs, N environments of each, M = K·N environments run after run, D an observation's shape, C the first axis
+of a frame, E episodes that ended in a step. Environment n of run k is number k·N + n of the M.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plasticity_lab.environments.body import Body
+from plasticity_lab.environments.opaque import BYTES, LENGTHS, from_arrays, in_arrays
 from plasticity_lab.environments.processes.in_processes import InProcesses
 from plasticity_lab.environments.processes.share import layout_of
+from plasticity_lab.environments.simulation import Saved
 from plasticity_lab.errors import ConfigError, PlasticityError
 from plasticity_lab.randomness.host import host_stream
 
@@ -44,15 +46,18 @@ class Outcome:
     truncated (K, N): whether only the limit on its steps did, so that the value of `last` still counts; never true
     together with terminated. broken (K, N): whether the body failed there: its simulation did, or the reward or an
     observation is not finite. It counts as terminated, its reward and the episode's return are NaN, and `last` may hold
-    anything. last (K, N, D): the observation that the step led to; where an episode ended, `Environments.observations`
-    shows the next one's first instead, and everywhere else the same. ended: the episodes that ended.
+    anything. life_lost (K, N): whether a life was lost, whether or not the episode ended with it; False everywhere for
+    bodies without lives. last (K, N, D): the observation that the step led to; where an episode ended,
+    `Environments.observations` shows the next one's first instead, and everywhere else the same. ended: the episodes
+    that ended.
     """
 
     rewards: NDArray[np.float64]
     terminated: NDArray[np.bool_]
     truncated: NDArray[np.bool_]
     broken: NDArray[np.bool_]
-    last: NDArray[np.float32]
+    life_lost: NDArray[np.bool_]
+    last: NDArray[Any]
     ended: Ended
 
 
@@ -63,8 +68,10 @@ class Environments:
     stream seed (K of them), the purpose, the task, the body, the environment and the episode: no generator is kept.
     purpose: evaluations name another one, so that they begin elsewhere than training. friction: by how much to multiply
     the friction of each environment, (K, N) or less, as NumPy broadcasts; None leaves it. processes: how many step them
-    at once, this one among them; the bits are the same. Raises PlasticityError if what the body shows has another shape
-    than its table says, ConfigError for friction that cannot be, and anywhere HelperLost where a process has ended.
+    at once, this one among them; the bits are the same. Where an observation is a stack of frames, what lies before an
+    episode's first frame is 0, as Dopamine has it (Castro et al. 2018). Raises PlasticityError if what the body shows
+    has another shape than its table says, ConfigError for friction that cannot be, and anywhere HelperLost where a
+    process has ended.
     """
 
     def __init__(
@@ -90,18 +97,26 @@ class Environments:
         self._episode = np.zeros(there, np.int64)  # how many have ended before it
         self._length = np.zeros(there, np.int64)  # of the running episode, so far
         self._return = np.zeros(there)
-        self._observations = self._started(np.arange(there))
-        shown = self._observations.shape[1:]
-        if shown != body.observation or self._observations.dtype != np.float32:
+        frames = self._started(np.arange(there))
+        if frames.shape[1:] != body.frame or frames.dtype != body.dtype:
             raise PlasticityError(
-                f"The body {body.name} {body.version} shows observations of shape {shown} in "
-                f"{self._observations.dtype}; its table says {body.observation} in float32."
+                f"The body {body.name} {body.version} shows observations of shape {frames.shape[1:]} in "
+                f"{frames.dtype}; its table says {body.frame} in {body.dtype}."
             )
+        self._observations = self._begun(frames)
+        self._pixels = frames.dtype == np.uint8  # always finite
+        self._none = self._by_run(np.zeros(there, np.bool_))
+        self._none.flags.writeable = False  # each step of a body without lives gives it
 
     @property
-    def observations(self) -> NDArray[np.float32]:
+    def observations(self) -> NDArray[Any]:
         """What every environment shows now, (K, N, D): to be read, not written to; no later step changes it."""
         return self._by_run(self._observations)
+
+    @property
+    def first(self) -> NDArray[np.bool_]:
+        """Whether that is the first observation of an episode, (K, N)."""
+        return self._by_run(self._length == 0)
 
     def step(self, actions: NDArray[Any]) -> Outcome:
         """One step of every environment.
@@ -109,11 +124,12 @@ class Environments:
         actions: (K, N) whole numbers for a discrete body, (K, N, A) numbers for a continuous one, which are not clipped
         here. Raises ValueError for others.
         """
-        reached, rewards, terminated = self._simulation.step(self._checked(actions))
+        frames, rewards, terminated = self._simulation.step(self._checked(actions))
         broken = np.zeros(len(rewards), np.bool_)
-        if not (np.isfinite(rewards).all() and np.isfinite(reached).all()):
-            broken = ~(np.isfinite(rewards) & np.isfinite(reached.reshape(len(rewards), -1)).all(axis=1))
+        if not (np.isfinite(rewards).all() and (self._pixels or np.isfinite(frames).all())):
+            broken = ~(np.isfinite(rewards) & np.isfinite(frames.reshape(len(rewards), -1)).all(axis=1))
             rewards, terminated = np.where(broken, np.nan, rewards), terminated | broken
+        reached = frames if self.body.stack == 1 else self._followed(frames)
         self._length += 1
         self._return += rewards
         truncated = (self._length >= self.body.max_steps) & ~terminated
@@ -126,41 +142,73 @@ class Environments:
             self._length[over] = 0
             self._return[over] = 0.0
             self._observations = reached.copy()
-            self._observations[over] = self._started(over)
+            self._observations[over] = self._begun(self._started(over))
         by_run = self._by_run
-        return Outcome(by_run(rewards), by_run(terminated), by_run(truncated), by_run(broken), by_run(reached), ended)
+        life_lost = by_run(self._simulation.life_lost()) if self.body.has_lives else self._none
+        return Outcome(
+            by_run(rewards), by_run(terminated), by_run(truncated), by_run(broken), life_lost, by_run(reached), ended
+        )
 
     def state(self) -> dict[str, NDArray[Any]]:
         """All that `load` needs to go on bit for bit from here, name → (K, N, ...): copies.
 
         "episode", "length" and "return" of the running episodes, so far; "observations", which not every simulation can
-        tell from its state; and the simulation's own.
+        tell from its state; and the simulation's own. What it saves as bytes of any length is two arrays: all of them
+        one after another, and their lengths (K, N).
         """
+        return self._saved(self._simulation.state())
+
+    def load(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Goes back to a state of environments built alike, and leaves it untouched.  Raises ValueError for others."""
+        own = self._simulation.state()
+        opaque = [name for name, value in own.items() if isinstance(value, list)]
+        any_length = {f"{OF_SIMULATION}{name}{BYTES}" for name in opaque}
+        flat = {}
+        for name, now in self._saved(own).items():
+            if name not in state or (state[name].shape != now.shape and name not in any_length):
+                there = f"has shape {state[name].shape}" if name in state else "is missing"
+                raise ValueError(f"{name} {there} in a state of {self.body.name}; it must have shape {now.shape}.")
+            flat[name] = np.array(state[name], now.dtype)
+            if name not in any_length:
+                flat[name] = flat[name].reshape(-1, *now.shape[2:])
+        simulation: dict[str, Any] = {}
+        for name in own:
+            key = f"{OF_SIMULATION}{name}"
+            simulation[name] = (
+                from_arrays(key, flat[f"{key}{BYTES}"], flat[f"{key}{LENGTHS}"]) if name in opaque else flat[key]
+            )
+        self._episode, self._length, self._return = flat["episode"], flat["length"], flat["return"]
+        self._observations = flat["observations"]
+        self._simulation.load(simulation)
+
+    def _saved(self, simulation: Mapping[str, Saved]) -> dict[str, NDArray[Any]]:
+        """What `state` gives, of what the simulation has saved."""
         own = {
             "episode": self._episode.copy(),
             "length": self._length.copy(),
             "return": self._return.copy(),
             "observations": self._observations.copy(),
         }
-        simulation = {f"{OF_SIMULATION}{name}": value for name, value in self._simulation.state().items()}
-        return {name: self._by_run(value) for name, value in (own | simulation).items()}
+        saved = {name: self._by_run(value) for name, value in own.items()}
+        for name, value in simulation.items():
+            key = f"{OF_SIMULATION}{name}"
+            saved |= in_arrays(key, value, len(self._seeds)) if isinstance(value, list) else {key: self._by_run(value)}
+        return saved
 
-    def load(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Goes back to a state of environments built alike, and leaves it untouched.  Raises ValueError for others."""
-        flat = {}
-        for name, now in self.state().items():
-            if name not in state or state[name].shape != now.shape:
-                there = f"has shape {state[name].shape}" if name in state else "is missing"
-                raise ValueError(f"{name} {there} in a state of {self.body.name}; it must have shape {now.shape}.")
-            flat[name] = np.array(state[name], now.dtype).reshape(-1, *now.shape[2:])
-        self._episode, self._length, self._return = flat["episode"], flat["length"], flat["return"]
-        self._observations = flat["observations"]
-        self._simulation.load(
-            {name.removeprefix(OF_SIMULATION): flat[name] for name in flat if name.startswith(OF_SIMULATION)}
-        )
+    def _begun(self, frames: NDArray[Any]) -> NDArray[Any]:
+        """First frames of episodes (E, C, ...) → observations (E, D)."""
+        missing = self.body.observation[0] - frames.shape[1]
+        if not missing:
+            return frames
+        before = np.zeros((len(frames), missing, *frames.shape[2:]), frames.dtype)
+        return np.concatenate([before, frames], axis=1)
 
-    def _started(self, over: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Begins the current episode of these environments (E,); their first observations, (E, D)."""
+    def _followed(self, frames: NDArray[Any]) -> NDArray[Any]:
+        """The frames that a step led to (M, C, ...) → observations (M, D), made of them and of those shown before."""
+        return np.concatenate([self._observations[:, frames.shape[1] :], frames], axis=1)
+
+    def _started(self, over: NDArray[np.int64]) -> NDArray[Any]:
+        """Begins the current episode of these environments (E,); their first frames, (E, C, ...)."""
         streams = []
         for at in over.tolist():
             run, environment = divmod(at, self._count)

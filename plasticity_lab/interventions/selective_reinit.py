@@ -75,17 +75,18 @@ class SelectiveReinit(Resets):
     ) -> int:
         """Puts values where one parameter of one run is of little utility, in place → how many.
 
-        values (I, O) with the columns that the layer is padded with, of which it has `outputs` itself.
+        values (I, O), or of experts (E, I, O), with the columns that the layer is padded with, of which it has
+        `outputs` itself.
         """
-        own = now.parameters[name][run]
+        own = now.parameters[name][run].flatten(0, -2)
         utility = own[:, :outputs].abs()
         if self.utility == "gradient":
-            utility = utility * now.state[f"{GRADIENT}{name}"][run][:, :outputs].abs()
+            utility = utility * now.state[f"{GRADIENT}{name}"][run].flatten(0, -2)[:, :outputs].abs()
         chosen = self._least(utility.cpu().double().numpy().ravel(), strength, draw)
         rows, columns = (torch.from_numpy(each).to(own.device) for each in np.divmod(chosen, outputs))
-        own[rows, columns] = torch.from_numpy(values[:, :outputs].ravel()[chosen]).to(own.device)
+        own[rows, columns] = torch.from_numpy(values[..., :outputs].ravel()[chosen]).to(own.device)
         for moments in now.moments.values():
-            moments[name][run][rows, columns] = 0.0
+            moments[name][run].flatten(0, -2)[rows, columns] = 0.0
         return len(chosen)
 
     def _least(self, utility: NDArray[np.float64], strength: float, draw: np.random.Generator) -> NDArray[np.int64]:

@@ -24,10 +24,11 @@ LEAST = 1e-12
 class Spectral(Intervention):
     """strength · Σ over layers of (σᵖ − 1)² + ‖b‖²ᵖ, per run, in the loss; σ is the largest singular value of W.
 
-    p is `power`. A convolution's W is the matrix from a patch to the channels. Where a layer is normalised, the scale
-    is a diagonal matrix, with σ = max |scale|, and the shift is another bias. What an activation learns is left alone.
-    σ is found by the power method: the state holds the direction (K, O) that each layer's W is thought to stretch most,
-    and moves it by one iteration after each update. Source: Lewandowski et al. 2024, whose p is 2.
+    p is `power`. A convolution's W is the matrix from a patch to the channels; each expert has one of its own. Where a
+    layer is normalised, the scale is a diagonal matrix, with σ = max |scale|, and the shift is another bias. What an
+    activation learns is left alone. σ is found by the power method: the state holds the direction (K, O) that each
+    layer's W is thought to stretch most, and moves it by one iteration after each update. Source: Lewandowski et al.
+    2024, whose p is 2.
     """
 
     def __init__(self, strength: float = 1e-3, power: int = 2) -> None:
@@ -35,18 +36,16 @@ class Spectral(Intervention):
         self.power = check("intervention.power", power, at_least=1)
 
     def start(self, now: Now) -> State:
-        """Each layer's direction of largest stretch, by the layer's name, (K, O)."""
+        """Each layer's direction of largest stretch, by the layer's name (of an expert with its number), (K, O)."""
         state = {}
         for layer in now.model.design.layers:
-            name = f"{layer.name}.weight"
-            if name in now.parameters:
-                weight = now.parameters[name]
-                drawn = [host_stream(seed, "spectral", layer.name).standard_normal(layer.outputs) for seed in now.seeds]
+            for name, (weight, _) in _matrices(now, layer.name).items():
+                drawn = [host_stream(seed, "spectral", name).standard_normal(layer.outputs) for seed in now.seeds]
                 direction = torch.stack([torch.from_numpy(each).float() for each in drawn]).to(weight.device)
                 direction = pad(direction, (0, weight.shape[2] - layer.outputs))
                 for _ in range(FIRST_ITERATIONS):
                     direction = _iterated(weight, direction)
-                state[layer.name] = direction
+                state[name] = direction
         return state
 
     def penalty(self, now: Now) -> Tensor:
@@ -55,11 +54,11 @@ class Spectral(Intervention):
         Sums are taken exactly and outside of the gradient, which is put in by hand (`_as_if`): its last bits must not
         depend on how a compiled kernel groups them.
         """
-        total = now.settings["strength"].new_zeros(())
+        total, active = now.settings["strength"].new_zeros(()), _active(now)
         for name, direction in now.state.items():
-            if f"{name}.weight" not in now.parameters:
+            if name not in active:
                 continue
-            weight, bias = now.parameters[f"{name}.weight"], now.parameters[f"{name}.bias"]
+            weight, bias = active[name]
             stretched = times(weight.detach(), direction)
             sigma = _length(stretched)
             outwards = stretched / beside(sigma.clamp(min=LEAST), stretched)
@@ -72,10 +71,9 @@ class Spectral(Intervention):
 
     def after_step(self, now: Now) -> State:
         """One iteration of the power method for each layer that is active."""
+        active = _active(now)
         return {
-            name: _iterated(now.parameters[f"{name}.weight"], direction)
-            if f"{name}.weight" in now.parameters
-            else direction
+            name: _iterated(active[name][0], direction) if name in active else direction
             for name, direction in now.state.items()
         }
 
@@ -91,6 +89,21 @@ class Spectral(Intervention):
         squares = run_sums(at * at)
         steepness = 2 * self.power * whole_power(squares, self.power - 1)
         return _as_if(whole_power(squares, self.power), values, beside(steepness, at) * at)
+
+
+def _active(now: Now) -> dict[str, tuple[Tensor, Tensor]]:
+    """The matrices and biases of all layers that are active."""
+    return {name: pair for layer in now.model.design.layers for name, pair in _matrices(now, layer.name).items()}
+
+
+def _matrices(now: Now, layer: str) -> dict[str, tuple[Tensor, Tensor]]:
+    """A layer's matrix (K, I, O) and bias (K, 1, O), by its name; of experts each one's; of idle layers none."""
+    if f"{layer}.weight" not in now.parameters:
+        return {}
+    weight, bias = now.parameters[f"{layer}.weight"], now.parameters[f"{layer}.bias"]
+    if weight.dim() == 3:
+        return {layer: (weight, bias)}
+    return {f"{layer}.{expert}": (weight[:, expert], bias[:, expert]) for expert in range(weight.shape[1])}
 
 
 def _as_if(value: Tensor, values: Tensor, gradient: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Unit
-from plasticity_lab.networks.units import layer_inputs, passed_on
+from plasticity_lab.networks.units import layer_inputs, outgoing_axis, passed_on
 from plasticity_lab.stacking.exact_sums import exact_sums
 from plasticity_lab.stacking.products import row_times
 from plasticity_lab.stacking.run_axis import beside
@@ -76,6 +76,7 @@ def outgoing_size(model: Model, parameters: Mapping[str, Tensor], unit: Unit) ->
     passed, total = passed_on(model, unit), []
     for layer in unit.outgoing:
         if f"{layer}.weight" in parameters:
-            weight_KIO = parameters[f"{layer}.weight"][:, : layer_inputs(model, layer)]
-            total.append(exact_sums(weight_KIO.abs().unflatten(1, (passed, -1)).flatten(2)))
+            axis = 1 + outgoing_axis(model, unit, layer)
+            weight = parameters[f"{layer}.weight"].movedim(axis, 1)[:, : layer_inputs(model, unit, layer)]
+            total.append(exact_sums(weight.abs().unflatten(1, (passed, -1)).flatten(2)))
     return torch.stack(total).sum(dim=0) if len(total) > 1 else total[0]

@@ -1,6 +1,6 @@
 """The convolutional network of the continual supervised benchmarks."""
 
-from plasticity_lab.networks.convolutional import Convolutional
+from plasticity_lab.networks.convolutional import Convolution, Convolutional, checked
 
 
 class CNN(Convolutional):
@@ -13,8 +13,6 @@ class CNN(Convolutional):
     """
 
     called = "cnn"
-    pooled = (True, True)
-    hidden = 2
 
     def __init__(
         self,
@@ -26,4 +24,6 @@ class CNN(Convolutional):
         init: str = "default",
         norm: str = "none",
     ) -> None:
-        super().__init__(channels, kernel, width, padding, order, init, norm)
+        self.channels, self.kernel, self.width = checked(channels, kernel, width)
+        pooled = Convolution(channels, kernel, pooled=True)
+        super().__init__([pooled, pooled], [width, width], padding, init, norm, order)

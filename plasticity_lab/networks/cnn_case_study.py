@@ -1,6 +1,6 @@
 """The convolutional network of the case studies on Split-CIFAR-100."""
 
-from plasticity_lab.networks.convolutional import Convolutional
+from plasticity_lab.networks.convolutional import Convolution, Convolutional, checked
 
 
 class CNNCaseStudy(Convolutional):
@@ -12,8 +12,6 @@ class CNNCaseStudy(Convolutional):
     """
 
     called = "cnn_case_study"
-    pooled = (False, True, False, True)
-    hidden = 1
 
     def __init__(
         self,
@@ -25,4 +23,6 @@ class CNNCaseStudy(Convolutional):
         init: str = "kaiming",
         norm: str = "none",
     ) -> None:
-        super().__init__(channels, kernel, width, padding, order, init, norm)
+        self.channels, self.kernel, self.width = checked(channels, kernel, width)
+        plain, pooled = (Convolution(channels, kernel, pooled=each) for each in (False, True))
+        super().__init__([plain, pooled, plain, pooled], [width], padding, init, norm, order)

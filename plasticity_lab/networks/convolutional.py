@@ -4,11 +4,13 @@ Legend: K runs, B examples, C channels, H, W rows and columns, O numbers of an o
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
 from torch import Tensor
 
+from plasticity_lab import component
 from plasticity_lab.activations.activation import Activation
 from plasticity_lab.component import check
 from plasticity_lab.errors import ConfigError
@@ -21,36 +23,48 @@ from plasticity_lab.stacking.pool import max_pooled
 ORDERS = ("activation_pool", "pool_activation")
 
 
+@dataclass(frozen=True)
+class Convolution:
+    """One convolution of a network.  channels: before an activation adds some or takes some away.
+
+    pooled: whether 2 × 2 max pooling follows.
+    """
+
+    channels: int
+    kernel: int
+    stride: int = 1
+    pooled: bool = False
+
+
 class Convolutional(Network):
     """Convolutions, 2 × 2 max pooling behind some of them, hidden layers, a linear layer for each output.
 
-    Final classes say how many there are (`pooled`, `hidden`) and where their settings come from. `padding`: valid, or
-    same (zeros around, images keep their size). `order`, where there is pooling: activation_pool | pool_activation,
-    which comes first. `init`: default (PyTorch's) or kaiming (with the activation's gain). `norm`: none, or layer,
-    before each activation.
+    Final classes say which there are. convolutions: in their order. hidden: units of the hidden layers that follow.
+    `padding`: valid, or same (zeros around, images are divided by the stride alone). `order`, where there is pooling:
+    activation_pool | pool_activation, which comes first. `init`: see `inits`; all but kaiming do without the
+    activation's gain. `norm`: none, or layer, before each activation.
     """
 
     called: ClassVar[str]
     """Its name in conf/network, for messages."""
 
-    pooled: ClassVar[Sequence[bool]]
-    """For each convolution, whether its images are pooled."""
-
-    hidden: ClassVar[int]
-    """How many hidden layers follow."""
+    inits: ClassVar[Sequence[str]] = ("default", "kaiming")
+    """What `init` can be: first weights as the layers' `start` has them."""
 
     def __init__(
-        self, channels: int, kernel: int, width: int, padding: str, order: str, init: str, norm: str = "none"
+        self,
+        convolutions: Sequence[Convolution],
+        hidden: Sequence[int],
+        padding: str,
+        init: str,
+        norm: str,
+        order: str = "activation_pool",
     ) -> None:
-        self.channels = check("network.channels", channels, at_least=1)
-        self.kernel = check("network.kernel", kernel, at_least=1)
-        self.width = check("network.width", width, at_least=1)
+        self.convolutions, self.hidden = tuple(convolutions), tuple(hidden)
         self.padding = check("network.padding", padding, one_of=("valid", "same"))
         self.order = check("network.order", order, one_of=ORDERS)
-        self.init = check("network.init", init, one_of=("default", "kaiming"))
+        self.init = check("network.init", init, one_of=self.inits)
         self.norm = check("network.norm", norm, one_of=NORMS)
-        if padding == "same" and kernel % 2 == 0:
-            raise ConfigError(f"network.kernel is {kernel}; with network.padding=same it must be odd.")
 
     def design(self, bodies: Mapping[str, Shapes], activation: Activation) -> Design:
         """conv1 → conv2 … → hidden1 … → a layer for each output.
@@ -64,14 +78,14 @@ class Convolutional(Network):
                 "network=mlp takes it."
             )
 
+        widths = [*(each.channels for each in self.convolutions), *self.hidden]
+
         def adapted(percent: int = 0) -> Design:
-            channels, width = (
-                activation.produced(trimmed(features, percent)) for features in (self.channels, self.width)
-            )
-            return self._of_widths(shapes, channels, width, activation.expansion)
+            produced = [activation.produced(trimmed(width, percent)) for width in widths]
+            return self._of_widths(shapes, produced, activation.expansion)
 
         if activation.matches_parameters:
-            plain = self._of_widths(shapes, self.channels, self.width, 1)
+            plain = self._of_widths(shapes, widths, 1)
             return adapted(trim(plain.size, lambda percent: adapted(percent).size))
         return adapted()
 
@@ -79,34 +93,38 @@ class Convolutional(Network):
         self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str
     ) -> dict[str, Tensor]:
         """Pixels, channel by channel (K, B, C·H·W) → the outputs, name → (K, B, O)."""
-        convolutions = design.layers[: len(self.pooled)]
-        hidden, outputs = design.layers[len(self.pooled) :][: self.hidden], design.layers[-len(design.outputs) :]
-        x = x_KBD.unflatten(2, convolutions[0].image)
-        for site, (conv, pooled) in enumerate(zip(convolutions, self.pooled, strict=True)):
+        count = len(self.convolutions)
+        hidden, outputs = design.layers[count:][: len(self.hidden)], design.layers[-len(design.outputs) :]
+        x = x_KBD.unflatten(2, design.layers[0].image)
+        for site, (conv, each) in enumerate(zip(design.layers[:count], self.convolutions, strict=True)):
             x = conv(parameters, x)
-            if not pooled:
+            if not each.pooled:
                 x = activate(site, x)
             elif self.order == "activation_pool":
                 x = max_pooled(activate(site, x))
             else:
                 x = activate(site, max_pooled(x))
         h = x.flatten(2)
-        for site, layer in enumerate(hidden, start=len(self.pooled)):
+        for site, layer in enumerate(hidden, start=count):
             h = activate(site, layer(parameters, h))
         return {name: layer(parameters, h) for name, layer in zip(design.outputs, outputs, strict=True)}
 
-    def _of_widths(self, shapes: Shapes, channels: int, width: int, expansion: float) -> Design:
-        """The design whose layers produce so many channels and units, of which expansion times as many go on."""
+    def _of_widths(self, shapes: Shapes, widths: Sequence[int], expansion: float) -> Design:
+        """The design whose layers produce those channels and units; expansion times as many values go on.
+
+        widths: of the convolutions, then of the hidden layers.
+        """
         image, layers, units = shapes.inputs, [], []
-        for number, pooled in enumerate(self.pooled, start=1):
-            conv = StackedConv2d(f"conv{number}", image, channels, self.kernel, self.padding)
-            image = self._passed_on(conv, pooled, expansion)
+        for number, (each, channels) in enumerate(zip(self.convolutions, widths, strict=False), start=1):
+            conv = StackedConv2d(f"conv{number}", image, channels, each.kernel, self.padding, each.stride)
+            image = self._passed_on(conv, each.pooled, expansion)
             layers.append(self.normed(conv))
-            units.append((conv.name, self._activated(conv, pooled)))
-        passed = int(width * expansion)
-        for number, inputs in enumerate([prod(image), *[passed] * (self.hidden - 1)], start=1):
-            layers.append(self.normed(StackedLinear(f"hidden{number}", inputs, width)))
+            units.append((conv.name, self._activated(conv, each.pooled)))
+        passed = prod(image)
+        for number, width in enumerate(widths[len(self.convolutions) :], start=1):
+            layers.append(self.normed(StackedLinear(f"hidden{number}", passed, width)))
             units.append((f"hidden{number}", (width,)))
+            passed = int(width * expansion)
         outputs = output_layers(shapes, passed)
         following = [*((name,) for name, _ in units[1:]), tuple(outputs[name].name for name in shapes.outputs)]
         return Design(
@@ -129,8 +147,23 @@ class Convolutional(Network):
         channels, rows, columns = conv.produced
         parts = 2 if pooled else 1
         if min(rows, columns) < parts:
+            received = f"({conv.image[1]} × {conv.image[2]} pixels)"
+            if "kernel" not in component.parameters(type(self)):
+                raise ConfigError(
+                    f"network={self.called}: the kernel of {conv.name}, {conv.kernel} × {conv.kernel}, is too large "
+                    f"for what it receives {received}; choose network.padding=same, or a smaller network."
+                )
             raise ConfigError(
-                f"network.kernel is {self.kernel}, too large for what {conv.name} receives "
-                f"({conv.image[1]} × {conv.image[2]} pixels); choose a smaller one, or network.padding=same."
+                f"network.kernel is {conv.kernel}, too large for what {conv.name} receives {received}; "
+                "choose a smaller one, or network.padding=same."
             )
         return int(channels * expansion), rows // parts, columns // parts
+
+
+def checked(channels: int, kernel: int, width: int) -> tuple[int, int, int]:
+    """The settings of networks whose convolutions are all alike.  Raises ConfigError."""
+    return (
+        check("network.channels", channels, at_least=1),
+        check("network.kernel", kernel, at_least=1),
+        check("network.width", width, at_least=1),
+    )

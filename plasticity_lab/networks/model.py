@@ -11,8 +11,13 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.activations.activation import Activation, Site
-from plasticity_lab.networks.network import Layer, Network, Shapes
+from plasticity_lab.networks.expert_units import experts_first, units_first
+from plasticity_lab.networks.network import Design, Layer, Network, Shapes
+from plasticity_lab.networks.noise import TakesNoise, WithNoise
 from plasticity_lab.randomness.host import host_stream
+
+LOSS = "loss: "
+"""Before the name of a network's own loss, where it stands beside the activations."""
 
 
 class Model:
@@ -32,7 +37,7 @@ class Model:
         self.network = network
         self.activations = activations
         self.activation = activations[0]
-        self.told = repr((prefix, dict(bodies)))
+        self.prefix, self.told = prefix, repr((prefix, dict(bodies)))
         design = network.design(bodies, self.activation)
         self.design = design.named(prefix) if prefix else design
         self.units = self.design.units
@@ -41,11 +46,14 @@ class Model:
         # Whose parameters are a body's own: they are called after their layer, or after their unit's activation.
         of_units = {f"{unit.name}.activation": unit.body for unit in self.units if unit.body is not None}
         self._own = {**self.design.bodies, **of_units} if len(bodies) > 1 else {}
+        self._noisy = {
+            layer.name: layer for layer in self.design.layers if isinstance(layer, TakesNoise) and layer.noise(1)
+        }
         # Asked once: a step, compiled above all, must not ask an activation for where its values start.
         self._learned_names = {
             unit.name: {
                 name: _learned_name(prefix, unit.name, name, value.shared)
-                for name, value in self.activation.learnable(unit.produced[0]).items()
+                for name, value in self.activation.learnable(unit.activated[0]).items()
             }
             for unit in self.units
         }
@@ -54,6 +62,11 @@ class Model:
     def size(self) -> int:
         """Parameters of one run, the activation's own included."""
         return self.design.size + sum(len(start) for start in self._learned_start(self.activation).values())
+
+    @property
+    def losses(self) -> list[str]:
+        """Under which names a forward pass hands over the network's own losses, beside the activations."""
+        return [f"{LOSS}{name}" for name in self.design.losses]
 
     @property
     def learned_by_activation(self) -> frozenset[str]:
@@ -92,6 +105,10 @@ class Model:
         units = [unit for unit in self.units if unit.body in (None, body or self.only_body)]
         return sum(batch * prod(unit.produced) for unit in units) if self.activation.randomised else 0
 
+    def noise(self, batch: int, body: str | None = None) -> int:
+        """Random numbers that the noisy layers of one run take in a training pass; 0 where there are none."""
+        return sum(layer.noise(batch) for layer in self._noisy_of(body))
+
     def work(self, body: str | None = None) -> int:
         """Multiplications that one example of a body takes forward."""
         taking_part = (None, body or self.only_body)
@@ -104,35 +121,58 @@ class Model:
         x_KBD: Tensor,
         uniforms: Tensor | None,
         body: str | None = None,
+        noise: Tensor | None = None,
     ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """The outputs, name → (K, B, O), and the activations by unit name (K, B, *).
 
+        x: float32, or uint8 pixels, which are scaled here, on the device that has them (`of_pixels`).
         shape: the activation's settings on the run axis, name → (K,). uniforms: (K, draws(B)) in training with a
-        randomised activation, else None. body: None where there is only one.
+        randomised activation, else None. body: None where there is only one. noise: (K, noise(B)) where noisy layers
+        are to be noisy, else None. Losses of the network's own stand beside the activations, by `losses`, (K,).
         """
         hidden: dict[str, Tensor] = {}
         taken = 0
+        if x_KBD.dtype == torch.uint8:
+            x_KBD = of_pixels(x_KBD)
 
         def activate(site: int, x: Tensor) -> Tensor:
             nonlocal taken
             unit = self.units[site]
-            own = None
+            x, own = units_first(unit, x), None
             if uniforms is not None:
                 # Channels last, as convolutions leave them in memory: read in another order, the numbers would cost
                 # more than drawing them.
                 last = (*x.shape[:2], *x.shape[3:], x.shape[2])
                 own = uniforms[:, taken : taken + prod(x.shape[1:])].view(last).movedim(-1, 2)
                 taken += prod(x.shape[1:])
-            h = self.activation(x, Site(shape, self.learned_at(unit.name, parameters), own))
+            h = experts_first(unit, self.activation(x, Site(shape, self.learned_at(unit.name, parameters), own)))
             hidden[unit.name] = h
             return h
 
-        outputs = self.network.forward(self.design, parameters, x_KBD, activate, body or self.only_body)
+        design = self.design if noise is None else self._with_noise(noise, x_KBD.shape[1], body)
+        outputs = self.network.forward(design, parameters, x_KBD, activate, body or self.only_body)
+        for loss in self.design.losses:
+            hidden[f"{LOSS}{loss}"] = outputs.pop(loss)
         return outputs, hidden
 
     def learned_at(self, unit: str, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """What the activation learns at a unit, by its own names."""
         return {name: parameters[parameter] for name, parameter in self._learned_names[unit].items()}
+
+    def _noisy_of(self, body: str | None) -> list[TakesNoise]:
+        """The noisy layers that take part in a body's pass, in their order."""
+        taking_part = (None, body or self.only_body)
+        return [layer for name, layer in self._noisy.items() if self._own.get(name) in taking_part]
+
+    def _with_noise(self, noise: Tensor, batch: int, body: str | None) -> Design:
+        """The design whose noisy layers have their numbers with them."""
+        noisy, taken = dict[str, WithNoise](), 0
+        for layer in self._noisy_of(body):
+            count = layer.noise(batch)
+            noisy[layer.name] = WithNoise(layer, noise[:, taken : taken + count])
+            taken += count
+        layers = [noisy.get(layer.name, layer) for layer in self.design.layers]
+        return Design(layers, self.design.units, self.design.outputs, self.design.bodies, self.design.losses)
 
     def _start_alone(self, run: int, seed: int, *position: int) -> dict[str, np.ndarray]:
         values: dict[str, np.ndarray] = {}
@@ -144,8 +184,16 @@ class Model:
         return {
             self._learned_names[unit.name][name]: np.asarray(value.start, np.float32)
             for unit in self.units
-            for name, value in activation.learnable(unit.produced[0]).items()
+            for name, value in activation.learnable(unit.activated[0]).items()
         }
+
+
+def of_pixels(x: Tensor) -> Tensor:
+    """Pixels 0 … 255 of any shape, uint8 → 0 … 1, float32: 255 becomes 1 exactly.
+
+    Multiplied, not divided: a product has the same bits on every device, compiled or not.
+    """
+    return x.to(torch.float32) * (1 / 255)
 
 
 def _learned_name(prefix: str, unit: str, name: str, shared: bool) -> str:

@@ -16,13 +16,19 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.stacking.constant import StackedConstant
 from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.linear import StackedLinear
+from plasticity_lab.stacking.noisy import StackedNoisyLinear
 from plasticity_lab.stacking.normed import StackedNormed
 
 NORMS = ("none", "layer")
+WITHOUT_GAIN = ("default", "lecun", "xavier")
+"""First weights that do not depend on the activation that follows."""
 
 
 class Layer(Protocol):
-    """A stacked layer: where its numbers are found, how they start, and how many one run has."""
+    """A stacked layer: where its numbers are found, how they start, and how many one run has.
+
+    One that takes random numbers in training is also a `networks.noise.TakesNoise`.
+    """
 
     name: str
 
@@ -70,8 +76,9 @@ class Shapes:
 class Unit:
     """A named place where units (or channels) stand: behind which layer, before which, and the shape of one example.
 
-    `produced` (D,) or (C, H, W) is what the activation is given; interventions address units by this name. body: the
-    body that alone has them; None: all have.
+    `produced` (D,) or (C, H, W) is what the layer gives; interventions address units by this name. Of experts it is
+    (E, D), or (E, P, D) with P slots: what is addressed are the E experts, D units each. body: the body that alone has
+    them; None: all have.
     """
 
     name: str
@@ -81,19 +88,30 @@ class Unit:
     kind: Literal["unit", "channel", "expert"] = "unit"
     body: str | None = None
 
+    @property
+    def activated(self) -> tuple[int, ...]:
+        """The shape of one example as the activation is given it: units or channels first, of all experts together."""
+        if self.kind != "expert":
+            return self.produced
+        experts, *slots, units = self.produced
+        return units * experts, *slots
+
 
 @dataclass(frozen=True)
 class Design:
     """The layers of one network in the order of the forward pass, and its units.
 
     outputs: name → the layer that answers it; where each body has its own, `<body>.<name>` → its layer. bodies: layer →
-    the body that alone uses it, for layers that not all use.
+    the body that alone uses it, for layers that not all use. losses: which of the names that the forward pass returns
+    are no outputs but losses of the network's own, (K,) each, run k's by itself (that of a router, for example): what
+    every agent adds to its loss as they are.
     """
 
     layers: Sequence[Layer]
     units: Sequence[Unit]
     outputs: Mapping[str, str]
     bodies: Mapping[str, str] = field(default_factory=dict)
+    losses: Sequence[str] = ()
 
     @property
     def size(self) -> int:
@@ -123,6 +141,7 @@ class Design:
             ],
             {name: longer(layer) for name, layer in self.outputs.items()},
             {longer(layer): body for layer, body in self.bodies.items()},
+            self.losses,
         )
 
 
@@ -157,16 +176,19 @@ class Network(Component):
 
         output: the name of what the layer answers; None for a hidden one, which an activation follows.
         """
-        return 1.0 if output is not None or self.init == "default" else activation.gain()
+        return activation.gain() if output is None and self.init not in WITHOUT_GAIN else 1.0
 
-    def normed(self, layer: StackedLinear | StackedConv2d) -> Layer:
+    def normed(self, layer: StackedLinear | StackedConv2d | StackedNoisyLinear) -> Layer:
         """A layer that an activation follows, with what `norm` puts between them."""
         return StackedNormed(layer.name, layer) if self.norm == "layer" else layer
 
     def forward(
         self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str
     ) -> dict[str, Tensor]:
-        """What a body is given, flattened, as floats (K, B, D) → its outputs, name → (K, B, O)."""
+        """What a body is given, flattened, as floats (K, B, D) → its outputs, name → (K, B, O).
+
+        Beside them the design's `losses`, if it has some, name → (K,).
+        """
         raise NotImplementedError
 
 

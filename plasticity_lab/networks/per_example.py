@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from plasticity_lab.activations.activation import Site
+from plasticity_lab.networks.expert_units import experts_first, units_first
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Layer
 from plasticity_lab.stacking.normed import StackedNormed
@@ -81,19 +82,22 @@ def squared_gradients(
         return tap
 
     def activate(site: int, h: Tensor) -> Tensor:
-        own = model.learned_at(model.units[site].name, learned)
+        unit = model.units[site]
+        h, own = units_first(unit, h), model.learned_at(unit.name, learned)
         if not own:
-            return model.activation(h, Site(shape, {}))
+            return experts_first(unit, model.activation(h, Site(shape, {})))
         # Each example as a run of its own, with the learned values for itself.
         apart = h.flatten(0, 1).unsqueeze(1)
         shapes = {name: value.repeat_interleave(h.shape[1], dim=0) for name, value in shape.items()}
         values = {name: value.flatten(0, 1) for name, value in own.items()}
-        return model.activation(apart, Site(shapes, values)).squeeze(1).unflatten(0, h.shape[:2])
+        made = model.activation(apart, Site(shapes, values)).squeeze(1).unflatten(0, h.shape[:2])
+        return experts_first(unit, made)
 
     design = replace(model.design, layers=[tapped(layer) for layer in model.design.layers])
     with torch.enable_grad():
         outputs = model.network.forward(design, fixed, x, activate, body or model.only_body)
-        total = of({name: value[:, :there] for name, value in outputs.items()}, answers).sum()
+        answered = {name: value[:, :there] for name, value in outputs.items() if name not in design.losses}
+        total = of(answered, answers).sum()
     passed = [tap for pair in taps for tap in pair if tap is not None and tap.passed]
     places = [*(tap.place for tap in passed), *learned.values()]
     gradients = torch.autograd.grad(total, places, allow_unused=True, materialize_grads=True)

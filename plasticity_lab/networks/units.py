@@ -1,6 +1,8 @@
 """Where the numbers of single units lie in a pack's parameters: what resets of units are written with.
 
-Legend: K runs, N units chosen in one run, I inputs and O outputs of a layer as stored.
+A unit and a channel are a column of the weights (K, I, O) into them, an expert is a slice of (K, E, I, O). All
+functions take any parameters of the network, those of a target network too.
+Legend: K runs, N units chosen in one run, I inputs and O outputs of a layer as stored, E experts.
 """
 
 from collections.abc import Mapping
@@ -12,12 +14,16 @@ from torch import Tensor
 
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Unit
+from plasticity_lab.stacking.experts import StackedExperts
 
 Units = NDArray[np.int64]
-"""Numbers of units or channels within a named place, 0 … produced[0] − 1."""
+"""Numbers of units, channels or experts within a named place, 0 … produced[0] − 1."""
 
-OF_UNITS = ("weight", "bias", "scale", "shift")
-"""The parameters of a layer that have a column for each of its units; the last two of one that is normalised."""
+OF_UNITS = ("weight", "bias", "scale", "shift", "sigma", "sigma_bias")
+"""The parameters of a layer that have a column for each of its units: scale and shift of one that is normalised, sigmas
+of one that is noisy."""
+OF_INPUTS = ("weight", "sigma")
+"""Those that have a row for each of its inputs."""
 
 
 def taking_part(unit: Unit, parameters: Mapping[str, Tensor]) -> bool:
@@ -26,18 +32,20 @@ def taking_part(unit: Unit, parameters: Mapping[str, Tensor]) -> bool:
 
 
 def passed_on(model: Model, unit: Unit) -> int:
-    """How many values (of channels: maps) the activation passes on at a place."""
-    return int(unit.produced[0] * model.activation.expansion)
+    """How many values (of channels: maps, of experts: experts) the activation passes on at a place."""
+    return unit.produced[0] if unit.kind == "expert" else int(unit.produced[0] * model.activation.expansion)
 
 
 def outgoing_rows(model: Model, unit: Unit, layer: str, chosen: Units) -> Units:
     """The rows of a following layer's weight that what the chosen units pass on is multiplied with.
 
-    A channel is a block of rows: one for each of its pixels, or for each number of a patch. Where the activation
-    passes on several values for a unit, each has its rows; where two units make one value (gates), both have its rows.
+    They lie along `outgoing_axis`. A channel is a block of rows: one for each of its pixels, or for each number of a
+    patch; so is an expert, one for each of its units, and before another layer of experts it is one of these. Where the
+    activation passes on several values for a unit, each has its rows; where two units make one value (gates), both have
+    its rows.
     """
     produced, passed = unit.produced[0], passed_on(model, unit)
-    inputs = layer_inputs(model, layer)
+    inputs = layer_inputs(model, unit, layer)
     blocks = np.arange(inputs) // (inputs // passed)
     # The values passed on are the units' own, then those of the next function of them: block b is of unit b mod N.
     of_unit = blocks % produced if passed >= produced else blocks
@@ -45,9 +53,16 @@ def outgoing_rows(model: Model, unit: Unit, layer: str, chosen: Units) -> Units:
     return np.flatnonzero(np.isin(of_unit, wanted))
 
 
-def layer_inputs(model: Model, layer: str) -> int:
-    """The rows of a layer's weight."""
+def outgoing_axis(model: Model, unit: Unit, layer: str) -> int:
+    """The axis of one run's weight, of a following layer, along which the rows lie: (I, O), or of experts (E, I, O)."""
+    return 1 if isinstance(model.design.layer(layer), StackedExperts) and unit.kind != "expert" else 0
+
+
+def layer_inputs(model: Model, unit: Unit, layer: str) -> int:
+    """The rows of a following layer's weight, along `outgoing_axis`."""
     found = model.design.layer(layer)
+    if isinstance(found, StackedExperts) and unit.kind == "expert":
+        return found.experts
     return getattr(found, "linear", found).inputs
 
 
@@ -57,10 +72,10 @@ def cut_off(model: Model, parameters: Mapping[str, Tensor], run: int, unit: Unit
     parameters: those that are active (`Model.active`): what idle heads of other bodies make of a unit stays.
     """
     for layer in unit.outgoing if taking_part(unit, parameters) else ():
-        if f"{layer}.weight" in parameters:
-            weight = parameters[f"{layer}.weight"]
-            rows = torch.from_numpy(outgoing_rows(model, unit, layer, chosen)).to(weight.device)
-            weight[run].index_fill_(0, rows, 0.0)
+        rows = torch.from_numpy(outgoing_rows(model, unit, layer, chosen))
+        for name in parameters.keys() & {f"{layer}.{part}" for part in OF_INPUTS}:
+            weight = parameters[name]
+            weight[run].index_fill_(outgoing_axis(model, unit, layer), rows.to(weight.device), 0.0)
 
 
 def forget(
@@ -79,7 +94,7 @@ def forget(
             cut_off(model, own, run, unit, chosen)
         names = [f"{unit.incoming}.{part}" for part in OF_UNITS] if taking_part(unit, own) else []
         for name in own.keys() & names:
-            own[name][run].index_fill_(1, torch.from_numpy(chosen).to(own[name].device), 0.0)
+            own[name][run].index_fill_(_axis(unit), torch.from_numpy(chosen).to(own[name].device), 0.0)
 
 
 def start_anew(
@@ -99,5 +114,10 @@ def start_anew(
         own = parameters[name]
         if name == f"{unit.incoming}.bias" and not biases:
             values = np.zeros_like(values)
-        columns = torch.from_numpy(chosen).to(own.device)
-        own[run].index_copy_(1, columns, torch.from_numpy(values[:, chosen]).to(own.device))
+        at, of_units = torch.from_numpy(chosen).to(own.device), torch.from_numpy(values.take(chosen, _axis(unit)))
+        own[run].index_copy_(_axis(unit), at, of_units.to(own.device))
+
+
+def _axis(unit: Unit) -> int:
+    """The axis of one run's weights and biases, of the layer before a unit, along which units lie."""
+    return 0 if unit.kind == "expert" else 1

@@ -89,6 +89,20 @@ class Column:
         found = [kind for kind in _POSSIBLE if self.taken.get(kind, "last") != "last"]
         return found or list(self.taken)
 
+    def of_network(self, network: str) -> "Column":
+        """The same of one of an agent's networks; itself for the only one, whose name is empty."""
+        if not network:
+            return self
+        short = self.measure.short and f"{network} {self.measure.short}"
+        title, name = f"{self.measure.title} ({network})", of_network(network, self.name)
+        measure = replace(self.measure, name=name, title=title, short=short)
+        return replace(self, measure=measure, of=of_network(network, self.of))
+
+
+def of_network(network: str, name: str) -> str:
+    """What a number is called that one of several networks has measured; of the only one its plain name."""
+    return f"{network}_{name}" if network else name
+
 
 EVERY_SUMMARY = (
     Measure("parameters", "Parameters", "count", places=0, short="params"),

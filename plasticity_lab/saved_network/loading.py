@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from plasticity_lab.agents.agent import Agent
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import parts_of
 from plasticity_lab.agents.ppo.agent import PPO
@@ -15,7 +16,7 @@ from plasticity_lab.agents.ppo.normalise import Normaliser
 from plasticity_lab.agents.ppo.statistics import normalisers_from
 from plasticity_lab.assembly import model_of
 from plasticity_lab.benchmarks.benchmark import Benchmark
-from plasticity_lab.benchmarks.bodies.benchmark import Bodies
+from plasticity_lab.benchmarks.bodies.base import Bodies
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.errors import StoreError
@@ -52,12 +53,12 @@ def load_network(store: Store | str | os.PathLike[str], run: str, data: str | Pa
     found, assumed = run_of(record)
     weights = _weights(store, record)
     folder = data_folder(None if data is None else str(data))
-    benchmark: Benchmark = found.component("benchmark")
+    benchmark = found.component("benchmark", Benchmark)
     resource = benchmark.outline() or benchmark.resource(folder)
     model = model_of([found], resource)
     parameters = _fitting(model, weights, record)
     common = (found, model, parameters, assumed, record["status"])
-    agent = found.component("agent")
+    agent = found.component("agent", Agent)
     if isinstance(benchmark, LabelledBenchmark):
         return SavedClassifier(*common, benchmark, folder)
     if isinstance(agent, PPO):

@@ -12,13 +12,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from plasticity_lab.agents.acting.evaluation import mean_return
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.ppo.agent import PPO
+from plasticity_lab.agents.ppo.evaluation import likeliest, returns_in_test
 from plasticity_lab.agents.ppo.normalise import Normaliser
 from plasticity_lab.agents.ppo.statistics import scaling
-from plasticity_lab.agents.ppo.tested import episodes_in_test, likeliest, mean_return
-from plasticity_lab.benchmarks.bodies.benchmark import BodyCycle
+from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
 from plasticity_lab.errors import InputError, StoreError
+from plasticity_lab.networks.model import of_pixels
 from plasticity_lab.saved_network.examples import Given, floats_of, in_rows
 from plasticity_lab.saved_network.network import Outputs, SavedNetwork
 
@@ -35,7 +37,7 @@ class SavedPolicy(SavedNetwork):
     """
 
     agent: PPO
-    benchmark: BodyCycle
+    benchmark: BodyBenchmark
     normalisers: Mapping[str, Normaliser] | None
     packed: PackedNetwork
 
@@ -49,11 +51,11 @@ class SavedPolicy(SavedNetwork):
 
     def units(self, observations: Given, body: str | None = None, prepared: bool = False) -> tuple[Outputs, Outputs]:
         """The outputs, and what the activations give by unit name, (B, units)."""
-        x = self._shown(observations, body) if prepared else self.prepared(observations, body)
+        x = floats_of(self._rows(observations, body)) if prepared else self.prepared(observations, body)
         return self._forward(x, self._body(body))
 
     def prepared(self, observations: Given, body: str | None = None) -> Tensor:
-        """Observations (B, D), as the body shows them → as the network was given them, float32.
+        """Observations (B, D), as the body shows them → as the network was given them, float32; pixels as 0 … 1.
 
         Scaled by the statistics of the training and cut off, where the agent's `normalise_observations` says so.
         Raises InputError; StoreError where the statistics are missing.
@@ -61,7 +63,7 @@ class SavedPolicy(SavedNetwork):
         shown = self._shown(observations, body)
         normaliser = self._normaliser(self._body(body))
         if normaliser is None:
-            return shown
+            return of_pixels(shown.to(torch.uint8)) if self._shows_pixels(self._body(body)) else shown
         if shown.requires_grad:
             raise InputError(
                 "The observations ask for gradients, and none go through their scaling: give those that are scaled, "
@@ -77,8 +79,8 @@ class SavedPolicy(SavedNetwork):
         """
         name = self._body(body)
         shown, normaliser = self._shown(observations, body), self._normaliser(name)
-        x_1BD = shown.detach().reshape(1, -1, shown.shape[-1]).numpy()
         body_ = self.benchmark.outline().by_name[name]
+        x_1BD = shown.detach().reshape(1, -1, shown.shape[-1]).numpy().astype(body_.dtype)
         actions = likeliest(self.packed, body_, x_1BD, normaliser, self.agent.clip_action)[0]
         return actions if shown.dim() > 1 else actions[0]
 
@@ -117,8 +119,21 @@ class SavedPolicy(SavedNetwork):
         """Whether the agent scales observations or rewards, and the store does not say by what."""
         return self.normalisers is None
 
+    def _rows(self, observations: Given, body: str | None) -> Tensor:
+        return in_rows(observations, self.model.inputs[self._body(body)])
+
     def _shown(self, observations: Given, body: str | None) -> Tensor:
-        return floats_of(in_rows(observations, self.model.inputs[self._body(body)]))
+        """As the body shows them.  Raises InputError where it shows pixels and these are none."""
+        rows = self._rows(observations, body)
+        if self._shows_pixels(self._body(body)) and (rows.is_floating_point() or (rows != rows.to(torch.uint8)).any()):
+            raise InputError(
+                f"The body {self._body(body)} shows pixels, whole numbers from 0 to 255, and these observations are "
+                "others; give those that are scaled already as network(x, prepared=True)."
+            )
+        return floats_of(rows)
+
+    def _shows_pixels(self, body: str) -> bool:
+        return self.benchmark.outline().by_name[body].dtype == "uint8"
 
     def _normaliser(self, body: str) -> Normaliser | None:
         """What scales a body's observations; None where nothing does."""
@@ -150,4 +165,4 @@ class SavedPolicy(SavedNetwork):
         if not body_.has_friction and (factors != 1).any():
             raise InputError(f"The body {name} has no friction that could be changed; all frictions must be 1.")
         seeds = [self.run.seed_of("stream_seed")]
-        return episodes_in_test(self.packed, body_, seeds, factors, normaliser, self.agent.clip_action)
+        return returns_in_test(self.packed, body_, seeds, factors, normaliser, self.agent.clip_action)

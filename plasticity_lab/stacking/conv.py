@@ -6,7 +6,7 @@ Legend: K runs, B examples, C input channels, H, W rows and columns, O output ch
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
+from math import prod, sqrt
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from torch.nn.functional import conv2d, pad, unfold
 
 from plasticity_lab.kernels.through import ThroughKernels
 from plasticity_lab.stacking.linear import StackedLinear
+from plasticity_lab.stacking.margins import margins, places
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,8 @@ class StackedConv2d:
     patches channel by channel, and `<name>.bias` (K, 1, O); so what an output channel receives is a column, and what an
     input channel gives is a block of rows, in either kind of layer.
 
-    image: (C, H, W) of one example. padding: valid (none), or same (zeros around, H' = H and W' = W; kernel odd).
+    image: (C, H, W) of one example. padding: valid (none), or same (zeros around, so that H' and W' are H and W by the
+    stride, rounded up; see `margins`). stride: rows and columns from one place of the kernel to the next.
     """
 
     name: str
@@ -33,6 +35,7 @@ class StackedConv2d:
     outputs: int
     kernel: int
     padding: str
+    stride: int = 1
 
     @cached_property
     def linear(self) -> StackedLinear:
@@ -40,14 +43,15 @@ class StackedConv2d:
         return StackedLinear(self.name, self.image[0] * self.kernel**2, self.outputs)
 
     @property
-    def margin(self) -> int:
-        """Rows and columns of zeros on each side."""
-        return (self.kernel - 1) // 2 if self.padding == "same" else 0
+    def margins(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Rows of zeros above and below, columns of zeros left and right."""
+        above_and_below, beside = (margins(side, self.kernel, self.stride, self.padding) for side in self.image[1:])
+        return above_and_below, beside
 
     @property
     def produced(self) -> tuple[int, int, int]:
         """(O, H', W')."""
-        rows, columns = (side + 2 * self.margin - self.kernel + 1 for side in self.image[1:])
+        rows, columns = (places(side, self.kernel, self.stride, self.padding) for side in self.image[1:])
         return self.outputs, rows, columns
 
     @property
@@ -64,8 +68,11 @@ class StackedConv2d:
         """One run's first parameters, float32: weight (P, O), bias (1, O).
 
         init = default: PyTorch's nn.Conv2d, weights and biases uniform in ±1/√P. init = kaiming: weights uniform in
-        ±gain·√(3/P), biases zero (He et al. 2015).
+        ±gain·√(3/P), biases zero (He et al. 2015). init = xavier: in ±gain·√(6/(P + O·kernel²)), biases zero.
         """
+        if init == "xavier":  # by its fan out, an output channel counts once for each pixel of the kernel
+            fans = self.linear.inputs + self.outputs * self.kernel**2
+            gain *= sqrt((self.linear.inputs + self.outputs) / fans)
         return self.linear.start(draw, init, gain)
 
     def squares(self, x: Tensor, delta: Tensor) -> dict[str, Tensor]:
@@ -78,7 +85,7 @@ class StackedConv2d:
         linear = self.linear
         weight, bias = (x.new_zeros(len(x), rows, linear.padded) for rows in (linear.inputs, 1))
         for run, (own, told) in enumerate(zip(x.unbind(), delta.flatten(3).unbind(), strict=True)):
-            patches = unfold(own, self.kernel, padding=self.margin)  # (B, P, places)
+            patches = unfold(self._within_zeros(own), self.kernel, stride=self.stride)  # (B, P, places)
             each = torch.bmm(patches, told.transpose(1, 2))
             weight[run, :, : self.outputs] = each.square().sum(dim=0)
             bias[run, 0, : self.outputs] = told.contiguous().sum(dim=2).square().sum(dim=0)
@@ -86,8 +93,10 @@ class StackedConv2d:
 
     def __call__(self, parameters: Mapping[str, Tensor], x: Tensor) -> Tensor:
         """x (K, B, C, H, W) → (K, B, O, H', W'), channels last in memory."""
-        if isinstance(parameters, ThroughKernels):
-            h = parameters.conv(self.name, x, self.kernel, self.margin)
+        (above, below), (left, right) = self.margins
+        # Our kernels take steps of 1 and one margin for all sides.
+        if isinstance(parameters, ThroughKernels) and self.stride == 1 and above == below == left == right:
+            h = parameters.conv(self.name, x, self.kernel, above)
             return h if h.shape[2] == self.outputs else h[:, :, : self.outputs]
         if x.device.type == "cpu":
             return self.run_by_run(parameters, x)
@@ -101,8 +110,17 @@ class StackedConv2d:
         weight = parameters[f"{self.name}.weight"][..., : self.outputs].transpose(1, 2)
         bias = parameters[f"{self.name}.bias"][:, 0, : self.outputs]
         kernels = weight.unflatten(2, (self.image[0], self.kernel, self.kernel))
+        (above, below), (left, right) = self.margins
+        alike = above == below and left == right  # then the convolution lays the zeros itself, which takes no copy
+        padding = (above, left) if alike else 0
         results = [
-            conv2d(_channels_last(own), _channels_last(kernel), shift, padding=self.margin)
+            conv2d(
+                _channels_last(own if alike else self._within_zeros(own)),
+                _channels_last(kernel),
+                shift,
+                stride=self.stride,
+                padding=padding,
+            )
             for own, kernel, shift in zip(x.unbind(), kernels.unbind(), bias.unbind(), strict=True)
         ]
         h = results[0] if len(results) == 1 else torch.cat(results)
@@ -114,12 +132,18 @@ class StackedConv2d:
         The patches are laid out from shifted slices, whose gradient is added up in a fixed order; that of
         torch.nn.functional.unfold is scattered by atomic additions once it is compiled.
         """
-        (_, rows, columns), span = self.produced, range(self.kernel)
-        x = pad(x, [self.margin] * 4)
-        shifted = [x[..., i : i + rows, j : j + columns] for i in span for j in span]
+        (_, rows, columns), span, stride = self.produced, range(self.kernel), self.stride
+        x = self._within_zeros(x)
+        last_row, last_column = stride * (rows - 1) + 1, stride * (columns - 1) + 1
+        shifted = [x[..., i : i + last_row : stride, j : j + last_column : stride] for i in span for j in span]
         patches = torch.stack(shifted, dim=3).permute(0, 1, 4, 5, 2, 3).reshape(len(x), -1, self.linear.inputs)
         h = self.linear(parameters, patches)
         return h.unflatten(1, (x.shape[1], rows, columns)).permute(0, 1, 4, 2, 3)
+
+    def _within_zeros(self, x: Tensor) -> Tensor:
+        """The images within their margins.  x (*, C, H, W)."""
+        (above, below), (left, right) = self.margins
+        return pad(x, (left, right, above, below)) if above or below or left or right else x
 
 
 def _channels_last(x: Tensor) -> Tensor:

@@ -56,13 +56,17 @@ class StackedLinear:
 
         init = default: PyTorch's nn.Linear, weights and biases uniform in ±1/√I. Of all others the biases are zero.
         init = orthogonal: see `orthogonal`, times the gain. init = kaiming, lecun: weights uniform in ±gain·√(3/I)
-        (He et al. 2015; LeCun et al. 1998, whose gain is 1).
+        (He et al. 2015; LeCun et al. 1998, whose gain is 1). init = xavier: in ±gain·√(6/(I + O)) (Glorot and Bengio
+        2010).
         """
         weight, bias = np.zeros((self.inputs, self.padded), np.float32), np.zeros((1, self.padded), np.float32)
         if init == "orthogonal":
             weight[:, : self.outputs] = orthogonal(draw, self.inputs, self.outputs, gain)
             return {f"{self.name}.weight": weight, f"{self.name}.bias": bias}
-        bound = 1 / sqrt(self.inputs) if init == "default" else gain * sqrt(3 / self.inputs)
+        if init == "xavier":
+            bound = gain * sqrt(6 / (self.inputs + self.outputs))
+        else:
+            bound = 1 / sqrt(self.inputs) if init == "default" else gain * sqrt(3 / self.inputs)
         weight[:, : self.outputs] = draw.uniform(-bound, bound, (self.inputs, self.outputs))
         if init == "default":
             bias[:, : self.outputs] = draw.uniform(-bound, bound, (1, self.outputs))

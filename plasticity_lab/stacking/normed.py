@@ -15,6 +15,7 @@ from torch.nn.functional import pad
 
 from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.linear import StackedLinear
+from plasticity_lab.stacking.noisy import StackedNoisyLinear
 from plasticity_lab.stacking.run_axis import aligned
 
 EPSILON = 1e-5  # PyTorch's
@@ -33,7 +34,7 @@ class StackedNormed:
     """
 
     name: str
-    layer: StackedLinear | StackedConv2d
+    layer: StackedLinear | StackedConv2d | StackedNoisyLinear
 
     def __post_init__(self) -> None:
         if self.layer.name != self.name:
@@ -69,6 +70,10 @@ class StackedNormed:
         """Multiplications that one example takes forward."""
         return self.layer.work + WORK * prod(self.produced)
 
+    def noise(self, batch: int) -> int:
+        """Random numbers that the layer within takes in training."""
+        return self.layer.noise(batch) if isinstance(self.layer, StackedNoisyLinear) else 0
+
     def start(self, draw: np.random.Generator, init: str, gain: float) -> dict[str, np.ndarray]:
         """One run's first parameters, float32: the layer's; scale (1, O), ones; shift (1, O), zeros."""
         shape = 1, self.outputs
@@ -89,9 +94,10 @@ class StackedNormed:
         scale, shift = (torch.stack(of) for of in zip(*each, strict=True))
         return {f"{self.name}.scale": scale, f"{self.name}.shift": shift}
 
-    def __call__(self, parameters: Mapping[str, Tensor], x: Tensor) -> Tensor:
-        """x (K, B, ...) → (K, B, ...)."""
-        h = self.layer(parameters, x).movedim(2, -1)  # channels last, as convolutions leave them in memory
+    def __call__(self, parameters: Mapping[str, Tensor], x: Tensor, noise_KN: Tensor | None = None) -> Tensor:
+        """x (K, B, ...) → (K, B, ...).  noise: of the layer within."""
+        made = self.layer(parameters, x) if noise_KN is None else self.layer(parameters, x, noise_KN)
+        h = made.movedim(2, -1)  # channels last, as convolutions leave them in memory
         rows_KRO = standardised(h.flatten(2)).view(h.shape[0], -1, self.outputs)
         scale, shift = (_at_each_row(parameters[f"{self.name}.{kind}"], rows_KRO) for kind in ("scale", "shift"))
         return (rows_KRO * scale + shift).view(h.shape).movedim(-1, 2)

@@ -3,33 +3,56 @@
 Legend: K runs, B examples, C channels, H, W rows and columns, R, S rows and columns behind the pooling.
 """
 
+from math import inf
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import max_pool2d
+from torch.nn.functional import max_pool2d, pad
+
+from plasticity_lab.stacking.margins import margins, places
 
 
-def max_pooled(x: Tensor) -> Tensor:
-    """The largest of each 2 × 2 pixels: x (K, B, C, H, W) → (K, B, C, R, S), an odd last row or column left out.
+def max_pooled(x: Tensor, size: int = 2, stride: int = 2, padding: str = "valid") -> Tensor:
+    """The largest of each size × size pixels, in steps of `stride`: x (K, B, C, H, W) → (K, B, C, R, S).
 
-    The gradient goes to the first largest pixel, row by row, and a pixel that is not a number wins: as in PyTorch.
+    padding: valid (the last rows and columns are left out where no window fits in), or same (−∞ around, as much as
+    `margins` says; R and S are H and W by the stride, rounded up). The gradient goes to the first largest pixel of a
+    window, row by row, and a pixel that is not a number wins: as in PyTorch.
     """
+    (above, below), (left, right) = (margins(side, size, stride, padding) for side in x.shape[3:])
+    if above or below or left or right:
+        x = pad(x.flatten(0, 1), (left, right, above, below), value=-inf).unflatten(0, x.shape[:2])
     if torch.compiler.is_compiling():
-        return _of_pairs(x)
-    return max_pool2d(x.flatten(0, 1), 2).unflatten(0, x.shape[:2])
+        return _by_offset(x, size, stride)
+    return max_pool2d(x.flatten(0, 1), size, stride).unflatten(0, x.shape[:2])
 
 
-def _of_pairs(x: Tensor) -> Tensor:
+def _by_offset(x: Tensor, size: int, stride: int) -> Tensor:
     """Pooling that compiles into vector loops over channels, forward and backward.
 
     PyTorch's own becomes a scatter of one element at a time, and strided slices become masks over the whole image.
     """
-    rows, columns = x.shape[3] // 2, x.shape[4] // 2
-    x_KBHWC = x[..., : 2 * rows, : 2 * columns].movedim(2, -1)
-    left, right = x_KBHWC.unflatten(3, (columns, 2)).unbind(4)
-    top, bottom = larger(left, right).unflatten(2, (rows, 2)).unbind(3)
-    return larger(top, bottom).movedim(-1, 2)
+    of_columns = _of_windows(x.movedim(2, -1), 3, size, stride)
+    return _of_windows(of_columns, 2, size, stride).movedim(-1, 2)
+
+
+def _of_windows(x: Tensor, axis: int, size: int, stride: int) -> Tensor:
+    """The largest of each `size` neighbours along an axis, in steps of `stride`.
+
+    The axis is cut into steps: the n-th neighbour of every window is one slice of those at the same place of a step.
+    """
+    count = places(x.shape[axis], size, stride, "valid")
+    steps = count + (size - 1) // stride
+    missing = steps * stride - x.shape[axis]
+    if missing > 0:  # the last step's end, which no window sees
+        unseen = x.new_zeros(*x.shape[:axis], missing, *x.shape[axis + 1 :])
+        x = torch.cat([x, unseen], dim=axis)
+    at = x.narrow(axis, 0, steps * stride).unflatten(axis, (steps, stride)).unbind(axis + 1)
+    first, *others = (at[n % stride].narrow(axis, n // stride, count) for n in range(size))
+    for other in others:
+        first = larger(first, other)
+    return first
 
 
 def larger(first: Tensor, second: Tensor) -> Tensor:

@@ -34,7 +34,8 @@ def beside(group, name):
     target = yaml.safe_load((CONF / group / f"{name}.yaml").read_text()).get("_target_")
     if group != "agent" or target is None or issubclass(PermutedPixels, component.load(target).learns):
         return []
-    return ["benchmark=classic_cycle" if component.load(target).learns is BodyCycle else "benchmark=split_digits"]
+    moves = issubclass(BodyCycle, component.load(target).learns)
+    return ["benchmark=classic_cycle" if moves else "benchmark=split_digits"]
 
 
 @pytest.mark.parametrize(("group", "name"), OPTIONS)

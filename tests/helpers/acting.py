@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+from plasticity_lab.agents.actions import not_discrete
 from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.supervised.agent import Supervised
+from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
 from plasticity_lab.benchmarks.bodies.benchmark import BodyCycle
 from plasticity_lab.component import check
 
@@ -44,7 +46,17 @@ class Balancing(Acting):
     learns = BodyCycle
 
 
+class Choosing(Acting):
+    """The same for bodies whose actions are choices."""
+
+    learns = BodyBenchmark
+
+    def objection(self, benchmark):
+        return not_discrete(benchmark)
+
+
 CHOICES = {
+    "agent/choosing": "_target_: tests.helpers.acting.Choosing\nsteps: 12000\nmemory: 1048576\n",
     "agent/acting": "_target_: tests.helpers.acting.Acting\nsteps: 12000\nmemory: 1048576\n",
     "agent/balancing": "_target_: tests.helpers.acting.Balancing\nsteps: 12000\nmemory: 1048576\n",
     "benchmark/one_body": "_target_: plasticity_lab.benchmarks.bodies.benchmark.BodyCycle\n"

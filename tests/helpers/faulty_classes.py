@@ -183,6 +183,27 @@ class Doubled(MLP):
         return {name: 2 * value for name, value in outputs.items()}
 
 
+class Balanced(MLP):
+    """In order: it adds a loss of its own, for each run by itself."""
+
+    def design(self, bodies, activation):
+        return replace(super().design(bodies, activation), losses=("balance",))
+
+    def forward(self, design, parameters, x_KBD, activate, body):
+        outputs = super().forward(design, parameters, x_KBD, activate, body)
+        return outputs | {"balance": self._balance(outputs["logits"])}
+
+    def _balance(self, logits):
+        first = logits[:, 0]
+        return 0.01 * (first * first).sum(dim=1)
+
+
+class BalancedTogether(Balanced):
+    def forward(self, design, parameters, x_KBD, activate, body):
+        outputs = super().forward(design, parameters, x_KBD, activate, body)
+        return outputs | {"balance": outputs["balance"].sum()}
+
+
 class Centred(MLP):
     def forward(self, design, parameters, x_KBD, activate, body):
         return super().forward(design, parameters, x_KBD - x_KBD.mean(dim=0), activate, body)
@@ -323,7 +344,7 @@ class Lerner(Taught):
 IN_ORDER = {
     "activation": (Plain,),
     "intervention": (Pulling, Idle),
-    "network": (Doubled,),
+    "network": (Doubled, Balanced),
     "optimizer": (Signs,),
     "benchmark": (Again,),
     "agent": (Taught,),
@@ -337,7 +358,7 @@ FAULTY = {
         OneNumber: "penalty", OverRuns: "pack of 2", FirstStrength: "pack of 2", Misspelt: "after_step",
         Unheard: "each_update", RareMix: "pack of 2", OneState: "start", Counting: "resumed", Filling: "zero",
     },
-    "network": {Centred: "pack of 2", Short: "forward", Forwrd: "forward"},
+    "network": {Centred: "pack of 2", Short: "forward", BalancedTogether: "forward", Forwrd: "forward"},
     "optimizer": {Clipped: "pack of 2", OneMoment: "start", Udpate: "update"},
     "benchmark": {AtRandom: "asked again", OnTopOfEachOther: "pack of 2", FromOne: "labels", Lessons: "lesson"},
     "agent": {MixingRows: "pack of 2", OneRow: "shape", Ends: "'end'", Unsaved: "resumed", Lerner: "learner"},

@@ -1,4 +1,4 @@
-"""Two bodies of different shapes that are quick to step: sliders pushed about, and a choice that repeats itself."""
+"""Bodies that are quick to step: sliders pushed about, a choice that repeats itself, an emulator with lives."""
 
 import os
 import signal
@@ -90,6 +90,59 @@ TOLD = replace(SLIDERS, name="told", simulation=partial(Told, numbers=6, actions
 CHOSEN = Body("chosen", "v0", (3,), 3, 15, Chosen, "made up")
 
 
+class Emulator:
+    """Shows a byte: how many steps ago its episode began, from where it began on; 16 steps end one.
+
+    Action 1 loses one of two lives, and the last one terminates. What it saves is all its actions of the episode, as
+    bytes: longer with each step. A frame is 2 × 3 of the byte that it shows.
+    """
+
+    def __init__(self, copies):
+        self.saved = [b""] * copies
+        self.lost = np.zeros(copies, bool)
+
+    def start(self, copies, streams):
+        for copy, stream in zip(copies.tolist(), streams, strict=True):
+            self.saved[copy] = bytes([int(stream.integers(1, 200))])
+        return self._shown()[copies]
+
+    def step(self, actions):
+        self.saved = [saved + bytes([action]) for saved, action in zip(self.saved, actions.tolist(), strict=True)]
+        self.lost = actions == 1
+        lives = np.array([2 - saved[1:].count(1) for saved in self.saved])
+        return self._shown(), np.array([saved[-1] - 0.5 for saved in self.saved]), lives <= 0
+
+    def life_lost(self):
+        return self.lost.copy()
+
+    def state(self):
+        return {"game": list(self.saved), "steps": np.array([len(saved) - 1 for saved in self.saved])}
+
+    def load(self, state):
+        self.saved = list(state["game"])
+        assert [len(saved) - 1 for saved in self.saved] == state["steps"].tolist()
+
+    def _shown(self):
+        shown = np.array([saved[0] + len(saved) - 1 for saved in self.saved], np.uint8)
+        return np.broadcast_to(shown[:, None, None, None], (len(shown), 1, 2, 3)).copy()
+
+
+EMULATOR = Body(
+    "emulator", "v0", (3, 2, 3), 2, 16, Emulator, "made up", dtype="uint8", stack=3, has_lives=True
+)  # fmt: skip
+
+
 def poisoned(*copies):
     """Sliders of which these copies become unstable."""
     return replace(SLIDERS, simulation=lambda there: Sliders(there, 6, 2, copies))
+
+
+def poisoned_choices(*copies):
+    """The body `chosen`, of which these copies show what is no number from their 40th step on."""
+
+    class Poisoned(Chosen):
+        def __init__(self, there):
+            super().__init__(there)
+            self.poisoned = np.isin(np.arange(there), copies)
+
+    return replace(CHOSEN, simulation=Poisoned)

@@ -109,7 +109,10 @@ def run(
     return Run("made_up", {"seed": seed, **science}, {group: target for group, (_, target, _) in groups.items()})
 
 
-def _network(name: str = "mlp", **settings: Any) -> tuple[str, dict[str, Any]]:
+def _network(name: str = "mlp", target: str | None = None, **settings: Any) -> tuple[str, dict[str, Any]]:
+    """target: a class that is no choice of conf/."""
+    if target is not None:
+        return target, settings
     target, usual = choice("network", name)
     return target, usual | settings
 

@@ -159,8 +159,11 @@ def test_settings_out_of_range_are_refused(settings):
 def test_a_kernel_that_does_not_fit_is_refused():
     with pytest.raises(ConfigError, match=r"too large for what conv2 receives \(2 × 2 pixels\)"):
         model(image=DIGITS)
-    with pytest.raises(ConfigError, match="must be odd"):
-        CNN(kernel=4, padding="same")
+
+
+def test_an_even_kernel_keeps_the_size_of_images_too():
+    built = model(image=DIGITS, network=CNN(kernel=4, padding="same", order="pool_activation"))
+    assert [unit.produced for unit in built.units[:2]] == [(16, 4, 4), (16, 2, 2)]
 
 
 def ours(family: tuple[str, dict], seed: int, lr: float = 1e-3, **settings) -> dict:

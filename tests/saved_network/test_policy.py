@@ -14,12 +14,13 @@ from plasticity_lab.records.store import Store
 from plasticity_lab.records.tensors import tensors_of
 from plasticity_lab.records.weights import read_statistics, write_statistics
 from plasticity_lab.saved_network import load_network
-from tests.agents.ppo.packs import BOTH, CLEANRL, there_are
+from tests.agents.ppo.packs import BOTH, CLEANRL, SMALL, there_are
 from tests.helpers.sweeps import runs_of, trained
 
 KEPT = ("save_weights=final", "launch.workers=1")
 TESTED = (*CLEANRL, "benchmark.test_episodes=3", "seed=0,1", *KEPT)
 UNSCALED = (*BOTH, "benchmark.test_episodes=0", *KEPT)
+PIXELS = (*SMALL, "benchmark=catch", "benchmark.balls=2", "benchmark.stack=2", "benchmark.test_episodes=3", *KEPT)
 MOMENTS = ["count", "mean", "variance"]
 
 
@@ -191,3 +192,25 @@ def test_statistics_that_are_damaged_or_another_bodys_are_a_sentence(store):
 def test_what_it_cannot_take_is_a_sentence(store, asked, said):
     with pytest.raises(InputError, match=said):
         asked(load_network(store, runs_of(*TESTED)[0].id))
+
+
+@pytest.mark.parametrize("scaled", ["true", "false"])
+def test_a_policy_that_was_shown_pixels_is_shown_pixels_again(tmp_path, scaled):
+    words, store = (*PIXELS, f"agent.normalise_observations={scaled}"), Store(tmp_path / "store")
+    trained(store, *words)
+    (run,) = runs_of(*words)
+    network = load_network(store.root, run.id)
+    assert network.test_return() == last_test(store, run)
+    environments = Environments(network.benchmark.body, [run.seed_of("stream_seed")], 3, 0, purpose="test")
+    total = np.zeros(3)
+    for _ in range(network.benchmark.body.max_steps):
+        shown = environments.observations[0]
+        assert shown.dtype == np.uint8
+        total += environments.step(network.act(shown)[None]).rewards[0]
+    assert total.tolist() == network.test_returns().tolist()
+    given, prepared = network(shown), network.prepared(shown)
+    assert torch.equal(given["policy"], network(prepared, prepared=True)["policy"])
+    assert prepared.abs().max() == 1 or scaled == "true"
+    for others in (shown / 255, shown.astype(int) + 1):
+        with pytest.raises(InputError, match=r"pixels.*prepared=True"):
+            network(others)

@@ -7,7 +7,8 @@ import torch
 from plasticity_lab.agents.agent import Agent
 from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.benchmarks.bodies.benchmark import Bodies, BodyCycle
+from plasticity_lab.benchmarks.bodies.base import Bodies
+from plasticity_lab.benchmarks.bodies.benchmark import BodyCycle
 from plasticity_lab.benchmarks.bodies.stream import Stages
 from plasticity_lab.component import check
 from plasticity_lab.networks.model import Model

@@ -5,16 +5,17 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
+from plasticity_lab.agents.acting.cost import steps_of_bodies
 from plasticity_lab.agents.agent import Agent
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.agents.ppo.cost import cost_of, steps_of_bodies
+from plasticity_lab.agents.ppo.cost import cost_of
 from plasticity_lab.agents.ppo.learner import PPOLearner
 from plasticity_lab.agents.ppo.measures import PPO_MEASURES
 from plasticity_lab.agents.ppo.minibatches import NORMALISED
 from plasticity_lab.agents.ppo.policy import shapes_of
 from plasticity_lab.agents.ppo.statistics import kept_of
-from plasticity_lab.benchmarks.bodies.benchmark import Bodies, BodyCycle
+from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.stream import Stages
 from plasticity_lab.component import check
 from plasticity_lab.errors import ConfigError
@@ -22,7 +23,7 @@ from plasticity_lab.interventions.intervention import EXAMPLES, TASK_BEGINS
 from plasticity_lab.networks.model import Model
 
 
-class PPO(Agent):
+class PPO(Agent[BodyBenchmark, Bodies, PPOLearner]):
     """Proximal policy optimisation.  Source: Schulman et al. 2017, in the form of Dohare et al. 2024 by default.
 
     environments, rollout: of each run, and steps of each of them between updates. minibatches, epochs: into how many
@@ -38,7 +39,7 @@ class PPO(Agent):
     its remaining passes are left out; null: by any amount.
     """
 
-    learns = BodyCycle
+    learns = BodyBenchmark
     tells = frozenset({EXAMPLES, TASK_BEGINS})
     measures = PPO_MEASURES
 
@@ -92,13 +93,13 @@ class PPO(Agent):
         """Steps of a rollout, all environments of a run together."""
         return self.environments * self.rollout
 
-    def model(self, parts: Parts, resource: Bodies) -> Model:
+    def model(self, parts: Parts[BodyBenchmark], resource: Bodies) -> Model:
         """From what each body shows to its "policy" and "value"."""
         bodies = {name: shapes_of(body) for name, body in resource.by_name.items()}
         return Model(parts.network, parts.activations, bodies)
 
     def learner(
-        self, parts: Parts, resource: Bodies, device: torch.device, compiled: bool
+        self, parts: Parts[BodyBenchmark], resource: Bodies, device: torch.device, compiled: bool
     ) -> tuple[Stages, PPOLearner]:
         """The benchmark's bodies in turn, and what learns them."""
         stages, model = Stages(parts.benchmark, self.steps), self.model(parts, resource)
@@ -114,7 +115,7 @@ class PPO(Agent):
         scaled = {"observations": self.normalise_observations, "rewards": self.normalise_rewards}
         return [name for name, does in scaled.items() if does]
 
-    def cost(self, parts: Parts, resource: Bodies) -> Cost:
+    def cost(self, parts: Parts[BodyBenchmark], resource: Bodies) -> Cost:
         """What a run costs."""
         return cost_of(self, parts, self.model(parts, resource), resource)
 

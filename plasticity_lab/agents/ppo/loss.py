@@ -23,13 +23,15 @@ def loss_of(model: Model, body: str, clip_value: bool) -> Loss:
 
     A batch has "x" (K, B, D), "action" (K, B) whole or (K, B, A), and (K, B) each: "old", the log-probability of the
     action when it was taken; "value", as it was then; "advantage"; "target", what the value should be; "weight" (B,):
-    1 / examples, 0 where one only fills up the rows. "drawn": the numbers of a randomised activation.
+    1 / examples, 0 where one only fills up the rows. Beside these the random numbers that `drawn` gives.
 
     approx_kl is (ratio − 1) − log ratio, which is never negative (Schulman, "Approximating KL Divergence", 2020).
     """
 
     def loss(parameters: Tensors, settings: Mapping[str, Tensors], batch: Tensors) -> Lost:
-        outputs, hidden = model.forward(parameters, settings["activation"], batch["x"], batch.get("drawn"), body)
+        outputs, hidden = model.forward(
+            parameters, settings["activation"], batch["x"], batch.get("drawn"), body, batch.get("noise")
+        )
         clip, value_weight, entropy_weight = (
             settings["agent"][name].unsqueeze(1) for name in ("clip", "value_weight", "entropy_weight")
         )

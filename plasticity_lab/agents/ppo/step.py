@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
+from plasticity_lab.agents.drawn import drawn
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.ppo.loss import MEASURED, loss_of
 from plasticity_lab.agents.update import Clip, Given, Learned, update_of
 from plasticity_lab.interventions.intervention import State
-from plasticity_lab.randomness.device import uniforms
 from plasticity_lab.stacking.clipping import clipped
 
 Tensors = Mapping[str, Tensor]
@@ -48,8 +48,7 @@ def step_of(network: PackedNetwork, body: str, clip_value: bool, max_norm: float
             if name != "weight"
         }
         batch |= {"advantage": now["advantage"], "weight": common["weight"]}
-        if draws := model.draws(pick_KB.shape[1], body):
-            batch["drawn"] = uniforms(keys["activation"], now["updates"], draws)
+        batch |= drawn(model, keys, now["updates"], pick_KB.shape[1], body)
         state, own = update(learned, Given(settings, keys["intervention"], now["updates"], now), batch)
         measured.index_copy_(0, at, torch.stack([own[name] for name in MEASURED]).unsqueeze(0))
         return state

@@ -26,7 +26,6 @@ from plasticity_lab.agents.supervised.tables import Tables
 from plasticity_lab.benchmarks.labelled.stream import CHUNK_STEPS, Chunk, Task
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.networks.model import Model
-from plasticity_lab.randomness.device import run_keys
 from plasticity_lab.records.bulk import Bulk
 from plasticity_lab.records.rows import Evaluation, Rows
 
@@ -43,10 +42,7 @@ class SupervisedLearner:
         self.max_images = benchmark.max_images
         self.pixels = Pixels(image_set, benchmark.normalise, device)
         self.network = PackedNetwork(parts, model, device)
-        self.keys = {
-            "activation": run_keys(parts.init_seeds, "activation", device),
-            "intervention": self.network.keys,
-        }
+        self.keys = self.network.step_keys
         step = step_of(model, self.network.optimizer, self.network.intervention, self.pixels, parts.kernels)
         by_pixel = benchmark.permutes and not parts.kernels  # for these, images are to lie in rows
         self.held_out = (HeldOutByPixel if by_pixel else HeldOutInRows)(image_set, device)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 
 from torch import Tensor
 
+from plasticity_lab.agents.drawn import drawn
 from plasticity_lab.agents.supervised.images import Pixels
 from plasticity_lab.agents.update import Given, Learned, Loss, Lost, update_of
 from plasticity_lab.interventions.intervention import Intervention, State
 from plasticity_lab.networks.model import Model
-from plasticity_lab.randomness.device import uniforms
 from plasticity_lab.stacking.elementary import log_softmax_at
 from plasticity_lab.stacking.optimizer import Optimizer
 
@@ -25,12 +25,14 @@ def log_likelihood(outputs: Tensors, labels: Tensor) -> Tensor:
 
 
 def cross_entropy_of(model: Model) -> Loss:
-    """The cross-entropy of a batch: "x" (K, B, D) floats, "labels" (K, B), "weights" (B,), and "drawn", the random
-    numbers of a randomised activation. It measures "loss" and "right", (K, B).
+    """The cross-entropy of a batch: "x" (K, B, D) floats, "labels" (K, B), "weights" (B,), and the random numbers that
+    `drawn` gives. It measures "loss" and "right", (K, B).
     """
 
     def cross_entropy(parameters: Tensors, settings: Mapping[str, Tensors], batch: Tensors) -> Lost:
-        outputs, hidden = model.forward(parameters, settings["activation"], batch["x"], batch.get("drawn"))
+        outputs, hidden = model.forward(
+            parameters, settings["activation"], batch["x"], batch.get("drawn"), noise=batch.get("noise")
+        )
         loss_KB = -log_likelihood(outputs, batch["labels"])
         right_KB = outputs["logits"].argmax(dim=-1) == batch["labels"]
         return Lost(loss_KB * batch["weights"], {"loss": loss_KB, "right": right_KB}, hidden, batch["weights"])
@@ -64,8 +66,7 @@ def step_of(
         batch_KB = now["images"]
         x_KBD = pixels.scaled(images_RD.index_select(0, batch_KB.flatten()).view(*batch_KB.shape, -1))
         batch = {"x": x_KBD, "labels": now["labels"], "weights": now["weights"]}
-        if draws := model.draws(batch_KB.shape[1]):
-            batch["drawn"] = uniforms(keys["activation"], now["position"], draws)
+        batch |= drawn(model, keys, now["position"], batch_KB.shape[1])
         state, own = update(learned, Given(settings, keys["intervention"], now["position"], now), batch)
         measured["loss"].index_copy_(0, at, own["loss"].unsqueeze(0))
         measured["right"].index_copy_(0, at, own["right"].unsqueeze(0))

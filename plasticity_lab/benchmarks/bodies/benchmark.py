@@ -1,43 +1,23 @@
-"""Benchmarks of bodies in environments: in each task an agent controls one of them for a number of steps.
+"""The bodies of a list in turn, over and over, each under a friction of its own where it has any.
 
 Legend: K runs, E episodes of a test.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.benchmarks.benchmark import Benchmark
 from plasticity_lab.benchmarks.bodies import friction
+from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.component import check
 from plasticity_lab.environments.bodies import body_named
 from plasticity_lab.environments.body import Body
-from plasticity_lab.errors import ConfigError, DataError
+from plasticity_lab.errors import ConfigError
 
 
-@dataclass(frozen=True)
-class Bodies:
-    """What the tasks are made of: the bodies by name, in the order in which they first come."""
-
-    by_name: Mapping[str, Body]
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """Their names and versions, as a record's provenance says them."""
-        words = [f"{body.name} {body.version}" for body in self.by_name.values()]
-        return {"data": ", ".join(words), "data_part": False}
-
-    @property
-    def packages(self) -> list[str]:
-        """The Python packages that they are made of."""
-        return list(dict.fromkeys(package for body in self.by_name.values() for package in body.packages))
-
-
-class BodyCycle(Benchmark):
+class BodyCycle(BodyBenchmark):
     """The bodies in turn, over and over, until `tasks` tasks have been learned; each for `environment_steps` steps.
 
     environment_steps: of all environments of a run together; an agent rounds them up to whole rollouts. Where tasks are
@@ -49,7 +29,6 @@ class BodyCycle(Benchmark):
     fixed ones from test_range (a body without friction: as it is). test_episodes 0: there is no test.
     """
 
-    tasks_are = "bodies in environments"
     neutral = {"friction_range": None, "test_episodes": 0}
 
     def __init__(
@@ -91,28 +70,9 @@ class BodyCycle(Benchmark):
         ranges = [name for name in ("friction_range", "test_range") if name in seen]
         return seen | {name: friction.checked_range(f"benchmark.{name}", seen[name]) for name in ranges}
 
-    def resource(self, folder: Path) -> Bodies:
-        """Its bodies; they need no files.  Raises DataError where a package that they are made of is not installed."""
-        bodies = self.outline()
-        for body in bodies.by_name.values():
-            if body.missing:
-                raise DataError(
-                    f"The body {body.name} needs {' and '.join(body.missing)}, which cannot be found here: "
-                    "pip install 'gymnasium[mujoco]', or choose a body that needs none, such as cartpole."
-                )
-        return bodies
-
     def outline(self) -> Bodies:
-        """The same, whether or not the packages that they are made of are installed here."""
+        """Its bodies, whether or not the packages that they are made of are installed here."""
         return Bodies({name: body_named(name) for name in self.bodies})
-
-    def verified(self, folder: Path) -> str:
-        """Which bodies they are."""
-        return f"bodies: {self.resource(folder).facts['data']}, which need no files."
-
-    def body_of(self, position: int) -> str:
-        """The name of the body of the task at that position."""
-        return self.bodies[position % len(self.bodies)]
 
     def friction_of(self, position: int, seeds: Sequence[int]) -> NDArray[np.float64] | None:
         """The factor of friction of each run (K,) in the task at that position; None where it is the body's own."""
@@ -127,7 +87,3 @@ class BodyCycle(Benchmark):
             return None
         factors = friction.of_test(self.test_factors, self.test_range) if body.has_friction else np.ones(1)
         return np.repeat(factors, self.test_episodes)
-
-    def cycle_of(self, position: int) -> int:
-        """How often that body has come before."""
-        return position // len(self.bodies)

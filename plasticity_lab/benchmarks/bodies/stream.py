@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from plasticity_lab.benchmarks.bodies.benchmark import BodyCycle
+from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
 from plasticity_lab.records.position import Position
 
 
@@ -43,7 +43,7 @@ class Stage:
 class Stages:
     """The tasks of a benchmark for an agent whose rollouts take `steps` steps of all environments of a run together."""
 
-    def __init__(self, benchmark: BodyCycle, steps: int) -> None:
+    def __init__(self, benchmark: BodyBenchmark, steps: int) -> None:
         self.benchmark, self.steps = benchmark, steps
         self.rollouts = -(-benchmark.environment_steps // steps)
         """Rollouts of each task: the last steps are rounded up to a whole one."""

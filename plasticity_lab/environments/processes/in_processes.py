@@ -1,6 +1,6 @@
 """Copies of a body in several processes, as if they were in one.
 
-Legend: M copies, E of them that begin anew, D an observation's shape, A numbers of a continuous action.
+Legend: M copies, E of them that begin anew, D a frame's shape (`Body.frame`), A numbers of a continuous action.
 
 This process steps a share of them too. Actions go, and what they led to comes back, through memory that all of them
 share; a pipe to each says whose turn it is, and ends where its process does, so that nobody waits for one that is gone.
@@ -10,6 +10,7 @@ import os
 import pickle
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from plasticity_lab.environments.processes.helper import Helper
 from plasticity_lab.environments.processes.share import Layout, Share, Shared
-from plasticity_lab.environments.simulation import Simulation
+from plasticity_lab.environments.simulation import Saved, Simulation
 
 
 class InProcesses:
@@ -46,7 +47,7 @@ class InProcesses:
         """The numbers of the processes that help this one."""
         return [helper.process.pid for helper, _ in self._helpers]
 
-    def start(self, copies: NDArray[np.int64], streams: Sequence[np.random.Generator]) -> NDArray[np.float32]:
+    def start(self, copies: NDArray[np.int64], streams: Sequence[np.random.Generator]) -> NDArray[Any]:
         """Begins these copies (E,) anew, each in its own process; their observations, (E, D)."""
         shares = [*(share for _, share in self._helpers), self._own.copies]
         asked = [np.flatnonzero((copies >= share.start) & (copies < share.stop)) for share in shares]
@@ -61,12 +62,16 @@ class InProcesses:
         shown[np.concatenate(asked)] = begun
         return shown
 
-    def step(self, actions: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_]]:
+    def step(self, actions: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_]]:
         """One step of every copy: observations (M, D), rewards (M,), which terminated (M,)."""
         shared, kind, shape = self._shared, actions.dtype.str, actions.shape[1:]
         shared.actions(slice(0, len(actions)), kind, shape)[...] = actions
         self._together([("step", kind, shape)] * len(self._helpers), lambda: self._own.step(kind, shape))
         return shared.observations.copy(), shared.rewards.copy(), shared.terminated.copy()
+
+    def life_lost(self) -> NDArray[np.bool_]:
+        """Which copies lost a life in the last step, (M,)."""
+        return self._shared.life_lost.copy()
 
     def scale_friction(self, factors: NDArray[np.float64]) -> None:
         """Multiplies the friction of each copy (M,)."""
@@ -74,12 +79,12 @@ class InProcesses:
         theirs = [("scale_friction", factors[share]) for _, share in self._helpers]
         self._together(theirs, lambda: own.scale_friction(factors[self._own.copies]))
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        """What the next steps depend on, name → (M, ...)."""
+    def state(self) -> dict[str, Saved]:
+        """What the next steps depend on, name → (M, ...), or bytes for each of the M."""
         states = self._together([("state",)] * len(self._helpers), self._own.simulation.state)
-        return {name: np.concatenate([state[name] for state in states]) for name in states[-1]}
+        return {name: _joined([state[name] for state in states]) for name in states[-1]}
 
-    def load(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def load(self, state: Mapping[str, Saved]) -> None:
         """Goes back to what `state` gave."""
         of = [{name: value[share] for name, value in state.items()} for _, share in self._helpers]
         own = {name: value[self._own.copies] for name, value in state.items()}
@@ -106,6 +111,11 @@ class InProcesses:
         if errors:
             raise errors[0]
         return [*found, here]
+
+
+def _joined(parts: Sequence[Any]) -> Saved:
+    """What each process has saved under a name, for all copies."""
+    return list(chain(*parts)) if isinstance(parts[0], list) else np.concatenate(parts)
 
 
 def _file_without_name() -> int:

@@ -1,6 +1,6 @@
 """The share of one process: which copies are its own, and the memory through which they are stepped.
 
-Legend: M copies of all processes together, D an observation's shape.
+Legend: M copies of all processes together, D a frame's shape (`Body.frame`).
 """
 
 import math
@@ -22,37 +22,41 @@ BYTES = 8
 
 @dataclass(frozen=True)
 class Layout:
-    """What the shared memory holds. copies: M. numbers: of an action. observation: shape of one."""
+    """What the shared memory holds. copies: M. numbers: of an action. frame, dtype: shape and type of what a copy shows
+    in a step. has_lives: whether it says too which have lost a life.
+    """
 
     copies: int
     numbers: int
-    observation: tuple[int, ...]
+    frame: tuple[int, ...]
+    dtype: str = "float32"
+    has_lives: bool = False
 
 
 def layout_of(body: Body, copies: int) -> Layout:
     """That of so many copies of a body."""
-    return Layout(copies, math.prod(body.action), body.observation)
+    return Layout(copies, math.prod(body.action), body.frame, body.dtype, body.has_lives)
 
 
 class Shared:
     """What a step is given and what it gives, in a file that several processes have open.
 
-    observations (M, D), rewards (M,), terminated (M,); actions are whatever type and shape each step says.
+    observations (M, D), rewards (M,), terminated, life_lost (M,); actions are whatever type and shape each step says.
     """
 
     def __init__(self, file: int, layout: Layout) -> None:
-        shown = (layout.copies, *layout.observation)
-        counts = (layout.copies, layout.copies * layout.numbers * BYTES, int(np.prod(shown)), layout.copies)
-        kinds = [np.dtype(kind) for kind in (np.float64, np.uint8, np.float32, np.bool_)]
+        shown, copies = (layout.copies, *layout.frame), layout.copies
+        counts = (copies, copies * layout.numbers * BYTES, int(np.prod(shown)), copies, copies)
+        kinds = [np.dtype(kind) for kind in (np.float64, np.uint8, layout.dtype, np.bool_, np.bool_)]
         lines = [-(-count * kind.itemsize // 64) for count, kind in zip(counts, kinds, strict=True)]  # of 64 bytes
         places = np.cumsum([0, *(64 * count for count in lines)]).tolist()
         if os.fstat(file).st_size < places[-1]:
             os.truncate(file, places[-1])
         held = mmap.mmap(file, places[-1])
-        self.rewards, self._actions, observations, self.terminated = (
+        self.rewards, self._actions, observations, self.terminated, self.life_lost = (
             np.frombuffer(held, kind, count, place) for kind, count, place in zip(kinds, counts, places, strict=False)
         )
-        self.observations = observations.reshape(shown)
+        self.observations, self.has_lives = observations.reshape(shown), layout.has_lives
 
     def actions(self, share: slice, kind: str, shape: tuple[int, ...]) -> NDArray[Any]:
         """The actions of these copies, of that type and that shape each."""
@@ -64,10 +68,13 @@ class Share:
     """The copies of one process.  copies: which of the M they are; build: the number of copies → their simulation."""
 
     def __init__(self, build: Callable[[int], Simulation], copies: slice, shared: Shared) -> None:
-        self.simulation, self.copies, self._shared = build(copies.stop - copies.start), copies, shared
+        self.simulation: Any = build(copies.stop - copies.start)
+        self.copies, self._shared = copies, shared
 
     def step(self, kind: str, shape: tuple[int, ...]) -> None:
         """One step of these copies, by the actions and into the results that are shared."""
         shared, own = self._shared, self.copies
         found = self.simulation.step(shared.actions(own, kind, shape))
         shared.observations[own], shared.rewards[own], shared.terminated[own] = found
+        if shared.has_lives:
+            shared.life_lost[own] = self.simulation.life_lost()

@@ -16,6 +16,7 @@ from tests.tenants.packs import FIND, differing, packs_of, trained
 
 DETERMINISTIC = [name for name in choices("activation") if not component.load(choice("activation", name)[0]).randomised]
 MUJOCO = (*SMALL, "benchmark.bodies=[hopper,ant]", "protocol=clean", "benchmark.test_episodes=0")
+PIXELS = (*SMALL, "benchmark=catch", "benchmark.balls=2", "benchmark.test_episodes=2", "benchmark.tasks=1")
 RESETS = (FIND, "intervention=random_units", "intervention.every=3", "intervention.share=0.25")
 
 
@@ -39,8 +40,11 @@ def as_a_worker_computes(monkeypatch):
         (*CLEANRL, "agent.environments=2", "agent.target_kl=0.02", "agent.minibatches=2"),
         (*ONE, "activation=rrelu", "agent.rollout=33", "agent.minibatches=3"),
         MUJOCO,
+        PIXELS,
+        (*PIXELS, "benchmark.rendered=true", "benchmark.stack=2", "agent.minibatches=2", "agent.epochs=1"),
+        (*PIXELS, "agent.normalise_observations=true"),
     ],
-    ids=["cartpole", "l2_init", "resets", "cleanrl", "randomised", "mujoco"],
+    ids=["cartpole", "l2_init", "resets", "cleanrl", "randomised", "mujoco", "catch", "catch_84", "scaled pixels"],
 )
 def test_packed_alone_and_resumed_are_the_same(words):
     pack = packs_of(*words, "seed=3,1,0")
@@ -61,7 +65,9 @@ def test_its_floats_differ_from_run_to_run():
 @needs_compiler
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "words", [SMALL, ONE, (*CLEANRL, "agent.environments=2")], ids=["cartpole", "gaussian", "cleanrl"]
+    "words",
+    [SMALL, ONE, (*CLEANRL, "agent.environments=2"), PIXELS],
+    ids=["cartpole", "gaussian", "cleanrl", "catch"],
 )
 def test_compiled_a_run_is_the_same_alone_and_in_packs_of_many_widths(words):
     runs = packs_of(*words, "seed=range(12)")

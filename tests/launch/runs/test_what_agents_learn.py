@@ -49,6 +49,28 @@ def test_an_agent_that_does_not_learn_such_tasks(tmp_path, planted_too, words, s
     assert sentence in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("words", "keys"),
+    [
+        (["benchmark=mujoco"], ("halfcheetah", "6 numbers")),
+        (["benchmark=classic_cycle", "benchmark.bodies=[cartpole,ant]"], ("ant", "8 numbers")),
+        (["benchmark=catch,slippery_ant"], ("ant", "8 numbers")),
+    ],
+)
+def test_an_agent_that_chooses_among_actions_refuses_a_body_that_is_moved_by_numbers(tmp_path, words, keys):
+    where = planted(tmp_path, "agent/choosing")
+    with pytest.raises(ConfigError) as caught:
+        resolve([where, "agent=choosing", "network=mlp", *words])
+    named = ("agent=choosing", "benchmark=", *keys, "cartpole", "catch")
+    assert all(key in str(caught.value) for key in named)
+
+
+def test_one_that_chooses_takes_bodies_that_are_chosen_for(tmp_path):
+    where = planted(tmp_path, "agent/choosing")
+    runs = resolve([where, "agent=choosing", "network=mlp", "benchmark=catch,catch_84,classic_cycle"]).runs
+    assert len(runs) == 3
+
+
 def test_one_that_does_is_taken(tmp_path):
     where = planted(tmp_path, "benchmark/one_body", "agent/balancing")
     (run,) = resolve([where, "agent=balancing", "benchmark=one_body"]).runs

@@ -1,0 +1,16 @@
+"""Which bodies an agent cannot act with, by the kind of their actions."""
+
+from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
+from plasticity_lab.environments.bodies import BODIES
+
+
+def not_discrete(benchmark: BodyBenchmark) -> str | None:
+    """Why an agent that chooses among actions cannot learn a benchmark (see `Agent.objection`); None where it can."""
+    continuous = [body for body in benchmark.outline().by_name.values() if not body.discrete]
+    if not continuous:
+        return None
+    others = ", ".join(name for name, body in BODIES.items() if body.discrete)
+    return (
+        f"an action of the body {continuous[0].name} is {continuous[0].actions} numbers, and this agent chooses one of "
+        f"several actions, as with the bodies {others}"
+    )

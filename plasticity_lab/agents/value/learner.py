@@ -1,0 +1,207 @@
+"""What a value agent does with a pack: act, remember, and learn from what is remembered, step by step.
+
+Legend: K runs, N environments of each, U updates of a chunk, Q numbers that the loss measures of each of B rows.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from plasticity_lab.agents.acting.episodes import episodes_of
+from plasticity_lab.agents.acting.evaluation import mean_return
+from plasticity_lab.agents.acting.network import ActingNetwork
+from plasticity_lab.agents.acting.snapshot import Snapshot
+from plasticity_lab.agents.agent import State
+from plasticity_lab.agents.compiled import Compiled
+from plasticity_lab.agents.packed_network import PackedNetwork
+from plasticity_lab.agents.parts import Parts
+from plasticity_lab.agents.value.acting import Actor
+from plasticity_lab.agents.value.batches import Batches
+from plasticity_lab.agents.value.evaluation import returns_in_test
+from plasticity_lab.agents.value.loss import MEASURED
+from plasticity_lab.agents.value.schedule import Exploration
+from plasticity_lab.agents.value.step import step_of
+from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
+from plasticity_lab.benchmarks.bodies.segments import Segment, SegmentedTask, SegmentedTasks
+from plasticity_lab.environments.body import Body
+from plasticity_lab.environments.environments import Ended, Environments
+from plasticity_lab.networks.model import Model
+from plasticity_lab.records.bulk import Bulk, Entries
+from plasticity_lab.records.rows import Evaluation, Rows
+from plasticity_lab.replay.n_step import NStep
+from plasticity_lab.replay.ring import Ring
+
+if TYPE_CHECKING:
+    from plasticity_lab.agents.value.agent import DQN
+
+Array = NDArray[Any]
+
+
+class ValueLearner:
+    """K runs of a value agent, each in environments of its own, with a memory of its own.
+
+    A run of which an observation, a reward or a loss is not finite is unstable: it goes back to the numbers that it
+    began the chunk with, keeps stepping with them, and learns no more. Its mates do not notice.
+
+    A memory that is lost begins empty: nothing is learned until it holds `min_history` steps again.
+    """
+
+    facts: Mapping[str, float] = {}
+
+    def __init__(
+        self,
+        agent: "DQN",
+        parts: Parts[BodyBenchmark],
+        model: Model,
+        body: Body,
+        tasks: SegmentedTasks,
+        device: torch.device,
+        compiled: bool,
+    ) -> None:
+        self.agent, self.parts, self.body, self.device, self.compiled = agent, parts, body, device, compiled
+        self.network, self.size, self.runs = PackedNetwork(parts, model, device), model.size, len(parts.init_seeds)
+        self.target = self.network.target()
+        on_host = {
+            name: value.cpu().numpy().astype(np.float64) for name, value in self.network.settings["agent"].items()
+        }
+        self.timetable = agent.timetable
+        self.exploration = Exploration(
+            on_host["epsilon_start"], on_host["epsilon_final"], agent.min_history, agent.epsilon_decay
+        )
+        self.epsilon_eval = on_host["epsilon_eval"]
+        # More rows than a run has steps would never be written.
+        self.ring = Ring(body, self.runs, agent.environments, min(agent.capacity, tasks.total_steps))
+        n_step = NStep(agent.n_step, agent.life_loss_is_terminal)
+        self.batches = Batches(self.ring, n_step, parts.init_seeds, agent.batch, on_host["gamma"])
+        updates = -(-tasks.most // agent.update_period)
+        self.measured = torch.zeros(updates, len(MEASURED), self.runs, self.batches.padded, device=device)
+        self.at = [torch.tensor([row], device=device) for row in range(updates)]
+        self.keys = self.network.step_keys
+        self.network.body = body.name
+        self.acting = ActingNetwork(
+            self.network, body.name, body.observation, agent.environments, dtype=body.dtype, randomised=False,
+            compiled=compiled, structure=parts.structure,
+        )  # fmt: skip
+        step = step_of(self.network, body.name)
+        self.step = Compiled(step, ("dqn step", parts.structure, model.told, body.name)) if compiled else step
+        self.unstable = np.zeros(self.runs, np.bool_)
+        self.environments: Environments | None = None
+        self.actor: Actor | None = None
+        self._saved: Mapping[str, Any] = {}
+
+    def begin(self, task: SegmentedTask, fresh: bool) -> None:
+        """New environments, or those of a resumed run where it left them. The memory goes on, and so does ε."""
+        agent, seeds = self.agent, self.parts.stream_seeds
+        if fresh:
+            self.network.begin_task(task.position)
+            if self.network.intervention.restarts_agent:
+                self.target.copy()
+        processes = self.parts.processes.of(self.body, len(seeds) * agent.environments)
+        self.environments = Environments(self.body, seeds, agent.environments, task.position, processes=processes)
+        self.actor = Actor(
+            self.environments, self.acting, self.ring, self.parts.init_seeds, self.exploration, agent.clip_rewards
+        )
+        if not fresh:
+            self.environments.load({name: value.numpy() for name, value in self._saved.items()})
+
+    def advance(self, chunk: Segment) -> Rows:
+        """Acts for the chunk's steps, and learns and copies the target as often as is due meanwhile."""
+        environments, network = self.agent.environments, self.network
+        before, target_before = Snapshot(network.learned), dict[str, Tensor]()
+        corrections = network.corrections(len(self.at))
+        rows = {**corrections, "updates": torch.arange(len(self.at), device=self.device) + network.updates}
+        ended, epsilons = list[tuple[Ended, int]](), list[Array]()
+        for step in range(chunk.first, chunk.first + chunk.steps, environments):
+            then = step + environments
+            outcome = self.actor.step(step)
+            if len(outcome.ended.run):
+                ended.append((outcome.ended, then))
+            for _ in range(self.timetable.updates(step, then, self.ring.held * environments)):
+                self._update(rows, len(epsilons))
+                epsilons.append(self.exploration.epsilon(step))
+            if self.timetable.copies(step, then):
+                target_before = target_before or {name: x.clone() for name, x in self.target.parameters.items()}
+                self.target.copy()
+        taken = len(epsilons)
+        losses = self.measured[:taken].isfinite().all(dim=3).all(dim=1).all(dim=0).cpu().numpy()
+        self.unstable |= ~(self.actor.finite & losses & before.finite(network.learned))
+        if self.unstable.any():
+            before.restore(network.learned, self.unstable)
+            for name, x in target_before.items():
+                for run in np.flatnonzero(self.unstable):
+                    self.target.parameters[name][run].copy_(x[run])
+        return Rows(self._rows(taken, epsilons), episodes_of(ended))
+
+    def evaluate(self, task: SegmentedTask) -> Evaluation:
+        """How much it earns in the benchmark's test (see `returns_in_test`), and the intervention's own."""
+        seeds, episodes = self.parts.stream_seeds, self.parts.benchmark.test_frictions(self.body)
+        returns = np.full(self.runs, np.nan)
+        if episodes is not None:
+            processes = self.parts.processes.of(self.body, len(seeds) * len(episodes))
+            returns = mean_return(
+                returns_in_test(
+                    self.network, self.body, seeds, self.parts.init_seeds, len(episodes), self.epsilon_eval,
+                    task.position, processes,
+                )
+            )  # fmt: skip
+        return {"test_return": returns} | self.network.of_intervention()
+
+    def end(self, task: SegmentedTask) -> None:
+        """Intervention and optimizer end the task."""
+        self.network.end_task(task.position)
+
+    def state(self) -> State:
+        """The network's and its target's, how far the memory is filled, which runs are unstable, where the environments
+        stand.
+        """
+        there = {} if self.environments is None else self.environments.state()
+        return {
+            "network": self.network.state(),
+            "target": self.target.state(),
+            "memory": self.ring.state(),
+            "unstable": torch.tensor(self.unstable),
+            "environments": {name: torch.tensor(value) for name, value in there.items()},
+        }
+
+    def bulk(self) -> Bulk:
+        """The replay memory: an entry is a step of all environments."""
+        return {name: Entries(array, self.ring.end) for name, array in self.ring.arrays.items()}
+
+    def load(self, state: Mapping[str, Any], bulk: Bulk | None) -> None:
+        """Goes back to a state; the environments follow in `begin`. Without its memory, that is empty (see `Ring`)."""
+        self.network.load(state["network"])
+        self.target.load(state["target"])
+        rows = min(int(state["memory"]["end"]), self.ring.rows)
+        there = {} if bulk is None else {name: entries.values[:rows] for name, entries in bulk.items()}
+        self.ring.load(state["memory"], there)
+        self.unstable = state["unstable"].numpy().copy()
+        self._saved = dict(state["environments"])
+
+    def weights(self) -> dict[str, Tensor]:
+        """The online network's parameters on the host, name → (K, ...)."""
+        return self.network.weights()
+
+    def _update(self, rows: Mapping[str, Tensor], number: int) -> None:
+        """One update of all runs, the number-th of this chunk."""
+        network = self.network
+        batch = self.batches.of(network.updates, self.device)
+        network.kept = self.step(
+            network.learned, self.target.parameters, network.settings, self.keys, batch, rows, self.measured,
+            self.at[number],
+        )  # fmt: skip
+        network.took(1)
+
+    def _rows(self, taken: int, epsilons: list[Array]) -> dict[str, Array]:
+        """Means over the examples of each update, name → (U, K); no rows where nothing was learned."""
+        measured = self.measured[:taken, ..., : self.batches.size].cpu().numpy().astype(np.float64)
+        means = np.add.accumulate(measured, axis=-1)[..., -1] / self.batches.size
+        means[:, :, self.unstable] = np.nan  # what was learned is not kept
+        alike = (taken, self.runs)
+        return {name: means[:, at] for at, name in enumerate(MEASURED)} | {
+            "epsilon": np.reshape(epsilons, alike),
+            "unstable": np.broadcast_to(self.unstable.astype(np.float64), alike),
+        }

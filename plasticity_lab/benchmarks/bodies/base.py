@@ -1,0 +1,83 @@
+"""What all benchmarks of bodies in environments have alike: in each task an agent controls one body for some steps.
+
+Legend: K runs, E episodes of a test.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plasticity_lab.benchmarks.benchmark import Benchmark
+from plasticity_lab.environments.body import Body
+from plasticity_lab.errors import DataError
+
+
+@dataclass(frozen=True)
+class Bodies:
+    """What the tasks are made of: the bodies by name, in the order in which they first come."""
+
+    by_name: Mapping[str, Body]
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Their names and versions, as a record's provenance says them."""
+        words = [f"{body.name} {body.version}" for body in self.by_name.values()]
+        return {"data": ", ".join(words), "data_part": False}
+
+    @property
+    def packages(self) -> list[str]:
+        """The Python packages that they are made of."""
+        return list(dict.fromkeys(package for body in self.by_name.values() for package in body.packages))
+
+
+class BodyBenchmark(Benchmark[Bodies]):
+    """Bodies in turn, over and over. Final classes say which (`bodies`, by name, and `outline`).
+
+    environment_steps: of a task, all environments of a run together; an agent rounds them up to whole rollouts.
+    test_episodes: after each task an agent may be tested for; 0: there is no test.
+    """
+
+    tasks_are = "bodies in environments"
+
+    bodies: list[str]
+    environment_steps: int
+    test_episodes: int
+
+    def outline(self) -> Bodies:
+        """Its bodies, whether or not the packages that they are made of are installed here."""
+        raise NotImplementedError
+
+    def resource(self, folder: Path) -> Bodies:
+        """Its bodies; they need no files.  Raises DataError where a package that they are made of is not installed."""
+        bodies = self.outline()
+        for body in bodies.by_name.values():
+            if body.missing:
+                raise DataError(
+                    f"The body {body.name} needs {' and '.join(body.missing)}, which cannot be found here: "
+                    "pip install 'gymnasium[mujoco]', or choose a body that needs none, such as cartpole."
+                )
+        return bodies
+
+    def verified(self, folder: Path) -> str:
+        """Which bodies they are."""
+        return f"bodies: {self.resource(folder).facts['data']}, which need no files."
+
+    def body_of(self, position: int) -> str:
+        """The name of the body of the task at that position."""
+        return self.bodies[position % len(self.bodies)]
+
+    def cycle_of(self, position: int) -> int:
+        """How often that body has come before."""
+        return position // len(self.bodies)
+
+    def friction_of(self, position: int, seeds: Sequence[int]) -> NDArray[np.float64] | None:
+        """The factor of friction of each run (K,) in the task at that position; None where it is the body's own."""
+        return None
+
+    def test_frictions(self, body: Body) -> NDArray[np.float64] | None:
+        """The factor of friction of each episode of the test, (E,); None where there is no test."""
+        return np.ones(self.test_episodes) if self.test_episodes else None

@@ -1,0 +1,38 @@
+"""The game of Catch (see `environments/games/catch.py`), learned for a number of steps."""
+
+from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
+from plasticity_lab.component import check
+from plasticity_lab.environments.games.catch import catch
+
+
+class Catch(BodyBenchmark):
+    """`tasks` tasks, all of them the same game; each begins new episodes.
+
+    environment_steps: of a task, all environments of a run together; an agent rounds them up to whole rollouts. balls:
+    of an episode, nine steps each; the best policy's return. With one alone a return of nine steps or more adds no
+    value of a later state, so what is wrong with those values does not show. rendered: false: the board of 10 × 5;
+    true: drawn at 84 × 84. stack: frames of an observation. test_episodes: of each run, after each task; 0: no test.
+    """
+
+    tasks_are = "games of Catch"
+
+    def __init__(
+        self,
+        environment_steps: int,
+        balls: int = 10,
+        rendered: bool = False,
+        stack: int = 1,
+        tasks: int = 1,
+        test_episodes: int = 0,
+    ) -> None:
+        self.environment_steps = check("benchmark.environment_steps", environment_steps, at_least=1)
+        balls, stack = check("benchmark.balls", balls, at_least=1), check("benchmark.stack", stack, at_least=1)
+        self.tasks = check("benchmark.tasks", tasks, at_least=1)
+        self.test_episodes = check("benchmark.test_episodes", test_episodes, at_least=0)
+        self.body = catch(balls, rendered, stack)
+        self.bodies = [self.body.name]
+        self.source = f"{self.body.name}, {balls} balls, {stack} frames"
+
+    def outline(self) -> Bodies:
+        """The game, as these settings have it."""
+        return Bodies({self.body.name: self.body})

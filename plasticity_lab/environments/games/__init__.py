@@ -1,0 +1,1 @@
+"""Games on boards, written out here: they need NumPy alone."""

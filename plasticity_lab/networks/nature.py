@@ -1,0 +1,26 @@
+"""The convolutional network of DQN on Atari."""
+
+from plasticity_lab.component import check
+from plasticity_lab.networks.convolutional import Convolution, Convolutional
+
+
+class Nature(Convolutional):
+    """Convolutions 32 8×8/4, 64 4×4/2 and 64 3×3/1, a hidden layer of 512, a linear layer for each output.
+
+    Source: Mnih et al. 2015, as Dopamine's value agents have it: padding same, so of 84 × 84 pixels 11 × 11 are left
+    (with valid, as in 2015, 7 × 7), weights xavier, biases zero. width: times the channels of every convolution
+    ("Convolutional width" of Table 1 of Obando-Ceron et al. 2024). hidden: units of the layer behind. `init`: default
+    (PyTorch's), kaiming (with the activation's gain), lecun or xavier. `norm`: none or layer (before each activation).
+    """
+
+    called = "nature"
+    inits = ("default", "kaiming", "lecun", "xavier")
+
+    def __init__(
+        self, width: int = 1, hidden: int = 512, padding: str = "same", init: str = "xavier", norm: str = "none"
+    ) -> None:
+        self.width = check("network.width", width, at_least=1)
+        hidden = check("network.hidden", hidden, at_least=1)
+        shapes = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
+        convolutions = [Convolution(width * channels, kernel, stride) for channels, kernel, stride in shapes]
+        super().__init__(convolutions, [hidden], padding, init, norm)

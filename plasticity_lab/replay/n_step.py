@@ -1,0 +1,72 @@
+"""Returns of n steps: what is earned from a step on, and the state whose value is added to it.
+
+Legend: K runs, B steps asked for.
+
+R = Σ γ^i r_{t+i} over i < n, and γ^n times the value of what is shown at t + n is to be added; where step t + j is
+terminal, j < n, the sum ends with its reward and nothing is added. Source: Sutton & Barto 2018, eq. 7.1; with n = 1 the
+target of Mnih et al. 2015.
+
+What a truncated step led to is not in the ring, where each frame stands once, and the next row shows another episode.
+So a step is not `usable` if its return would need that state: no value is taken across a truncation, as in Dopamine's
+accumulator (Castro et al. 2018). The same holds of an episode that was broken off as another task began.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plasticity_lab.replay.ring import Index, Ring
+
+
+@dataclass(frozen=True)
+class Returns:
+    """Of B steps of each run.
+
+    returns (K, B). discount (K, B): by what to multiply the value of what was shown at `following`; 0 where nothing is
+    added, and then `following` is the step itself.
+    """
+
+    returns: NDArray[np.float32]
+    discount: NDArray[np.float32]
+    following: Index
+
+
+@dataclass(frozen=True)
+class NStep:
+    """n: steps of a return. life_loss_is_terminal: whether nothing is added beyond a lost life, though the episode goes
+    on; frames stay stacked across it, as they were while acting.
+    """
+
+    n: int
+    life_loss_is_terminal: bool = False
+
+    def usable(self, ring: Ring, index: Index) -> NDArray[np.bool_]:
+        """Whether the ring holds all that a return from these steps needs, (K, B), their observations included."""
+        undecided, usable = ring.whole(index), np.zeros(index.step.shape, np.bool_)
+        for i in range(self.n):
+            at, then = (Index(index.step + further, index.environment) for further in (i, i + 1))
+            undecided &= at.step < ring.end
+            terminal = self._terminal(ring, at)
+            usable |= undecided & terminal
+            undecided &= ~terminal & ~ring.of("truncated", at)
+            undecided &= (then.step < ring.end) & ~ring.of("first", then)
+        return usable | undecided
+
+    def of(self, ring: Ring, index: Index, gamma: NDArray[np.float64]) -> Returns:
+        """The returns from usable steps.  gamma: (K,).  Summed up one by one, in float64."""
+        shape = index.step.shape
+        returns, factor = np.zeros(shape), np.ones(shape)
+        goes_on = np.ones(shape, np.bool_)
+        for i in range(self.n):
+            at = Index(np.where(goes_on, index.step + i, index.step), index.environment)
+            returns += np.where(goes_on, factor * ring.of("reward", at), 0.0)
+            factor = factor * gamma[:, None]
+            goes_on &= ~self._terminal(ring, at)
+        discount = np.where(goes_on, factor, 0.0)
+        following = Index(np.where(goes_on, index.step + self.n, index.step), index.environment)
+        return Returns(returns.astype(np.float32), discount.astype(np.float32), following)
+
+    def _terminal(self, ring: Ring, index: Index) -> NDArray[np.bool_]:
+        terminated = ring.of("terminated", index)
+        return terminated | ring.of("life_lost", index) if self.life_loss_is_terminal else terminated

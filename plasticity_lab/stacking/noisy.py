@@ -1,0 +1,95 @@
+"""K noisy linear layers side by side: exploration by weights that are drawn around their learned means.
+
+Legend: K runs, B examples, I inputs, O outputs, N random numbers, R rows of noise: B, or 1 for all examples.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from plasticity_lab.stacking.linear import StackedLinear
+from plasticity_lab.stacking.normals import normals
+
+SCOPES = ("sample", "batch")
+
+
+@dataclass(frozen=True)
+class StackedNoisyLinear:
+    """K linear maps side by side, with factorised noise on their weights in training: x_KBI → h_KBO.
+
+    h = x W + b + ((x · f(p)) S + s) · f(q), where f(z) = sign(z) √|z|, and p (I) and q (O) are normal numbers. The
+    means are called as a linear layer's numbers, `<name>.weight` (K, I, O) and `<name>.bias` (K, 1, O), the deviations
+    S and s `<name>.sigma` and `<name>.sigma_bias`; all are padded as there. Without noise it is the linear layer.
+
+    scope: whether each example has numbers of its own (sample), or all of a batch the same (batch). sigma: every
+    deviation is sigma / √I at first. Source: Fortunato et al. 2018, whose sigma is 0.5; Dopamine's is 0.1.
+    """
+
+    name: str
+    inputs: int
+    outputs: int
+    scope: str = "sample"
+    sigma: float = 0.1
+
+    @property
+    def linear(self) -> StackedLinear:
+        """The map without noise."""
+        return StackedLinear(self.name, self.inputs, self.outputs)
+
+    @property
+    def size(self) -> int:
+        """Parameters of one run, padding not counted."""
+        return 2 * self.linear.size
+
+    @property
+    def work(self) -> int:
+        """Multiplications that one example takes forward, in training."""
+        return 2 * self.linear.work + self.inputs + self.outputs
+
+    def noise(self, batch: int) -> int:
+        """Uniform numbers that a pass of one run takes: an even number, for normal ones come in pairs."""
+        numbers = (batch if self.scope == "sample" else 1) * (self.inputs + self.outputs)
+        return numbers + numbers % 2
+
+    def start(self, draw: np.random.Generator, init: str, gain: float) -> dict[str, np.ndarray]:
+        """One run's first parameters, float32: weight and sigma (I, O), bias and sigma_bias (1, O).
+
+        Whatever `init` says, means are uniform in ±1/√I and deviations are constant, as in the papers.
+        """
+        linear = self.linear
+        means = linear.start(draw, "default", 1.0)
+        weight, bias = (np.zeros((rows, linear.padded), np.float32) for rows in (self.inputs, 1))
+        weight[:, : self.outputs] = bias[:, : self.outputs] = self.sigma / sqrt(self.inputs)
+        return means | {f"{self.name}.sigma": weight, f"{self.name}.sigma_bias": bias}
+
+    def squares(self, x_KBI: Tensor, delta_KBO: Tensor) -> dict[str, Tensor]:
+        """Σ over examples of the squares of the gradient by each alone, without noise: zero for the deviations."""
+        means = self.linear.squares(x_KBI, delta_KBO)
+        weight, bias = means.values()
+        return means | {
+            f"{self.name}.sigma": torch.zeros_like(weight),
+            f"{self.name}.sigma_bias": torch.zeros_like(bias),
+        }
+
+    def __call__(self, parameters: Mapping[str, Tensor], x_KBI: Tensor, noise_KN: Tensor | None = None) -> Tensor:
+        """x (K, B, I) → (K, B, O).  noise: `noise(B)` uniform numbers of each run; None in evaluation."""
+        h_KBO = self.linear(parameters, x_KBI)
+        if noise_KN is None:
+            return h_KBO
+        factors_KRN = self._factors(noise_KN, x_KBI.shape[1])
+        by_input, by_output = factors_KRN[..., : self.inputs], factors_KRN[..., self.inputs :]
+        deviations = {
+            f"{self.name}.weight": parameters[f"{self.name}.sigma"],
+            f"{self.name}.bias": parameters[f"{self.name}.sigma_bias"],
+        }
+        return h_KBO + self.linear(deviations, x_KBI * by_input) * by_output
+
+    def _factors(self, noise_KN: Tensor, batch: int) -> Tensor:
+        """f of normal numbers, (K, R, I + O)."""
+        rows = batch if self.scope == "sample" else 1
+        drawn = normals(noise_KN)[:, : rows * (self.inputs + self.outputs)].unflatten(1, (rows, -1))
+        return drawn.sign() * drawn.abs().sqrt()
