@@ -11,6 +11,7 @@ from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.yardstick import Yardstick
 from plasticity_lab.benchmarks.benchmark import Benchmark, Resource
 from plasticity_lab.component import Component
+from plasticity_lab.diagnostics.view import View
 from plasticity_lab.networks.model import Model
 from plasticity_lab.records.measures import Measures
 from plasticity_lab.records.position import Position
@@ -99,6 +100,14 @@ class Learner(Protocol):
         """The parameters on the host, name → (K, ...)."""
         ...
 
+    def view(self, task: Task) -> View:
+        """What diagnostics are shown while that task is learned, of agents that provide it (`OBSERVED`).
+
+        Changes nothing. It is asked when an epoch has ended, before a task is evaluated, and once before the first update, when
+        an agent that acts has no probe yet.
+        """
+        ...
+
 
 class Agent(Component):
     """How a run learns. Its settings are the agent's own; those annotated `float` may differ within a pack.
@@ -114,7 +123,7 @@ class Agent(Component):
     """The kind of benchmark: the base class of those whose tasks it can learn."""
 
     tells: ClassVar[frozenset[str]] = frozenset()
-    """What its learner tells interventions beside the network (see `Intervention.needs`)."""
+    """What its learner tells interventions and diagnostics beside the network (see their `needs`)."""
 
     def model(self, parts: Parts, resource: Resource) -> Model:
         """The stacked network that a record's weights belong to.  Raises ConfigError where the shapes do not fit."""

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.agents.update import OF_BODY, Given, Learned
+from plasticity_lab.agents.update import OF_BODY, Given, Learned, Loss, example_losses
+from plasticity_lab.diagnostics.view import View
 from plasticity_lab.interventions.intervention import Examples, LogLikelihood, Now
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.device import run_keys
@@ -118,6 +119,19 @@ class PackedNetwork:
     def of_intervention(self) -> dict[str, NDArray[Any]]:
         """What the intervention has measured of itself by now, name → (K,): part of every evaluation of a task."""
         return {name: value.cpu().numpy() for name, value in self.intervention.measured(self.kept).items()}
+
+    def view(self, loss: Loss, probe: Mapping[str, Tensor], **more: Any) -> View:
+        """What diagnostics are shown of it.  more: what else the agent provides, as `View` has it."""
+        return View(
+            self.model,
+            self.learned.parameters,
+            self.settings,
+            self.seeds,
+            example_losses(loss, self.settings),
+            probe,
+            body=self.body,
+            **more,
+        )
 
     def state(self) -> dict[str, Any]:
         """Parameters, moments, the intervention's state and the counts. Its tensors are the network's own."""

@@ -104,11 +104,13 @@ class Model:
         x_KBD: Tensor,
         uniforms: Tensor | None,
         body: str | None = None,
+        before: dict[str, Tensor] | None = None,
     ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """The outputs, name → (K, B, O), and the activations by unit name (K, B, *).
 
         shape: the activation's settings on the run axis, name → (K,). uniforms: (K, draws(B)) in training with a
-        randomised activation, else None. body: None where there is only one.
+        randomised activation, else None. body: None where there is only one. before: where the pre-activations are
+        put, by unit name, for those who look at them.
         """
         hidden: dict[str, Tensor] = {}
         taken = 0
@@ -123,6 +125,8 @@ class Model:
                 last = (*x.shape[:2], *x.shape[3:], x.shape[2])
                 own = uniforms[:, taken : taken + prod(x.shape[1:])].view(last).movedim(-1, 2)
                 taken += prod(x.shape[1:])
+            if before is not None:
+                before[unit.name] = x
             h = self.activation(x, Site(shape, self.learned_at(unit.name, parameters), own))
             hidden[unit.name] = h
             return h

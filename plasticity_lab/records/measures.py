@@ -16,11 +16,11 @@ Kind = Literal["task", "epoch", "episode", "pair"]
 tasks, what a run that has just learned the one can do on the other."""
 Taken = Literal["mean", "last", "value"]
 """How a row's number is taken: the mean over the updates of the epoch or the task; that of the task's last epoch; or as
-it was given, by the task's evaluation or with the episode."""
+it was given, with the epoch or the episode, or by the task's evaluation."""
 
 _POSSIBLE: Mapping[Kind, Sequence[Taken]] = {
     "task": ("mean", "last", "value"),
-    "epoch": ("mean",),
+    "epoch": ("mean", "value"),
     "episode": ("value",),
     "pair": ("value",),
 }
@@ -197,12 +197,16 @@ class Measures:
         return Declared(tuple(self.columns), summaries, self.headline, tuple(self.marks))
 
     def with_columns(self, more: Sequence[Column]) -> "Measures":
-        """These, and columns that a task's row has as a value; the summary has what the last task's row has of them."""
+        """These, and columns that tasks' rows have, or epochs' alone; the summary has what the last such row has."""
 
         def summarise(table: "pa.Table") -> dict[str, float | None]:
-            tasks = [at for at, kind in enumerate(table["kind"].to_pylist()) if kind == "task"]
-            last = {column.name: table[column.name][tasks[-1]].as_py() if tasks else None for column in more}
-            return {**self.summarise(table), **last}
+            last = {kind: at for at, kind in enumerate(table["kind"].to_pylist())}
+
+            def of(column: Column) -> float | None:
+                row = last.get("task" if "task" in column.taken else "epoch")
+                return None if row is None else table[column.name][row].as_py()
+
+            return {**self.summarise(table), **{column.name: of(column) for column in more}}
 
         summaries = (*self.summaries, *(column.measure for column in more))
         return replace(self, columns=(*self.columns, *more), summaries=summaries, summarise=summarise)
