@@ -1,25 +1,31 @@
 """Measure a kind of device, so that plans choose their widths and estimate their times by it.
 
     python -m launch calibrate                                    this machine
+    python -m launch calibrate benchmark=mujoco_cycle             and the environments of that benchmark
     python -m launch calibrate hydra/launcher=slurm_gpu --wait    a node's GPU, in a job as that launcher's workers get
 
 Takes a few minutes, most of which compiles. What it finds is kept in the store, for all plans that are made there.
+
+Of all environments those are timed in which runs act: the runs that the words name, as for `plasticity_lab.main`; where
+only a launcher is named, those of the sweeps that are planned in the store; none where these act in none. What was
+measured earlier of others stays.
 """
 
 import argparse
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from launch.command import asked
 from launch.launchers.slurm.parameters import wants_gpu
 from launch.launchers.slurm.short_job import answer_to, send
-from launch.packs.lookup import add_store, store_there
-from launch.plan.calibration import Calibration, write_calibration
+from launch.packs.lookup import add_store, plans_to_read, store_there
+from launch.plan.calibration import Calibration, read_calibration, write_calibration
 from launch.plan.device import compiler_there, devices, kind_of
 from launch.runs.options import classes_of
 from launch.wording import say
-from plasticity_lab.errors import ConfigError
+from plasticity_lab.errors import ConfigError, PlasticityError
+from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.kinds import device_name
 from plasticity_lab.records.store import Store
 
@@ -32,7 +38,7 @@ class Measurement:
     """What is measured, here or in a job, and into which store.
 
     device: as in --device. mode: which one, else all that there are. repeats: rounds. steps: updates of a burst; None:
-    as many as take some tenths of a second.
+    as many as take some tenths of a second. environments: those to be timed → the class of an agent that acts there.
     """
 
     store: str
@@ -40,9 +46,11 @@ class Measurement:
     mode: str | None
     repeats: int
     steps: int | None
+    environments: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self) -> str:
         """Measures, keeps the calibration in the store, and says what it is.  Raises ConfigError, StoreError."""
+        from launch.plan.environments import steps_in
         from launch.plan.measuring import measured  # torch: neither --help nor who submits a job need wait for it
         from launch.work.process import prepare_compiling, prepare_process
         from plasticity_lab.kernels.build import missing
@@ -57,13 +65,14 @@ class Measurement:
             modes = ["eager"]
         if modes != ["eager"]:
             prepare_compiling()
-        agents = classes_of("agent")
-        yardsticks = [yardstick for agent in agents for yardstick in agent.yardsticks()]
+        yardsticks = [yardstick for agent in classes_of("agent") for yardstick in agent.yardsticks()]
         if self.steps is not None:
             yardsticks = [yardstick.shortened(self.steps) for yardstick in yardsticks]
-        environments = {name: take for agent in agents for name, take in agent.timed_environments().items()}
-        calibration, facts = measured(device, yardsticks, environments, modes, self.repeats, say)
-        write_calibration(store, kind_of(device), calibration, facts)
+        timed = steps_in(self.environments)
+        calibration, facts = measured(device, yardsticks, timed, modes, self.repeats, say)
+        earlier = _steps_measured_earlier(store, kind_of(device))
+        kept_also = replace(calibration, host_steps={**earlier, **calibration.host_steps})
+        write_calibration(store, kind_of(device), kept_also, facts)
         told = {yardstick.name: yardstick.told for yardstick in yardsticks}
         kept = f"{calibration.basis}; kept in {store.calibration(device_name(kind_of(device)))}"
         return "\n".join([*_in_words(calibration, facts["rates"], told), kept])
@@ -72,7 +81,7 @@ class Measurement:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own options."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("words", nargs="*", metavar="WORD", help="hydra/launcher=... and hydra.launcher.key=value")
+    parser.add_argument("words", nargs="*", metavar="WORD", help="benchmark=..., hydra/launcher=..., and others")
     add_store(parser)
     parser.add_argument("--device", default="auto", help="auto | cpu | cuda | cuda:<number>")
     parser.add_argument(
@@ -87,27 +96,64 @@ def run(options: argparse.Namespace) -> int:
     """The command.  Raises ConfigError for a device that is not there, StoreError, SlurmError."""
     store = Store(options.store)
     given = (options.mode, options.repeats, options.steps)
-    if options.words:
-        return _in_a_job(options, store, given)
+    launcher, words = _taken_apart(options.words)
+    if launcher:
+        return _in_a_job(options, store, given, _environments(store, launcher, words))
     device = devices(options.device)[0]  # before the store is made
+    environments = _environments(store, launcher, words)
     store.prepare()
-    print(Measurement(str(store.root), device, *given)())
+    print(Measurement(str(store.root), device, *given, environments)())
     return 0
 
 
-def _in_a_job(options: argparse.Namespace, store: Store, given: tuple[str | None, int, int | None]) -> int:
+def _taken_apart(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The words that name a launcher, and those that name runs.  Raises ConfigError for a store among them."""
+    launcher = [word for word in words if word.lstrip("+").startswith(("hydra/launcher", "hydra.launcher"))]
+    for word in words:
+        if word.partition("=")[0] in ("store", "device", "mode"):
+            name, _, value = word.partition("=")
+            raise ConfigError(f"'{word}': this command is given it as --{name} {value}.")
+    return launcher, [word for word in words if word not in launcher]
+
+
+def _environments(store: Store, launcher: Sequence[str], words: Sequence[str]) -> dict[str, str]:
+    """The environments to be timed, as `environments_of` finds them: of the runs that are named, or planned here."""
+    from launch.launchers.prepare import costs_to_show  # torch: --help need not wait for it
+    from launch.plan.environments import environments_of
+
+    if words:
+        found = asked([*launcher, *words]).resolved
+        return environments_of(found.runs, costs_to_show(found.settings))
+    environments: dict[str, str] = {}
+    for plan in plans_to_read(store) if store.root.is_dir() else ():
+        try:
+            environments |= environments_of(plan.runs.values(), costs_to_show(plan.settings))
+        except PlasticityError as error:
+            say(f"The environments of sweep {plan.sweep} are not timed: {error}")
+    return environments
+
+
+def _steps_measured_earlier(store: Store, kind: str) -> dict[str, float]:
+    """Seconds of a step of each environment, as an earlier calibration has them; {} where it cannot be read."""
+    try:
+        return dict((read_calibration(store.calibration(device_name(kind))) or {}).get("host_steps", {}))
+    except DamagedFile:
+        return {}  # this one replaces it
+
+
+def _in_a_job(
+    options: argparse.Namespace,
+    store: Store,
+    given: tuple[str | None, int, int | None],
+    environments: Mapping[str, str],
+) -> int:
     """Submits the measurement with the launcher's parameters."""
-    foreign = [word for word in options.words if not word.lstrip("+").startswith("hydra")]
-    if foreign:
-        raise ConfigError(
-            f"'{foreign[0]}': only a launcher can be named here, by hydra/launcher=... and hydra.launcher.*"
-        )
     parameters = asked(options.words).slurm
     if parameters is None:
         raise ConfigError("A job is submitted by hydra/launcher=packed_slurm, or one made from it, as slurm_gpu is.")
     device = "cuda" if wants_gpu(parameters, options.device) else "cpu"
     store.prepare()
-    sent = send(store, Measurement(str(store.root), device, *given), parameters, JOB_MINUTES)
+    sent = send(store, Measurement(str(store.root), device, *given, environments), parameters, JOB_MINUTES)
     if not options.wait:
         say(f"Job {sent.job} measures, and leaves what it finds in {store.root / 'calibration'} for later plans.")
         say(f"How far it is: squeue --jobs={sent.job}; what it says: {sent.log}")

@@ -154,5 +154,8 @@ class Agent(Component):
 
     @classmethod
     def timed_environments(cls) -> Mapping[str, Callable[[int], object]]:
-        """What `calibrate` times on the host: by the names of `Cost.host_steps`, what takes that many steps of each."""
+        """What `calibrate` can time on the host: by the names of `Cost.host_steps`, what takes that many steps of each.
+
+        It times those in which the runs act that it is asked about; what builds one is called only then.
+        """
         return {}

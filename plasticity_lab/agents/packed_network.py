@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from plasticity_lab.agents.observations import as_floats
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.update import OF_BODY, Given, Learned, Loss, example_losses
 from plasticity_lab.diagnostics.view import View
@@ -55,15 +56,18 @@ class PackedNetwork:
         )
 
     @torch.no_grad()
-    def answers(self, x_KBD: NDArray[np.float32], body: str | None = None) -> dict[str, NDArray[np.float32]]:
+    def answers(
+        self, x: NDArray[np.float32] | NDArray[np.uint8], body: str | None = None
+    ) -> dict[str, NDArray[np.float32]]:
         """The outputs of a body, name → (K, B, O), in evaluation mode; both on the host.  body: None for the active.
 
-        However few the examples are, a run's answers do not depend on its mates: rows are padded for the products.
+        x: (K, B, D), or images (K, B, C, H, W); bytes are scaled on the device (see `as_floats`). However few the
+        examples are, a run's answers do not depend on its mates: rows are padded for the products.
         """
-        there = x_KBD.shape[1]
-        padded = np.pad(x_KBD, ((0, 0), (0, aligned(there) - there), (0, 0)))
-        x, shape = torch.from_numpy(padded).to(self.device), self.settings["activation"]
-        outputs, _ = self.model.forward(self.parameters, shape, x, None, body or self.body)
+        there = x.shape[1]
+        padded = np.pad(x.reshape(*x.shape[:2], -1), ((0, 0), (0, aligned(there) - there), (0, 0)))
+        x_KBD, shape = as_floats(torch.from_numpy(padded).to(self.device)), self.settings["activation"]
+        outputs, _ = self.model.forward(self.parameters, shape, x_KBD, None, body or self.body)
         return {name: value[:, :there].cpu().numpy() for name, value in outputs.items()}
 
     def untrained(self) -> dict[str, Tensor]:

@@ -12,11 +12,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from plasticity_lab.agents.acting.evaluation import mean_return
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.ppo.agent import PPO
+from plasticity_lab.agents.ppo.evaluation import likeliest, returns_in_test
 from plasticity_lab.agents.ppo.normalise import Normaliser
 from plasticity_lab.agents.ppo.statistics import scaling
-from plasticity_lab.agents.ppo.tested import episodes_in_test, likeliest, mean_return
 from plasticity_lab.benchmarks.bodies.benchmark import BodyCycle
 from plasticity_lab.errors import InputError, StoreError
 from plasticity_lab.saved_network.examples import Given, floats_of, in_rows
@@ -150,4 +151,4 @@ class SavedPolicy(SavedNetwork):
         if not body_.has_friction and (factors != 1).any():
             raise InputError(f"The body {name} has no friction that could be changed; all frictions must be 1.")
         seeds = [self.run.seed_of("stream_seed")]
-        return episodes_in_test(self.packed, body_, seeds, factors, normaliser, self.agent.clip_action)
+        return returns_in_test(self.packed, body_, seeds, factors, normaliser, self.agent.clip_action)

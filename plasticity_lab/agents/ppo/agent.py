@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
+from plasticity_lab.agents.acting.cost import steps_of_bodies
 from plasticity_lab.agents.agent import Agent
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.agents.ppo.cost import cost_of, steps_of_bodies
+from plasticity_lab.agents.ppo.cost import cost_of
 from plasticity_lab.agents.ppo.learner import PPOLearner
 from plasticity_lab.agents.ppo.measures import PPO_MEASURES
 from plasticity_lab.agents.ppo.minibatches import NORMALISED

@@ -12,19 +12,20 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from plasticity_lab.agents.acting.evaluation import mean_return
+from plasticity_lab.agents.acting.network import ActingNetwork
+from plasticity_lab.agents.acting.snapshot import Snapshot
 from plasticity_lab.agents.agent import State
 from plasticity_lab.agents.compiled import Compiled
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.agents.ppo.acting import Answers
+from plasticity_lab.agents.ppo.evaluation import returns_in_test
 from plasticity_lab.agents.ppo.loss import MEASURED
 from plasticity_lab.agents.ppo.minibatches import Minibatches
 from plasticity_lab.agents.ppo.normalise import Normaliser
 from plasticity_lab.agents.ppo.policy import log_probability
 from plasticity_lab.agents.ppo.rollout import Actor
 from plasticity_lab.agents.ppo.step import Step, step_of
-from plasticity_lab.agents.ppo.tested import returns_in_test
-from plasticity_lab.agents.put_back import Copy
 from plasticity_lab.agents.spread import evenly_spread
 from plasticity_lab.benchmarks.bodies.benchmark import Bodies
 from plasticity_lab.benchmarks.bodies.stream import Rollout, Stage
@@ -66,7 +67,7 @@ class PPOLearner:
         self.at = [torch.tensor([row], device=device) for row in range(self.minibatches.updates)]
         self.normalisers = {name: self._normaliser(name) for name in bodies.by_name}
         self.unstable = np.zeros(self.runs, bool)
-        self._answers: dict[str, Answers] = {}
+        self._acting: dict[str, ActingNetwork] = {}
         self._steps: dict[str, Step] = {}  # for each body its own: compiled, one is a graph of one body's shapes
         self.environments: Environments | None = None
         self.actor: Actor | None = None
@@ -89,18 +90,26 @@ class PPOLearner:
         self.environments = Environments(
             body, seeds, agent.environments, task.position, friction=friction, processes=processes
         )
-        if task.body not in self._answers:
+        if task.body not in self._acting:
             numbers, randomised = int(np.prod(body.observation)), agent.rollout_mode == "train"
             structure, kernels = self.parts.structure, self.parts.kernels
-            self._answers[task.body] = Answers(
-                self.network, task.body, numbers, agent.environments, randomised, self.compiled, structure, kernels
+            self._acting[task.body] = ActingNetwork(
+                self.network,
+                task.body,
+                (numbers,),
+                agent.environments,
+                dtype=np.float32 if agent.normalise_observations else self.environments.observations.dtype,
+                randomised=randomised,
+                compiled=self.compiled,
+                structure=structure,
+                kernels=kernels,
             )
             step = step_of(self.network, task.body, agent.clip_value, agent.max_norm, kernels)
             same = ("ppo step", structure, self.network.model.told, task.body)
             self._steps[task.body] = Compiled(step, same) if self.compiled else step
         self.actor = Actor(
             self.environments,
-            self._answers[task.body],
+            self._acting[task.body],
             self.parts.init_seeds,
             agent.rollout,
             self.on_host["gamma"],
@@ -117,7 +126,7 @@ class PPOLearner:
 
     def advance(self, chunk: Rollout) -> Rows:
         """Acts for a rollout, then learns from it."""
-        before = Copy(self.network.learned)
+        before = Snapshot(self.network.learned)
         if self.agent.anneal_lr:
             self.network.settings["optimizer"]["lr"] = self.rates * (1 - chunk.first / self.total_steps)
         seen = self.actor.rollout(chunk.first)
@@ -129,7 +138,7 @@ class PPOLearner:
         self._learn(common, each)
         losses = self.measured.isfinite().all(dim=3).all(dim=1).all(dim=0).cpu().numpy()
         self.unstable |= ~(losses & before.finite(self.network.learned))
-        before.put_back(self.network.learned, self.unstable)
+        before.restore(self.network.learned, self.unstable)
         return Rows(self._rows(), seen.episodes)
 
     def evaluate(self, task: Stage) -> Evaluation:
@@ -142,8 +151,8 @@ class PPOLearner:
         if of_test is not None:
             normaliser = self.normalisers[task.body] if self.agent.normalise_observations else None
             processes = self.parts.processes.of(body, len(seeds) * len(of_test))
-            returns = returns_in_test(
-                self.network, body, seeds, of_test, normaliser, self.agent.clip_action, processes=processes
+            returns = mean_return(
+                returns_in_test(self.network, body, seeds, of_test, normaliser, self.agent.clip_action, processes)
             )
         friction = np.ones(self.runs) if factors is None else factors
         return {"test_return": returns, "friction": friction} | self.network.of_intervention()
@@ -204,7 +213,7 @@ class PPOLearner:
         rows = {name: value.to(self.device) for name, value in each.items()} | network.corrections(updates)
         rows["updates"] = torch.arange(network.updates, network.updates + updates, device=self.device)
         step, taken, in_a_pass = self._steps[network.body], 0, self.minibatches.count
-        stopped, copies = np.zeros(self.runs, bool), list[tuple[Copy, Array]]()
+        stopped, snapshots = np.zeros(self.runs, bool), list[tuple[Snapshot, Array]]()
         while taken < updates:
             part = network.due(in_a_pass - taken % in_a_pass)
             learned = network.learned
@@ -218,10 +227,10 @@ class PPOLearner:
                 changed = self._means(taken - 1)[MEASURED.index("approx_kl")]
                 newly = ~stopped & (changed > self.agent.target_kl)
                 if newly.any():
-                    copies.append((Copy(network.learned), newly))
+                    snapshots.append((Snapshot(network.learned), newly))
                     stopped |= newly
-        for copy, runs in copies:
-            copy.put_back(network.learned, runs)
+        for snapshot, runs in snapshots:
+            snapshot.restore(network.learned, runs)
 
     def _means(self, update: int) -> Array:
         """Means over the examples of one update, (Q, K)."""

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.agents.ppo.acting import Answers
+from plasticity_lab.agents.acting.draws import action_noise
+from plasticity_lab.agents.acting.episodes import episodes_of
+from plasticity_lab.agents.acting.network import ActingNetwork
 from plasticity_lab.agents.ppo.normalise import Normaliser
 from plasticity_lab.agents.ppo.policy import deviation
 from plasticity_lab.environments.environments import Ended, Environments, Outcome
-from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.records.rows import Episodes
 
 Array = NDArray[Any]
@@ -53,7 +54,7 @@ class Actor:
     def __init__(
         self,
         environments: Environments,
-        answers: Answers,
+        network: ActingNetwork,
         seeds: Sequence[int],
         steps: int,
         gamma: Array,
@@ -64,7 +65,7 @@ class Actor:
         clip_action: bool,
         timeout_is_terminal: bool,
     ) -> None:
-        self.environments, self.answers, self.seeds, self.steps, self.gamma = environments, answers, seeds, steps, gamma
+        self.environments, self.network, self.seeds, self.steps, self.gamma = environments, network, seeds, steps, gamma
         self.normaliser, self.body = normaliser, environments.body
         self.normalise_observations, self.normalise_rewards = normalise_observations, normalise_rewards
         self.timeout_is_terminal = timeout_is_terminal
@@ -79,13 +80,13 @@ class Actor:
     def rollout(self, first: int) -> Seen:
         """Acts for T steps.  first: steps of the run before them."""
         self.finite = np.ones(len(self.seeds), bool)
-        noise = self._noise(first)
+        noise = action_noise(self.body, self.seeds, first, self.steps, self.environments.observations.shape[1])
         rows: dict[str, list[Array]] = {name: [] for name in ("x", "action", "rewards", "terminated", "ended", "then")}
         outputs, ended = list[Mapping[str, Array]](), list[tuple[Ended, int]]()
         shown = self._flat(self.environments.observations)
         for t in range(self.steps):
             x = self._given(shown)
-            answered = self.answers(x, 2 * (first + t))
+            answered = self.network(x, 2 * (first + t))
             if t == 0 and "log_std" in answered:
                 noise *= deviation(answered["log_std"])[:, None]
             action = self._action(answered["policy"], noise[:, t])
@@ -98,13 +99,13 @@ class Actor:
                 rewards = self.normaliser.scaled_rewards(rewards, outcome.terminated, self.gamma)
             then = None
             if not self.timeout_is_terminal and outcome.truncated.any():
-                then = self.answers(self._given(led_to), 2 * (first + t) + 1)["value"][..., 0]
+                then = self.network(self._given(led_to), 2 * (first + t) + 1)["value"][..., 0]
             for name, value in zip(rows, (x, action, rewards, outcome.terminated, over, then), strict=True):
                 rows[name].append(value)
             outputs.append(answered)
             if len(outcome.ended.run):
                 ended.append((outcome.ended, first + (t + 1) * over.shape[1]))
-        last = self.answers(self._given(shown), 2 * (first + self.steps))["value"][..., 0]
+        last = self.network(self._given(shown), 2 * (first + self.steps))["value"][..., 0]
         outputs_by_name = {name: np.stack([each[name] for each in outputs], axis=1) for name in outputs[0]}
         following = np.concatenate([outputs_by_name["value"][:, 1:, :, 0], last[:, None]], axis=1)
         for t, value in enumerate(rows.pop("then")):
@@ -114,7 +115,7 @@ class Actor:
         if self.timeout_is_terminal:
             stacked["terminated"] = stacked["ended"]
         return Seen(
-            outputs=outputs_by_name, following=following, finite=self.finite, episodes=_episodes(ended), **stacked
+            outputs=outputs_by_name, following=following, finite=self.finite, episodes=episodes_of(ended), **stacked
         )
 
     def _given(self, shown: Array) -> Array:
@@ -162,28 +163,3 @@ class Actor:
         if self.body.discrete:
             return (self._sane(policy) + noise).argmax(axis=2)
         return self._sane(policy + noise)
-
-    def _noise(self, first: int) -> Array:
-        """(K, T, N, A): a Gumbel number for each choice, or a normal one for each number of an action."""
-        shape = (self.steps, self.environments.observations.shape[1], self.body.actions)
-
-        def of(seed: int) -> Array:
-            stream = host_stream(seed, "acting", first)
-            return stream.gumbel(size=shape) if self.body.discrete else stream.standard_normal(shape, np.float32)
-
-        return np.stack([of(seed) for seed in self.seeds])
-
-
-def _episodes(ended: Sequence[tuple[Ended, int]]) -> Episodes:
-    """The episodes that ended, and of which run at which step."""
-    if not ended:
-        nothing = np.zeros(0, np.int64)
-        return Episodes(nothing, nothing, {"return": np.zeros(0), "length": np.zeros(0)})
-    return Episodes(
-        np.concatenate([each.run for each, _ in ended]),
-        np.concatenate([np.full(len(each.run), step) for each, step in ended]),
-        {
-            "return": np.concatenate([each.returns for each, _ in ended]),
-            "length": np.concatenate([each.lengths for each, _ in ended]).astype(np.float64),
-        },
-    )

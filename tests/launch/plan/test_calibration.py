@@ -15,6 +15,8 @@ from plasticity_lab.agents.supervised.yardstick import YARDSTICKS
 from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.kinds import device_name
 from plasticity_lab.records.store import Store
+from tests.agents.ppo.packs import there_are
+from tests.helpers.sweeps import planned
 
 FLOPS = 6_000_000
 
@@ -129,6 +131,56 @@ def test_calibrate_leaves_what_plans_read(tmp_path, capsys):
     assert found.basis.startswith("measured on one core of")
     assert found.of("dense").step_seconds["eager"] != CPU.of("dense").step_seconds["eager"]
     assert found.of("dense").width["compiled"] == CPU.of("dense").width["compiled"]
+
+
+QUICK = ("--device", "cpu", "--mode", "eager", "--repeats", "1", "--steps", "2")
+
+
+@pytest.fixture
+def timed(monkeypatch):
+    """The names of the environments that are timed, without waiting for it; each takes 2 µs a step."""
+    names = []
+
+    def quickly(device, yardsticks, environments, modes, repeats, say):
+        names.append(sorted(environments))
+        return replace(CPU, host_steps=dict.fromkeys(environments, 2e-6)), {"rates": {}}
+
+    monkeypatch.setattr("launch.plan.measuring.measured", quickly)
+    return names
+
+
+def test_the_environments_are_timed_that_words_name_or_plans_of_the_store(tmp_path, timed, monkeypatch, capsys):
+    there_are(monkeypatch)
+    store = Store(tmp_path)
+
+    def calibrate(*words):
+        assert main(["calibrate", *words, "--store", str(tmp_path), *QUICK]) == 0, capsys.readouterr().err
+        return timed[-1], sorted(calibration_of(kind_of("cpu"), store).host_steps)
+
+    assert calibrate() == ([], [])
+    planned(store, "seed=0")
+    assert calibrate() == ([], []), "images are shown, and nobody acts"
+    planned(store, "benchmark=classic_cycle", "benchmark.bodies=[cartpole,sliders]")
+    assert calibrate() == (["cartpole", "sliders"],) * 2
+    words = ("benchmark=classic_cycle", "benchmark.bodies=[chosen]")
+    assert calibrate(*words) == (["chosen"], ["cartpole", "chosen", "sliders"]), "earlier ones stay"
+    assert calibrate("benchmark=permuted_digits")[0] == []
+
+
+@pytest.mark.parametrize(
+    ("word", "named"),
+    [
+        ("benchmark=classic_cycl", "classic_cycle"),
+        ("store=elsewhere", "--store elsewhere"),
+        ("mode=eager", "--mode eager"),
+    ],
+)
+def test_words_that_calibrate_cannot_follow_are_a_sentence_and_nothing_is_measured(
+    tmp_path, timed, capsys, word, named
+):
+    assert main(["calibrate", word, "--store", str(tmp_path / "new"), *QUICK]) == 1
+    assert named in capsys.readouterr().err
+    assert (timed, (tmp_path / "new").exists()) == ([], False)
 
 
 def test_a_command_that_is_not_there_is_answered_with_those_that_are(capsys):

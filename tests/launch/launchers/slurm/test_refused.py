@@ -6,6 +6,8 @@ from launch.__main__ import main
 from launch.command import run_command
 from launch.launchers.slurm.submitted import submissions_of
 from launch.plan.calibration import GPU, Calibration, write_calibration
+from launch.plan.device import kind_of
+from plasticity_lab.records.kinds import device_name
 from tests.helpers.sweeps import said_last
 
 PACKED = ("hydra/launcher=packed_slurm", "schedule=smoke", "tracking=store", "mode=eager")
@@ -119,7 +121,7 @@ def test_a_plan_is_shown_for_a_gpu_that_nobody_knows_yet(store, stand_in, capsys
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["seed=1"], "'seed=1': only a launcher can be named here"),
+        (["hydra/launcher=packed_slurm", "store=there"], "'store=there': this command is given it as --store there"),
         (["hydra/launcher=packed"], "A job is submitted by hydra/launcher=packed_slurm, or one made from it"),
         (["hydra/launcher=slurm_gpuu"], "There is no hydra/launcher=slurm_gpuu"),
         (
@@ -151,7 +153,7 @@ def test_a_calibration_in_a_job_is_what_plans_find(store, stand_in, capsys, monk
     words = ["hydra/launcher=packed_slurm", *asked, "--mode", "eager", "--repeats", "1", "--steps", "2", "--wait"]
     assert main(["calibrate", *words, "--store", str(store.root)]) == status
     out, err = capsys.readouterr()
-    assert store.calibration("cpu").exists() is (status == 0)
+    assert store.calibration(device_name(kind_of("cpu"))).exists() is (status == 0)
     assert ("cnn, eager: packs of " in out) is (status == 0)
     assert ("device is cuda, which this machine has not" in err) is (status == 1)
     assert not (store.root / "errands").exists()

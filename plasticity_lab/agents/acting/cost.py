@@ -1,0 +1,52 @@
+"""What an agent's steps in environments cost on the host, before it starts."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import numpy as np
+
+from plasticity_lab.benchmarks.bodies.benchmark import Bodies, BodyCycle
+from plasticity_lab.environments.bodies import BODIES
+from plasticity_lab.environments.body import Body
+from plasticity_lab.environments.environments import Environments
+from plasticity_lab.randomness.host import host_stream
+
+STEPS_AN_EPISODE = 100
+"""Guessed, for the number of rows that a run's episodes make."""
+
+
+def passes_of_tests(benchmark: BodyCycle, resource: Bodies) -> int:
+    """Passes through the network that all tests of a run take at most: those of the longest episodes there can be."""
+    return sum(_test(benchmark, resource, position)[0] for position in range(benchmark.tasks))
+
+
+def host_steps(benchmark: BodyCycle, resource: Bodies, steps: int) -> dict[str, int]:
+    """Body → its steps in the whole run, those of tests included.  steps: of a task's training, all environments
+    together.
+    """
+    found: dict[str, int] = {}
+    for position in range(benchmark.tasks):
+        body = benchmark.body_of(position)
+        found[body] = found.get(body, 0) + steps + _test(benchmark, resource, position)[1]
+    return found
+
+
+def steps_of_bodies() -> Mapping[str, Callable[[int], object]]:
+    """For each body that can be built here, what takes that many steps of it with actions drawn at random."""
+    return {name: partial(_step, body) for name, body in BODIES.items() if not body.missing}
+
+
+def _test(benchmark: BodyCycle, resource: Bodies, position: int) -> tuple[int, int]:
+    """The passes of the test after a task, and the steps of its body."""
+    body = resource.by_name[benchmark.body_of(position)]
+    frictions = benchmark.test_frictions(body)
+    return (0, 0) if frictions is None else (body.max_steps, body.max_steps * len(frictions))
+
+
+def _step(body: Body, steps: int) -> None:
+    environments, draw = Environments(body, [0], 1, 0), host_stream(0, "timing", body.name)
+    for _ in range(steps):
+        if body.discrete:
+            environments.step(draw.integers(0, body.actions, (1, 1)))
+        else:
+            environments.step(draw.uniform(body.low, body.high, (1, 1, body.actions)).astype(np.float32))

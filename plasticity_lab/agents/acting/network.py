@@ -1,0 +1,95 @@
+"""The network of a pack while it acts: one forward pass for all environments of all runs.
+
+Legend: K runs, N environments of each, B rows of a product (N, or padded), D numbers of an observation, flattened, O
+numbers of an output.
+"""
+
+from collections.abc import Mapping
+from math import prod
+
+import numpy as np
+import torch
+from numpy.typing import DTypeLike, NDArray
+from torch import Tensor
+
+from plasticity_lab.agents.compiled import Compiled
+from plasticity_lab.agents.observations import as_floats, torch_type
+from plasticity_lab.agents.packed_network import PackedNetwork
+from plasticity_lab.kernels.through import ThroughKernels, prepare
+from plasticity_lab.randomness.device import run_keys, uniforms
+from plasticity_lab.stacking.run_axis import aligned
+
+Array = NDArray[np.float32]
+
+
+class ActingNetwork:
+    """Observations of one body → the network's outputs for it, both on the host.
+
+    network: its parameters are read at each call, so that updates are seen at once. body: whose inputs and outputs.
+    shape: of one observation, (D,) or (C, H, W). environments: N, of each run. dtype: of observations, float32 or
+    uint8; bytes go to the device as they are, and are scaled there (see `as_floats`). name: of the network, where an
+    agent has several ("online", "actor"): those of different names draw different numbers. randomised: whether a
+    randomised activation draws its slopes here too, else it takes their mean. compiled: whether the forward pass is.
+    structure: the pack's, as `Parts` has it. kernels: whether linear layers are computed by our own.
+
+    Raises ValueError for another dtype, and at a call for observations of another dtype or shape.
+    """
+
+    def __init__(
+        self,
+        network: PackedNetwork,
+        body: str,
+        shape: tuple[int, ...],
+        environments: int,
+        *,
+        dtype: DTypeLike = np.float32,
+        name: str = "",
+        randomised: bool,
+        compiled: bool,
+        structure: str,
+        kernels: bool = False,
+    ) -> None:
+        self.randomised = randomised and network.model.draws(1, body) > 0
+        # Kernels need no padding; where slopes are drawn, it keeps them those of the other modes.
+        rows = environments if kernels and not self.randomised else aligned(environments)
+        self.network = network
+        self.taken = (len(network.seeds), environments, *shape), np.dtype(dtype)
+        self._observations = torch.zeros(len(network.seeds), rows, prod(shape), dtype=torch_type(dtype))
+        self._on_host = self._observations.numpy()[:, :environments]
+        self.keys = run_keys(network.seeds, f"{name} acting" if name else "acting", network.device)
+        self._at = torch.tensor(0, device=network.device)
+        if kernels:
+            prepare()
+        model, draws = network.model, network.model.draws(rows, body) if self.randomised else 0
+
+        def forward(
+            parameters: Mapping[str, Tensor], shape: Mapping[str, Tensor], keys: Tensor, x_KBD: Tensor, count: Tensor
+        ) -> dict[str, Tensor]:
+            drawn = uniforms(keys, count, draws) if draws else None
+            if kernels:
+                parameters = ThroughKernels(parameters)
+            return model.forward(parameters, shape, as_floats(x_KBD), drawn, body)[0]
+
+        same = ("acting", structure, model.told, body, str(draws), np.dtype(dtype).name)
+        self._forward = Compiled(forward, same) if compiled else forward
+
+    @torch.no_grad()
+    def __call__(self, observations: NDArray[np.float32] | NDArray[np.uint8], count: int) -> dict[str, Array]:
+        """(K, N, D) or (K, N, C, H, W) → name → (K, N, O).  count: of what is drawn, a new one for each call of a run.
+
+        Raises ValueError for observations of another shape or dtype than the network was made for.
+        """
+        if (observations.shape, observations.dtype) != self.taken:
+            shape, dtype = self.taken
+            raise ValueError(
+                f"Observations have shape {observations.shape} in {observations.dtype}; this network takes {shape} in "
+                f"{dtype}."
+            )
+        network = self.network
+        self._on_host[...] = observations.reshape(*self._on_host.shape)
+        x = self._observations.to(network.device)
+        shape, at = network.settings["activation"], self._at
+        if self.randomised:
+            at = torch.tensor(count, device=network.device)
+        outputs = self._forward(network.parameters, shape, self.keys, x, at)
+        return {name: value[:, : self.taken[0][1]].cpu().numpy() for name, value in outputs.items()}
