@@ -31,13 +31,14 @@ def assembled(
     compiled: bool,
     processes: Processes = ALONE,
     kernels: bool = False,
+    observed: bool = False,
 ) -> tuple[Stream, Learner]:
     """The stream and the learner of a pack. The runs must agree in everything but seeds and `run_axis_settings`.
 
     processes: that may step their environments, where they have any. kernels: whether linear layers are computed by our
-    own, where the agent has a use for them.
+    own, where the agent has a use for them. observed: whether the learner is to be looked at (see `Observed`).
     """
-    return agent_of(runs[0]).learner(parts_of(runs, processes, kernels), resource, device, compiled)
+    return agent_of(runs[0]).learner(parts_of(runs, processes, kernels, observed), resource, device, compiled)
 
 
 def cost_of(run: Run, resource: Resource) -> Cost:

@@ -103,8 +103,8 @@ class Learner(Protocol):
     def view(self, task: Task) -> View:
         """What diagnostics are shown while that task is learned, of agents that provide it (`OBSERVED`).
 
-        Changes nothing. It is asked when an epoch has ended, before a task is evaluated, and once before the first update, when
-        an agent that acts has no probe yet.
+        Changes nothing. It is asked when an epoch or a task has ended, and once before the first update, when an agent
+        that acts has no probe yet.
         """
         ...
 

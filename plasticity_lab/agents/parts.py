@@ -21,7 +21,7 @@ class Parts:
     agents: those of the runs; they too may differ in what they put on the run axis. structure: in words, what the runs
     have alike apart from the benchmark: packs of equal words are trained by the same functions of tensors. processes:
     that may step their environments; no number depends on it. kernels: whether linear layers are computed by our own
-    (see `plasticity_lab.kernels`).
+    (see `plasticity_lab.kernels`). observed: whether diagnostics look at the pack; no number depends on it.
     """
 
     benchmark: Benchmark
@@ -35,9 +35,10 @@ class Parts:
     structure: str
     processes: Processes = ALONE
     kernels: bool = False
+    observed: bool = False
 
 
-def parts_of(runs: Sequence[Run], processes: Processes = ALONE, kernels: bool = False) -> Parts:
+def parts_of(runs: Sequence[Run], processes: Processes = ALONE, kernels: bool = False, observed: bool = False) -> Parts:
     """The parts of runs that agree in everything but seeds and `run_axis_settings`.  Raises ConfigError."""
 
     def each(group: str) -> list[Any]:
@@ -55,4 +56,5 @@ def parts_of(runs: Sequence[Run], processes: Processes = ALONE, kernels: bool = 
         runs[0].structure(without=("benchmark",)) + (", by our own kernels" if kernels else ""),
         processes,
         kernels,
+        observed,
     )

@@ -45,12 +45,13 @@ class DeadUnits(Diagnostic):
 
     def columns(self, units: Sequence[Unit]) -> list[Column]:
         """Of the whole network, and of each place where units stand."""
-        return [
-            of_epochs(f"{name}{_behind(place)}", f"{title}{f' of {place}' if place else ''}", "%", scale=100.0, places=2,
-                      better="less")
-            for place in (None, *(unit.name for unit in units))
-            for name, title in (("dead_pairs", "Dead pairs of unit and example"), ("dead_units", "Dead units"))
-        ]  # fmt: skip
+        measured = {"dead_pairs": "Dead pairs of unit and example", "dead_units": "Dead units"}
+        found = []
+        for place in (None, *(unit.name for unit in units)):
+            for name, title in measured.items():
+                title = title if place is None else f"{title}, {place}"
+                found.append(of_epochs(name + _behind(place), title, "%", scale=100.0, places=2, better="less"))
+        return found
 
     def look(self, view: View) -> dict[str, Tensor]:
         """The shares, (K,) each, counted in whole numbers."""

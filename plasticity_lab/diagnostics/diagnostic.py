@@ -22,8 +22,8 @@ OF_TASKS = {"task": "value"}
 class Diagnostic(Component):
     """Two verbs, `start` and `look`, and the columns that it leaves. It changes nothing but its own state.
 
-    Its settings are structure: all runs of a pack are looked at alike. Values are of each run alone, whatever the
-    pack: count in whole numbers, or take sums and means run by run (`torch.stack([f(own) for own in values.unbind()])`).
+    Its settings are structure: all runs of a pack are looked at alike. Values are of each run alone, whatever the pack:
+    count in whole numbers, or take sums and means run by run (`torch.stack([f(own) for own in values.unbind()])`).
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({OBSERVED})

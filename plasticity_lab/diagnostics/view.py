@@ -40,12 +40,13 @@ class View:
 
     model: the network's functions, its layers and units. parameters: those that are active, (K, ...). settings: on the
     run axis, part ("activation", "agent", …) → name → (K,). seeds: the runs' init_seeds, for random numbers of a
-    diagnostic's own: `host_stream(seed, purpose, view.epoch)`. losses_of: the agent's loss, example by example, as a
+    diagnostic's own: `host_stream(seed, purpose, view.task)`. losses_of: the agent's loss, example by example, as a
     function that can be differentiated twice. probe: a fixed batch as the loss takes it, "x" (K, B, D) and what else it
     reads; all rows count alike, and B is a multiple of 4. Empty before an agent that acts has seen anything.
     held_out: of the task, where the agent has such examples. perturbation: what perturbs the epoch, name → (K,); empty
-    where nothing does. body: the active one, None where there is one alone. task, epoch: in which it stands, counted
-    through the run. state: what the diagnostic's `start` returned; (K, ...) by name, checkpointed as it is.
+    where nothing does. body: the active one, None where there is one alone. task: position of the one that is learned.
+    epoch: the one that has ended, counted through the run from 0; None at the start and where a task has ended. state:
+    what the diagnostic's `start` returned, (K, ...) by name; it is checkpointed as it is.
     """
 
     model: Model
@@ -58,7 +59,7 @@ class View:
     perturbation: Tensors = field(default_factory=dict)
     body: str | None = None
     task: int = 0
-    epoch: int = 0
+    epoch: int | None = None
     state: Tensors = field(default_factory=dict)
 
     @property
