@@ -38,9 +38,11 @@ def there_are(monkeypatch, *more) -> None:
         monkeypatch.setitem(bodies.BODIES, body.name, body)
 
 
-def begun(runs, task: int = 0, compiled: bool = False, kernels: bool = False) -> tuple[Learner, list]:
+def begun(
+    runs, task: int = 0, compiled: bool = False, kernels: bool = False, observed: bool = False
+) -> tuple[Learner, list]:
     """A pack's learner at the beginning of a task, and the task's rollouts."""
-    stream, learner = assembled(runs, resources(Path())(runs[0]), CPU, compiled, kernels=kernels)
+    stream, learner = assembled(runs, resources(Path())(runs[0]), CPU, compiled, kernels=kernels, observed=observed)
     begins = stream.task(task)
     learner.begin(begins, fresh=True)
     return learner, list(begins.chunks(Position(task, 0)))
