@@ -45,12 +45,12 @@ class DeadUnits(Diagnostic):
 
     def columns(self, units: Sequence[Unit]) -> list[Column]:
         """Of the whole network, and of each place where units stand."""
-        measured = {"dead_pairs": "Dead pairs of unit and example", "dead_units": "Dead units"}
         found = []
         for place in (None, *(unit.name for unit in units)):
-            for name, title in measured.items():
-                title = title if place is None else f"{title}, {place}"
-                found.append(of_epochs(name + _behind(place), title, "%", scale=100.0, places=2, better="less"))
+            for of in ("pairs", "units"):
+                title = f"Dead {of}" if place is None else f"Dead {of}, {place}"
+                name, unit = f"dead_{of}{_behind(place)}", f"% of {of}"  # a unit of its own: a panel of its own
+                found.append(of_epochs(name, title, unit, scale=100.0, places=2, better="less"))
         return found
 
     def look(self, view: View) -> dict[str, Tensor]:

@@ -33,6 +33,11 @@ class Diagnostic(Component):
     """It looks when every so many epochs have ended, counted through the run; of an agent without epochs (PPO: a
     rollout and its updates are one), every so many of what its rows of the kind `epoch` are."""
 
+    @classmethod
+    def composed(cls, members: Mapping[str, Component]) -> "Several":
+        """Several at once: each looks by itself."""
+        return Several(members)
+
     def columns(self, units: Sequence[Unit]) -> Sequence[Column]:
         """What it measures: `of_epochs` and `of_tasks` make such columns.  units: of the network."""
         raise NotImplementedError
@@ -47,6 +52,13 @@ class Diagnostic(Component):
         It may write into `view.state` in place, and into nothing else.
         """
         raise NotImplementedError
+
+
+class Several(Diagnostic):
+    """Diagnostics that were chosen together, by the names of their options."""
+
+    def __init__(self, members: Mapping[str, Any]) -> None:
+        self.members: Mapping[str, Diagnostic] = members
 
 
 def of_epochs(name: str, title: str, unit: str = "", **more: Any) -> Column:

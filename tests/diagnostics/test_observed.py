@@ -45,7 +45,7 @@ class Curvature(Diagnostic):
         if view.epoch is None:
             parts = [x.double().flatten(1).sum(dim=1) for x, _ in view.held_out(50)] if view.held_out else []
             held = sum(parts, torch.zeros(len(view.seeds), dtype=torch.float64))
-            return {"held": held + view.state["looks"]}
+            return {"held": held + view.state["looks"] + view.loss()}
         name = of_all(view)
         now = view.parameters[name]
         moved = torch.stack([own.double().norm() for own in now - view.state["last"]])
