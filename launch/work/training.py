@@ -18,7 +18,7 @@ from launch.work.patience import Patience, Stopped
 from launch.work.process import prepare_compiling
 from launch.work.recording import end_pack, leave_records, pack_facts
 from plasticity_lab.agents.agent import Learner
-from plasticity_lab.assembly import assembled
+from plasticity_lab.assembly import assembled, looked_at
 from plasticity_lab.benchmarks.benchmark import Resource
 from plasticity_lab.environments.processes.choice import ALONE, Processes
 from plasticity_lab.errors import HelperLost
@@ -124,6 +124,7 @@ class PackKeeper:
             "agent": learner.state(),
             "bulk": learner.bulk(),
             "journal": journal.state(),
+            "columns": [column.as_json() for column in journal.measures.columns],
             "mode": self.pack.mode,
             "kind": self.pack.kind,
             "parts": list(self.parts),
@@ -197,9 +198,11 @@ def _train(
         if pack.compiled:
             prepare_compiling()
         stream, learner = assembled(runs, resource, torch.device(device), pack.compiled, processes, pack.kernels)
-        journal, began, before = Journal(len(runs), measures_of(runs[0].targets, runs[0].science)), utc_now(), 0.0
+        seen, columns = looked_at(runs, resource, learner)
+        measures = measures_of(runs[0].targets, runs[0].science).with_columns(columns)
+        journal, began, before = Journal(len(runs), measures), utc_now(), 0.0
         if begun is not None:
-            learner.load(begun["agent"], begun.get("bulk", {}))  # checkpoints of before have no bulk
+            seen.load(begun["agent"], begun.get("bulk", {}))  # checkpoints of before have no bulk
             journal.load(begun["journal"])
             began, before = begun["began"], begun["seconds"]
         # Only now has all that trains been imported.
@@ -211,9 +214,9 @@ def _train(
             store, pack, lease, heartbeat, settings.checkpoint_minutes, stop, patience, began, before, parts, tracking
         )
         patience.tried("progress", lambda: write_progress(store, pack, journal, before, parts))
-        tracking.begin(runs)
+        tracking.begin(runs, measures)
         try:
-            train(stream, learner, journal, keeper)
+            train(stream, seen, journal, keeper)
         except AllDiverged:
             log.info("Every run of pack %s has diverged.", pack.id)
         source = provenance(resource.packages) | pack_facts(pack) | made_by(parts)

@@ -23,11 +23,6 @@ STATE = "diagnostics"
 """The part of a checkpoint that diagnostics have: name → their state."""
 
 
-def observed(learner: Learner, diagnostics: Mapping[str, Diagnostic], columns: Sequence[Column], runs: int) -> Learner:
-    """The learner looked at by diagnostics; the learner itself where there are none."""
-    return Observed(learner, diagnostics, columns, runs) if diagnostics else learner
-
-
 class Observed:
     """The learner, looked at by diagnostics: when epochs end, and when tasks do.
 

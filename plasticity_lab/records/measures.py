@@ -89,6 +89,16 @@ class Column:
         found = [kind for kind in _POSSIBLE if self.taken.get(kind, "last") != "last"]
         return found or list(self.taken)
 
+    def as_json(self) -> dict[str, Any]:
+        """As records and checkpoints have it: `from_json` reads it."""
+        return {**self.measure.as_json(), "of": self.of, "taken": dict(self.taken)}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "Column":
+        """The column out of a record or a checkpoint.  Raises KeyError, TypeError, ValueError for what is none."""
+        measure = {key: value for key, value in content.items() if key not in ("of", "taken")}
+        return cls(Measure(**measure), content["of"], dict(content["taken"]))
+
 
 EVERY_SUMMARY = (
     Measure("parameters", "Parameters", "count", places=0, short="params"),
@@ -137,9 +147,7 @@ class Declared:
         """As a record has it: `from_json` reads it."""
         return {
             "headline": self.headline,
-            "columns": [
-                {**column.measure.as_json(), "of": column.of, "taken": dict(column.taken)} for column in self.columns
-            ],
+            "columns": [column.as_json() for column in self.columns],
             "summaries": [measure.as_json() for measure in self.summaries.values() if measure not in EVERY_SUMMARY],
             "marks": list(self.marks),
         }
@@ -147,10 +155,7 @@ class Declared:
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Declared":
         """The declaration out of a record.  Raises KeyError, TypeError, ValueError for what is none."""
-        columns = []
-        for column in content["columns"]:
-            measure = {key: value for key, value in column.items() if key not in ("of", "taken")}
-            columns.append(Column(Measure(**measure), column["of"], dict(column["taken"])))
+        columns = [Column.from_json(column) for column in content["columns"]]
         summaries = [*(Measure(**measure) for measure in content["summaries"]), *EVERY_SUMMARY]
         by_name = {measure.name: measure for measure in summaries}
         return cls(tuple(columns), by_name, by_name[content["headline"]].name, tuple(content["marks"]))
@@ -198,6 +203,8 @@ class Measures:
 
     def with_columns(self, more: Sequence[Column]) -> "Measures":
         """These, and columns that tasks' rows have, or epochs' alone; the summary has what the last such row has."""
+        if not more:
+            return self
 
         def summarise(table: "pa.Table") -> dict[str, float | None]:
             last = {kind: at for at, kind in enumerate(table["kind"].to_pylist())}

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from plasticity_lab.agents.observed import observed
-from plasticity_lab.assembly import agent_of, assembled, model_of, resources
+from plasticity_lab.agents.observed import Observed
+from plasticity_lab.agents.parts import parts_of
+from plasticity_lab.assembly import agent_of, model_of, resources
 from plasticity_lab.diagnostics.diagnostic import Diagnostic, columns_of
 from plasticity_lab.records.journal import Journal
 from plasticity_lab.run import Run
@@ -28,11 +29,13 @@ def looked_at(
     """
     resource, kept = resources(Path())(runs[0]), None
     columns = columns_of(diagnostics, model_of(runs, resource).units)
-    measures = agent_of(runs[0]).measures
-    measures = measures.with_columns(columns) if columns else measures
+    agent = agent_of(runs[0])
+    measures = agent.measures.with_columns(columns)
     for looks in [*stops, None]:
-        stream, learner = assembled(runs, resource, CPU, compiled, kernels=kernels, observed=bool(diagnostics))
-        learner, journal = observed(learner, diagnostics, columns, len(runs)), Journal(len(runs), measures)
+        parts = parts_of(runs, kernels=kernels, observed=bool(diagnostics))
+        stream, learner = agent.learner(parts, resource, CPU, compiled)
+        learner = Observed(learner, diagnostics, columns, len(runs)) if diagnostics else learner
+        journal = Journal(len(runs), measures)
         if kept is not None:
             state = restored(kept)
             learner.load(state["learner"], {})
