@@ -53,6 +53,14 @@ class Component:
         """The settings in which the runs of a pack may differ; all others are structure, equal within a pack."""
         return real_settings(cls) if cls.floats_on_run_axis else []
 
+    @classmethod
+    def composed(cls, members: Mapping[str, "Component"]) -> "Component":
+        """What several options of the group are together, by their names and in their order.
+
+        The base class of a group that may hold several (`several` in conf/groups.yaml) says it. Raises ConfigError.
+        """
+        raise ConfigError(f"{' and '.join(members)} cannot be chosen together: their class says nothing of that.")
+
     def on_run_axis(self) -> dict[str, float]:
         """The numbers that a pack keeps for each of its runs, by name: by default those of `run_axis_settings`."""
         return {name: getattr(self, name) for name in self.run_axis_settings()}

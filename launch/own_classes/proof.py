@@ -6,7 +6,7 @@ Legend: K runs, S updates.
 import io
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import torch
 from launch.own_classes import formula, padding
 from launch.own_classes.named import Fault, OwnClass, is_own, own_bases, place, place_of
 from launch.own_classes.names import misnamed, uncallable
-from launch.own_classes.promises import WATCHED, BrokenPromise, Watched
+from launch.own_classes.promises import WATCHED, BrokenPromise
 from launch.own_classes.tiny import Tiny
 from plasticity_lab.agents.agent import Chunk, Learner, Task
 from plasticity_lab.agents.parts import parts_of
@@ -188,14 +188,11 @@ class Trained:
     def _assembled(self, runs: Sequence[Run], without: bool) -> tuple[Any, Any]:
         parts, group = parts_of(runs), self.own.group
         if without:
-            parts = replace(parts, interventions=[NoIntervention() for _ in runs])
+            parts = parts.having("intervention", [NoIntervention() for _ in runs])
         elif group in WATCHED:
-            name = group if hasattr(parts, group) else f"{group}s"
-            there = getattr(parts, name)
-            seen = [WATCHED[group](each) for each in there] if name != group else WATCHED[group](there)
-            parts = replace(parts, **{name: seen})
-            first: Watched = seen[0] if isinstance(seen, list) else seen
-            first.asked = self.asked  # one count for all packs
+            seen: list[Any] = [WATCHED[group](each) for each in parts.components[group]]
+            parts = parts.having(group, seen)
+            seen[0].asked = self.asked  # one count for all packs
         stream, self.learner = agent_of(runs[0]).learner(parts, self.tiny.resource, CPU, False)
         return stream, self.learner
 

@@ -25,7 +25,7 @@ def begun_by_other_code(store: Store, packs: Iterable[Pack], runs: Mapping[str, 
         if latest_epoch(store, pack.id) < 0:
             continue  # it begins anew
         parts = reached(store, pack.id).parts or [UNKNOWN]
-        if changed := other_code(parts, runs[pack.runs[0]].targets):
+        if changed := other_code(parts, runs[pack.runs[0]].trained_by):
             found[pack.id] = changed
     return found
 

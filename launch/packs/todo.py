@@ -69,7 +69,7 @@ def outstanding(store: Store, runs: Sequence[Run], rerun: bool, retries: float) 
     found = Outstanding(index=index)
     again = _to_rerun(store, runs) if rerun else set()
     for run in runs:
-        outcome = _outcome(index, run, digest(run.targets), found)
+        outcome = _outcome(index, run, digest(run.trained_by), found)
         if outcome is not None and (pack := outcome.pack):
             its_runs = found.packs.setdefault(pack, [])
             its_runs += [run.id] if outcome.status in FINISHED else []
@@ -111,7 +111,7 @@ def _outcome(index: RunIndex, run: Run, classes: str, found: Outstanding) -> Out
 
 def _edited(store: Store, run: Run) -> list[str]:
     """The classes of somebody's own that have been edited since they trained a finished run."""
-    now = digests_of_classes(run.targets)
+    now = digests_of_classes(run.trained_by)
     record = read_record(store, run.id) if now else None
     known = {} if record is None else record["provenance"].get("classes", {})
     return [target for target, digest in now.items() if known.get(target, digest) != digest]

@@ -65,6 +65,7 @@ def plan(
     for run in sorted(runs, key=lambda run: run.id):
         # Runs of one command have most settings as the same objects, and the key need not be spelled for each of them.
         same = (*run.science, *(id(value) for key, value in run.science.items() if key not in SEEDS), id(run.targets))
+        same += tuple(map(id, run.besides.values()))
         if same not in keys:
             keys[same] = run.structure()
         groups[keys[same], (widest or {}).get(run.id)].append(run)

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, inf, prod
 from typing import Any
@@ -12,6 +12,7 @@ from hydra.core.override_parser.types import Glob, Override, RangeSweep, Sweep
 from launch.runs.words import plain, read, shown, spelled
 from launch.wording import some
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.run import JOINED
 
 MOST_RUNS = 1_000_000
 """The most runs of one command: they take some 4 GiB and two minutes to be planned."""
@@ -21,18 +22,23 @@ MOST_RUNS = 1_000_000
 class Vocabulary:
     """What can be said: the options of each group, the groups whose options have settings, and the other keys.
 
-    texts: those of the keys whose value is a text even where it looks like a number.
+    texts: those of the keys whose value is a text even where it looks like a number. several: the groups of which a
+    list of options can be chosen → those of their options that stand alone.
     """
 
     options: Mapping[str, Sequence[str]]
     components: Collection[str]
     keys: Collection[str]
     texts: Collection[str] = ()
+    several: Mapping[str, Collection[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Axes:
-    """What was said: the options of each group that was named, and the values of each key; one of them is no sweep."""
+    """What was said: the options of each group that was named, and the values of each key; one of them is no sweep.
+
+    A list of options is named by all their names, JOINED.
+    """
 
     choices: Mapping[str, Sequence[str]]
     values: Mapping[str, Sequence[Any]]
@@ -68,7 +74,7 @@ def parse(words: Iterable[str], vocabulary: Vocabulary) -> Axes:
             )
         said[key] = shown(word)
         if key in vocabulary.options:
-            choices[key] = _options(override, said[key], vocabulary.options[key])
+            choices[key] = _options(override, said[key], vocabulary.options[key], vocabulary.several.get(key))
         else:
             _check_key(key, vocabulary)
             values[key] = _values(override, said[key], key in vocabulary.texts)
@@ -119,7 +125,8 @@ def meant(name: str, options: Collection[str]) -> str | None:
     return near[0] if near else None
 
 
-def _options(override: Override, word: str, options: Sequence[str]) -> list[str]:
+def _options(override: Override, word: str, options: Sequence[str], alone: Collection[str] | None) -> list[str]:
+    """The options that a word names.  alone: where lists of them can be chosen too, those that stand alone."""
     group, value = override.key_or_group, override.value()
     if isinstance(value, Glob):
         names = value.filter(sorted(options))
@@ -128,13 +135,32 @@ def _options(override: Override, word: str, options: Sequence[str]) -> list[str]
         return names
     values = values_of(override, word) if override.is_sweep_override() else [plain(value)]
     for each in values:
-        if isinstance(each, list | dict):
+        if isinstance(each, dict) or (isinstance(each, list) and alone is None):
             kind = "a list" if isinstance(each, list) else "no name"
             raise ConfigError(f"'{word}' is {kind}; several options are written {group}=one,other.")
-    names = [each if isinstance(each, str) else spelled(each) for each in values]
+    if alone is None:
+        names = [each if isinstance(each, str) else spelled(each) for each in values]
+        for name in names:
+            check_option(group, name, options)
+        return names
+    return [_listed(group, each, word, options, alone) for each in values]
+
+
+def _listed(group: str, value: Any, word: str, options: Sequence[str], alone: Collection[str]) -> str:
+    """One option, or a list of them as `[one,other]` or `one+other`, as the one name of all.  Raises ConfigError."""
+    names = value if isinstance(value, list) else str(value if isinstance(value, str) else spelled(value)).split(JOINED)
+    if not names:
+        right = f"{group}={next(iter(alone))}" if alone else f"{group}=[one,other]"
+        raise ConfigError(f"'{word}' names no option; write {right}.")
     for name in names:
-        check_option(group, name, options)
-    return names
+        if isinstance(name, list | dict):
+            raise ConfigError(f"'{word}' has a list within a list; options that are chosen together are [one,other].")
+        check_option(group, name if isinstance(name, str) else spelled(name), options)
+        if len(names) > 1 and name in alone:
+            raise ConfigError(f"'{word}': {group}={name} stands alone; leave it out of the list, or the others.")
+        if names.count(name) > 1:
+            raise ConfigError(f"'{word}' names {name} more than once; each option of a list is named once.")
+    return JOINED.join(names)
 
 
 def _values(override: Override, word: str, is_text: bool) -> list[Any]:

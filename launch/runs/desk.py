@@ -9,7 +9,7 @@ from launch.runs.groups import COMPONENTS
 from launch.runs.settings import Numbers
 from plasticity_lab import component
 from plasticity_lab.records.identity import run_id_of, spelled
-from plasticity_lab.run import Run
+from plasticity_lab.run import JOINED, Run, group_of, option_of
 
 
 @dataclass(frozen=True)
@@ -41,16 +41,34 @@ class Desk:
 def runs_of(parts: Mapping[str, Part], numbers: Iterable[Numbers], asked: Mapping[str, Any]) -> Iterator[Run]:
     """The runs of these components, one for each of the numbers; plan, workers and record pass them on.
 
-    What they have alike is one object in all of them: a hundred thousand runs fit into memory, and nobody changes it.
+    parts: by their addresses (see `Run.targets`). What runs have alike is one object in all of them: a hundred thousand
+    runs fit into memory, and nobody changes it.
     """
-    settings = {group: part.science for group, part in parts.items()}
-    canonical = spelled({group: part.canonical for group, part in parts.items() if part.canonical is not None})
-    targets = {group: part.target for group, part in parts.items()}
+    by_group = _by_group({address: part.science for address, part in parts.items()})
+    seen = _by_group({address: part.canonical for address, part in parts.items() if part.canonical is not None})
+    settings = {group: own for group, own in by_group.items() if COMPONENTS[group].science}
+    besides = {group: own for group, own in by_group.items() if not COMPONENTS[group].science}
+    canonical = spelled({group: own for group, own in seen.items() if COMPONENTS[group].science})
+    targets = {address: part.target for address, part in parts.items()}
     asked_as = [dict(asked)]
     for each in numbers:
         apart = {key: value for key in ("stream_seed", "init_seed") if (value := getattr(each, key)) is not None}
         science = {"seed": each.seed, "precision": each.precision, **apart, **settings}
-        yield Run(run_id_of({**spelled(_canonical(each)), **canonical}), science, targets, asked_as)
+        yield Run(run_id_of({**spelled(_canonical(each)), **canonical}), science, targets, asked_as, besides)
+
+
+def _by_group(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Settings by address → by group: of several options their names together, and the settings of each."""
+    found: dict[str, Any] = {}
+    for address, own in settings.items():
+        group, option = group_of(address), option_of(address)
+        if not option:
+            found[group] = own
+            continue
+        before = found.get(group, {})
+        name = JOINED.join([before["name"], option] if before else [option])
+        found[group] = {**before, "name": name, option: {key: of for key, of in own.items() if key != "name"}}
+    return found
 
 
 def run_of(parts: Mapping[str, Part], numbers: Numbers, asked: Mapping[str, Any]) -> Run:

@@ -13,7 +13,7 @@ from pydantic import Field, create_model
 
 from launch.runs.arguments import Vocabulary, check_option
 from launch.runs.files import CONF, folder_of, option_in
-from launch.runs.groups import AUTO, COMPONENTS
+from launch.runs.groups import AUTO, COMPONENTS, alone_in
 from launch.runs.settings import TEXTS, keys
 from plasticity_lab.component import Component, load
 from plasticity_lab.errors import ConfigError
@@ -173,11 +173,13 @@ class Options:
         self._folders = [folder_of(each.schema, each.path) for each in config.hydra.runtime.config_sources if each.path]
         self.notes: list[str] = []
         self.experiment: str | None = config.hydra.runtime.choices["experiment"]
-        self.chosen: dict[str, str] = {group: config.hydra.runtime.choices[group] for group in GROUPS}
+        self.chosen: dict[str, str] = {group: _chosen(config, group) for group in GROUPS}
         self.once: dict[str, str] = {group: config.hydra.runtime.choices[group] for group in ONCE}
         self._plain = _contents(loader.load_sweep_config(config, []) if self.experiment else config)
         self.settings = keys({key: value for key, value in self._plain.items() if key not in GROUPS})
-        self.vocabulary = Vocabulary(Offered(loader, config), COMPONENTS, (*self.settings, *ADJUSTABLE), TEXTS)
+        several = {name: alone_in(name) for name, group in COMPONENTS.items() if group.several}
+        keys_said = (*self.settings, *ADJUSTABLE)
+        self.vocabulary = Vocabulary(Offered(loader, config), COMPONENTS, keys_said, TEXTS, several)
         if self.experiment:
             self._check_experiment(self.experiment)
 
@@ -271,6 +273,17 @@ def option_of(group: str, name: str, content: Mapping[str, Any]) -> Option:
     beside = {key: value for key, value in content.items() if key in model.model_fields}
     settings = {key: value for key, value in content.items() if key != "_target_" and key not in beside}
     return Option(group, name, target, settings, checked(model, beside, where))
+
+
+def _chosen(config: DictConfig, group: str) -> str:
+    """The option of a group where nothing is said.  Raises ConfigError where config.yaml makes no choice."""
+    chosen = config.hydra.runtime.choices.get(group)
+    if chosen is None:
+        raise ConfigError(
+            f"{CONF / 'config.yaml'} chooses no {group}, and groups.yaml names that group; add an option to its "
+            f"defaults, as `- {group}: none`."
+        )
+    return chosen
 
 
 def _contents(config: DictConfig) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
+from launch.runs.addresses import addressed
 from launch.runs.desk import Desk, run_of
 from launch.runs.groups import COMPONENTS
 from launch.runs.options import option_of
@@ -20,14 +21,21 @@ NOTHING_LEFT = ("hyperparams=default", "protocol=as_published", "schedule=full")
 
 def overrides_of(run: Run, command: Settings) -> list[str]:
     """The overrides that compose to exactly this run; a value is forced where an option's file does not name it."""
-    science = run.science
-    words = [f"{group}={science[group]['name']}" for group in COMPONENTS]
+    words = [word for group in COMPONENTS for word in _chosen(run, group)]
     words += NOTHING_LEFT
-    for group in COMPONENTS:
-        words += [f"++{group}.{key}={spelled(value)}" for key, value in science[group].items() if key != "name"]
-    words += [f"{key}={spelled(science.get(key))}" for key in Numbers.model_fields]
+    for address in run.targets:
+        words += [f"++{address}.{key}={spelled(value)}" for key, value in run.settings(address).items()]
+    words += [f"{key}={spelled(run.science.get(key))}" for key in Numbers.model_fields]
     words += [f"{key}={spelled(value)}" for key, value in keys(command.model_dump(mode="json")).items()]
     return [*words, f"+asked_as={spelled(run.asked_as)}"]
+
+
+def _chosen(run: Run, group: str) -> list[str]:
+    """The words that choose the run's option of a group, or several, each of which Hydra puts below the group."""
+    addresses = run.addresses(group)
+    if addresses == [group]:
+        return [f"{group}={run.name(group)}"]
+    return [f"~{group}", *(f"+{group}@{address}={run.name(address)}" for address in addresses)]
 
 
 def run_from(config: DictConfig, choices: Mapping[str, Any]) -> tuple[Run, Settings]:
@@ -35,8 +43,14 @@ def run_from(config: DictConfig, choices: Mapping[str, Any]) -> tuple[Run, Setti
     found: Any = OmegaConf.to_container(config, resolve=True)
     desk, parts = Desk(), {}
     for group in COMPONENTS:
-        option = option_of(group, choices[group], found[group])
-        parts[group] = desk.part(group, option.name, option.target, option.settings)
+        at = f"{group}@{group}."  # where Hydra is told to put each of several options
+        several = {name.removeprefix(at): chosen for name, chosen in choices.items() if name.startswith(at)}
+        if several:
+            read = [option_of(group, chosen, found[group][name]) for name, chosen in several.items()]
+        else:
+            read = [option_of(group, choices[group], found[group])]
+        for address, option in addressed(group, read).items():
+            parts[address] = desk.part(group, option.name, option.target or "", option.settings)
     run = run_of(parts, numbers({key: found[key] for key in Numbers.model_fields}), {})
     command = settings({key: found[key] for key in Settings.model_fields})
     return replace(run, asked_as=found["asked_as"]), command

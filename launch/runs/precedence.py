@@ -3,7 +3,7 @@
 option < benchmark < agent < schedule < protocol < hyperparams < experiment < typed. A benchmark and an agent may have
 default settings for other options that are chosen beside them. `resolve` puts in what `hyperparams` finds (best, grid,
 selected), except where the last two say something.
-Everything here is a pure function of plain dictionaries: group → setting → value.
+Everything here is a pure function of plain dictionaries: address → setting → value (see `Run.targets`).
 """
 
 from collections.abc import Mapping
@@ -11,6 +11,7 @@ from typing import Any
 
 from launch.runs.options import Option, Protocol, Schedule
 from plasticity_lab import component
+from plasticity_lab.run import group_of
 
 Nodes = dict[str, dict[str, Any]]
 
@@ -27,10 +28,10 @@ def capped(settings: Mapping[str, Any], at_most: Mapping[str, Any]) -> dict[str,
 
 
 def overlaid(nodes: Nodes, values: Mapping[str, Mapping[str, Any]]) -> Nodes:
-    """The nodes with the values put in where a group has the setting; settings that it does not have are skipped."""
+    """The nodes with the values put in, by group, where an option has the setting; what it does not have is skipped."""
     return {
-        group: {key: values.get(group, {}).get(key, value) for key, value in settings.items()}
-        for group, settings in nodes.items()
+        address: {key: values.get(group_of(address), {}).get(key, value) for key, value in settings.items()}
+        for address, settings in nodes.items()
     }
 
 
@@ -44,9 +45,11 @@ def completed(option: Option) -> dict[str, Any]:
 
 def before_hyperparams(options: Mapping[str, Option], schedule: Schedule, protocol: Protocol) -> Nodes:
     """The settings of each component before values of `hyperparams`, of the experiment and of the command line."""
-    nodes = {group: completed(option) for group, option in options.items()}
+    nodes = {address: completed(option) for address, option in options.items()}
     for option in options.values():
         for group, by_option in getattr(option.extras, "default_settings", {}).items():
-            nodes[group] |= by_option.get(options[group].name, {})
+            for address in nodes:
+                if group_of(address) == group:
+                    nodes[address] |= by_option.get(options[address].name, {})
     nodes["benchmark"] = capped(nodes["benchmark"], schedule.at_most)
     return overlaid(nodes, protocol.set)

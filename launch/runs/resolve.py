@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from launch.runs.addresses import addressed, filled, places_of
 from launch.runs.arguments import Axes, check_count, distinct, parse, together
-from launch.runs.desk import Desk, merged, runs_of
+from launch.runs.desk import Desk, Part, merged, runs_of
 from launch.runs.groups import AUTO, COMPONENTS
+from launch.runs.groups import SCIENCE as GROUPS_OF_SCIENCE
 from launch.runs.options import ADJUSTABLE, RULES, Hyperparams, Option, Options
 from launch.runs.precedence import Nodes, before_hyperparams
 from launch.runs.settings import Numbers, keys, nested, numbers, settings
@@ -16,7 +18,7 @@ from launch.runs.values.place import Place, Sources, put
 from plasticity_lab import component
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.settings import Settings, checked
-from plasticity_lab.run import Run
+from plasticity_lab.run import Run, group_of
 
 SCIENCE = tuple(Numbers.model_fields)
 
@@ -61,8 +63,13 @@ def resolved(options: Options, preset: Sequence[str], typed: Sequence[str]) -> R
 def _request(options: Options, said: Axes) -> Request:
     """What is said, completed by what config.yaml says of everything else.  Raises ConfigError."""
     choices = {group: said.choices.get(group, [chosen]) for group, chosen in options.chosen.items()}
+    for group in COMPONENTS.keys() - set(GROUPS_OF_SCIENCE):
+        _only(group, choices[group])
     science = {key: said.values.get(key, [options.settings[key]]) for key in SCIENCE}
     swept = {key: list(values) for key, values in said.values.items() if key.partition(".")[0] in COMPONENTS}
+    for key, values in swept.items():
+        if not COMPONENTS[group_of(key)].science:
+            _only(key, values)
     check_count({key: len(values) for key, values in {**choices, **science, **swept}.items()})
     settled = dict(options.settings)
     for group, chosen in options.once.items():
@@ -84,13 +91,24 @@ def _runs(options: Options, request: Request, sources: Sources) -> Iterator[Run]
     for names in itertools.product(*request.choices.values()):
         asked = dict(zip(request.choices, names, strict=True)) | {"experiment": options.experiment}
         parts, nodes, hyperparams = _combination(options, asked, request.adjusted)
-        for filled in _filled(nodes, request.swept):
-            for found in sources.found(Place(hyperparams, parts, filled, request.swept.keys())):
-                complete = put(found.values, filled)
-                chosen = {group: desk.part(group, of.name, of.target, complete[group]) for group, of in parts.items()}
+        asked = {group: name for group, name in asked.items() if group not in COMPONENTS or COMPONENTS[group].science}
+        pinned = [".".join(place) for place in places_of(request.swept, parts).values()]
+        for own in filled(nodes, parts, request.swept):
+            for found in sources.found(Place(hyperparams, parts, own, pinned)):
+                complete = put(found.values, own)
+                chosen = {address: _part(desk, address, of, complete[address]) for address, of in parts.items()}
                 count += len(request.numbers)
                 check_count({f"hyperparams={asked['hyperparams']}, and there are more": count})
                 yield from runs_of(chosen, request.numbers, {**asked, **found.asked})
+
+
+def _part(desk: Desk, address: str, option: Option, settings: Mapping[str, Any]) -> Part:
+    try:
+        return desk.part(option.group, option.name, option.target or "", settings)
+    except ConfigError as error:
+        if address == option.group:
+            raise
+        raise ConfigError(f"{address}: {error}") from error  # which of several options is meant
 
 
 def same_functions(runs: Sequence[Run]) -> list[str]:
@@ -130,9 +148,14 @@ def _combination(
 ) -> tuple[dict[str, Option], Nodes, Hyperparams]:
     """The component options of one combination of choices, their settings before `hyperparams`, and what that says."""
     benchmark = options.option("benchmark", asked["benchmark"])
-    parts = {group: _component(options, group, asked[group], benchmark) for group in COMPONENTS}
+    parts: dict[str, Option] = {}
+    for group, declared in COMPONENTS.items():
+        chosen = [_component(options, group, name, benchmark) for name in declared.names_in(asked[group])]
+        parts |= addressed(group, chosen)
     _check_learns(options, parts["agent"], benchmark)
-    _check_told(options, parts["agent"], parts["intervention"])
+    for address, part in parts.items():
+        if group_of(address) == "intervention":
+            _check_told(options, parts["agent"], part)
     rules = {group: _rule(options, options.option(group, asked[group]), adjusted) for group in RULES}
     return parts, before_hyperparams(parts, rules["schedule"], rules["protocol"]), rules["hyperparams"]
 
@@ -194,13 +217,3 @@ def _check_told(options: Options, agent: Option, intervention: Option) -> None:
         f"intervention={intervention.name} must be told {' and '.join(missing)}, and agent={agent.name} does not tell "
         f"it; {right}."
     )
-
-
-def _filled(nodes: Nodes, swept: Mapping[str, Sequence[Any]]) -> Iterator[Nodes]:
-    """The nodes with each combination of the swept values put in."""
-    places = [key.split(".", 1) for key in swept]
-    for values in itertools.product(*swept.values()):
-        filled = {group: dict(settings) for group, settings in nodes.items()}
-        for (group, setting), value in zip(places, values, strict=True):
-            filled[group][setting] = value
-        yield filled

@@ -207,7 +207,7 @@ def _train(
             began, before = begun["began"], begun["seconds"]
         # Only now has all that trains been imported.
         parts = parts_from(
-            _parts_so_far(begun), trained_by(runs[0].targets, resource.packages, pack.kind), journal.steps
+            _parts_so_far(begun), trained_by(runs[0].trained_by, resource.packages, pack.kind), journal.steps
         )
         _say_if_mixed(pack, parts, journal.steps)
         keeper = PackKeeper(

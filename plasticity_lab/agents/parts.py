@@ -1,35 +1,35 @@
-"""What a pack is made of: what its runs have alike, once, and what may differ between them, K times."""
+"""What a pack is made of: group → what its runs have of it, once for what is alike and K times for what may differ."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar, cast
 
 from plasticity_lab.activations.activation import Activation
 from plasticity_lab.benchmarks.benchmark import Benchmark
 from plasticity_lab.component import Component
 from plasticity_lab.environments.processes.choice import ALONE, Processes
+from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.networks.network import Network
-from plasticity_lab.run import Run
+from plasticity_lab.run import Run, group_of
 from plasticity_lab.stacking.optimizer import Optimizer
+
+AnyBenchmark = TypeVar("AnyBenchmark", bound=Benchmark)
+Kind = TypeVar("Kind", bound=Component)
 
 
 @dataclass(frozen=True)
-class Parts:
+class Parts(Generic[AnyBenchmark]):
     """The components of K runs that agree in structure.
 
-    agents: those of the runs; they too may differ in what they put on the run axis. structure: in words, what the runs
-    have alike apart from the benchmark: packs of equal words are trained by the same functions of tensors. processes:
-    that may step their environments; no number depends on it. kernels: whether linear layers are computed by our own
-    (see `plasticity_lab.kernels`). observed: whether diagnostics look at the pack; no number depends on it.
+    components: group → those of the runs, K of them; each may differ from the others in what it puts on the run axis.
+    stream_seeds, init_seeds: of the runs. structure: in words, what the runs have alike apart from the benchmark: packs
+    of equal words are trained by the same functions of tensors. processes: that may step their environments; no number
+    depends on it. kernels: whether linear layers are computed by our own (see `plasticity_lab.kernels`). observed:
+    whether diagnostics look at the pack; no number depends on it.
     """
 
-    benchmark: Benchmark
-    network: Network
-    activations: Sequence[Activation]
-    optimizers: Sequence[Optimizer]
-    interventions: Sequence[Intervention]
-    agents: Sequence[Component]
+    components: Mapping[str, Sequence[Component]]
     stream_seeds: Sequence[int]
     init_seeds: Sequence[int]
     structure: str
@@ -37,23 +37,68 @@ class Parts:
     kernels: bool = False
     observed: bool = False
 
+    def __contains__(self, group: object) -> bool:
+        """Whether the runs have something of a group; those that are older than it have not."""
+        return group in self.components
 
-def parts_of(runs: Sequence[Run], processes: Processes = ALONE, kernels: bool = False, observed: bool = False) -> Parts:
+    def each(self, group: str, kind: type[Kind]) -> Sequence[Kind]:
+        """What each of the K runs has of a group.  Raises ConfigError where it is none of that kind, or nothing."""
+        if group not in self.components:
+            raise ConfigError(f"These runs have no {group}; the group is newer than they are.")
+        found = self.components[group]
+        if not all(isinstance(each, kind) for each in found):
+            raise ConfigError(f"{group} is a {type(found[0]).__name__} here, and no {kind.__name__}.")
+        return cast(Sequence[Kind], found)
+
+    def one(self, group: str, kind: type[Kind]) -> Kind:
+        """What the runs have alike of a group: only its structure may be read.  Raises as `each`."""
+        return self.each(group, kind)[0]
+
+    def having(self, group: str, components: Sequence[Component]) -> "Parts[AnyBenchmark]":
+        """The same parts with other components of a group."""
+        return replace(self, components={**self.components, group: components})
+
+    @property
+    def benchmark(self) -> AnyBenchmark:
+        """The runs' benchmark, alike in all of them."""
+        return cast(AnyBenchmark, self.components["benchmark"][0])
+
+    @property
+    def network(self) -> Network:
+        """Their network, alike in all of them."""
+        return cast(Network, self.components["network"][0])
+
+    @property
+    def activations(self) -> Sequence[Activation]:
+        """Each run's activation."""
+        return cast(Sequence[Activation], self.components["activation"])
+
+    @property
+    def optimizers(self) -> Sequence[Optimizer]:
+        """Each run's optimizer."""
+        return cast(Sequence[Optimizer], self.components["optimizer"])
+
+    @property
+    def interventions(self) -> Sequence[Intervention]:
+        """Each run's intervention; several are composed into one."""
+        return cast(Sequence[Intervention], self.components["intervention"])
+
+    @property
+    def agents(self) -> Sequence[Component]:
+        """Each run's agent."""
+        return self.components["agent"]
+
+
+def parts_of(
+    runs: Sequence[Run], processes: Processes = ALONE, kernels: bool = False, observed: bool = False
+) -> Parts:
     """The parts of runs that agree in everything but seeds and `run_axis_settings`.  Raises ConfigError."""
-
-    def each(group: str) -> list[Any]:
-        return [run.component(group) for run in runs]
-
+    groups = dict.fromkeys(map(group_of, runs[0].targets))
     return Parts(
-        runs[0].component("benchmark"),
-        runs[0].component("network"),
-        each("activation"),
-        each("optimizer"),
-        each("intervention"),
-        each("agent"),
+        {group: [run.component(group) for run in runs] for group in groups},
         [run.seed_of("stream_seed") for run in runs],
         [run.seed_of("init_seed") for run in runs],
-        runs[0].structure(without=("benchmark",)) + (", by our own kernels" if kernels else ""),
+        runs[0].structure(without=("benchmark", *runs[0].besides)) + (", by our own kernels" if kernels else ""),
         processes,
         kernels,
         observed,

@@ -74,18 +74,18 @@ class Intervention(Component):
     update that is compiled; the others are not. `watches_units` asks the update to hand over the activations.
     """
 
-    watches_units: ClassVar[bool] = False
+    watches_units: bool = False
 
-    needs: ClassVar[frozenset[str]] = frozenset()
+    needs: frozenset[str] = frozenset()
     """What the agent must tell it beside the network (`Agent.tells`): else the two are refused together."""
 
-    needs_gradients: ClassVar[bool] = True
+    needs_gradients: bool = True
     """Whether it penalises, or reads an update's gradients; if not, a kernel may use them up while it forms them."""
 
-    copies: ClassVar[int] = 1
+    copies: int = 1
     """How often it needs the memory of all parameters, in its state and while it works."""
 
-    restarts_agent: ClassVar[bool] = False
+    restarts_agent: bool = False
     """Whether all else that an agent has learned (moments, statistics) begins anew with each task too: the agent sees
     to it before `before_task`. What it remembers of data stays."""
 
@@ -96,6 +96,20 @@ class Intervention(Component):
     """What it measures of itself: columns of metrics.parquet that a task's row has, taken as a "value"."""
 
     floats_on_run_axis = True
+
+    @classmethod
+    def composed(cls, members: Mapping[str, "Intervention"]) -> "Intervention":
+        """Several at once, one after the other."""
+        from plasticity_lab.interventions.composed import Composed  # which is an intervention itself
+
+        return Composed(members)
+
+    @classmethod
+    def columns_of(cls, members: Mapping[str, type["Intervention"]]) -> Sequence[Column]:
+        """What several at once measure of themselves, by the names that it has then."""
+        from plasticity_lab.interventions.composed import columns_of
+
+        return columns_of(members)
 
     def start(self, now: Now) -> State:
         """The state before the first update."""

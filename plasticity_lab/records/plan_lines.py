@@ -4,6 +4,7 @@
     "packs_alike": all else that is known of packs: device kind, mode, steps, estimates
     "runs":        run → [place among the runs alike, its seeds]
     "runs_alike":  what runs share that differ in their seeds alone: places among the values, null for a seed
+                   and the place of what they have of groups that are no science, if there are such
     "values":      settings of choices, maps of classes, lists of names
 
 A plan of a hundred thousand runs is read in half a second, and takes a few hundred bytes of memory for each.
@@ -46,7 +47,8 @@ class StoredRuns(Mapping[str, Run]):
         place, *own = self._lines[run]
         shared, values, seeds = self._alike[place], self._values, iter(own)
         science = {key: next(seeds) if at is None else values[at] for key, at in shared["science"].items()}
-        return Run(run, science, values[shared["targets"]], values[shared["asked_as"]])
+        besides = values[shared["besides"]] if "besides" in shared else {}
+        return Run(run, science, values[shared["targets"]], values[shared["asked_as"]], besides)
 
     def __contains__(self, run: object) -> bool:
         return run in self._lines
@@ -84,11 +86,12 @@ class Shortened:
         science = run.science
         places = [None if key in SEEDS else self._place(value) for key, value in science.items()]
         targets, asked_as = self._place(run.targets), self._place(run.asked_as)
-        key = (*science, *places, targets, asked_as)
+        besides = {"besides": self._place(run.besides)} if run.besides else {}
+        key = (*science, *places, targets, asked_as, *besides.values())
         if key not in self._run_place:
             self._run_place[key] = len(self.runs_alike)
             named = dict(zip(science, places, strict=True))
-            self.runs_alike.append({"science": named, "targets": targets, "asked_as": asked_as})
+            self.runs_alike.append({"science": named, "targets": targets, "asked_as": asked_as, **besides})
         return [self._run_place[key], *(value for name, value in science.items() if name in SEEDS)]
 
     def _place(self, value: Any) -> int:
@@ -153,11 +156,14 @@ def _is_place(at: Any, values: Sequence[Any]) -> bool:
 
 def _is_shared(value: Any, values: Sequence[Any]) -> bool:
     """Whether a value says what runs have alike, by places that there are."""
-    if not (isinstance(value, dict) and value.keys() == {"science", "targets", "asked_as"}):
+    if not (isinstance(value, dict) and value.keys() - {"besides"} == {"science", "targets", "asked_as"}):
         return False
     if not isinstance(value["science"], dict):
         return False
     places = [*(at for at in value["science"].values() if at is not None), value["targets"], value["asked_as"]]
+    places += [value["besides"]] if "besides" in value else []
     if not all(_is_place(at, values) for at in places):
+        return False
+    if "besides" in value and not isinstance(values[value["besides"]], dict):
         return False
     return isinstance(values[value["targets"]], dict) and isinstance(values[value["asked_as"]], list)

@@ -34,7 +34,7 @@ from plasticity_lab.records.kept_files import (
 )
 from plasticity_lab.records.record_facts import failures, flags_of, pack_of
 from plasticity_lab.records.store import Store
-from plasticity_lab.run import Run
+from plasticity_lab.run import Run, group_of
 
 FORMAT = 2
 """Records of format 1 did not keep `targets`; they are read as well, and stay as they are."""
@@ -92,8 +92,19 @@ def new_record(
         "error": error,
         "files": {name: dict(kept) for name, kept in (files or {}).items()},
     }
-    optional = {"flags": flags or None, "measures": measures, "diverged_at_step": diverged_at_step}
+    optional = {
+        "besides": run.besides or None,
+        "flags": flags or None,
+        "measures": measures,
+        "diverged_at_step": diverged_at_step,
+    }
     return record | {key: value for key, value in optional.items() if value is not None}
+
+
+def _targets_that_train(record: Mapping[str, Any]) -> dict[str, str]:
+    """As `Run.trained_by` has them."""
+    besides = record.get("besides", {})
+    return {address: target for address, target in record["targets"].items() if group_of(address) not in besides}
 
 
 def write_record(store: Store, record: Mapping[str, Any]) -> None:
@@ -156,7 +167,7 @@ def outcome_of(store: Store, run: str, declarations: Declarations | None = None)
         pack_seconds=source.get("pack_seconds"),
         kind=source.get("device"),
         keeps_weights=record["status"] in FINISHED and keeps_weights(store, record),
-        classes=digest(record["targets"]) if "targets" in record else None,
+        classes=digest(_targets_that_train(record)) if "targets" in record else None,
         names=[digest(name) for name in record["asked_as"]],
         marks=[],
     )

@@ -1,6 +1,6 @@
 """The classes that a record's numbers come from: those it names, or for an old record those that conf/ names today."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,16 +11,18 @@ import yaml
 from plasticity_lab.component import load
 from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.records.classifier import CLASSIFIER
-from plasticity_lab.records.measures import Measures
+from plasticity_lab.records.measures import Column, Measures
 from plasticity_lab.records.task_matrix import with_matrix
-from plasticity_lab.run import Run
+from plasticity_lab.run import Run, group_of, option_of
 
 _CONF = Path(__file__).resolve().parents[2] / "conf"
 
 
 @dataclass(frozen=True)
 class Targets:
-    """classes: group → class. assumed: whether they are conf/'s of today, since the record is older than `targets`."""
+    """classes: address → class (see `Run.targets`). assumed: whether they are those of today's conf/, as the record is
+    older than `targets`.
+    """
 
     classes: Mapping[str, str]
     assumed: bool
@@ -42,14 +44,26 @@ def measures_of(targets: Mapping[str, str], science: Mapping[str, Any] | None = 
     measures = load(targets["agent"]).measures if "agent" in targets else CLASSIFIER
     if ((science or {}).get("benchmark") or {}).get("eval_matrix"):
         measures = with_matrix(measures)
-    own = load(targets["intervention"]).columns if "intervention" in targets else ()
+    own = _columns_of_interventions(targets)
     return measures.with_columns(own) if own else measures
+
+
+def _columns_of_interventions(targets: Mapping[str, str]) -> Sequence[Column]:
+    """What a run's intervention measures of itself, or each of several."""
+    members: dict[str, Any] = {
+        address: load(target) for address, target in targets.items() if group_of(address) == "intervention"
+    }
+    if not members:
+        return ()
+    first = next(iter(members.values()))
+    return first.columns if len(members) == 1 else first.columns_of({option_of(at): cls for at, cls in members.items()})
 
 
 def run_of(record: Mapping[str, Any]) -> tuple[Run, bool]:
     """The run that a record tells of, and whether its classes are assumed.  Raises StoreError; see `targets_of`."""
     targets = targets_of(record)
-    return Run(record["run"], record["science"], targets.classes, record["asked_as"]), targets.assumed
+    besides = record.get("besides", {})
+    return Run(record["run"], record["science"], targets.classes, record["asked_as"], besides), targets.assumed
 
 
 def check_targets(run: Run, record: Mapping[str, Any]) -> None:
@@ -57,13 +71,13 @@ def check_targets(run: Run, record: Mapping[str, Any]) -> None:
 
     An id holds the names of options, not their classes: an option of one's own that hides another shares its ids.
     """
-    recorded = record.get("targets", {})
-    if recorded == run.targets:
+    recorded, asked = record.get("targets", {}), run.trained_by
+    if recorded == asked:
         return
-    for group in recorded.keys() & run.targets.keys():
-        before, now = recorded[group], run.targets[group]
+    for address in recorded.keys() & asked.keys():
+        before, now = recorded[address], asked[address]
         if before != now and not _are_one(before, now):
-            name = run.science[group]["name"]
+            group, name = group_of(address), run.name(address)
             raise ConfigError(
                 f"Run {run.id} is in the store already with {group}={name} of the class {before}, and here "
                 f"{group}={name} is {now}: two classes under one name share run ids, so give one of the options "

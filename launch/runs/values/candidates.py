@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from launch.runs.desk import Desk, Part, run_of
-from launch.runs.groups import COMPONENTS
+from launch.runs.groups import COMPONENTS, SCIENCE
 from launch.runs.options import Options
 from launch.runs.settings import Numbers, numbers
 from launch.runs.values.place import Place, Values
@@ -86,7 +86,7 @@ class Candidates:
         parts = {
             group: self._desk.part(group, part.name, part.target or "", place.nodes[group])
             for group, part in place.parts.items()
-            if group != "activation"
+            if group != "activation" and group in SCIENCE
         }
         study = {"activation.name": place.activation.name, **_study(parts, precision)}
         for group in ("activation", *CHOSEN):
@@ -100,7 +100,7 @@ class Candidates:
         """A record, or a planned run, as a candidate; None if today's code would not run it under its id."""
         science = record["science"]
         try:
-            parts = {group: self._part(group, science[group]) for group in COMPONENTS}
+            parts = {group: self._part(group, _choice_of(science, group)) for group in SCIENCE}
             seeds = numbers({key: science.get(key) for key in Numbers.model_fields})
             if run_of(parts, seeds, {}).id != record["run"]:
                 return None
@@ -156,6 +156,12 @@ def _held(
         if any(asked.get("hyperparams") != SELECTED for asked in run["asked_as"]):
             held[run["science"]["activation"]["name"], run["science"]["benchmark"]["name"]].append(run)
     return held
+
+
+def _choice_of(science: Mapping[str, Any], group: str) -> Mapping[str, Any]:
+    """What a run is made of; of a group that is newer than the run, the option that changes no id."""
+    neutral = COMPONENTS[group].neutral
+    return science[group] if group in science or neutral is None else {"name": neutral}
 
 
 def _study(parts: Mapping[str, Part], precision: str) -> Study:

@@ -4,9 +4,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from launch.runs.groups import COMPONENTS
 from launch.runs.options import CONF, Hyperparams, Option, Options
 from launch.runs.precedence import Nodes
 from launch.runs.settings import Numbers
+from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 
@@ -20,9 +22,9 @@ Values = Mapping[str, Mapping[str, Any]]
 class Place:
     """One combination of choices for which values are wanted.
 
-    rule: what the option of `hyperparams` says. parts: group → the option chosen. nodes: the settings of each, with the
-    values that experiment and command line give. pinned: the dotted names of the settings that have such a value, which
-    nothing replaces.
+    rule: what the option of `hyperparams` says. parts: address → the option chosen (see `Run.targets`). nodes: the
+    settings of each, with the values that experiment and command line give. pinned: the dotted names of the settings
+    that have such a value, which nothing replaces.
     """
 
     rule: Hyperparams
@@ -115,6 +117,12 @@ class Sources:
         make = self._maker(place.rule)
         if make is None:
             return [Found({})]
+        for address, option in place.parts.items():
+            if address != option.group and COMPONENTS[option.group].science:
+                raise ConfigError(
+                    f"hyperparams finds values for one {option.group}, and here {address} is one of several; with "
+                    "hyperparams=default they have those of their files, and what is typed."
+                )
         if make not in self._made:
             self._made[make] = make()
         return self._made[make].found(place)
