@@ -20,7 +20,7 @@ Losses = Callable[[Tensors, Tensors], Tensor]
 HeldOut = Callable[[int], Iterable[tuple[Tensor, Tensor]]]
 """At most so many of a task's held-out examples, evenly spread over them, some at a time: inputs as floats (K, B, D)
 and labels (K, B). B is a multiple of 4."""
-OBSERVED = "what it can be looked at by"
+OBSERVED = "how the network stands"
 """What an agent provides to diagnostics at all (`Agent.tells`): a view with a probe and a loss."""
 HELD_OUT = "a task's held-out examples"
 """What a diagnostic that looks at them needs of the agent (`Diagnostic.needs`)."""
