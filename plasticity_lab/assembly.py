@@ -8,11 +8,15 @@ import torch
 
 from plasticity_lab.agents.agent import Agent, Learner, Stream
 from plasticity_lab.agents.cost import Cost
+from plasticity_lab.agents.observed import Observed
 from plasticity_lab.agents.parts import parts_of
 from plasticity_lab.benchmarks.benchmark import Benchmark, Resource
+from plasticity_lab.diagnostics.chosen import diagnostics_of
+from plasticity_lab.diagnostics.diagnostic import columns_of
 from plasticity_lab.environments.processes.choice import ALONE, Processes
 from plasticity_lab.errors import DataError
 from plasticity_lab.networks.model import Model
+from plasticity_lab.records.measures import Column
 from plasticity_lab.run import Run
 
 ResourceOf = Callable[[Run], Resource]
@@ -37,7 +41,20 @@ def assembled(
     processes: that may step their environments, where they have any. kernels: whether linear layers are computed by our
     own, where the agent has a use for them.
     """
-    return agent_of(runs[0]).learner(parts_of(runs, processes, kernels), resource, device, compiled)
+    parts = parts_of(runs, processes, kernels, observed=bool(diagnostics_of(runs[0])))
+    return agent_of(runs[0]).learner(parts, resource, device, compiled)
+
+
+def looked_at(runs: Sequence[Run], resource: Resource, learner: Learner) -> tuple[Learner, Sequence[Column]]:
+    """The learner of a pack as its diagnostics look at it, and their columns; the learner itself where there are none.
+
+    Raises ConfigError for columns that do not fit together.
+    """
+    diagnostics = diagnostics_of(runs[0])
+    if not diagnostics:
+        return learner, []
+    columns = columns_of(diagnostics, model_of(runs, resource).units)
+    return Observed(learner, diagnostics, columns, len(runs)), columns
 
 
 def cost_of(run: Run, resource: Resource) -> Cost:

@@ -13,8 +13,8 @@ import plasticity_lab
 
 ROOT = Path(plasticity_lab.__file__).parents[1]
 BARE_ROOMS = (
-    "activations", "agents", "benchmarks", "environments", "interventions", "networks", "randomness", "replay",
-    "stacking",
+    "activations", "agents", "benchmarks", "diagnostics", "environments", "interventions", "networks", "randomness",
+    "replay", "stacking",
 )  # fmt: skip
 BARE_MODULES = ("component", "errors", "trainer")
 """What the bench runs on a GPU machine that has torch and numpy alone; `assembly` too, save that it names ImageSet."""

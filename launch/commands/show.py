@@ -22,7 +22,7 @@ from launch.runs.groups import COMPONENTS
 from launch.wording import flagged
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.classifier import declared_in
-from plasticity_lab.records.measures import Declared, Measures
+from plasticity_lab.records.measures import Column, Declared, Measures
 from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.record import CorruptRecord, check_files, flags_of, read_metrics, read_record
 from plasticity_lab.records.store import Store
@@ -124,24 +124,30 @@ def _planned(store: Store, run: str, plans: list[Plan]) -> Shown:
     held = LeaseFiles(store).states([pack.id], plan.settings.launch.lease_seconds)[pack.id]
     state = f"in training by {held.owner}" if held.held else "waiting"
     measures = measures_of(plan.runs[run].targets, plan.runs[run].science)
-    table, diverged_at = _so_far(store, pack, run, measures)
+    measures, table, diverged_at = _so_far(store, pack, run, measures)
     told = {"science": plan.runs[run].science, "asked_as": plan.runs[run].asked_as}
     length = f"{pack.steps:,} {pack.unit}"
     told["pack"] = {"id": pack.id, "runs": pack.width, "length": length, "mode": pack.mode, "kind": pack.kind}
     return Shown(state, told, table, measures.declared, diverged_at, store.pack_folder(pack.id), in_training=True)
 
 
-def _so_far(store: Store, pack: Pack, run: str, measures: Measures) -> tuple[pa.Table | None, int | None]:
-    """What a run has measured until its pack's last checkpoint, and the step at which it diverged if it has."""
+def _so_far(store: Store, pack: Pack, run: str, measures: Measures) -> tuple[Measures, pa.Table | None, int | None]:
+    """What a run has measured until its pack's last checkpoint, and the step at which it diverged if it has.
+
+    Behind its measures with the columns of its diagnostics, which the checkpoint names.
+    """
     from plasticity_lab.records.checkpoint import load_checkpoint  # torch
     from plasticity_lab.records.journal import Journal
 
     begun = load_checkpoint(store, pack.id)
     if begun is None:
-        return None, None
+        return measures, None, None
+    known = {column.name for column in measures.columns}
+    columns = map(Column.from_json, begun.get("columns", []))  # checkpoints of earlier versions have none
+    measures = measures.with_columns([column for column in columns if column.name not in known])
     journal, k = Journal(pack.width, measures), pack.runs.index(run)
     journal.load(begun["journal"])
-    return journal.table(k), int(journal.diverged[k]) or None
+    return measures, journal.table(k), int(journal.diverged[k]) or None
 
 
 def _title(run: str, shown: Shown) -> str:

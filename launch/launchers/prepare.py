@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from launch.own_classes.check import check_own_classes
 from launch.packs.other_code import begun_by_other_code, free_to_replace, put_aside, said_of_them
+from launch.packs.other_diagnostics import begun_with_others
+from launch.packs.other_diagnostics import said_of_them as said_of_others
 from launch.packs.other_kinds import said_of_anew, to_train_anew
 from launch.packs.todo import Outstanding, adopted, mark_ended, outstanding, settle
 from launch.plan.calibration import Calibration, calibration_of, default_calibration
@@ -55,9 +57,10 @@ class Prepared:
     """A command's runs, sorted and planned; nothing is written yet.
 
     settings: the command's, with `tracking=auto` decided. cost_of: as the plan priced the runs. unreadable: what is
-    wrong with files of the store that it was made without. mixed: what is said of packs that go on by other code than
-    began them, if there are any. anew: what is said of packs that were begun on other kinds of device, of which there
-    are no workers. replaced: packs that do not go on, because their runs were planned anew.
+    wrong with files of the store that it was made without. mixed: what is said of packs that go on by other code
+    than began them, if there are any. anew: what is said of packs that were begun on other kinds of device, of
+    which there are no workers. looked_at: what is said of packs that go on with other diagnostics. replaced: packs
+    that do not go on, because their runs were planned anew.
     """
 
     store: Store
@@ -69,6 +72,7 @@ class Prepared:
     unreadable: Sequence[StoreError]
     mixed: str = ""
     anew: str = ""
+    looked_at: str = ""
     replaced: Sequence[Pack] = ()
 
 
@@ -91,7 +95,8 @@ def prepared(
     going_on, known = adopted(store, todo.left, resources.kind, settings.launch.lease_seconds, unreadable)
     going_on, without_workers, anew = _on_kinds_that_are_there(store, going_on, resources, settings)
     going_on, by_other_code, mixed = _by_one_code(store, going_on, known, settings)
-    replaced = [*without_workers, *by_other_code]
+    going_on, with_others, looked_at = _with_these_diagnostics(store, going_on, known, todo.left, settings)
+    replaced = [*without_workers, *by_other_code, *with_others]
     planned = _planned(store, todo, settings, resources, prices, command or sys.orig_argv, going_on, known, replaced)
     if store.root.exists():
         from launch.launchers.damage import damaged_files, damaged_jobs  # in a new store there is nothing to look at
@@ -100,7 +105,7 @@ def prepared(
         unreadable += damaged_jobs(store, [planned.sweep])
     if where and todo.left:
         say(where)
-    return Prepared(store, settings, resources, prices, todo, planned, unreadable, mixed, anew, replaced)
+    return Prepared(store, settings, resources, prices, todo, planned, unreadable, mixed, anew, looked_at, replaced)
 
 
 def put_in_order(ready: Prepared) -> list[str]:
@@ -192,6 +197,18 @@ def _on_kinds_that_are_there(
     anew = to_train_anew(store, packs, resources.kind, resources.known, settings.launch.lease_seconds)
     kept, replaced = [pack for pack in packs if pack.id not in anew], [pack for pack in packs if pack.id in anew]
     return kept, replaced, said_of_anew(list(anew.values()), resources.kind) if anew else ""
+
+
+def _with_these_diagnostics(
+    store: Store, packs: Sequence[Pack], known: Mapping[str, Run], left: Sequence[Run], settings: Settings
+) -> tuple[Sequence[Pack], Sequence[Pack], str]:
+    """Of adopted packs those that go on, those that a rerun replaces because they began with other diagnostics, and
+    what is said of the others that did.  Raises StoreError.
+    """
+    others = begun_with_others(packs, known, left)
+    replaced = free_to_replace(store, others, settings.launch.lease_seconds) if settings.rerun else []
+    kept = [pack for pack in others if pack not in replaced]
+    return [pack for pack in packs if pack not in replaced], replaced, said_of_others(kept) if kept else ""
 
 
 def _by_one_code(

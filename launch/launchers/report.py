@@ -188,6 +188,13 @@ def _say_of_finished(ready: Prepared) -> None:
             f"{counted(count, 'finished run')} {were} trained without save_weights=final, and no weights were kept; "
             f"rerun=true trains {them} again."
         )
+    for name, without in todo.without_diagnostics.items():
+        say(
+            f"{counted(len(without), 'finished run')} ({some(without, 3)}) trained without diagnostics={name}, and "
+            "the records have no columns of it; rerun=true trains them again, to the same other numbers."
+        )
+    if ready.looked_at:
+        say(ready.looked_at)
 
 
 def _say_finished(store: Store, runs: int, how: str) -> None:

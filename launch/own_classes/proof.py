@@ -20,9 +20,10 @@ from launch.own_classes.promises import WATCHED, BrokenPromise
 from launch.own_classes.tiny import Tiny
 from plasticity_lab.agents.agent import Chunk, Learner, Task
 from plasticity_lab.agents.parts import parts_of
-from plasticity_lab.assembly import agent_of
+from plasticity_lab.assembly import agent_of, looked_at
 from plasticity_lab.component import load
-from plasticity_lab.errors import PlasticityError
+from plasticity_lab.diagnostics.chosen import GROUP
+from plasticity_lab.errors import OwnClassError, PlasticityError
 from plasticity_lab.interventions.none import NoIntervention
 from plasticity_lab.records.bulk import as_tensors, filled_from
 from plasticity_lab.records.journal import Journal
@@ -127,6 +128,8 @@ class _Events:
             self.updates += 1
             for name, values in rows.updates.items():
                 self._add(f"update {self.updates}", name, values[row])
+        for name, values in rows.values.items():
+            self._add(f"the epoch that ends with update {self.updates}", name, values)
         if rows.episodes is not None:
             for k, events in enumerate(self.of_runs):
                 ended = rows.episodes.run == k
@@ -188,7 +191,7 @@ class Trained:
                 return events.of_runs
 
     def _assembled(self, runs: Sequence[Run], without: bool) -> tuple[Any, Any]:
-        parts, group = parts_of(runs), self.own.group
+        parts, group = parts_of(runs, observed=self.own.group == GROUP), self.own.group
         if without:
             parts = parts.having("intervention", [NoIntervention() for _ in runs])
         elif group in WATCHED:
@@ -196,7 +199,7 @@ class Trained:
             parts = parts.having(group, seen)
             seen[0].asked = self.asked  # one count for all packs
         stream, self.learner = agent_of(runs[0]).learner(parts, self.tiny.resource, CPU, False)
-        return stream, self.learner
+        return stream, looked_at(runs, self.tiny.resource, self.learner)[0]
 
 
 def proved(own: OwnClass, tinies: Iterator[Tiny]) -> Proof:
@@ -209,6 +212,8 @@ def proved(own: OwnClass, tinies: Iterator[Tiny]) -> Proof:
             packs, proof.told, proof.notes, proof.faults = Trained(own, tiny), tiny.told, [], []
             try:
                 alone = [packs.pack([place])[0] for place in range(len(tiny.runs))]
+            except OwnClassError as error:
+                proof.faults = [Fault(str(error).rstrip("."), place(own.cls))]
             except PlasticityError as error:  # what does not fit together is told by planning, in the real sizes
                 proof.notes = [_untrained(error)]
             except Exception as error:  # somebody's own code can raise anything; the next may be large enough for it

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from launch.packs.endings import Ending, ending_of, write_ending
 from launch.packs.lease_files import LeaseFiles, ended
 from launch.packs.leases import clear_leases
+from launch.packs.other_diagnostics import chosen, looked_at_alike
 from launch.packs.run_claims import clear_claims
 from launch.wording import counted
 from plasticity_lab.errors import StoreError
@@ -35,7 +36,8 @@ class Outstanding:
     """A sweep's runs, sorted.
 
     finished: ids with a record that counts. renamed: those of them that are asked for under a further name.
-    without_weights: those of them that kept none. edited: class of somebody's own → the finished runs that another
+    without_weights: those of them that kept none. without_diagnostics: diagnostic → those of them that were trained
+    without it. edited: class of somebody's own → the finished runs that another
     version of its code trained. left: the runs to train. given_up: run → how often it has failed, of
     those that failed too often. widest: the most runs that may share a pack with one that failed. packs: pack → the
     finished runs that it recorded. recorded: the packs that have recorded all of their runs. corrupt: what is wrong
@@ -45,6 +47,7 @@ class Outstanding:
     finished: list[str] = field(default_factory=list)
     renamed: list[Run] = field(default_factory=list)
     without_weights: list[str] = field(default_factory=list)
+    without_diagnostics: dict[str, list[str]] = field(default_factory=dict)
     edited: dict[str, list[str]] = field(default_factory=dict)
     left: list[Run] = field(default_factory=list)
     given_up: dict[str, int] = field(default_factory=dict)
@@ -87,6 +90,8 @@ def outstanding(store: Store, runs: Sequence[Run], rerun: bool, retries: float) 
                 found.without_weights.append(run.id)
             for target in _edited(store, run):
                 found.edited.setdefault(target, []).append(run.id)
+            for name in _without(store, run):
+                found.without_diagnostics.setdefault(name, []).append(run.id)
     return found
 
 
@@ -110,6 +115,13 @@ def _edited(store: Store, run: Run) -> list[str]:
     record = read_record(store, run.id) if now else None
     known = {} if record is None else record["provenance"].get("classes", {})
     return [target for target, digest in now.items() if known.get(target, digest) != digest]
+
+
+def _without(store: Store, run: Run) -> list[str]:
+    """The diagnostics that are asked for and that a finished run's record lacks."""
+    asked = chosen(run)
+    record = read_record(store, run.id) if asked else None
+    return [name for name in asked if record is not None and name not in record["diagnostics"]]
 
 
 def _check_classes(store: Store, run: Run) -> None:
@@ -160,8 +172,9 @@ def adopted(
     """The unfinished packs of earlier plans in which the runs stand, and all runs of those packs.
 
     A run belongs to the pack that first planned it until that pack ends. A pack that has been begun (it has a
-    checkpoint or a live lease) is always adopted; one that has not, if it is of this sort of device and shares no run
-    with those: otherwise its runs are planned anew. Why a plan cannot be read is added to unreadable.
+    checkpoint or a live lease) is always adopted; one that has not, if it is of this sort of device, shares no run with
+    those, and is to be looked at by the same diagnostics: otherwise its runs are planned anew. Why a plan cannot be
+    read is added to unreadable.
     """
     wanted = {run.id: run for run in left}
     packs: dict[str, Pack] = {}
@@ -177,6 +190,8 @@ def adopted(
     for pack in packs.values():
         if pack.id not in begun:
             if sort_of(pack.kind) != sort_of(kind) or not taken.isdisjoint(pack.runs):
+                continue
+            if not all(looked_at_alike(wanted.get(run, known[run]), known[run]) for run in pack.runs):
                 continue
             taken |= set(pack.runs)
         kept.append(pack)

@@ -8,6 +8,7 @@ from typing import Any
 
 from launch.runs.addresses import addressed, filled, places_of
 from launch.runs.arguments import Axes, check_count, distinct, parse, together
+from launch.runs.columns import check_columns
 from launch.runs.desk import Desk, Part, merged, runs_of
 from launch.runs.groups import AUTO, COMPONENTS
 from launch.runs.groups import SCIENCE as GROUPS_OF_SCIENCE
@@ -98,6 +99,7 @@ def _runs(options: Options, request: Request, sources: Sources) -> Iterator[Run]
                 complete = put(found.values, own)
                 chosen = {address: _part(desk, address, of, complete[address]) for address, of in parts.items()}
                 desk.check_fit(chosen)
+                check_columns(chosen)
                 count += len(request.numbers)
                 check_count({f"hyperparams={asked['hyperparams']}, and there are more": count})
                 yield from runs_of(chosen, request.numbers, {**asked, **found.asked})
@@ -154,9 +156,8 @@ def _combination(
         chosen = [_component(options, group, name, benchmark) for name in declared.names_in(asked[group])]
         parts |= addressed(group, chosen)
     _check_learns(options, parts["agent"], benchmark)
-    for address, part in parts.items():
-        if group_of(address) == "intervention":
-            _check_told(options, parts["agent"], part)
+    for part in parts.values():
+        _check_told(options, parts["agent"], part)
     rules = {group: _rule(options, options.option(group, asked[group]), adjusted) for group in RULES}
     return parts, before_hyperparams(parts, rules["schedule"], rules["protocol"]), rules["hyperparams"]
 
@@ -205,9 +206,9 @@ def _check_learns(options: Options, agent: Option, benchmark: Option) -> None:
     )
 
 
-def _check_told(options: Options, agent: Option, intervention: Option) -> None:
-    """Raises ConfigError where the agent does not tell the intervention all that it needs, with those that do."""
-    needs = component.load(intervention.target).needs
+def _check_told(options: Options, agent: Option, part: Option) -> None:
+    """Raises ConfigError where the agent does not tell an option all that it needs, with those that do."""
+    needs = getattr(component.load(part.target), "needs", frozenset())
     missing = sorted(needs - component.load(agent.target).tells)
     if not missing:
         return
@@ -215,6 +216,6 @@ def _check_told(options: Options, agent: Option, intervention: Option) -> None:
     able = [each.name for each in others if each.target and needs <= component.load(each.target).tells]
     right = f"agent={' or '.join(able)} does" if able else "no agent here does"
     raise ConfigError(
-        f"intervention={intervention.name} must be told {' and '.join(missing)}, and agent={agent.name} does not tell "
-        f"it; {right}."
+        f"{part.group}={part.name} must be told {' and '.join(missing)}, and agent={agent.name} does not tell it; "
+        f"{right}."
     )

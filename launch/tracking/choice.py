@@ -59,8 +59,8 @@ class Measured(Protocol):
 class Tracking(Protocol):
     """Follows one pack after another."""
 
-    def begin(self, runs: Sequence[Run]) -> None:
-        """Called when a pack begins, or goes on."""
+    def begin(self, runs: Sequence[Run], measures: Measures) -> None:
+        """Called when a pack begins, or goes on.  measures: what its journal measures."""
         ...
 
     def follow(self, journal: Measured) -> None:
@@ -79,7 +79,7 @@ class Tracking(Protocol):
 class Untracked:
     """Tracking that does nothing: tracking=store."""
 
-    def begin(self, runs: Sequence[Run]) -> None:
+    def begin(self, runs: Sequence[Run], measures: Measures) -> None:
         """Nothing."""
 
     def follow(self, journal: Measured) -> None:

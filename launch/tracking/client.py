@@ -14,6 +14,7 @@ from launch.tracking.connection import Connection
 from launch.tracking.messages import BEGIN, FINISH, LEAVE, ROWS, Answer, described
 from launch.tracking.wandb.content import rows
 from launch.tracking.wandb.marks import Destination
+from plasticity_lab.records.measures import Measures
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
@@ -46,11 +47,11 @@ class Tracked:
         """How many packs have been trained and are not written to W&B yet."""
         return self._handed_over - self._finished
 
-    def begin(self, runs: Sequence[Run]) -> None:
+    def begin(self, runs: Sequence[Run], measures: Measures) -> None:
         """Lets the companion open the runs, if the pack is to be seen live."""
         self._live, self._told = [run.id for run in runs] if len(runs) <= self.live_runs else [], 0
         if self._live:
-            self._say(BEGIN, [described(run) for run in runs])
+            self._say(BEGIN, [described(run, measures) for run in runs])
 
     def follow(self, journal: Measured) -> None:
         """Passes on the events that are new; of a pack that goes on from a checkpoint, all so far."""

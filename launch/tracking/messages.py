@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from plasticity_lab.records.targets import measures_of
+from plasticity_lab.records.measures import Measures
 from plasticity_lab.run import Run
 
 BEGIN = "begin"
@@ -35,10 +35,9 @@ class Answer:
     error: str = ""
 
 
-def described(run: Run) -> dict[str, Any]:
+def described(run: Run, measures: Measures) -> dict[str, Any]:
     """A run that is trained now, as its record will tell it: run (its id), science, asked_as, measures."""
-    measures = measures_of(run.targets, run.science).as_json()
-    return {"run": run.id, "science": run.science, "asked_as": list(run.asked_as), "measures": measures}
+    return {"run": run.id, "science": run.science, "asked_as": list(run.asked_as), "measures": measures.as_json()}
 
 
 def order_line(order: str, *content: Any) -> str:

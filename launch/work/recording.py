@@ -9,6 +9,7 @@ from launch.packs.leases import Lease
 from launch.packs.run_claims import clear_claims
 from plasticity_lab.agents.agent import Learner
 from plasticity_lab.assembly import agent_of
+from plasticity_lab.diagnostics.chosen import names_of
 from plasticity_lab.records.checkpoint import clear_pack
 from plasticity_lab.records.files import create_once, seen
 from plasticity_lab.records.journal import Journal
@@ -75,6 +76,7 @@ def leave_records(
             collapsed=flags.pop("collapsed", False),
             flags=flags,
             measures=measures.as_json(),
+            diagnostics=names_of(run),
             diverged_at_step=diverged_at or None,
             files=files,
         )

@@ -20,7 +20,7 @@ from launch.work.process import prepare_compiling
 from launch.work.recording import end_pack, leave_records, pack_facts
 from launch.work.replay_memory import ReplayMemory
 from plasticity_lab.agents.agent import Learner
-from plasticity_lab.assembly import assembled
+from plasticity_lab.assembly import assembled, looked_at
 from plasticity_lab.benchmarks.benchmark import Resource
 from plasticity_lab.environments.processes.choice import ALONE, Processes
 from plasticity_lab.errors import HelperLost
@@ -129,6 +129,7 @@ class PackKeeper:
             "agent": learner.state(),
             **memory,
             "journal": journal.state(),
+            "columns": [column.as_json() for column in journal.measures.columns],
             "mode": self.pack.mode,
             "kind": self.pack.kind,
             "parts": list(self.parts),
@@ -203,13 +204,15 @@ def _train(
         if pack.compiled:
             prepare_compiling()
         stream, learner = assembled(runs, resource, torch.device(device), pack.compiled, processes, pack.kernels)
-        journal, began, before = Journal(len(runs), measures_of(runs[0].targets, runs[0].science)), utc_now(), 0.0
+        seen, columns = looked_at(runs, resource, learner)
+        measures = measures_of(runs[0].targets, runs[0].science).with_columns(columns)
+        journal, began, before = Journal(len(runs), measures), utc_now(), 0.0
         memory = ReplayMemory(store, lease, settings, lambda: seconds_left(stop))
         if begun is not None:
             state = begun
             journal.load(state["journal"])
             bulk = patience.until_done("memory", lambda: memory.restored(state, learner.bulk(), journal.steps))
-            learner.load(state["agent"], bulk)
+            seen.load(state["agent"], bulk)
             began, before = begun["began"], begun["seconds"]
         # Only now has all that trains been imported.
         parts = parts_from(
@@ -231,9 +234,9 @@ def _train(
             tracking,
         )
         patience.tried("progress", lambda: write_progress(store, pack, journal, before, parts, memory.refills))
-        tracking.begin(runs)
+        tracking.begin(runs, measures)
         try:
-            train(stream, learner, journal, keeper)
+            train(stream, seen, journal, keeper)
         except AllDiverged:
             log.info("Every run of pack %s has diverged.", pack.id)
         source = provenance(resource.packages) | pack_facts(pack) | made_by(parts)

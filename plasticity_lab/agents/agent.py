@@ -11,6 +11,7 @@ from plasticity_lab.agents.parts import AnyBenchmark, Parts
 from plasticity_lab.agents.yardstick import Yardstick
 from plasticity_lab.benchmarks.benchmark import AnyResource, Benchmark
 from plasticity_lab.component import Component
+from plasticity_lab.diagnostics.view import View
 from plasticity_lab.networks.model import Model
 from plasticity_lab.records.bulk import Bulk
 from plasticity_lab.records.measures import Measures
@@ -110,6 +111,14 @@ class Learner(Protocol):
         """The parameters on the host, name → (K, ...)."""
         ...
 
+    def view(self, task: Task) -> View:
+        """What diagnostics are shown while that task is learned, of agents that provide it (`OBSERVED`).
+
+        Changes nothing. It is asked when an epoch or a task has ended, and once before the first update, when an agent
+        that acts has no probe yet.
+        """
+        ...
+
 
 AnyLearner = TypeVar("AnyLearner", bound=Learner)
 
@@ -129,7 +138,7 @@ class Agent(Component, Generic[AnyBenchmark, AnyResource, AnyLearner]):
     """The kind of benchmark: the base class of those whose tasks it can learn."""
 
     tells: ClassVar[frozenset[str]] = frozenset()
-    """What its learner tells interventions beside the network (see `Intervention.needs`)."""
+    """What its learner tells interventions and diagnostics beside the network (see their `needs`)."""
 
     networks: ClassVar[Sequence[str]] = ("",)
     """The names of the networks that it trains (`PackedNetwork.name`): the intervention measures itself in each."""

@@ -14,7 +14,8 @@ from torch import Tensor
 from plasticity_lab.agents.observations import as_floats
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.target_network import TargetNetwork
-from plasticity_lab.agents.update import OF_BODY, Given, Learned
+from plasticity_lab.agents.update import OF_BODY, Given, Learned, Loss, example_losses
+from plasticity_lab.diagnostics.view import View
 from plasticity_lab.interventions.intervention import Examples, LogLikelihood, Now
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.device import run_keys
@@ -154,6 +155,19 @@ class PackedNetwork:
         """
         measured = self.intervention.measured(self.kept)
         return {of_network(self.name, name): value.cpu().numpy() for name, value in measured.items()}
+
+    def view(self, loss: Loss, probe: Mapping[str, Tensor], **more: Any) -> View:
+        """What diagnostics are shown of it.  more: what else the agent provides, as `View` has it."""
+        return View(
+            self.model,
+            self.learned.parameters,
+            self.settings,
+            self.seeds,
+            example_losses(loss, self.settings),
+            probe,
+            body=self.body,
+            **more,
+        )
 
     def state(self) -> dict[str, Any]:
         """Parameters, moments, the intervention's state and the counts. Its tensors are the network's own."""

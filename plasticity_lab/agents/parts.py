@@ -25,7 +25,8 @@ class Parts(Generic[AnyBenchmark]):
     components: group → those of the runs, K of them; each may differ from the others in what it puts on the run axis.
     stream_seeds, init_seeds: of the runs. structure: in words, what the runs have alike apart from the benchmark: packs
     of equal words are trained by the same functions of tensors. processes: that may step their environments; no number
-    depends on it. kernels: whether linear layers are computed by our own (see `plasticity_lab.kernels`).
+    depends on it. kernels: whether linear layers are computed by our own (see `plasticity_lab.kernels`). observed:
+    whether diagnostics look at the pack; no number depends on it.
     """
 
     components: Mapping[str, Sequence[Component]]
@@ -34,6 +35,7 @@ class Parts(Generic[AnyBenchmark]):
     structure: str
     processes: Processes = ALONE
     kernels: bool = False
+    observed: bool = False
 
     def __contains__(self, group: object) -> bool:
         """Whether the runs have something of a group; those that are older than it have not."""
@@ -87,14 +89,15 @@ class Parts(Generic[AnyBenchmark]):
         return self.components["agent"]
 
 
-def parts_of(runs: Sequence[Run], processes: Processes = ALONE, kernels: bool = False) -> Parts:
+def parts_of(runs: Sequence[Run], processes: Processes = ALONE, kernels: bool = False, observed: bool = False) -> Parts:
     """The parts of runs that agree in everything but seeds and `run_axis_settings`.  Raises ConfigError."""
     groups = dict.fromkeys(map(group_of, runs[0].targets))
     return Parts(
         {group: [run.component(group) for run in runs] for group in groups},
         [run.seed_of("stream_seed") for run in runs],
         [run.seed_of("init_seed") for run in runs],
-        runs[0].structure(without=("benchmark",)) + (", by our own kernels" if kernels else ""),
+        runs[0].structure(without=("benchmark", *runs[0].besides)) + (", by our own kernels" if kernels else ""),
         processes,
         kernels,
+        observed,
     )

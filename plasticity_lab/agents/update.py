@@ -152,6 +152,19 @@ def _activations(model: Model, lost: Lost) -> Tensors:
     return {name: value for name, value in lost.hidden.items() if name not in model.losses}
 
 
+def example_losses(loss: Loss, settings: Settings) -> Callable[[Tensors, Tensors], Tensor]:
+    """The loss outside of an update: (parameters, batch) → that of each example alone, (K, B).
+
+    The batch's weights are 1. It can be differentiated twice, as long as it is not compiled: compiled, the elementary
+    functions have first derivatives alone.
+    """
+
+    def losses(parameters: Tensors, batch: Tensors) -> Tensor:
+        return loss(parameters, settings, batch).total
+
+    return losses
+
+
 def _by_owner(given: Given) -> tuple[tuple[bool, Tensors], tuple[bool, Tensors]]:
     """The corrections of what all bodies have (False), and of what the active body alone has (True)."""
     of_body = {name.removeprefix(OF_BODY): row for name, row in given.corrections.items() if name.startswith(OF_BODY)}

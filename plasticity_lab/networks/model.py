@@ -122,13 +122,15 @@ class Model:
         uniforms: Tensor | None,
         body: str | None = None,
         noise: Tensor | None = None,
+        before: dict[str, Tensor] | None = None,
     ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """The outputs, name → (K, B, O), and the activations by unit name (K, B, *).
 
         x: float32, or uint8 pixels, which are scaled here, on the device that has them (`of_pixels`).
         shape: the activation's settings on the run axis, name → (K,). uniforms: (K, draws(B)) in training with a
         randomised activation, else None. body: None where there is only one. noise: (K, noise(B)) where noisy layers
-        are to be noisy, else None. Losses of the network's own stand beside the activations, by `losses`, (K,).
+        are to be noisy, else None. before: where the pre-activations are put, by unit name, for those who look at them.
+        Losses of the network's own stand beside the activations, by `losses`, (K,).
         """
         hidden: dict[str, Tensor] = {}
         taken = 0
@@ -146,6 +148,8 @@ class Model:
                 own = uniforms[:, taken : taken + prod(x.shape[1:])].view(last).movedim(-1, 2)
                 taken += prod(x.shape[1:])
             h = experts_first(unit, self.activation(x, Site(shape, self.learned_at(unit.name, parameters), own)))
+            if before is not None:
+                before[unit.name] = experts_first(unit, x)
             hidden[unit.name] = h
             return h
 

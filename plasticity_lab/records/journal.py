@@ -19,6 +19,7 @@ from plasticity_lab.records.measures import Kind, Measures, Taken
 from plasticity_lab.records.old_journal import is_old, translated
 from plasticity_lab.records.position import Position
 from plasticity_lab.records.rows import Episodes, Evaluation, Rows
+from plasticity_lab.records.running_mean import RunningMean
 
 Array = NDArray[Any]
 
@@ -59,14 +60,16 @@ class Journal:
         columns = measures.columns
         self._of_events = [column for column in columns if column.taken.keys() - {"episode"}]
         self._of_episodes = [column for column in columns if "episode" in column.taken]
-        of_epochs = {each.of for each in columns if each.taken.get("epoch") == "mean"}
-        of_last = {each.of for each in columns if each.taken.get("task") == "last"}
-        of_tasks = {each.of for each in columns if each.taken.get("task") == "mean"}
+
+        def taken(kind: Kind, how: Taken) -> set[str]:
+            return {each.of for each in columns if each.taken.get(kind) == how}
+
+        of_last, self._values = taken("task", "last"), taken("epoch", "value")
         self._means = {
-            "epoch": {name: _Mean(runs) for name in sorted(of_epochs | of_last)},
-            "task": {name: _Mean(runs) for name in sorted(of_tasks)},
+            "epoch": {name: RunningMean(runs) for name in sorted(taken("epoch", "mean") | (of_last - self._values))},
+            "task": {name: RunningMean(runs) for name in sorted(taken("task", "mean"))},
         }
-        self._last = {name: np.full(runs, np.nan) for name in sorted(of_last)}  # the means of the last epoch
+        self._last = {name: np.full(runs, np.nan) for name in sorted(of_last)}  # what the last epoch's row has
         marks = _OWN_MARKS + len(measures.marks)
         self._events = Growing(marks, (len(self._of_events), runs))
         self._episodes = Growing(marks, (len(self._of_episodes),))
@@ -74,9 +77,10 @@ class Journal:
     def add_chunk(self, chunk: Chunk, rows: Rows) -> None:
         """Adds a chunk's updates and the episodes that ended in it, and the epoch's event if it ends one.
 
-        Raises ValueError for another task or epoch, and for rows of another shape.
+        Raises ValueError for another task or epoch, for rows of another shape, and for an epoch that lacks a value.
         """
         updates, episodes = self._checked_updates(rows), self._checked_episodes(chunk, rows)
+        values = self._checked_values(rows) if chunk.ends_epoch else {}
         if chunk.task != self.position.task:
             raise ValueError(f"A chunk of task {chunk.task} came in the middle of task {self.position.task}.")
         if self._inside and chunk.epoch != self._epoch:
@@ -94,8 +98,8 @@ class Journal:
         self._epoch, self._inside = chunk.epoch, not chunk.ends_epoch
         if chunk.ends_epoch:
             means = {name: mean.take() for name, mean in self._means["epoch"].items()}
-            self._last = {name: means[name] for name in self._last}
-            self._append("epoch", chunk.task, chunk.marks, {"mean": means})
+            self._last = {name: (values if name in self._values else means)[name] for name in self._last}
+            self._append("epoch", chunk.task, chunk.marks, {"mean": means, "value": values})
 
     def add_task(self, task: Task, evaluation: Evaluation) -> None:
         """Adds the event of a task that has ended, those of its pairs with others, and moves on to the next.
@@ -234,6 +238,12 @@ class Journal:
         updates = len(next(iter(rows.updates.values()), ()))
         return {name: self._checked(rows.updates, name, (updates, self.runs)) for name in needed}
 
+    def _checked_values(self, rows: Rows) -> dict[str, Array]:
+        """What was measured of the epoch as a whole, (K,) each."""
+        if missing := self._values - rows.values.keys():
+            raise ValueError(f"The chunk ends an epoch without the values {', '.join(sorted(missing))}.")
+        return {name: self._checked(rows.values, name, (self.runs,)) for name in self._values}
+
     def _checked_pairs(self, evaluation: Evaluation) -> dict[str, Array]:
         """What was measured of the task's pairs, (P, K) each; nothing where no column is of pairs."""
         found = {column.of: np.asarray(evaluation[column.of]) for column in self._of_events if "pair" in column.taken}
@@ -258,32 +268,6 @@ class Journal:
         if values.shape != shape:
             raise ValueError(f"The rows '{name}' have the shape {values.shape}; {shape} was due.")
         return values
-
-
-class _Mean:
-    """A mean over updates for each run: total (K,) and the number of updates in it."""
-
-    def __init__(self, runs: int) -> None:
-        self.total = np.zeros(runs)
-        self.count = 0
-
-    def add(self, rows_SK: Array) -> None:
-        # A running sum adds update by update. `sum` would add a column of its own in another order than one of many,
-        # and a run alone would differ in the last bit from the same run in a pack.
-        self.total = np.add.accumulate(np.vstack([self.total, rows_SK]), axis=0)[-1].copy()
-        self.count += len(rows_SK)
-
-    def take(self) -> Array:
-        """The mean (K,), NaN of nothing; begins anew."""
-        mean = self.total / self.count if self.count else np.full_like(self.total, np.nan)
-        self.total, self.count = np.zeros_like(self.total), 0
-        return mean
-
-    def state(self) -> dict[str, Tensor | int]:
-        return {"total": torch.tensor(self.total), "count": self.count}
-
-    def load(self, state: Mapping[str, Any]) -> None:
-        self.total, self.count = _copied(state["total"]), state["count"]
 
 
 def _rows_state(rows: Growing) -> dict[str, Tensor]:

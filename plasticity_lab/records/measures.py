@@ -16,11 +16,11 @@ Kind = Literal["task", "epoch", "episode", "pair"]
 tasks, what a run that has just learned the one can do on the other."""
 Taken = Literal["mean", "last", "value"]
 """How a row's number is taken: the mean over the updates of the epoch or the task; that of the task's last epoch; or as
-it was given, by the task's evaluation or with the episode."""
+it was given, with the epoch or the episode, or by the task's evaluation."""
 
 _POSSIBLE: Mapping[Kind, Sequence[Taken]] = {
     "task": ("mean", "last", "value"),
-    "epoch": ("mean",),
+    "epoch": ("mean", "value"),
     "episode": ("value",),
     "pair": ("value",),
 }
@@ -89,6 +89,16 @@ class Column:
         found = [kind for kind in _POSSIBLE if self.taken.get(kind, "last") != "last"]
         return found or list(self.taken)
 
+    def as_json(self) -> dict[str, Any]:
+        """As records and checkpoints have it: `from_json` reads it."""
+        return {**self.measure.as_json(), "of": self.of, "taken": dict(self.taken)}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "Column":
+        """The column out of a record or a checkpoint.  Raises KeyError, TypeError, ValueError for what is none."""
+        measure = {key: value for key, value in content.items() if key not in ("of", "taken")}
+        return cls(Measure(**measure), content["of"], dict(content["taken"]))
+
     def of_network(self, network: str) -> "Column":
         """The same of one of an agent's networks; itself for the only one, whose name is empty."""
         if not network:
@@ -151,9 +161,7 @@ class Declared:
         """As a record has it: `from_json` reads it."""
         return {
             "headline": self.headline,
-            "columns": [
-                {**column.measure.as_json(), "of": column.of, "taken": dict(column.taken)} for column in self.columns
-            ],
+            "columns": [column.as_json() for column in self.columns],
             "summaries": [measure.as_json() for measure in self.summaries.values() if measure not in EVERY_SUMMARY],
             "marks": list(self.marks),
         }
@@ -161,10 +169,7 @@ class Declared:
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Declared":
         """The declaration out of a record.  Raises KeyError, TypeError, ValueError for what is none."""
-        columns = []
-        for column in content["columns"]:
-            measure = {key: value for key, value in column.items() if key not in ("of", "taken")}
-            columns.append(Column(Measure(**measure), column["of"], dict(column["taken"])))
+        columns = [Column.from_json(column) for column in content["columns"]]
         summaries = [*(Measure(**measure) for measure in content["summaries"]), *EVERY_SUMMARY]
         by_name = {measure.name: measure for measure in summaries}
         return cls(tuple(columns), by_name, by_name[content["headline"]].name, tuple(content["marks"]))
@@ -211,12 +216,18 @@ class Measures:
         return Declared(tuple(self.columns), summaries, self.headline, tuple(self.marks))
 
     def with_columns(self, more: Sequence[Column]) -> "Measures":
-        """These, and columns that a task's row has as a value; the summary has what the last task's row has of them."""
+        """These, and columns that tasks' rows have, or epochs' alone; the summary has what the last such row has."""
+        if not more:
+            return self
 
         def summarise(table: "pa.Table") -> dict[str, float | None]:
-            tasks = [at for at, kind in enumerate(table["kind"].to_pylist()) if kind == "task"]
-            last = {column.name: table[column.name][tasks[-1]].as_py() if tasks else None for column in more}
-            return {**self.summarise(table), **last}
+            last = {kind: at for at, kind in enumerate(table["kind"].to_pylist())}
+
+            def of(column: Column) -> float | None:
+                row = last.get("task" if "task" in column.taken else "epoch")
+                return None if row is None else table[column.name][row].as_py()
+
+            return {**self.summarise(table), **{column.name: of(column) for column in more}}
 
         summaries = (*self.summaries, *(column.measure for column in more))
         return replace(self, columns=(*self.columns, *more), summaries=summaries, summarise=summarise)

@@ -4,7 +4,7 @@ Shapes: K runs, S updates of a chunk, E episodes that ended in it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,11 +29,12 @@ class Rows:
     """What a chunk has measured.
 
     updates: measure → (S, K), a mean over the examples of each update; S may be 0, and need not be the chunk's steps.
-    episodes: None for an agent that has none.
+    episodes: None for an agent that has none. values: measure → (K,), of the epoch that the chunk ends.
     """
 
     updates: Mapping[str, NDArray[np.float64]]
     episodes: Episodes | None = None
+    values: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
 
 Evaluation = Mapping[str, NDArray[Any]]

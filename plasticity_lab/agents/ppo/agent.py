@@ -18,6 +18,7 @@ from plasticity_lab.agents.ppo.statistics import kept_of
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.stream import Stages
 from plasticity_lab.component import check
+from plasticity_lab.diagnostics.view import OBSERVED
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.intervention import EXAMPLES, TASK_BEGINS
 from plasticity_lab.networks.model import Model
@@ -40,7 +41,7 @@ class PPO(Agent[BodyBenchmark, Bodies, PPOLearner]):
     """
 
     learns = BodyBenchmark
-    tells = frozenset({EXAMPLES, TASK_BEGINS})
+    tells = frozenset({EXAMPLES, TASK_BEGINS, OBSERVED})
     measures = PPO_MEASURES
 
     def __init__(

@@ -20,15 +20,17 @@ from plasticity_lab.agents.compiled import Compiled
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.ppo.evaluation import returns_in_test
-from plasticity_lab.agents.ppo.loss import MEASURED
+from plasticity_lab.agents.ppo.loss import MEASURED, loss_of
 from plasticity_lab.agents.ppo.minibatches import Minibatches
 from plasticity_lab.agents.ppo.normalise import Normaliser
 from plasticity_lab.agents.ppo.policy import log_probability
+from plasticity_lab.agents.ppo.probe import probe_in
 from plasticity_lab.agents.ppo.rollout import Actor
 from plasticity_lab.agents.ppo.step import Step, step_of
 from plasticity_lab.agents.spread import evenly_spread
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.stream import Rollout, Stage
+from plasticity_lab.diagnostics.view import View
 from plasticity_lab.environments.environments import Environments
 from plasticity_lab.interventions.intervention import EXAMPLES
 from plasticity_lab.networks.model import Model
@@ -81,6 +83,7 @@ class PPOLearner:
         self._saved: Mapping[str, Any] = {}
         # The last rollout, "x" (K, R, D) and "action" (K, R, ...), where the intervention looks at it.
         self._rollout: dict[str, Tensor] = {}
+        self._probe: dict[str, Tensor] = {}  # of the last rollout, where diagnostics look at it
 
     def begin(self, task: Stage, fresh: bool) -> None:
         """New environments of the task's body, or those of a resumed run where it left them."""
@@ -142,6 +145,8 @@ class PPOLearner:
             self._rollout = {name: torch.tensor(value).flatten(1, 2) for name, value in kept.items()}
         self.unstable |= ~seen.finite
         common, each = self.minibatches.tables(seen, self.on_host, self.parts.init_seeds, chunk.first)
+        if self.parts.observed:
+            self._probe = probe_in(common, each, self.minibatches)
         self._learn(common, each)
         losses = self.measured.isfinite().all(dim=3).all(dim=1).all(dim=0).cpu().numpy()
         self.unstable |= ~(losses & before.finite(self.network.learned))
@@ -170,7 +175,7 @@ class PPOLearner:
 
     def state(self) -> State:
         """The network's, the statistics of each body, which runs are unstable, where the environments stand, and what
-        the intervention is to see of the task.
+        intervention and diagnostics are to see of the last rollout.
         """
         there = {} if self.environments is None else self.environments.state()
         return {
@@ -179,6 +184,7 @@ class PPOLearner:
             "unstable": torch.tensor(self.unstable),
             "environments": _tensors(there),
             "rollout": dict(self._rollout),
+            "probe": dict(self._probe),
         }
 
     def bulk(self) -> Bulk:
@@ -193,10 +199,16 @@ class PPOLearner:
         self.unstable = state["unstable"].numpy().copy()
         self._saved = dict(state["environments"])
         self._rollout = {name: value.clone() for name, value in state.get("rollout", {}).items()}  # later than the rest
+        self._probe = {name: value.clone() for name, value in state.get("probe", {}).items()}
 
     def weights(self) -> dict[str, Tensor]:
         """The parameters on the host, name → (K, ...)."""
         return self.network.weights()
+
+    def view(self, task: Stage) -> View:
+        """The network; its probe is rows of the last rollout, since what a policy sees changes with it."""
+        loss = loss_of(self.network.model, task.body, self.agent.clip_value)
+        return self.network.view(loss, {name: value.to(self.device) for name, value in self._probe.items()})
 
     def _seen(self, most: int) -> Iterator[tuple[Tensor, Tensor]]:
         """Observations (K, E, D), as the network was given them, and the actions that it took then, (K, E, ...)."""

@@ -4,7 +4,7 @@ Legend: K runs, S steps, N training images of a task, M images in the memory, R 
 E images at a time, O classes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 import torch
@@ -16,10 +16,9 @@ from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.replay.memory import drawn, remembered
 from plasticity_lab.agents.replay.score import scores_of
 from plasticity_lab.agents.replay.tables import MixedTables
-from plasticity_lab.agents.spread import evenly_spread
 from plasticity_lab.agents.supervised.images import laid_out
 from plasticity_lab.agents.supervised.learner import SupervisedLearner
-from plasticity_lab.agents.supervised.score import AT_ONCE, indices
+from plasticity_lab.agents.supervised.score import indices
 from plasticity_lab.benchmarks.labelled.stream import CHUNK_STEPS, Chunk, Task
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.networks.model import Model
@@ -115,10 +114,8 @@ class GroupsLearner(SupervisedLearner):
             row[self.benchmark.classes_of(seed, task.position, self.image_set.classes)] = True
         return torch.from_numpy(own).to(self.device)
 
-    def _seen(self, most: int) -> Iterable[tuple[Tensor, Tensor]]:
-        """The current task's training images, without those replayed: (K, E, D) floats and labels (K, E)."""
-        where_KN, flat = torch.from_numpy(self.images_KN).to(self.device), self.images[0]
-        for at in evenly_spread(self.labels.shape[1], most, self.device).split(AT_ONCE):
-            where_KE = where_KN[:, at]
-            x_KED = self.pixels.scaled(flat.index_select(0, where_KE.flatten())).view(*where_KE.shape, -1)
-            yield x_KED, self.labels[:, at]
+    def _examples(self, at: Tensor) -> tuple[Tensor, Tensor]:
+        """Some of the current task's training images, without those replayed: (K, E, D) floats and labels (K, E)."""
+        where_KE, flat = torch.from_numpy(self.images_KN).to(self.device)[:, at], self.images[0]
+        x_KED = self.pixels.scaled(flat.index_select(0, where_KE.flatten())).view(*where_KE.shape, -1)
+        return x_KED, self.labels[:, at]

@@ -13,6 +13,7 @@ from plasticity_lab.agents.yardstick import Yardstick
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
 from plasticity_lab.benchmarks.labelled.stream import Stream
 from plasticity_lab.data.image_set import ImageSet
+from plasticity_lab.diagnostics.view import HELD_OUT, OBSERVED
 from plasticity_lab.interventions.intervention import EXAMPLES, TASK_BEGINS
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Shapes
@@ -24,7 +25,7 @@ class Supervised(Agent[LabelledBenchmark, ImageSet, SupervisedLearner]):
 
     measures = CLASSIFIER
     learns = LabelledBenchmark
-    tells = frozenset({EXAMPLES, TASK_BEGINS})
+    tells = frozenset({EXAMPLES, TASK_BEGINS, OBSERVED, HELD_OUT})
 
     def model(self, parts: Parts[LabelledBenchmark], resource: ImageSet) -> Model:
         """From an image to "logits", a number for each class that the benchmark has told apart."""

@@ -5,6 +5,7 @@ D pixels, O classes.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,15 +17,16 @@ from plasticity_lab.agents.agent import State
 from plasticity_lab.agents.compiled import Compiled
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.agents.spread import evenly_spread
+from plasticity_lab.agents.spread import evenly_spread, probe_of
 from plasticity_lab.agents.supervised.held_out import HeldOutByPixel, HeldOutInRows
 from plasticity_lab.agents.supervised.images import Pixels, laid_out
 from plasticity_lab.agents.supervised.matrix import row_of
 from plasticity_lab.agents.supervised.score import AT_ONCE, indices, score_of
-from plasticity_lab.agents.supervised.step import log_likelihood, step_of
+from plasticity_lab.agents.supervised.step import cross_entropy_of, log_likelihood, step_of
 from plasticity_lab.agents.supervised.tables import Tables
 from plasticity_lab.benchmarks.labelled.stream import CHUNK_STEPS, Chunk, Task
 from plasticity_lab.data.image_set import ImageSet
+from plasticity_lab.diagnostics.view import View
 from plasticity_lab.networks.model import Model
 from plasticity_lab.records.bulk import Bulk
 from plasticity_lab.records.rows import Evaluation, Rows
@@ -44,7 +46,7 @@ class SupervisedLearner:
         self.network = PackedNetwork(parts, model, device)
         self.keys = self.network.step_keys
         step = step_of(model, self.network.optimizer, self.network.intervention, self.pixels, parts.kernels)
-        by_pixel = benchmark.permutes and not parts.kernels  # for these, images are to lie in rows
+        self.by_pixel = by_pixel = benchmark.permutes and not parts.kernels  # for these, images are to lie in rows
         self.held_out = (HeldOutByPixel if by_pixel else HeldOutInRows)(image_set, device)
         score = score_of(model, self.pixels, by_pixel, parts.kernels)
         self.same = (parts.structure, model.told, *self.pixels.told)
@@ -110,6 +112,13 @@ class SupervisedLearner:
         """The parameters on the host, name → (K, ...)."""
         return self.network.weights()
 
+    def view(self, task: Task) -> View:
+        """The network; its probe is images of the task, the same whenever it is asked while that is learned."""
+        x_KPD, labels_KP = self._examples(probe_of(self.labels.shape[1], self.device))
+        probe = {"x": x_KPD, "labels": labels_KP, "weights": torch.ones(x_KPD.shape[1], device=self.device)}
+        held_out = partial(self._held_out, task)
+        return self.network.view(cross_entropy_of(self.network.model), probe, held_out=held_out)
+
     def _scored(self, task: Task, parameters: Mapping[str, Tensor]) -> Evaluation:
         """The "final_accuracy" (K,) of some parameters, on the task's held-out images in evaluation mode."""
         images, labels = self.held_out.laid_out(task.lessons)
@@ -138,5 +147,17 @@ class SupervisedLearner:
         Evenly spread: the first ones could be all of one class.
         """
         for at in evenly_spread(self.labels.shape[1], most, self.device).split(AT_ONCE):
-            x_KED = self.pixels.scaled(self.images[:, at]).expand(self.runs, -1, -1)
-            yield x_KED, self.labels[:, at].expand(self.runs, -1)
+            yield self._examples(at)
+
+    def _examples(self, at: Tensor) -> tuple[Tensor, Tensor]:
+        """Some of the current task's training images: (K, E, D) floats and labels (K, E).  at (E,)."""
+        x_KED = self.pixels.scaled(self.images[:, at]).expand(self.runs, -1, -1)
+        return x_KED, self.labels[:, at].expand(self.runs, -1)
+
+    def _held_out(self, task: Task, most: int) -> Iterable[tuple[Tensor, Tensor]]:
+        """A task's held-out images as a diagnostic wants them."""
+        images, labels = self.held_out.laid_out(task.lessons)
+        for at in probe_of(labels.shape[1], self.device, most).split(AT_ONCE):
+            x = self.pixels.scaled(images.index_select(2 if self.by_pixel else 1, at), self.by_pixel)
+            x_KED = x.transpose(1, 2) if self.by_pixel else x
+            yield x_KED.expand(self.runs, -1, -1), labels[:, at]

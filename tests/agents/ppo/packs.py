@@ -5,7 +5,8 @@ from pathlib import Path
 import torch
 
 from plasticity_lab.agents.agent import Learner
-from plasticity_lab.assembly import assembled, resources
+from plasticity_lab.agents.parts import parts_of
+from plasticity_lab.assembly import agent_of, resources
 from plasticity_lab.environments import bodies
 from plasticity_lab.records.position import Position
 from tests.helpers.made_up_bodies import CHOSEN, SLIDERS
@@ -38,9 +39,12 @@ def there_are(monkeypatch, *more) -> None:
         monkeypatch.setitem(bodies.BODIES, body.name, body)
 
 
-def begun(runs, task: int = 0, compiled: bool = False, kernels: bool = False) -> tuple[Learner, list]:
+def begun(
+    runs, task: int = 0, compiled: bool = False, kernels: bool = False, observed: bool = False
+) -> tuple[Learner, list]:
     """A pack's learner at the beginning of a task, and the task's rollouts."""
-    stream, learner = assembled(runs, resources(Path())(runs[0]), CPU, compiled, kernels=kernels)
+    parts = parts_of(runs, kernels=kernels, observed=observed)
+    stream, learner = agent_of(runs[0]).learner(parts, resources(Path())(runs[0]), CPU, compiled)
     begins = stream.task(task)
     learner.begin(begins, fresh=True)
     return learner, list(begins.chunks(Position(task, 0)))

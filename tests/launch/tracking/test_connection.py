@@ -35,7 +35,7 @@ def test_an_answer_comes_back_as_it_was_sent():
 
 
 def test_a_run_is_described_under_the_names_of_its_record():
-    told = described(Run("a", {"seed": 0}, {"agent": ITS_CLASS}, [{}]))
+    told = described(Run("a", {"seed": 0}, {"agent": ITS_CLASS}, [{}]), PLAYER)
     assert told == {"run": "a", "science": {"seed": 0}, "asked_as": [{}], "measures": PLAYER.as_json()}
 
 

@@ -7,11 +7,12 @@ import pytest
 from launch.command import resolve
 from launch.tracking.messages import described
 from launch.tracking.wandb.naming import LONGEST, run_name
+from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.record import new_record
 
 
 def named(run, **science):
-    return run_name(described(run) | {"science": run.science | science})
+    return run_name(described(run, CLASSIFIER) | {"science": run.science | science})
 
 
 def names_of(*words):

@@ -1,0 +1,131 @@
+"""A learner that diagnostics look at: it learns as it would without them, and its rows have their columns too.
+
+Legend: K runs.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from plasticity_lab.agents.agent import Chunk, Learner, State, Task
+from plasticity_lab.diagnostics.diagnostic import Diagnostic
+from plasticity_lab.diagnostics.view import Tensors, View
+from plasticity_lab.errors import OwnClassError
+from plasticity_lab.records.bulk import Bulk
+from plasticity_lab.records.measures import Column, Kind
+from plasticity_lab.records.rows import Evaluation, Rows
+
+Values = dict[str, NDArray[np.float64]]
+STATE = "diagnostics"
+"""The part of a checkpoint that diagnostics have: name → their state."""
+
+
+class Observed:
+    """The learner, looked at by diagnostics: when epochs end, and when tasks do.
+
+    diagnostics: by name. columns: theirs, as `columns_of` has them. runs: K.
+    """
+
+    def __init__(
+        self, learner: Learner, diagnostics: Mapping[str, Diagnostic], columns: Sequence[Column], runs: int
+    ) -> None:
+        self.learner, self.diagnostics, self.columns, self.runs = learner, diagnostics, columns, runs
+        self.size, self.facts = learner.size, learner.facts
+        self.states: dict[str, dict[str, Tensor]] = {}
+        self.task: Task | None = None
+
+    def begin(self, task: Task, fresh: bool) -> None:
+        """The learner's; before the first update of all diagnostics start."""
+        self.learner.begin(task, fresh)
+        self.task = task
+        for name, diagnostic in self.diagnostics.items():
+            if name not in self.states:
+                view = replace(self.learner.view(task), task=task.position)
+                self.states[name] = dict(self._unchanged(name, view, diagnostic.start))
+
+    def advance(self, chunk: Chunk) -> Rows:
+        """The learner's, and what diagnostics see when an epoch has ended; NaN where one is not due."""
+        rows = self.learner.advance(chunk)
+        if not chunk.ends_epoch:
+            return rows
+        return replace(rows, values={**rows.values, **self._looked("epoch", self.task, chunk.epoch)})
+
+    def evaluate(self, task: Task) -> Evaluation:
+        """The learner's, and what diagnostics see when a task has ended."""
+        return {**self.learner.evaluate(task), **self._looked("task", task, None)}
+
+    def end(self, task: Task) -> None:
+        """The learner's."""
+        self.learner.end(task)
+
+    def state(self) -> State:
+        """The learner's, and the diagnostics' own."""
+        return {**self.learner.state(), STATE: {name: dict(state) for name, state in self.states.items()}}
+
+    def bulk(self) -> Bulk:
+        """The learner's."""
+        return self.learner.bulk()
+
+    def load(self, state: Mapping[str, Any], bulk: Bulk | None) -> None:
+        """Goes back to a state, and leaves it untouched."""
+        self.learner.load({name: value for name, value in state.items() if name != STATE}, bulk)
+        self.states = {
+            diagnostic: {name: value.clone() for name, value in values.items()}
+            for diagnostic, values in state.get(STATE, {}).items()
+        }
+
+    def weights(self) -> dict[str, Tensor]:
+        """The learner's."""
+        return self.learner.weights()
+
+    def view(self, task: Task) -> View:
+        """The learner's."""
+        return self.learner.view(task)
+
+    def _looked(self, kind: Kind, task: Task, epoch: int | None) -> Values:
+        """What all diagnostics see when an epoch or a task has ended, by the rows' names, (K,) each."""
+        found: Values = {}
+        view = None
+        for name, diagnostic in self.diagnostics.items():
+            own = [column for column in self.columns if column.of == f"{name}.{column.name}"]
+            rows = {column.of: np.full(self.runs, np.nan) for column in own if column.taken.get(kind) == "value"}
+            if rows and (epoch is None or (epoch + 1) % diagnostic.every == 0):
+                view = view or replace(self.learner.view(task), task=task.position, epoch=epoch)
+                values = self._unchanged(name, replace(view, state=self.states[name]), diagnostic.look)
+                self._check(name, values, {column.name for column in own})
+                seen = {f"{name}.{column}": value.double().cpu().numpy() for column, value in values.items()}
+                rows |= {of: value for of, value in seen.items() if of in rows}
+            found |= rows
+        return found
+
+    def _unchanged(self, name: str, view: View, verb: Callable[[View], Tensors]) -> Any:
+        """What the verb returns.  Raises OwnClassError if it has written into what it was shown."""
+        shown = {**view.parameters, **{f"setting {name}": value for name, value in view.settings["activation"].items()}}
+        shown |= {f"probe's {name}": value for name, value in view.probe.items()}
+        before = {what: value._version for what, value in shown.items()}  # torch counts what is written in place
+        returned = verb(view)
+        if changed := [what for what, value in shown.items() if value._version != before[what]]:
+            raise OwnClassError(
+                f"diagnostics={name} has written into {', '.join(changed)}; a diagnostic leaves the run as it is, and "
+                "writes into view.state alone."
+            )
+        return returned
+
+    def _check(self, name: str, values: Any, known: Collection[str]) -> None:
+        """Raises OwnClassError for what is no mapping from columns to numbers of the runs."""
+        if not isinstance(values, Mapping) or values.keys() - known:
+            told = sorted(values) if isinstance(values, Mapping) else values
+            raise OwnClassError(
+                f"diagnostics={name}: 'look' returns {told}, and its columns are {', '.join(sorted(known))}."
+            )
+        for column, value in values.items():
+            if not isinstance(value, Tensor) or value.shape != (self.runs,):
+                told = tuple(value.shape) if isinstance(value, Tensor) else value
+                raise OwnClassError(
+                    f"diagnostics={name}: 'look' returns {told} for {column}; a tensor with a number for each of "
+                    f"{self.runs} runs was due."
+                )

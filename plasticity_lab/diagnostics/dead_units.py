@@ -1,0 +1,111 @@
+"""Dead units: how many give nothing, or always the same, on the examples of a probe.
+
+Legend: K runs, B examples, N units and P pairs of a layer, V values (of channels: maps) that its units pass on, * the
+pixels of a map.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from plasticity_lab.activations.activation import Activation, along_run_axis
+from plasticity_lab.activations.celu import CELU
+from plasticity_lab.activations.crelu import CReLU
+from plasticity_lab.activations.deep_fourier import DeepFourier
+from plasticity_lab.activations.elu import ELU
+from plasticity_lab.activations.relu import ReLU
+from plasticity_lab.activations.selu import LAMBDA, SELU, RandomizedSELU
+from plasticity_lab.activations.sigmoid import Sigmoid
+from plasticity_lab.activations.tanh import Tanh
+from plasticity_lab.component import check
+from plasticity_lab.diagnostics.diagnostic import Diagnostic, of_epochs
+from plasticity_lab.diagnostics.view import View
+from plasticity_lab.networks.network import Unit
+from plasticity_lab.records.measures import Column
+
+ZERO, MARGIN, SHARE = 1e-5, 0.02, 0.05
+"""Below the first a rectifier's output is 0. Within the second of its bound an output is saturated. An output below the
+third, in deviations of its layer, is too small."""
+
+
+class DeadUnits(Diagnostic):
+    """The share of pairs (unit, example) that are dead, and of units that are dead with every example of the probe.
+
+    A pair is dead by the unit's output: at 0 (ReLU, CReLU), within 0.02 of a bound (Sigmoid, Tanh), within 0.02 of the
+    lower bound or small (the ELU family), small (all others), never (Deep Fourier). Small is |h| < 0.05 σ, σ the
+    standard deviation of the layer's outputs over examples and units. Of channels each pixel is a pair, and a channel
+    is dead if all of its pixels are.
+
+    Source: Appendix C.3, whose criteria are left to its code; the numbers are those that its code is said to use.
+    """
+
+    def __init__(self, every: int = 1) -> None:
+        self.every = check("diagnostics.every", every, at_least=1)
+
+    def columns(self, units: Sequence[Unit]) -> list[Column]:
+        """Of the whole network, and of each place where units stand."""
+        found = []
+        for place in (None, *(unit.name for unit in units)):
+            for of in ("pairs", "units"):
+                title = f"Dead {of}" if place is None else f"Dead {of}, {place}"
+                name, unit = f"dead_{of}{_behind(place)}", f"% of {of}"  # a unit of its own: a panel of its own
+                found.append(of_epochs(name, title, unit, scale=100.0, places=2, better="less"))
+        return found
+
+    def look(self, view: View) -> dict[str, Tensor]:
+        """The shares, (K,) each, counted in whole numbers."""
+        activation, shape = view.model.activation, view.settings["activation"]
+        found, pairs, units = {}, [], []
+        hidden = view.forward().hidden
+        for unit in view.units:
+            dead = dead_pairs(activation, shape, hidden[unit.name])
+            whole_KV = dead.movedim(2, 1).flatten(2).all(dim=2)
+            # Of a unit that passes on several values, all must be dead.
+            whole_KN = whole_KV.unflatten(1, (-1, min(unit.produced[0], whole_KV.shape[1]))).all(dim=1)
+            pairs.append(dead.flatten(1))
+            units.append(whole_KN)
+            found |= _shares(unit.name, pairs[-1], whole_KN)
+        return found | _shares(None, torch.cat(pairs, dim=1), torch.cat(units, dim=1))
+
+
+def dead_pairs(activation: Activation, shape: Mapping[str, Tensor], h: Tensor) -> Tensor:
+    """Which outputs h (K, B, V, *) of a layer are dead, like h.  shape: the activation's settings, name → (K,)."""
+    if isinstance(activation, DeepFourier):  # of sine and cosine together the derivative is always 1
+        return torch.zeros_like(h, dtype=torch.bool)
+    if isinstance(activation, ReLU | CReLU):
+        return h <= ZERO
+    if isinstance(activation, Sigmoid):
+        return (h < MARGIN) | (h > 1 - MARGIN)
+    if isinstance(activation, Tanh):
+        return h.abs() > 1 - MARGIN
+    small = h.abs() < along_run_axis(SHARE * _deviations(h), h)
+    lowest = _lowest(activation, shape)
+    return small if lowest is None else small | (h < along_run_axis(lowest + MARGIN, h))
+
+
+def _lowest(activation: Activation, shape: Mapping[str, Tensor]) -> Tensor | None:
+    """The bound of an exponential tail, (K,); None where there is none."""
+    if isinstance(activation, ELU | CELU):
+        return -shape["alpha"]
+    if isinstance(activation, SELU):
+        return -LAMBDA * shape["alpha"]
+    if isinstance(activation, RandomizedSELU):  # in evaluation mode
+        return -LAMBDA * (shape["lower"] + shape["upper"]) * 0.5
+    return None
+
+
+def _deviations(h: Tensor) -> Tensor:
+    """The standard deviation of a layer's outputs over examples and units, (K,): run by run, whatever the pack."""
+    return torch.stack([own.double().std(correction=0) for own in h.unbind()]).to(h.dtype)
+
+
+def _shares(place: str | None, pairs_KP: Tensor, units_KN: Tensor) -> dict[str, Tensor]:
+    return {
+        f"dead_pairs{_behind(place)}": pairs_KP.sum(dim=1).double() / pairs_KP.shape[1],
+        f"dead_units{_behind(place)}": units_KN.sum(dim=1).double() / units_KN.shape[1],
+    }
+
+
+def _behind(place: str | None) -> str:
+    return "" if place is None else f"_{place}"

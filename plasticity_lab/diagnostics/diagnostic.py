@@ -1,0 +1,105 @@
+"""What a diagnostic is: it looks at a pack while it learns, and leaves columns; no number of the runs depends on it.
+
+Legend: K runs.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from torch import Tensor
+
+from plasticity_lab.component import Component
+from plasticity_lab.diagnostics.view import OBSERVED, View
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.networks.network import Unit
+from plasticity_lab.records.measures import Column, Measure
+
+OF_EPOCHS = {"epoch": "value", "task": "last"}
+OF_TASKS = {"task": "value"}
+
+
+class Diagnostic(Component):
+    """Two verbs, `start` and `look`, and the columns that it leaves. It changes nothing but its own state.
+
+    Its settings are structure: all runs of a pack are looked at alike. Values are of each run alone, whatever the pack:
+    count in whole numbers, or take sums and means run by run (`torch.stack([f(own) for own in values.unbind()])`).
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({OBSERVED})
+    """What the agent must provide (`Agent.tells`): else the two are refused together."""
+
+    every: int = 1
+    """It looks when every so many epochs have ended, counted through the run; of an agent without epochs (PPO: a
+    rollout and its updates are one), every so many of what its rows of the kind `epoch` are."""
+
+    @classmethod
+    def composed(cls, members: Mapping[str, Component]) -> "Several":
+        """Several at once: each looks by itself."""
+        return Several(members)
+
+    def columns(self, units: Sequence[Unit]) -> Sequence[Column]:
+        """What it measures: `of_epochs` and `of_tasks` make such columns.  units: of the network."""
+        raise NotImplementedError
+
+    def start(self, view: View) -> dict[str, Tensor]:
+        """Its state before the first update, tensors (K, ...) by name, whose shapes never change."""
+        return {}
+
+    def look(self, view: View) -> Mapping[str, Tensor]:
+        """Values of its columns, name → (K,); a column that is left out is empty in this row.
+
+        It may write into `view.state` in place, and into nothing else.
+        """
+        raise NotImplementedError
+
+
+class Several(Diagnostic):
+    """Diagnostics that were chosen together, by the names of their options."""
+
+    def __init__(self, members: Mapping[str, Any]) -> None:
+        self.members: Mapping[str, Diagnostic] = members
+
+
+def of_epochs(name: str, title: str, unit: str = "", **more: Any) -> Column:
+    """A column that is looked at when an epoch ends; a task's row repeats that of its last epoch.
+
+    more: as `Measure` has them: scale, places, better, short.
+    """
+    return Column(Measure(name, title, unit, **more), name, OF_EPOCHS)
+
+
+def of_tasks(name: str, title: str, unit: str = "", **more: Any) -> Column:
+    """A column that is looked at when a task ends."""
+    return Column(Measure(name, title, unit, **more), name, OF_TASKS)
+
+
+def columns_of(diagnostics: Mapping[str, Diagnostic], units: Sequence[Unit]) -> list[Column]:
+    """Those of all, as a journal takes them: made of rows called `<diagnostic>.<column>`.
+
+    Raises ConfigError for a column of another sort, and for one that two of them have.
+    """
+    found: dict[str, Column] = {}
+    for name, diagnostic in diagnostics.items():
+        for column in diagnostic.columns(units):
+            if dict(column.taken) not in (OF_EPOCHS, OF_TASKS):
+                raise ConfigError(
+                    f"diagnostics={name}: its column {column.name} is taken as {dict(column.taken)}; it must be one of "
+                    "epochs or of tasks, as of_epochs and of_tasks make them."
+                )
+            if column.name in found:
+                first = found[column.name].of.partition(".")[0]
+                raise ConfigError(f"diagnostics={name}: its column {column.name} is one of diagnostics={first} too.")
+            found[column.name] = replace(column, of=f"{name}.{column.name}")
+    return list(found.values())
+
+
+def check_columns(columns: Iterable[Column], others: Iterable[str]) -> None:
+    """Raises ConfigError where a diagnostic's column has the name of one that the runs have without it."""
+    taken = set(others)
+    for column in columns:
+        if column.name in taken:
+            diagnostic = column.of.partition(".")[0]
+            raise ConfigError(
+                f"diagnostics={diagnostic}: the runs have a column {column.name} already; give its own another name."
+            )

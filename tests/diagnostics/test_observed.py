@@ -1,0 +1,190 @@
+"""Looking changes nothing: with and without diagnostics, all other numbers of a run are the same bits."""
+
+import numpy as np
+import pytest
+import torch
+
+from plasticity_lab.diagnostics.dead_units import DeadUnits
+from plasticity_lab.diagnostics.diagnostic import Diagnostic, columns_of, of_epochs, of_tasks
+from plasticity_lab.errors import ConfigError, OwnClassError
+from plasticity_lab.records.measures import Column, Measure
+from tests.agents.ppo.packs import BOTH, ONE, there_are
+from tests.helpers.looked_at import column, differing, looked_at
+from tests.helpers.packs import needs_compiler
+from tests.helpers.sweeps import runs_of
+
+DIGITS = ("benchmark=permuted_digits", "benchmark.images=101", "benchmark.tasks=2", "benchmark.epochs=2")
+SPLIT = ("benchmark=split_digits", "schedule=smoke", "benchmark.tasks=2")
+PACKS = {
+    "supervised": (*DIGITS, "activation=rrelu"),
+    "cnn": (*DIGITS, "network=cnn", "network.padding=same", "activation=crelu"),
+    "replay": (*SPLIT, "agent=experience_replay", "activation=elu"),
+    "ppo": (*BOTH, "activation=tanh"),
+}
+
+
+def of_all(view):
+    """A parameter that all bodies have."""
+    return next(name for name in view.parameters if view.model.owner(name) is None)
+
+
+class Curvature(Diagnostic):
+    """Uses all that is shown: state, held-out examples and second derivatives; looks at epochs and at tasks."""
+
+    def __init__(self, every: int = 2) -> None:
+        self.every = every
+
+    def columns(self, units):
+        return [of_epochs("sharpness", "Sharpness"), of_epochs("moved", "Moved"), of_tasks("held", "Held out")]
+
+    def start(self, view):
+        return {"last": view.parameters[of_all(view)].clone(), "looks": torch.zeros(len(view.seeds))}
+
+    def look(self, view):
+        view.state["looks"].add_(1)
+        if view.epoch is None:
+            parts = [x.double().flatten(1).sum(dim=1) for x, _ in view.held_out(50)] if view.held_out else []
+            held = sum(parts, torch.zeros(len(view.seeds), dtype=torch.float64))
+            return {"held": held + view.state["looks"] + view.loss()}
+        name = of_all(view)
+        now = view.parameters[name]
+        moved = torch.stack([own.double().norm() for own in now - view.state["last"]])
+        view.state["last"].copy_(now)
+        gradient = torch.func.grad(lambda own: view.loss({**view.parameters, name: own}).sum())
+        along = torch.func.grad(lambda own: gradient(own).sum())(now)  # the Hessian times a vector of ones
+        return {"sharpness": torch.stack([own.double().sum() for own in along]), "moved": moved}
+
+
+BOTH_OF_THEM = {"dead_units": DeadUnits(), "curvature": Curvature()}
+
+
+@pytest.fixture(autouse=True)
+def as_a_worker_computes(monkeypatch):
+    there_are(monkeypatch)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)
+    yield
+    torch.set_num_threads(threads)
+    torch.set_flush_denormal(False)
+
+
+@pytest.mark.parametrize("words", PACKS.values(), ids=PACKS)
+def test_with_and_without_alone_packed_and_resumed_all_numbers_are_the_same(words):
+    runs = list(runs_of(*words, "seed=0,1,2"))
+    plain, seen = looked_at(runs, {}), looked_at(runs, BOTH_OF_THEM)
+    for k in range(len(runs)):
+        assert not differing(plain[k], seen[k])
+    assert seen[0].keys() - plain[0].keys() >= {"dead_pairs", "dead_units", "sharpness", "moved", "held"}
+    alone = looked_at(runs[1:2], BOTH_OF_THEM)[0]
+    assert alone.keys() == seen[1].keys()
+    assert not differing(alone, seen[1])
+    for k, resumed in enumerate(looked_at(runs, BOTH_OF_THEM, stops=[1, 2])):
+        assert not differing(resumed, seen[k])
+    sharpness = column(seen[0], "sharpness", "epoch")
+    assert np.isnan(sharpness[::2]).all(), "it looks every 2 epochs"
+    assert np.isfinite(sharpness[1::2]).all()
+    assert not np.isnan(column(seen[0], "dead_pairs", "epoch")).any()
+    assert not np.isnan(column(seen[0], "held", "task")).any()
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    "words",
+    [PACKS["supervised"], pytest.param((*ONE, "activation=elu"), marks=pytest.mark.slow)],
+    ids=["supervised", "ppo"],
+)
+def test_compiled_too(words):
+    runs = list(runs_of(*words, "seed=0,1,2"))
+    plain, seen = looked_at(runs, {}, compiled=True), looked_at(runs, BOTH_OF_THEM, compiled=True)
+    alone = looked_at(runs[2:], BOTH_OF_THEM, compiled=True)[0]
+    assert not [name for k in range(len(runs)) for name in differing(plain[k], seen[k])]
+    assert alone.keys() == seen[2].keys()
+    assert not differing(alone, seen[2])
+
+
+class Asked(Diagnostic):
+    """Keeps what it was shown, in a list of the test."""
+
+    def __init__(self, views: list) -> None:
+        self.views = views
+
+    def columns(self, units):
+        return [of_epochs("asked", "Asked")]
+
+    def look(self, view):
+        self.views.append(view)
+        return {"asked": torch.ones(len(view.seeds))}
+
+
+def test_the_probe_is_fixed_for_a_task_and_the_held_out_images_are_the_tasks():
+    views = []
+    looked_at(list(runs_of(*DIGITS, "seed=0,1")), {"asked": Asked(views)})
+    assert [(view.task, view.epoch) for view in views] == [(0, 0), (0, 1), (1, 2), (1, 3)]
+    first, again, other, _ = (view.probe for view in views)
+    assert first["x"].shape == (2, 100, 64), "nearly all of 101 images, in a multiple of 4"
+    assert torch.equal(first["x"], again["x"])
+    assert torch.equal(first["labels"], again["labels"])
+    assert not torch.equal(first["x"], other["x"])
+    ((x, labels),) = views[0].held_out(40)
+    assert x.shape == (2, 40, 64)
+    assert labels.shape == (2, 40)
+    assert all(view.perturbation == {} for view in views)
+
+
+def test_of_ppo_the_probe_is_the_last_rollouts():
+    views = []
+    looked_at(list(runs_of(*BOTH, "seed=0,1")), {"asked": Asked(views)})
+    assert [view.body for view in views[::3]] == ["sliders", "chosen", "sliders"]
+    assert [view.epoch for view in views] == list(range(9)), "a rollout is an epoch"
+    for view in views:
+        assert view.probe["x"].shape[:2] == view.probe["advantage"].shape == (2, 32)
+        assert view.held_out is None
+        assert view.losses().shape == (2, 32)
+        assert view.losses().isfinite().all()
+    assert not torch.equal(views[0].probe["x"], views[1].probe["x"])
+
+
+class Writes(Asked):
+    """Writes into the network."""
+
+    def look(self, view):
+        next(iter(view.parameters.values())).mul_(1.5)
+        return super().look(view)
+
+
+class Mistaken(Asked):
+    """Returns something else than its columns."""
+
+    def __init__(self, returned) -> None:
+        self.returned = returned
+
+    def look(self, view):
+        return self.returned
+
+
+@pytest.mark.parametrize(
+    ("diagnostic", "told"),
+    [
+        (Writes([]), "hidden1.weight"),
+        (Mistaken({"other": torch.ones(2)}), "other"),
+        (Mistaken({"asked": torch.ones(3)}), "(3,)"),
+        (Mistaken({"asked": 1.0}), "1.0"),
+        (Mistaken(None), "None"),
+    ],
+)
+def test_a_diagnostic_that_breaks_its_promise_is_named(diagnostic, told):
+    with pytest.raises(OwnClassError, match="diagnostics=mine") as raised:
+        looked_at(list(runs_of(*DIGITS, "seed=0,1")), {"mine": diagnostic})
+    assert told in str(raised.value)
+
+
+def test_columns_of_other_sorts_and_of_one_name_are_refused():
+    class OfUpdates(Asked):
+        def columns(self, units):
+            return [Column(Measure("asked", "Asked"), "asked", {"epoch": "mean"})]
+
+    with pytest.raises(ConfigError, match=r"diagnostics=mine.*asked.*of_epochs"):
+        columns_of({"mine": OfUpdates([])}, [])
+    with pytest.raises(ConfigError, match=r"diagnostics=second.*asked.*diagnostics=first"):
+        columns_of({"first": Asked([]), "second": Asked([])}, [])
