@@ -21,7 +21,7 @@ from launch.launchers.slurm.submission import jobs_needed
 from launch.launchers.slurm.submit_once import release_held, submit_once
 from launch.launchers.slurm.submitted import Outcome, Submission, ask, decide, submissions_of
 from launch.launchers.slurm.turns import await_turn
-from launch.packs.progress import Watch
+from launch.packs.watch import Watch
 from launch.plan.calibration import GPU, read_calibration
 from launch.plan.device import compiler_there, cores, kind_of, memory_of
 from launch.runs.settings import store_option
