@@ -87,7 +87,7 @@ def update_of(
     if kernels:
         prepare()
     layers = [layer for layer in model.design.layers if isinstance(linear_of(layer), StackedLinear)]
-    by_kernel = kernels and optimizer.by_kernel is not None and clip is None and not intervention.needs_gradients
+    by_kernel = kernels and optimizer.by_kernel is not None and clip is None and not intervention.takes_gradients()
     tapped = layers if by_kernel and examples is not None else []
     names = {f"{layer.name}.{part}" for layer in tapped for part in ("weight", "bias")}
 

@@ -79,8 +79,9 @@ class Intervention(Component):
     needs: ClassVar[frozenset[str]] = frozenset()
     """What the agent must tell it beside the network (`Agent.tells`): else the two are refused together."""
 
-    needs_gradients: ClassVar[bool] = True
-    """Whether it penalises, or reads an update's gradients; if not, a kernel may use them up while it forms them."""
+    needs_gradients: ClassVar[bool] = False
+    """Whether its `after_step` reads the update's gradients. Declared beside that verb; else it is taken to read them.
+    Where nobody reads them and there is no penalty, a kernel may use them up while it forms them."""
 
     copies: ClassVar[int] = 1
     """How often it needs the memory of all parameters, in its state and while it works."""
@@ -96,6 +97,17 @@ class Intervention(Component):
     """What it measures of itself: columns of metrics.parquet that a task's row has, taken as a "value"."""
 
     floats_on_run_axis = True
+
+    @classmethod
+    def takes_gradients(cls) -> bool:
+        """Whether the update must lay out gradients for it: for its penalty, or because its `after_step` reads them.
+
+        What a class declares of its `after_step` says nothing of a subclass's own.
+        """
+        if cls.penalty is not Intervention.penalty:
+            return True
+        last_word = next(each for each in cls.__mro__ if {"needs_gradients", "after_step"} & vars(each).keys())
+        return vars(last_word).get("needs_gradients", True)
 
     def start(self, now: Now) -> State:
         """The state before the first update."""
