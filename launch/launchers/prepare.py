@@ -9,9 +9,11 @@ from launch.own_classes.check import check_own_classes
 from launch.packs.other_code import begun_by_other_code, free_to_replace, put_aside, said_of_them
 from launch.packs.other_kinds import said_of_anew, to_train_anew
 from launch.packs.todo import Outstanding, adopted, mark_ended, outstanding, settle
-from launch.plan.calibration import Calibration, calibration_of, default_calibration
-from launch.plan.device import mode_of
+from launch.plan.calibration import calibration_of
+from launch.plan.figures import default_calibration
+from launch.plan.mode import Choice, choice_of
 from launch.plan.planner import plan
+from launch.plan.speed import Calibration
 from launch.tracking.choice import decided
 from launch.wording import say
 from plasticity_lab import assembly
@@ -47,6 +49,10 @@ class Resources:
     workers: int
     damaged: Sequence[DamagedFile] = ()
     known: bool = True
+
+    def choice(self, cost: Cost, setting: str) -> Choice:
+        """The mode of a run there, and why.  setting: the command's.  Raises ConfigError."""
+        return choice_of(cost, self.kind, setting, self.compiler, self.calibration.modes)
 
 
 @dataclass(frozen=True)
@@ -228,9 +234,7 @@ def _planned(
         todo.widest,
         resources,
         prices,
-        mode=lambda run, cost: mode_of(
-            cost, settings.mode, resources.compiler, resources.calibration.of(cost.speed).kernels_pay(cost.flops)
-        ),
+        mode=lambda run, cost: resources.choice(cost, settings.mode).mode,
         taken=lambda pack: pack in gone or store.done(pack).exists(),
     )
     asked = sorted([*todo.finished, *todo.given_up, *(run.id for run in todo.left)])

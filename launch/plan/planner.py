@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from launch.plan.calibration import Calibration
+from launch.plan.speed import Calibration
 from launch.wording import in_bytes
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.errors import PlanError
@@ -73,10 +73,7 @@ def plan(
     for (key, most), alike in groups.items():
         if key not in costs:
             costs[key] = cost_of(alike[0])
-        mode = mode_of(alike[0], costs[key])
-        if mode == "kernels" and not (costs[key].kernels and kind.startswith("cpu")):
-            mode = "compiled"  # which it would be anyway
-        cuts.append(_cut(alike, costs[key], mode, kind, calibration, memory, most))
+        cuts.append(_cut(alike, costs[key], mode_of(alike[0], costs[key]), kind, calibration, memory, most))
     while sum(cut.packs for cut in cuts) < min(workers, len(runs)):
         largest = max(range(len(cuts)), key=lambda at: (cuts[at].widest, cuts[at].cost.updates))
         cuts[largest] = replace(cuts[largest], packs=cuts[largest].packs + 1)

@@ -25,7 +25,8 @@ class Cost:
     are for. speed: the yardstick of its agent's that it is priced by. rows: of its metrics. parameters: of its network.
     host_memory: bytes beside the device's. forwards, forward_flops: passes through the network without an update, and
     operations of one. host_steps: environment → its steps. graphs: how many are compiled for it.
-    kernels: whether kernels of our own serve its updates, on a CPU.
+    kernels: whether kernels of our own serve its updates, on a CPU. fused: whether they take the optimizer's step too,
+    as they do unless something takes the gradients.
     """
 
     length: int
@@ -42,6 +43,7 @@ class Cost:
     host_steps: Mapping[str, int] = field(default_factory=dict)
     graphs: int = 1
     kernels: bool = False
+    fused: bool = True
 
     @property
     def device_bytes(self) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 
 from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.parts import Parts
+from plasticity_lab.agents.update import fuses
 from plasticity_lab.benchmarks.bodies.benchmark import Bodies, BodyCycle
 from plasticity_lab.benchmarks.bodies.stream import Stages
 from plasticity_lab.environments.bodies import BODIES
@@ -57,7 +58,7 @@ def cost_of(agent: "PPO", parts: Parts, model: Model, resource: Bodies) -> Cost:
             ),
             Share(rollout + 8 * size * between, "its rollout", "a smaller agent.rollout"),
         ),
-        speed="dense",
+        speed="ppo",
         rows=rollouts + parts.benchmark.tasks + stages.total_steps // STEPS_AN_EPISODE,
         parameters=model.size,
         forwards=rollouts * (agent.rollout + 1) + sum(steps for steps, _ in tests),
@@ -65,6 +66,7 @@ def cost_of(agent: "PPO", parts: Parts, model: Model, resource: Bodies) -> Cost:
         host_steps=_host_steps(parts, stages, tests),
         graphs=2 * len({body.name for body in bodies}),
         kernels=True,
+        fused=fuses(parts.optimizers[0], parts.interventions[0], clipped=agent.max_norm is not None),
     )
 
 

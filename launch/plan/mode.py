@@ -1,0 +1,85 @@
+"""In which mode a run is computed: by what the run itself costs and by the kind of device, and why.
+
+Nothing else decides, so that the same command gives the same numbers on the same kind of device, whenever it is given:
+neither a run's mates, nor what a busy moment measured. Who knows better sets a mode by name, in the command or by
+`python -m launch calibrate --set-mode`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from launch.plan.figures import rule_of
+from launch.wording import say
+from plasticity_lab.agents.cost import Cost
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.kinds import is_cpu
+
+MODES = ("eager", "compiled", "kernels")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """mode: one of MODES. why: in a few words, for a plan's table."""
+
+    mode: str
+    why: str
+
+
+def choice_of(cost: Cost, kind: str, setting: str, compiler: bool, modes: Mapping[str, str]) -> Choice:
+    """The mode of a run on a kind of device.
+
+    setting: the command's `mode`. compiler: whether there is one. modes: those that were set for the kind, by
+    yardstick. A mode that cannot be computed there gives way to the next best; where the command asked for it, one
+    line says so.
+    Raises ConfigError where the command says compiled, and nothing can be compiled.
+    """
+    if setting == "compiled" and not compiler:
+        raise ConfigError("mode is compiled, but this machine has no C++ compiler; install g++, or say mode=eager.")
+    if setting != "auto":
+        wanted = Choice(setting, "as asked")
+    elif cost.speed in modes:
+        wanted = Choice(modes[cost.speed], "set by calibrate")
+    else:
+        wanted = _fastest(cost, kind)
+    if wanted.mode == "kernels" and (lack := _lack_of_kernels(cost, kind, compiler)) is not None:
+        instead = "compiled" if compiler else "eager"
+        if setting == "kernels":
+            _say_once(f"mode=kernels: {lack.sentence}, so runs are {instead} there.")
+        wanted = Choice(instead, lack.why)
+    if wanted.mode == "compiled" and not compiler:
+        wanted = Choice("eager", "no C++ compiler")
+    return wanted
+
+
+def _fastest(cost: Cost, kind: str) -> Choice:
+    """By the figures that are shipped."""
+    rule = rule_of(kind, cost.speed)
+    if cost.updates < rule.from_updates:
+        return Choice("eager", f"under {rule.from_updates:,} updates")
+    return Choice(rule.fused if cost.fused else rule.unfused, f"from {rule.from_updates:,} updates")
+
+
+@dataclass(frozen=True)
+class _Lack:
+    """Why kernels cannot be had: in a few words, and in the middle of a sentence."""
+
+    why: str
+    sentence: str
+
+
+def _lack_of_kernels(cost: Cost, kind: str, compiler: bool) -> _Lack | None:
+    if not compiler:
+        return _Lack("no C++ compiler", "there is no C++ compiler here")
+    if not is_cpu(kind):
+        return _Lack("a GPU has no kernels", f"our kernels are for CPUs, and {kind} is none")
+    if not cost.kernels:
+        return _Lack("no kernels for its agent", "there are no kernels for some runs' agent")
+    from plasticity_lab.kernels.build import missing  # torch
+
+    return None if (reason := missing()) is None else _Lack("no kernels there", f"{reason} here")
+
+
+@cache
+def _say_once(line: str) -> None:
+    say(line)
