@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from launch.plan.figures import rule_of
+from launch.plan.figures import default_calibration, rule_of
 from launch.wording import say
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.errors import ConfigError
@@ -26,38 +26,40 @@ class Choice:
     why: str
 
 
+NOT_COMPILED = Choice("eager", "no C++ compiler")
+
+
 def choice_of(cost: Cost, kind: str, setting: str, compiler: bool, modes: Mapping[str, str]) -> Choice:
     """The mode of a run on a kind of device.
 
     setting: the command's `mode`. compiler: whether there is one. modes: those that were set for the kind, by
     yardstick. A mode that cannot be computed there gives way to the next best; where the command asked for it, one
-    line says so.
-    Raises ConfigError where the command says compiled, and nothing can be compiled.
+    line says so.  Raises ConfigError where the command says compiled, and nothing can be compiled.
     """
     if setting == "compiled" and not compiler:
         raise ConfigError("mode is compiled, but this machine has no C++ compiler; install g++, or say mode=eager.")
-    if setting != "auto":
-        wanted = Choice(setting, "as asked")
-    elif cost.speed in modes:
-        wanted = Choice(modes[cost.speed], "set by calibrate")
-    else:
-        wanted = _fastest(cost, kind)
-    if wanted.mode == "kernels" and (lack := _lack_of_kernels(cost, kind, compiler)) is not None:
-        instead = "compiled" if compiler else "eager"
+    if setting == "auto" and cost.speed not in modes:
+        return _fastest(cost, kind, compiler)
+    mode, why = (modes[cost.speed], "set by calibrate") if setting == "auto" else (setting, "as asked")
+    if mode == "kernels" and (lack := _lack_of_kernels(cost, kind, compiler)) is not None:
+        mode, why = "compiled" if compiler else "eager", lack.why
         if setting == "kernels":
-            _say_once(f"mode=kernels: {lack.sentence}, so runs are {instead} there.")
-        wanted = Choice(instead, lack.why)
-    if wanted.mode == "compiled" and not compiler:
-        wanted = Choice("eager", "no C++ compiler")
-    return wanted
+            _say_once(f"mode=kernels: {lack.sentence}, so runs are {mode} there.")
+    return Choice(mode, why) if mode != "compiled" or compiler else NOT_COMPILED
 
 
-def _fastest(cost: Cost, kind: str) -> Choice:
-    """By the figures that are shipped."""
-    rule = rule_of(kind, cost.speed)
-    if cost.updates < rule.from_updates:
-        return Choice("eager", f"under {rule.from_updates:,} updates")
-    return Choice(rule.fused if cost.fused else rule.unfused, f"from {rule.from_updates:,} updates")
+def _fastest(cost: Cost, kind: str, compiler: bool) -> Choice:
+    """By the figures that are shipped, of one run: they know its mates as little as this machine."""
+    if not compiler:
+        return NOT_COMPILED
+    rule, speed = rule_of(kind, cost.speed), default_calibration(kind).of(cost.speed)
+    wanted = rule.fused if cost.fused else rule.unfused
+    lack = _lack_of_kernels(cost, kind, compiler) if wanted == "kernels" else None
+    mode, why = (wanted, "") if lack is None else ("compiled", lack.why)
+    eager, fast = (speed.seconds(each, 1, cost.updates, cost.flops) for each in ("eager", mode))
+    if eager - fast < rule.from_seconds:
+        return Choice("eager", f"since compiled code would save under {rule.from_seconds:g} s a run")
+    return Choice(mode, why or f"which saves {rule.from_seconds:g} s a run or more")
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """The mode follows from the run and the kind of device alone; what was measured changes no mode, a name does."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ from launch.__main__ import main
 from launch.plan import mode
 from launch.plan.calibration import calibration_of, write_calibration
 from launch.plan.device import kind_of
-from launch.plan.figures import AVX2, AVX512, GPU, Rule, known_yardsticks, rule_of
+from launch.plan.figures import AVX2, AVX512, GPU, Rule, default_calibration, known_yardsticks, rule_of
 from launch.plan.mode import choice_of
 from launch.plan.speed import Calibration, Speed
 from plasticity_lab.agents.cost import Cost
@@ -36,13 +37,27 @@ def taken(cost=COST, kind=ON_AVX2, setting="auto", compiler=True, modes=None):
 
 @pytest.mark.parametrize("kind", [ON_AVX2, ON_AVX512, ON_A_GPU, "cpu"])
 @pytest.mark.parametrize("speed", [*known_yardsticks(), "another"])
-def test_by_itself_a_run_is_compiled_from_its_own_number_of_updates_on(kind, speed):
-    rule, cost = rule_of(kind, speed), replace(COST, speed=speed)
-    few, many = replace(cost, updates=rule.from_updates - 1), replace(cost, updates=rule.from_updates)
+def test_by_itself_a_run_is_compiled_from_so_many_updates_on_as_save_what_that_costs(kind, speed):
+    rule, figures = rule_of(kind, speed), default_calibration(kind).of(speed)
+    an_update = [figures.seconds(each, 1, 1, 10**6) for each in ("eager", rule.fused)]
+    enough = math.ceil(rule.from_seconds / (an_update[0] - an_update[1]))
+    cost = replace(COST, speed=speed, flops=10**6)
+    few, many = (replace(cost, updates=enough + more) for more in (-1, 1))
     assert [taken(few, kind), taken(many, kind)] == ["eager", rule.fused]
     assert taken(replace(many, fused=False), kind) == rule.unfused
     assert taken(many, kind, compiler=False) == "eager"
-    assert f"{rule.from_updates:,}" in choice_of(many, kind, "auto", True, {}).why
+    assert f"{rule.from_seconds:g} s" in choice_of(many, kind, "auto", True, {}).why
+
+
+def test_a_run_that_lacks_kernels_is_compiled_where_that_alone_saves_enough():
+    convolving = AVX2.calibration.of("convolving")
+    cost = replace(COST, speed="convolving", flops=10**8, updates=2_000)
+    by_kernels, compiled = (
+        convolving.seconds("eager", 1, 2_000, 10**8) - convolving.seconds(each, 1, 2_000, 10**8)
+        for each in ("kernels", "compiled")
+    )
+    assert by_kernels > rule_of(ON_AVX2, "convolving").from_seconds > compiled
+    assert [taken(cost), taken(replace(cost, kernels=False))] == ["kernels", "eager"]
 
 
 def test_kernels_are_the_default_of_long_runs_where_a_cpu_has_them(monkeypatch):
@@ -54,7 +69,7 @@ def test_kernels_are_the_default_of_long_runs_where_a_cpu_has_them(monkeypatch):
 
 
 def test_where_kernels_that_leave_the_optimizer_alone_lose_the_rule_can_say_so(monkeypatch):
-    monkeypatch.setattr(mode, "rule_of", lambda kind, speed: Rule(0, fused="kernels", unfused="compiled"))
+    monkeypatch.setattr(mode, "rule_of", lambda kind, speed: Rule("kernels", "compiled", -1.0))
     assert [taken(), taken(replace(COST, fused=False))] == ["kernels", "compiled"]
 
 
