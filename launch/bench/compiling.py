@@ -1,4 +1,4 @@
-"""What compiling costs, and from how many updates on it pays: what `COMPILED_FROM_UPDATES` was chosen by.
+"""What compiling costs, and from how many updates on it pays.
 
     python -m launch.bench.compiling [--network mlp|cnn] [--activation relu] [--width 8]
 

@@ -3,8 +3,11 @@
     python -m launch calibrate                                    this machine
     python -m launch calibrate benchmark=mujoco_cycle             and the environments of that benchmark
     python -m launch calibrate hydra/launcher=slurm_gpu --wait    a node's GPU, in a job as that launcher's workers get
+    python -m launch calibrate --set-mode dense=compiled          measures nothing: the mode that mode=auto takes here
 
-Takes a few minutes, most of which compiles. What it finds is kept in the store, for all plans that are made there.
+Takes a few minutes, most of which compiles. What it finds is kept in the store, for all plans that are made there. It
+corrects their times and widths, and never changes a mode: runs' numbers must not depend on a busy moment. Who finds
+another mode faster sets it by name.
 
 Of all environments those are timed in which runs act: the runs that the words name, as for `plasticity_lab.main`; where
 only a launcher is named, those of the sweeps that are planned in the store; none where these act in none. What was
@@ -20,8 +23,11 @@ from launch.command import asked
 from launch.launchers.slurm.parameters import wants_gpu
 from launch.launchers.slurm.short_job import answer_to, send
 from launch.packs.lookup import add_store, plans_to_read, store_there
-from launch.plan.calibration import Calibration, read_calibration, write_calibration
+from launch.plan.calibration import read_calibration, set_modes, write_calibration
 from launch.plan.device import compiler_there, devices, kind_of
+from launch.plan.figures import known_yardsticks
+from launch.plan.mode import MODES
+from launch.plan.speed import Calibration
 from launch.runs.options import classes_of
 from launch.wording import say
 from plasticity_lab.errors import ConfigError, PlasticityError
@@ -89,6 +95,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--repeats", type=int, default=5, help="rounds that are measured")
     parser.add_argument("--steps", type=int, help="updates of a burst; by default some tenths of a second")
+    parser.add_argument(
+        "--set-mode",
+        action="append",
+        default=[],
+        metavar="NETWORKS=MODE",
+        help=f"what mode=auto takes for {' | '.join(known_yardsticks())}: {' | '.join(MODES)}; auto takes it back",
+    )
     parser.add_argument("--wait", action="store_true", help="wait for the job, and say what it has found")
 
 
@@ -96,6 +109,8 @@ def run(options: argparse.Namespace) -> int:
     """The command.  Raises ConfigError for a device that is not there, StoreError, SlurmError."""
     store = Store(options.store)
     given = (options.mode, options.repeats, options.steps)
+    if options.set_mode:
+        return _set_modes(options, store)
     launcher, words = _taken_apart(options.words)
     if launcher:
         return _in_a_job(options, store, given, _environments(store, launcher, words))
@@ -103,6 +118,26 @@ def run(options: argparse.Namespace) -> int:
     environments = _environments(store, launcher, words)
     store.prepare()
     print(Measurement(str(store.root), device, *given, environments)())
+    return 0
+
+
+def _set_modes(options: argparse.Namespace, store: Store) -> int:
+    """Keeps modes in the store, and says which are set.  Raises ConfigError for what is no yardstick or mode."""
+    if options.words:
+        raise ConfigError(
+            "--set-mode is for this machine's kind of device: give it on a node of the cluster, without words."
+        )
+    modes = {}
+    for word in options.set_mode:
+        name, _, mode = word.partition("=")
+        if name not in known_yardsticks() or mode not in (*MODES, "auto"):
+            names, there = ", ".join(known_yardsticks()), ", ".join((*MODES, "auto"))
+            raise ConfigError(f"--set-mode {word}: it is NETWORKS=MODE, of {names} and of {there}.")
+        modes[name] = mode
+    kind = kind_of(devices(options.device)[0])
+    store.prepare()
+    told = ", ".join(f"{name}={mode}" for name, mode in set_modes(store, kind, modes).items()) or "none"
+    print(f"Modes set for {device_name(kind)}: {told}; kept in {store.calibration(device_name(kind))}")
     return 0
 
 

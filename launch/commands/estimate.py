@@ -14,10 +14,12 @@ from launch.packs.lookup import add_sweep, store_there, sweep_named
 from launch.packs.todo import outstanding
 from launch.plan.device import compiler_there, cores, devices, kind_of, memory_of
 from launch.wording import say
+from plasticity_lab.agents.cost import Cost
 from plasticity_lab.component import check
 from plasticity_lab.records.kinds import device_name
 from plasticity_lab.records.plan import read_plan
 from plasticity_lab.records.store import Store
+from plasticity_lab.run import Run
 
 if TYPE_CHECKING:
     from launch.launchers.prepare import Resources
@@ -48,12 +50,15 @@ def run(options: argparse.Namespace) -> int:
     for error in [*todo.corrupt, *resources.damaged]:
         say(str(error))
     prices = costs_to_show(stored.settings)
-    modes = {run: pack.mode for pack in stored.packs for run in pack.runs}
-    # A mode follows from the run alone: as it was planned, it would be planned again.
-    packs = packed(todo.left, todo.widest, resources, prices, lambda run, cost: modes[run.id])
+    planned = {run: pack.mode for pack in stored.packs if pack.kind == resources.kind for run in pack.runs}
+
+    def mode(run: Run, cost: Cost) -> str:
+        return planned.get(run.id) or resources.choice(cost, stored.settings.mode).mode
+
+    packs = packed(todo.left, todo.widest, resources, prices, mode)
     finished = len(stored.asked) - sum(pack.width for pack in packs)
     say(f"Sweep {stored.sweep} on {resources.kind}:")
-    print_packs(packs, stored.runs, finished, resources, resources.workers, stored.settings.save_weights, prices)
+    print_packs(packs, stored.runs, finished, resources, resources.workers, stored.settings, prices)
     return 0
 
 

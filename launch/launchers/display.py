@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
-from launch.packs.progress import Progress
+from launch.packs.watch import Progress
 
 FIRST_LINE_SECONDS = 5.0
 LONGEST_SILENCE_SECONDS = 60.0
@@ -37,7 +37,10 @@ def display() -> Display:
 
 
 class Rate:
-    """Run-steps per second since the first step of this command; what earlier ones did is not counted."""
+    """Run-steps per second since the first step of this command; what earlier ones did is not counted.
+
+    What is left is not by this rate: run-steps of different runs take different times.
+    """
 
     def __init__(self) -> None:
         self.began: float | None = None
@@ -61,9 +64,8 @@ class Rate:
         else:
             parts = [f"{now.runs_done} of {now.runs} runs", f"{100 * now.run_steps_done // max(1, now.run_steps)} %"]
         if taken > 0 and elapsed > 1 and not waits_for:
-            rate = taken / elapsed
-            left = timedelta(seconds=round((now.run_steps - now.run_steps_done) / rate))
-            parts += [f"{rate:,.0f} {now.unit}/s", f"{left} left"]
+            parts += [f"{taken / elapsed:,.0f} {now.unit}/s"]
+            parts += [f"{timedelta(seconds=round(now.left))} left"] if now.left is not None else []
         parts += [f"{count} {word}" for count, word in ((now.diverged, "diverged"), (now.failed, "failed")) if count]
         return " · ".join(parts)
 

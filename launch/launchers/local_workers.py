@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from launch.launchers.compiling_ahead import compiling_ahead
 from launch.launchers.display import Display, display
-from launch.packs.progress import Watch
+from launch.packs.watch import Watch
 from launch.plan.device import cores
 from launch.work.stop_signal import NOTICE_SECONDS
 from plasticity_lab.records.files import StoreFault

@@ -11,9 +11,11 @@ from launch.packs.other_diagnostics import begun_with_others
 from launch.packs.other_diagnostics import said_of_them as said_of_others
 from launch.packs.other_kinds import said_of_anew, to_train_anew
 from launch.packs.todo import Outstanding, adopted, mark_ended, outstanding, settle
-from launch.plan.calibration import Calibration, calibration_of, default_calibration
-from launch.plan.device import mode_of
+from launch.plan.calibration import calibration_of
+from launch.plan.figures import default_calibration
+from launch.plan.mode import Choice, choice_of
 from launch.plan.planner import plan
+from launch.plan.speed import Calibration
 from launch.tracking.choice import decided
 from launch.wording import say
 from plasticity_lab import assembly
@@ -50,6 +52,10 @@ class Resources:
     damaged: Sequence[DamagedFile] = ()
     known: bool = True
     host_memory: int = sys.maxsize
+
+    def choice(self, cost: Cost, setting: str) -> Choice:
+        """The mode of a run there, and why.  setting: the command's.  Raises ConfigError."""
+        return choice_of(cost, self.kind, setting, self.compiler, self.calibration.modes)
 
 
 @dataclass(frozen=True)
@@ -247,9 +253,7 @@ def _planned(
         todo.widest,
         resources,
         prices,
-        mode=lambda run, cost: mode_of(
-            cost, settings.mode, resources.compiler, resources.calibration.of(cost.speed).kernels_pay(cost.flops)
-        ),
+        mode=lambda run, cost: resources.choice(cost, settings.mode).mode,
         taken=lambda pack: pack in gone or store.done(pack).exists(),
     )
     asked = sorted([*todo.finished, *todo.given_up, *(run.id for run in todo.left)])

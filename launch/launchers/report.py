@@ -21,6 +21,7 @@ from plasticity_lab.records.plan import Pack, read_plan
 from plasticity_lab.records.provenance import CHECKOUT, why_no_commit
 from plasticity_lab.records.record import STATUSES, add_asked_as, failures, flags_of, read_record
 from plasticity_lab.records.run_index import RunIndex
+from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
@@ -35,8 +36,8 @@ def show_plan(ready: Prepared, workers: int) -> None:
         say(str(error))
     _say_of_code(ready)
     _say_of_finished(ready)
-    save_weights, finished = ready.settings.save_weights, len(ready.todo.finished)
-    print_packs(ready.plan.packs, ready.plan.runs, finished, ready.resources, workers, save_weights, ready.cost_of)
+    finished = len(ready.todo.finished)
+    print_packs(ready.plan.packs, ready.plan.runs, finished, ready.resources, workers, ready.settings, ready.cost_of)
 
 
 def print_packs(
@@ -45,12 +46,18 @@ def print_packs(
     finished: int,
     resources: Resources,
     workers: int,
-    save_weights: str,
+    settings: Settings,
     cost_of: CostOf,
 ) -> None:
     """Prints packs of runs and what they would cost.  finished: how many runs beside them are finished already."""
-    stored, memories = store_bytes(packs, runs, save_weights, cost_of), memory_bytes(packs, runs, cost_of, workers)
-    print_plan(packs, finished, workers, resources.calibration, stored, memories)
+
+    def why(pack: Pack) -> str:
+        choice = resources.choice(cost_of(runs[pack.runs[0]]), settings.mode)
+        return choice.why if choice.mode == pack.mode else "as planned before"
+
+    stored = store_bytes(packs, runs, settings.save_weights, cost_of)
+    memories = memory_bytes(packs, runs, cost_of, workers)
+    print_plan(packs, finished, workers, resources.calibration, stored, memories, why)
 
 
 def settled(ready: Prepared) -> bool:

@@ -8,7 +8,7 @@ from plasticity_lab.records.files import write_json
 from plasticity_lab.records.store import Store
 
 UNKNOWN, REPLACED = "unknown", "replaced"
-_FIELDS = {"status": str, "error": str | None, "diverged": int | None}
+_FIELDS = {"status": str, "error": str | None, "diverged": int | None, "seconds": int | float | None}
 _ADVICE = "its pack counts as ended, and the records of its runs tell how"
 
 
@@ -17,12 +17,14 @@ class Ending:
     """How a pack ended.
 
     status: done, failed or divided; replaced where its runs were planned anew before it ended; unknown where the file
-    that said it was damaged. error: why it is not done, in a line. diverged: how many of its runs diverged.
+    that said it was damaged. error: why it is not done, in a line. diverged: how many of its runs diverged. seconds: of
+    training; None where it was not trained to its end, or an earlier version wrote it.
     """
 
     status: str
     error: str
     diverged: int
+    seconds: float | None = None
 
     @property
     def failed(self) -> bool:
@@ -31,7 +33,7 @@ class Ending:
 
     def as_json(self) -> dict[str, object]:
         """What the lease is finished with."""
-        return {"status": self.status, "error": self.error, "diverged": self.diverged}
+        return {"status": self.status, "error": self.error, "diverged": self.diverged, "seconds": self.seconds}
 
 
 def read_ending(store: Store, pack: str) -> Ending | None:
@@ -40,10 +42,11 @@ def read_ending(store: Store, pack: str) -> Ending | None:
     value = read_mapping(path, _ADVICE)
     if value is None:
         return None
-    known = {"error": None, "diverged": None, **value}  # earlier versions left out what there was nothing to say of
+    # Earlier versions left out what there was nothing to say of.
+    known = {"error": None, "diverged": None, "seconds": None, **value}
     if fault := fault_of_fields(known, _FIELDS):
         raise DamagedFile(path, fault, _ADVICE)
-    return Ending(known["status"], known["error"] or "", known["diverged"] or 0)
+    return Ending(known["status"], known["error"] or "", known["diverged"] or 0, known["seconds"])
 
 
 def ending_of(store: Store, pack: str) -> Ending | None:

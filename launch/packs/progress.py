@@ -1,4 +1,4 @@
-"""How far packs have come: a small file of each running pack, and what they add up to."""
+"""How far packs have come: a small file of each running pack."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,11 +6,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from launch.packs.endings import REPLACED, Ending, ending_of
-from launch.wording import run_steps
 from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
-from plasticity_lab.records.files import names, write_json
-from plasticity_lab.records.plan import Pack, in_parts
+from plasticity_lab.records.files import write_json
+from plasticity_lab.records.plan import Pack
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.training_code import REFILLED, flags_of_parts
 
@@ -27,24 +25,6 @@ class Measured(Protocol):
     def lately(self) -> dict[str, float]:
         """What its runs measured last, by name."""
         ...
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Packs taken together.
-
-    runs, run_steps: of all of them, run-steps being steps of each run summed over runs. runs_done: of packs that ended
-    well. run_steps_done: all of packs that ended, and of the others as far as they are. diverged, failed: runs. unit:
-    what run-steps are called.
-    """
-
-    runs: int
-    runs_done: int
-    run_steps: int
-    run_steps_done: int
-    diverged: int
-    failed: int
-    unit: str = "run-steps"
 
 
 @dataclass(frozen=True)
@@ -75,48 +55,6 @@ class Reached:
 
 
 NOWHERE = Reached(0, 0, 0.0)
-
-
-class Watch:
-    """Tells each time how far some packs, or their parts, have come; how one has ended is read once."""
-
-    def __init__(self, store: Store, packs: Sequence[Pack]) -> None:
-        self.store, self.packs = store, packs
-        self.ended: dict[str, Ending] = {}
-
-    @property
-    def over(self) -> bool:
-        """Whether all have ended."""
-        return len(self.ended) == len(self.packs)
-
-    def look(self) -> Progress:
-        """How far they are now.  Raises StoreError."""
-        marked = set(names(self.store.done_folder)) - self.ended.keys()
-        self.packs = in_parts(self.store, self.packs)  # afterwards: a pack is marked as ended once it is in parts
-        begun = set(names(self.store.root / "packs"))
-        steps = runs_done = diverged = failed = 0
-        for pack in self.packs:
-            if pack.id in marked and (ending := ending_of(self.store, pack.id)) is not None:
-                self.ended[pack.id] = ending
-            if pack.id in self.ended:
-                ending = self.ended[pack.id]
-                steps += pack.run_steps
-                diverged += ending.diverged
-                failed += pack.width if ending.failed else 0
-                runs_done += 0 if ending.failed or ending.status == REPLACED else pack.width
-            elif pack.id in begun:
-                now = reached(self.store, pack.id)
-                steps += now.steps * pack.width
-                diverged += now.diverged
-        return Progress(
-            runs=sum(pack.width for pack in self.packs),
-            runs_done=runs_done,
-            run_steps=sum(pack.run_steps for pack in self.packs),
-            run_steps_done=steps,
-            diverged=diverged,
-            failed=failed,
-            unit=run_steps({pack.unit for pack in self.packs}),
-        )
 
 
 def write_progress(

@@ -5,9 +5,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from launch.last_end import last_end
 from launch.packs.endings import ending_of
 from launch.packs.lease_files import LeaseFiles, PackState
+from launch.packs.pace import seconds_needed, until_the_last
 from launch.packs.progress import NOWHERE, Reached, reached
 from plasticity_lab.records.bulk_log import bytes_on_disk
 from plasticity_lab.records.files import names
@@ -18,8 +18,6 @@ from plasticity_lab.records.run_index import RunIndex
 from plasticity_lab.records.store import Store
 
 STATES = ("done", "running", "waiting", "diverged", "failed")
-SETTLED_SECONDS = 10.0
-"""A pack's own pace counts once it has trained this long."""
 LAST_LINES = 3
 """How much of a failed run's error is told; its record has all."""
 
@@ -110,7 +108,7 @@ def state_of(store: Store, plan: Plan, index: RunIndex | None = None) -> SweepSt
 
     begun = set(names(store.root / "packs"))
     far = {pack.id: reached(store, pack.id) for pack in open_packs if pack.id in begun}
-    needed = _seconds_needed(plan.packs, open_packs, far, outcomes)
+    needed = seconds_needed(open_packs, plan.packs, far, _took(plan.packs, outcomes))
     held = [pack for pack in open_packs if leases[pack.id].held]
     on_the_way = {run: far[p.id].steps / p.steps for p in open_packs if p.id in far for run in p.runs}
     share = {run: on_the_way.get(run, 0.0) if state in ("running", "waiting") else 1.0 for run, state in states.items()}
@@ -136,7 +134,7 @@ def state_of(store: Store, plan: Plan, index: RunIndex | None = None) -> SweepSt
         running=[_held(pack, far.get(pack.id), leases[pack.id], needed[pack.id]) for pack in held],
         packs=sorted({pack.id for pack in plan.packs} | {each.pack for each in outcomes.values() if each.pack}),
         progress=sum(share.values()) / max(1, len(share)),
-        left=_until_the_last(
+        left=until_the_last(
             [needed[pack.id] for pack in held],
             [needed[pack.id] for pack in open_packs if pack not in held],
             any(state == "waiting" for state in states.values()),
@@ -204,38 +202,14 @@ def _last_lines(error: str) -> list[str]:
     return lines[-LAST_LINES:] if len(lines) > 1 else []
 
 
-def _seconds_needed(
-    packs: Sequence[Pack], open_packs: Sequence[Pack], far: Mapping[str, Reached], outcomes: Mapping[str, Outcome]
-) -> dict[str, float]:
-    """Seconds that each open pack still needs: at its own pace, or as planned, corrected by what others have taken."""
-    planned = taken = 0.0
+def _took(packs: Sequence[Pack], outcomes: Mapping[str, Outcome]) -> dict[str, float]:
+    """Pack → the seconds that it took, by the records of its runs; as planned where they do not say it."""
+    found = {}
     for pack in packs:
         outcome = outcomes.get(pack.runs[0])
         if outcome is not None and outcome.pack == pack.id:
-            seconds = pack.seconds if outcome.pack_seconds is None else outcome.pack_seconds
-            planned, taken = planned + pack.seconds, taken + seconds
-        elif pack.id in far and far[pack.id].seconds > SETTLED_SECONDS:
-            planned += pack.seconds * far[pack.id].steps / pack.steps
-            taken += far[pack.id].seconds
-    pace = taken / planned if planned else 1.0
-
-    def needed(pack: Pack) -> float:
-        now = far.get(pack.id, NOWHERE)
-        if now.steps and now.seconds > SETTLED_SECONDS:
-            return (pack.steps - now.steps) * now.seconds / now.steps
-        return pace * pack.seconds * (1 - now.steps / pack.steps)
-
-    return {pack.id: needed(pack) for pack in open_packs}
-
-
-def _until_the_last(held: Sequence[float], waiting: Sequence[float], any_waits: bool) -> float | None:
-    """Seconds until all packs have ended, if each worker takes the next waiting one when it is free.
-
-    held, waiting: the seconds that the packs need. any_waits: whether a run waits. None if nobody trains it.
-    """
-    if not held:
-        return None if any_waits else 0.0
-    return last_end(held, waiting)
+            found[pack.id] = pack.seconds if outcome.pack_seconds is None else outcome.pack_seconds
+    return found
 
 
 def _held(pack: Pack, now: Reached | None, state: PackState, left: float) -> HeldPack:

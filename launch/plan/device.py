@@ -1,21 +1,13 @@
-"""The device a worker trains on: which there are, of which kind, and in which mode a run is computed on it.
+"""The device a worker trains on: which there are, of which kind, and with how much memory.
 
-torch, which takes over a second to import, is imported where it is asked about a device: memory and mode of a CPU are
-known without it.
+torch, which takes over a second to import, is imported where it is asked about a device: memory of a CPU is known
+without it.
 """
 
 import os
 import shutil
-from functools import cache
 
-from launch.wording import say
-from plasticity_lab.agents.cost import Cost
 from plasticity_lab.errors import ConfigError
-
-COMPILED_FROM_UPDATES = {"dense": 10_000, "convolving": 8_000}
-"""Runs of at least this many updates are compiled, by the yardstick of their network (`Cost.speed`). So many it takes
-until compiling has paid where it pays least: for a worker's first graphs, of which nothing lies in the cache yet, and
-one pack that uses them (docs/speed.md has the measurements). Further packs pay from their first update on."""
 
 
 def devices(setting: str) -> list[str]:
@@ -68,34 +60,3 @@ def cores() -> int:
 def compiler_there() -> bool:
     """Whether torch.compile can work here: it needs a C++ compiler, on a GPU too."""
     return any(shutil.which(name) for name in (os.environ.get("CXX", "g++"), "g++", "clang++"))
-
-
-def mode_of(cost: Cost, setting: str, compiler: bool, kernels_pay: bool = False) -> str:
-    """eager, compiled or kernels, by what the run itself costs: never by its mates.  Raises ConfigError.
-
-    kernels_pay: whether they were measured on this kind of device to be faster than what is compiled alone. Where they
-    are asked for and cannot be, the next best mode, and one line about it.
-    """
-    if setting == "kernels" and (why := _kernels_missing()) is not None:
-        instead = "compiled" if compiler else "eager"
-        _say_once(f"mode=kernels: {why} here, so runs are {instead}, which takes about twice as long or longer.")
-        return instead
-    if setting == "compiled" and not compiler:
-        raise ConfigError("mode is compiled, but this machine has no C++ compiler; install g++, or say mode=eager.")
-    if setting != "auto":
-        return setting
-    enough = COMPILED_FROM_UPDATES.get(cost.speed, COMPILED_FROM_UPDATES["dense"])
-    if not compiler or cost.updates < enough:
-        return "eager"
-    return "kernels" if kernels_pay and cost.kernels and _kernels_missing() is None else "compiled"
-
-
-def _kernels_missing() -> str | None:
-    from plasticity_lab.kernels.build import missing  # torch
-
-    return missing()
-
-
-@cache
-def _say_once(line: str) -> None:
-    say(line)

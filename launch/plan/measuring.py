@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from launch.plan.calibration import Calibration, Speed
 from launch.plan.device import kind_of
+from launch.plan.speed import Calibration, Speed
 from launch.plan.timing import Contender, interleaved, on
 from plasticity_lab.agents.yardstick import Yardstick
 from plasticity_lab.records.provenance import provenance
@@ -61,7 +61,6 @@ def speed_of(rates: Mapping[str, Mapping[int, float]], flops: int, memory: float
         step_seconds={mode: fit[0] for mode, fit in fits.items()},
         flops={mode: fit[1] for mode, fit in fits.items()},
         memory=memory,
-        comparable=tuple(sorted(rates)),
     )
 
 

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from launch.plan.calibration import Calibration
+from launch.plan.speed import Calibration
 from launch.wording import in_bytes
 from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.errors import PlanError
@@ -78,8 +78,6 @@ def plan(
         if key not in costs:
             costs[key] = cost_of(alike[0])
         mode = mode_of(alike[0], costs[key])
-        if mode == "kernels" and not (costs[key].kernels and kind.startswith("cpu")):
-            mode = "compiled"  # which it would be anyway
         cuts.append(_cut(alike, costs[key], mode, kind, calibration, memory, host_memory, most))
     while sum(cut.packs for cut in cuts) < min(workers, len(runs)):
         largest = max(range(len(cuts)), key=lambda at: (cuts[at].widest, cuts[at].cost.updates))

@@ -1,14 +1,14 @@
 """The plan for people: what `dry_run=true` prints."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 
 from rich.console import Console
 from rich.table import Table
 
 from launch.last_end import last_end
-from launch.plan.calibration import Calibration
+from launch.plan.speed import Calibration
 from launch.wording import counted, in_bytes, in_time, run_steps
 from plasticity_lab.records.plan import Pack
 
@@ -16,16 +16,25 @@ PRINTED_WIDTH = 120
 
 
 def print_plan(
-    packs: Sequence[Pack], finished: int, workers: int, calibration: Calibration, stored: int, memories: int
+    packs: Sequence[Pack],
+    finished: int,
+    workers: int,
+    calibration: Calibration,
+    stored: int,
+    memories: int,
+    why: Callable[[Pack], str],
 ) -> None:
     """Packs that are alike in one line each, then the sums; times are estimates by the calibration.
 
-    stored: bytes that the runs' records will take. memories: bytes of replay memories in the store, at most.
+    stored: bytes that the runs' records will take. memories: bytes of replay memories in the store, at most. why: a
+    pack is in its mode, in a few words.
     """
     console = Console(width=None if Console().is_terminal else PRINTED_WIDTH)
     if packs:
         console.print(_table(packs))
         console.print()
+        reasons = sorted({(pack.mode, why(pack)) for pack in packs})
+        console.print(f"mode: {'; '.join(f'{mode}, {reason}' for mode, reason in reasons)}", highlight=False)
     if any(pack.narrowed for pack in packs):
         console.print("* as wide as memory allows", highlight=False)
     runs = sum(pack.width for pack in packs)

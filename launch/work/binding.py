@@ -9,15 +9,18 @@ from dataclasses import replace
 
 from launch.packs.bindings import Binding, binding_of, write_binding
 from launch.packs.leases import Lease
-from launch.plan.calibration import Calibration, calibration_of, default_calibration
-from launch.plan.device import compiler_there, mode_of
+from launch.plan.calibration import calibration_of
+from launch.plan.device import compiler_there
+from launch.plan.figures import default_calibration
+from launch.plan.mode import choice_of
+from launch.plan.speed import Calibration
 from launch.work.recording import divide
 from plasticity_lab.assembly import cost_of
 from plasticity_lab.benchmarks.benchmark import Resource
 from plasticity_lab.kernels.build import missing
 from plasticity_lab.records.checkpoint import latest_epoch
 from plasticity_lab.records.damage import DamagedFile
-from plasticity_lab.records.kinds import goes_on, is_cpu, sort_of
+from plasticity_lab.records.kinds import goes_on, sort_of
 from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.store import Store
 
@@ -76,12 +79,9 @@ class Binder:
         """Mode and greatest width of a pack that nobody has begun; what was planned for this very kind stays."""
         if pack.kind == self.kind:
             return pack.mode, pack.width
-        cost = cost_of(plan.runs_of(pack)[0], resource)
-        speed = self._calibration().of(cost.speed)
-        mode = mode_of(cost, plan.settings.mode, compiler_there(), speed.kernels_pay(cost.flops))
-        if mode == "kernels" and not (cost.kernels and is_cpu(self.kind)):
-            mode = "compiled"  # as planning has it
-        return mode, speed.widest(mode)
+        cost, calibration = cost_of(plan.runs_of(pack)[0], resource), self._calibration()
+        mode = choice_of(cost, self.kind, plan.settings.mode, compiler_there(), calibration.modes).mode
+        return mode, calibration.of(cost.speed).widest(mode)
 
     def _calibration(self) -> Calibration:
         try:

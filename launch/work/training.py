@@ -255,7 +255,8 @@ def _train(
             return leave_records(store, runs, journal, learner, source, settings.save_weights, settings.rerun)
 
         recorded = patience.until_done("records", record)
-        ending = Ending("done", error="", diverged=int((journal.diverged > 0).sum()))
+        diverged = int((journal.diverged > 0).sum())
+        ending = Ending("done", error="", diverged=diverged, seconds=source["pack_seconds"])
         patience.until_done("end", lambda: end_pack(store, pack, lease, ending, recorded))
 
 

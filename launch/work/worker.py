@@ -17,7 +17,7 @@ from pathlib import Path
 
 from launch.packs.leases import Lease, Leases, LostLease
 from launch.packs.owner import this_owner
-from launch.packs.progress import reached
+from launch.packs.pace import Pace
 from launch.plan.device import kind_of
 from launch.tracking.choice import tracking_of
 from launch.work.binding import Binder
@@ -122,6 +122,7 @@ class Worker:
         self.mine: dict[str, Pack] = {}
         self.left: list[str] = []
         self.refused: list[str] = []
+        self.pace = Pace(store)
         self.well, self.begun = True, False
 
     def work(self, patience: float) -> bool:
@@ -196,7 +197,9 @@ class Worker:
         def wanted(pack: str) -> bool:
             if not self.binder.takes(known[pack][1]):
                 return False
-            if not self.begun or self.time_for is always or self.time_for(seconds_needed(self.store, known[pack][1])):
+            if not self.begun or self.time_for is always:
+                return True
+            if self.time_for(self.pace.seconds_needed(known[pack][1], self.mine, self.left)):
                 return True
             self.refused.append(pack)
             return False
@@ -249,11 +252,6 @@ class Worker:
             release_memory()
             self.tracking.end(runs, recorded)
         return failure is None or not recorded
-
-
-def seconds_needed(store: Store, pack: Pack) -> float:
-    """Estimated seconds until the end of a pack that may have been begun."""
-    return pack.seconds * (1 - reached(store, pack.id).steps / pack.steps)
 
 
 def _give_back(lease: Lease) -> None:

@@ -27,7 +27,8 @@ class Cost:
     operations of one. host_steps: environment → its steps. graphs: how many are compiled for it. bulk_bytes: of what
     its learner gives as `bulk`, when that is full; they are part of the memory where it lies. statistics: bytes of each
     tensor that `Agent.statistics` keeps of a run.
-    kernels: whether kernels of our own serve its updates, on a CPU.
+    kernels: whether kernels of our own serve its updates, on a CPU. fused: whether they take the optimizer's step too,
+    as they do unless something takes the gradients.
     """
 
     length: int
@@ -44,6 +45,7 @@ class Cost:
     host_steps: Mapping[str, int] = field(default_factory=dict)
     graphs: int = 1
     kernels: bool = False
+    fused: bool = True
     bulk_bytes: int = 0
     statistics: Sequence[int] = ()
 

@@ -1,9 +1,9 @@
 """Compiled graphs that serve more than one pack: kept by this process, and in torch's cache folder for others.
 
-A graph is known by words that determine its function, and by shape, type and place of every tensor that it is given;
-in the folder also by this package's source files, the versions of Python and torch, and what the processor can do. A
-graph is kept there if all that was compiled into it is this package's or torch's own: of other code, somebody's own
-activation for example, these files say nothing.
+A graph is known by words that determine its function, by shape, type and place of every tensor that it is given, and by
+the vectors that torch is told to take; in the folder also by this package's source files, the versions of Python and
+torch, and what the processor can do. A graph is kept there if all that was compiled into it is this package's or
+torch's own: of other code, somebody's own activation for example, these files say nothing.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ def graph_of(function: Callable[..., Any], same: Sequence[str] | None, arguments
     """
     if same is None:
         return _compiled(function, arguments)
-    known = repr((same, _shapes(arguments), torch.get_num_threads()))
+    known = repr((same, _shapes(arguments), torch.get_num_threads(), _width_of_vectors()))
     graph = _here.pop(known, None)
     if graph is None:
         path = _path(known, arguments)
@@ -103,6 +103,13 @@ def _path(known: str, arguments: Sequence[Any]) -> Path | None:
     made_for = (known, _AT_START, sys.version, torch.__version__, torch.backends.cpu.get_cpu_capability())
     name = hashlib.sha256(repr(made_for).encode()).hexdigest()
     return Path(folder) / "plasticity_lab" / f"{name}.graph"
+
+
+def _width_of_vectors() -> int | None:
+    """The bits of the vectors that torch is told to compile for; None where it takes the processor's."""
+    from torch._inductor import config  # an eager worker needs nothing of it
+
+    return config.cpp.simdlen
 
 
 def _shapes(arguments: Sequence[Any]) -> str:

@@ -69,6 +69,14 @@ Clip = Callable[[Tensors, Tensors], dict[str, Tensor]]
 """(gradients, the agent's settings) → gradients, between gradient and optimizer; each run's by itself."""
 
 
+def fuses(optimizer: Optimizer, intervention: Intervention, clipped: bool) -> bool:
+    """Whether kernels take the optimizer's step too, since nothing else takes the gradients.
+
+    clipped: whether these are clipped.
+    """
+    return optimizer.by_kernel is not None and not clipped and not intervention.takes_gradients()
+
+
 def update_of(
     model: Model,
     loss: Loss,
@@ -88,8 +96,7 @@ def update_of(
     if kernels:
         prepare()
     layers = [layer for layer in model.design.layers if isinstance(linear_of(layer), StackedLinear)]
-    by_kernel = kernels and optimizer.by_kernel is not None and clip is None and not intervention.needs_gradients
-    tapped = layers if by_kernel and examples is not None else []
+    tapped = layers if kernels and fuses(optimizer, intervention, clip is not None) and examples is not None else []
     names = {f"{layer.name}.{part}" for layer in tapped for part in ("weight", "bias")}
 
     def total(

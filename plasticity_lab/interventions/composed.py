@@ -31,7 +31,6 @@ class Composed(Intervention):
         own = list(members.values())
         self.watches_units = any(each.watches_units for each in own)
         self.needs = frozenset().union(*(each.needs for each in own))
-        self.needs_gradients = any(each.needs_gradients for each in own)
         self.copies = sum(each.copies for each in own)
         self.restarts_agent = any(each.restarts_agent for each in own)
         periods = [each.every for each in own if each.every is not None]
@@ -40,6 +39,10 @@ class Composed(Intervention):
     def on_run_axis(self) -> dict[str, float]:
         """Those of the members."""
         return {f"{name}.{key}": of for name, each in self.members.items() for key, of in each.on_run_axis().items()}
+
+    def takes_gradients(self) -> bool:
+        """Whether a member does."""
+        return any(each.takes_gradients() for each in self.members.values())
 
     def start(self, now: Now) -> State:
         """The states of the members."""

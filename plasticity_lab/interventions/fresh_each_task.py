@@ -15,7 +15,6 @@ class FreshEachTask(Intervention):
 
     needs = frozenset({TASK_BEGINS})
     restarts_agent = True
-    needs_gradients = False
 
     def before_task(self, now: Now) -> State:
         """Puts the fresh values into what is active, in place; of an idle body the next task that it has does."""

@@ -82,8 +82,9 @@ class Intervention(Component):
     needs: frozenset[str] = frozenset()
     """What the agent must tell it beside the network (`Agent.tells`): else the two are refused together."""
 
-    needs_gradients: bool = True
-    """Whether it penalises, or reads an update's gradients; if not, a kernel may use them up while it forms them."""
+    needs_gradients: bool = False
+    """Whether its `after_step` reads the update's gradients. Declared beside that verb; else it is taken to read them.
+    Where nobody reads them and there is no penalty, a kernel may use them up while it forms them."""
 
     copies: int = 1
     """How often it needs the memory of all parameters, in its state and while it works."""
@@ -113,6 +114,17 @@ class Intervention(Component):
         from plasticity_lab.interventions.composed import columns_of
 
         return columns_of(members)
+
+    @classmethod
+    def takes_gradients(cls) -> bool:
+        """Whether the update must lay out gradients for it: for its penalty, or because its `after_step` reads them.
+
+        What a class declares of its `after_step` says nothing of a subclass's own.
+        """
+        if cls.penalty is not Intervention.penalty:
+            return True
+        last_word = next(each for each in cls.__mro__ if {"needs_gradients", "after_step"} & vars(each).keys())
+        return vars(last_word).get("needs_gradients", True)
 
     def start(self, now: Now) -> State:
         """The state before the first update."""

@@ -5,5 +5,3 @@ from plasticity_lab.interventions.intervention import Intervention
 
 class NoIntervention(Intervention):
     """Leaves a run as it is: a penalty of zero, and verbs that change nothing."""
-
-    needs_gradients = False

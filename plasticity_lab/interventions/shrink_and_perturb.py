@@ -17,7 +17,6 @@ class ShrinkAndPerturb(Intervention):
     """
 
     needs = frozenset({TASK_BEGINS})
-    needs_gradients = False
 
     def __init__(self, strength: float = 0.6, noise: float = 0.1, every: int | None = None) -> None:
         self.strength = check("intervention.strength", strength, at_least=0, at_most=1)

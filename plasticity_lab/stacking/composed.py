@@ -33,20 +33,21 @@ TANH_NEAR, ERF_END_OF_NEAR = 0.625, 0.927734375
 TINY = torch.finfo(torch.float32).tiny
 EXPONENT = 23  # the bit at which a float32's exponent begins
 ROOT_HALF = 0x3F3504F3  # the bits of √½
-ONE = 0x3F800000  # the bits of 1
 
 
 def exp(x: Tensor) -> Tensor:
     """e^x: 2ⁿ · e^r with n whole and |r| ≤ ½ ln 2."""
     fraction, n = _exp_less_one_of_rest(x)
-    value = ((fraction + 1).view(torch.int32) + (n.to(torch.int32) << EXPONENT)).view(torch.float32)
+    root, more = _power_of_two(n)
+    value = (fraction + 1) * root * more * root
     return torch.where(x <= LARGEST, torch.where(x < SMALLEST, 0.0, value), x * inf)
 
 
 def expm1(x: Tensor) -> Tensor:
     """e^x − 1 where x ≤ 0: 2ⁿ (e^r − 1) + (2ⁿ − 1)."""
     fraction, n = _exp_less_one_of_rest(x)
-    power = ((n.to(torch.int32) << EXPONENT) + ONE).view(torch.float32)
+    root, more = _power_of_two(n)
+    power = root * more * root
     return torch.where(x < SMALLEST, -1.0, fraction * power + (power - 1))
 
 
@@ -107,3 +108,17 @@ def _exp_less_one_of_rest(x: Tensor) -> tuple[Tensor, Tensor]:
     n = (inside * log2(euler)).round()
     r = inside - n * LN2_HIGH - n * LN2_LOW
     return polynomial(EXP, r) * (r * r) + r, n
+
+
+def _power_of_two(n: Tensor) -> tuple[Tensor, Tensor]:
+    """p and q, of which p · q · p = 2ⁿ, for whole n from −126 to 128, where 2ⁿ itself would be infinite.
+
+    By shifts of integers: to read floats as bits, compiled code goes through memory, and waits for it in vectors of
+    512 bits.
+    """
+    whole = n.to(torch.int32)
+    sixteenth, ones = whole >> 4, torch.ones_like(whole)
+    root = (ones << (sixteenth + 8)).to(torch.float32) * 2.0**-8
+    root = root * root
+    root = root * root
+    return root * root, (ones << (whole - sixteenth * 16)).to(torch.float32)

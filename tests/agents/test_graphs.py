@@ -1,5 +1,6 @@
 import pytest
 import torch
+from torch._inductor import config
 
 from plasticity_lab.agents import graphs
 from plasticity_lab.agents.compiled import Compiled
@@ -38,6 +39,14 @@ def test_functions_of_the_same_words_share_a_graph_and_shapes_have_their_own(com
         (None, x, factor, 6),
     ):
         assert torch.equal(result(words, values, by), values * by)
+        assert len(compilations) == count
+
+
+def test_code_for_vectors_of_another_width_is_another_graph(compilations):
+    x, factor = torch.ones(4), torch.tensor(2.0)
+    for bits, count in ((256, 1), (1, 2), (None, 3), (256, 3)):
+        with config.patch({"cpp.simdlen": bits}):
+            result(["a"], x, factor)
         assert len(compilations) == count
 
 

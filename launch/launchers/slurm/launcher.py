@@ -22,9 +22,10 @@ from launch.launchers.slurm.submission import jobs_needed
 from launch.launchers.slurm.submit_once import release_held, submit_once
 from launch.launchers.slurm.submitted import Outcome, Submission, ask, decide, submissions_of
 from launch.launchers.slurm.turns import await_turn
-from launch.packs.progress import Watch
-from launch.plan.calibration import GPU, read_calibration
+from launch.packs.watch import Watch
+from launch.plan.calibration import read_calibration
 from launch.plan.device import compiler_there, cores, kind_of, memory_of
+from launch.plan.figures import GPU
 from launch.runs.settings import store_option
 from launch.wording import counted, say
 from plasticity_lab.began import seconds_since_command
@@ -82,10 +83,10 @@ def submit_runs(
     workers = counted(there.total() * workers_a_job(parameters), "worker")
     place = f"partition {parameters['partition']}" if parameters["partition"] else "the default partition"
     announce(ready, f"{workers} in {place}, job {', '.join(there)}, on {sort_of(resources.kind)}")
-    if resources.calibration is GPU:
+    if resources.calibration is GPU.calibration:
         say(
-            f"Widths and times of packs are {GPU.basis}; `python -m launch calibrate` with the same hydra/launcher "
-            f"measures {device_name(resources.kind)} in a short job."
+            f"Widths and times of packs are {GPU.calibration.basis}; `python -m launch calibrate` with the same "
+            f"hydra/launcher measures {device_name(resources.kind)} in a short job."
         )
     if settings.launch.wait:
         report(ready, runs, _wait(store, planned))
@@ -131,7 +132,7 @@ def _gpu_kind(store: Store, only_shown: bool) -> str:
         "hydra/launcher, which measures it in a short job."
     )
     if only_shown and not kinds:
-        say(f"{words} The plan below is {GPU.basis}.")
+        say(f"{words} The plan below is {GPU.calibration.basis}.")
         return "GPU"
     raise ConfigError(words)
 

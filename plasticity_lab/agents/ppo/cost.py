@@ -9,6 +9,7 @@ from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.ppo.normalise import Normaliser
 from plasticity_lab.agents.ppo.statistics import kept_of
+from plasticity_lab.agents.update import fuses
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.stream import Stages
 from plasticity_lab.environments.body import Body
@@ -51,7 +52,7 @@ def cost_of(agent: "PPO", parts: Parts[BodyBenchmark], model: Model, resource: B
             ),
             Share(rollout + 8 * size * between, "its rollout", "a smaller agent.rollout"),
         ),
-        speed="dense",
+        speed="ppo",
         rows=rollouts + parts.benchmark.tasks + stages.total_steps // STEPS_AN_EPISODE,
         parameters=model.size,
         forwards=rollouts * (agent.rollout + 1) + passes_of_tests(parts.benchmark, resource),
@@ -59,6 +60,7 @@ def cost_of(agent: "PPO", parts: Parts[BodyBenchmark], model: Model, resource: B
         host_steps=host_steps(parts.benchmark, resource, stages.rollouts * stages.steps),
         graphs=2 * len({body.name for body in bodies}),
         kernels=True,
+        fused=fuses(parts.optimizers[0], parts.interventions[0], clipped=agent.max_norm is not None),
         statistics=_statistics(agent, bodies),
     )
 

@@ -5,6 +5,7 @@ from math import prod
 from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.supervised.score import AT_ONCE
+from plasticity_lab.agents.update import fuses
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.networks.model import Model
 
@@ -41,6 +42,7 @@ def cost_of(parts: Parts, model: Model, images: ImageSet) -> Cost:
         forwards=(pairs + benchmark.tasks) * -(-held_out // AT_ONCE) if pairs else 0,
         forward_flops=2 * AT_ONCE * sum(layer.work for layer in model.design.layers) if pairs else 0,
         kernels=True,
+        fused=fuses(parts.optimizers[0], parts.interventions[0], clipped=False),
     )
 
 

@@ -10,12 +10,15 @@ from analysis.__main__ import main as analysis
 from launch.__main__ import main
 from launch.command import run_command
 from launch.launchers import local
-from launch.plan.calibration import CPU, write_calibration
+from launch.plan.calibration import write_calibration
+from launch.plan.figures import AVX2
 from launch.tracking.wandb.marks import Destination, mark_written
 from launch.work.worker import work
 from plasticity_lab.records.store import Store
 from tests.helpers.slurm_files import given_by_earlier_version, given_to_slurm
 from tests.helpers.sweeps import SMOKE, after_looks, all_kept, never, runs_of, said_last, trained
+
+CPU = AVX2.calibration
 
 ENDED = ("seed=0,1", "launch.workers=1", "save_weights=final", "launch.lease_seconds=0.3")
 BEGUN = ("seed=5,6", "launch.workers=1", "launch.lease_seconds=0.3")

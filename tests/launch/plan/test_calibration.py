@@ -5,9 +5,12 @@ import pytest
 
 from launch.__main__ import main
 from launch.bench.limits import work_of
-from launch.plan.calibration import CPU, GPU, Calibration, calibration_of, damaged_calibrations, write_calibration
+from launch.plan.calibration import calibration_of, damaged_calibrations, write_calibration
 from launch.plan.device import kind_of
+from launch.plan.figures import AVX2
+from launch.plan.figures import GPU as OF_GPUS
 from launch.plan.measuring import fitted, measured, narrowest, speed_of
+from launch.plan.speed import Calibration
 from launch.runs.options import classes_of
 from plasticity_lab.agents.supervised.learner import SupervisedLearner
 from plasticity_lab.agents.supervised.workload import Workload
@@ -19,6 +22,7 @@ from tests.agents.ppo.packs import there_are
 from tests.helpers.sweeps import planned
 
 FLOPS = 6_000_000
+CPU, GPU = AVX2.calibration, OF_GPUS.calibration
 
 
 def rates(fixed, flops, widths=(1, 2, 4, 8)):
@@ -49,19 +53,6 @@ def test_the_operations_of_a_step_are_those_that_torch_counts(network, speed):
     assert workload.cost.speed == speed
 
 
-def test_kernels_pay_where_they_were_measured_beside_compiled_packs_to_be_a_tenth_faster(tmp_path):
-    def pay(**rates):
-        write_calibration(Store(tmp_path), "cpu", Calibration({"dense": speed_of(rates, FLOPS, 1.0)}, "here"), {})
-        return calibration_of("cpu", Store(tmp_path)).of("dense").kernels_pay(FLOPS)
-
-    assert pay(eager={8: 2_000.0}, compiled={8: 5_000.0}, kernels={4: 9_000.0, 8: 9_000.0})
-    assert pay(compiled={8: 5_000.0}, kernels={4: 5_600.0})
-    assert not pay(compiled={8: 5_000.0}, kernels={8: 5_400.0})
-    assert not pay(kernels={8: 10.0**6})  # compiled packs are as the default has them
-    assert not pay(eager={8: 2_000.0}, compiled={8: 5_000.0})
-    assert not CPU.of("dense").kernels_pay(FLOPS)
-
-
 def test_without_a_measurement_the_default_stands(tmp_path):
     assert calibration_of("cpu", Store(tmp_path)) == CPU
     assert calibration_of("NVIDIA H200", Store(tmp_path)) == GPU
@@ -73,7 +64,7 @@ def test_what_was_measured_is_used_and_the_rest_is_as_the_default_has_it(tmp_pat
     write_calibration(Store(tmp_path), "cpu", Calibration({"dense": eager, "convolving": eager}, "measured here"), {})
     found = calibration_of("cpu", Store(tmp_path))
     assert found.basis == "measured here"
-    assert found.of("dense").width == {"eager": 4, "compiled": CPU.of("dense").width["compiled"]}
+    assert found.of("dense").width == CPU.of("dense").width | {"eager": 4}
     assert found.of("dense").flops["eager"] == eager.flops["eager"]
     assert found.of("convolving").memory == 1.5
     assert calibration_of("NVIDIA H200", Store(tmp_path)) == GPU
@@ -108,6 +99,8 @@ BEFORE = {"kind": "cpu", "basis": CPU.basis, **GOOD["speeds"], "rates": {}}
         json.dumps(GOOD | {"speeds": {"dense": DENSE | {"width": {"eager": "wide"}}}}),
         json.dumps(GOOD | {"speeds": {"dense": DENSE | {"flops": {"eager": 0}}}}),
         json.dumps(GOOD | {"host_steps": {"a game": "slow"}}),
+        json.dumps(GOOD | {"modes": {"dense": "fast"}}),
+        json.dumps(GOOD | {"modes": {"dense": ["eager"]}}),
         json.dumps({**BEFORE, "dense": 3}),
     ],
 )

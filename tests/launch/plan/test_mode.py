@@ -1,27 +1,159 @@
+"""The mode follows from the run and the kind of device alone; what was measured changes no mode, a name does."""
+
+import math
 from dataclasses import replace
 
 import pytest
+import torch
 
-from launch.plan.device import COMPILED_FROM_UPDATES, mode_of
+from launch.__main__ import main
+from launch.plan import mode
+from launch.plan.calibration import calibration_of, write_calibration
+from launch.plan.device import kind_of
+from launch.plan.figures import AVX2, AVX512, GPU, Rule, default_calibration, known_yardsticks, rule_of
+from launch.plan.mode import choice_of
+from launch.plan.speed import Calibration, Speed
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.kernels import build
+from plasticity_lab.records.store import Store
+from tests.helpers.sweeps import planned
 
-COST = Cost(length=1, unit="steps", updates=1, flops=1, memory=[], speed="dense", rows=1, parameters=1)
-
-
-@pytest.mark.parametrize("speed", [*COMPILED_FROM_UPDATES, "not measured"])
-def test_a_run_is_compiled_from_its_own_number_of_updates_on(speed):
-    enough = COMPILED_FROM_UPDATES.get(speed, COMPILED_FROM_UPDATES["dense"])
-    for updates, compiler, mode in (
-        (enough - 1, True, "eager"),
-        (enough, True, "compiled"),
-        (enough, False, "eager"),
-    ):
-        assert mode_of(replace(COST, speed=speed, updates=updates), "auto", compiler) == mode
+COST = Cost(length=1, unit="steps", updates=1, flops=1, memory=[], speed="dense", rows=1, parameters=1, kernels=True)
+ON_AVX2, ON_AVX512, ON_A_GPU = "cpu-avx2-00000a", "cpu-avx512-00000b", "Some GPU (sm_90, CUDA 12.8, cuDNN 9)"
 
 
-def test_a_mode_that_is_set_is_taken_if_it_can_be():
-    assert mode_of(COST, "compiled", compiler=True) == "compiled"
-    assert mode_of(replace(COST, updates=10**9), "eager", compiler=True) == "eager"
+@pytest.fixture(autouse=True)
+def machine(monkeypatch):
+    """One with AVX2 and a compiler; what was said once is said again."""
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX2")
+    monkeypatch.setattr(build, "compiler", lambda: "g++")
+    mode._say_once.cache_clear()
+
+
+def taken(cost=COST, kind=ON_AVX2, setting="auto", compiler=True, modes=None):
+    return choice_of(cost, kind, setting, compiler, modes or {}).mode
+
+
+@pytest.mark.parametrize("kind", [ON_AVX2, ON_AVX512, ON_A_GPU, "cpu"])
+@pytest.mark.parametrize("speed", [*known_yardsticks(), "another"])
+def test_by_itself_a_run_is_compiled_from_so_many_updates_on_as_save_what_that_costs(kind, speed):
+    rule, figures = rule_of(kind, speed), default_calibration(kind).of(speed)
+    an_update = [figures.seconds(each, 1, 1, 10**6) for each in ("eager", rule.fused)]
+    enough = math.ceil(rule.from_seconds / (an_update[0] - an_update[1]))
+    cost = replace(COST, speed=speed, flops=10**6)
+    few, many = (replace(cost, updates=enough + more) for more in (-1, 1))
+    assert [taken(few, kind), taken(many, kind)] == ["eager", rule.fused]
+    assert taken(replace(many, fused=False), kind) == rule.unfused
+    assert taken(many, kind, compiler=False) == "eager"
+    assert f"{rule.from_seconds:g} s" in choice_of(many, kind, "auto", True, {}).why
+
+
+def test_a_run_that_lacks_kernels_is_compiled_where_that_alone_saves_enough():
+    convolving = AVX2.calibration.of("convolving")
+    cost = replace(COST, speed="convolving", flops=10**8, updates=2_000)
+    by_kernels, compiled = (
+        convolving.seconds("eager", 1, 2_000, 10**8) - convolving.seconds(each, 1, 2_000, 10**8)
+        for each in ("kernels", "compiled")
+    )
+    assert by_kernels > rule_of(ON_AVX2, "convolving").from_seconds > compiled
+    assert [taken(cost), taken(replace(cost, kernels=False))] == ["kernels", "eager"]
+
+
+def test_kernels_are_the_default_of_long_runs_where_a_cpu_has_them(monkeypatch):
+    long = replace(COST, updates=10**6)
+    assert [taken(long, kind) for kind in (ON_AVX2, ON_AVX512, "cpu", ON_A_GPU)] == ["kernels"] * 3 + ["compiled"]
+    assert taken(replace(long, kernels=False)) == "compiled"
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "DEFAULT")
+    assert taken(long, "cpu-default-00000c") == "compiled"
+
+
+def test_where_kernels_that_leave_the_optimizer_alone_lose_the_rule_can_say_so(monkeypatch):
+    monkeypatch.setattr(mode, "rule_of", lambda kind, speed: Rule("kernels", "compiled", -1.0))
+    assert [taken(), taken(replace(COST, fused=False))] == ["kernels", "compiled"]
+
+
+def test_a_mode_that_is_set_is_taken_if_it_can_be(capsys):
+    assert taken(setting="compiled") == "compiled"
+    assert taken(setting="kernels") == "kernels"
+    assert taken(replace(COST, updates=10**9), setting="eager") == "eager"
     with pytest.raises(ConfigError, match="no C\\+\\+ compiler"):
-        mode_of(COST, "compiled", compiler=False)
+        taken(setting="compiled", compiler=False)
+    assert "".join(capsys.readouterr()) == ""
+
+
+@pytest.mark.parametrize(
+    ("cost", "kind", "instead", "word"),
+    [
+        (COST, ON_A_GPU, "compiled", "Some GPU"),
+        (replace(COST, kernels=False), ON_AVX2, "compiled", "agent"),
+    ],
+)
+def test_kernels_that_are_asked_for_where_there_are_none_are_said_to_be_something_else(
+    cost, kind, instead, word, capsys
+):
+    assert [taken(cost, kind, "kernels") for _ in range(2)] == [instead] * 2
+    told = "".join(capsys.readouterr())
+    assert (told.count(word), instead in told) == (1, True), "once"
+    taken(replace(cost, updates=10**6), kind)
+    assert "".join(capsys.readouterr()) == ""
+
+
+def test_so_they_are_where_the_machine_has_none(capsys, monkeypatch):
+    assert taken(setting="kernels", compiler=False) == "eager"
+    assert "compiler" in "".join(capsys.readouterr())
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "DEFAULT")
+    assert taken(setting="kernels") == "compiled"
+    assert "AVX2" in "".join(capsys.readouterr())
+
+
+def test_what_was_measured_corrects_times_and_changes_no_mode(tmp_path):
+    store, long = Store(tmp_path), replace(COST, updates=10**6)
+    fast = Speed({"eager": 1, "compiled": 1, "kernels": 1}, {"eager": 0.0, "compiled": 9.0, "kernels": 99.0}, {
+        "eager": 1e20, "compiled": 1.0, "kernels": 1.0,
+    })  # fmt: skip
+    write_calibration(store, ON_AVX2, Calibration({"dense": fast}, "of a busy moment"), {})
+    found = calibration_of(ON_AVX2, store)
+    assert found.seconds(long, "kernels", 1) > 10**6 > found.seconds(long, "eager", 1)
+    assert taken(long, modes=found.modes) == "kernels"
+    assert taken(modes=found.modes) == "eager"
+
+
+def test_a_mode_is_set_by_name_and_taken_back(tmp_path, capsys, monkeypatch):
+    monkeypatch.undo()
+    kind, store = kind_of("cpu"), Store(tmp_path)
+
+    def set_to(*words):
+        return main(["calibrate", "--store", str(tmp_path), "--device", "cpu", *words])
+
+    assert set_to("--set-mode", "dense=eager", "--set-mode", "ppo=compiled") == 0
+    assert "dense=eager, ppo=compiled" in capsys.readouterr().out
+    found = calibration_of(kind, store)
+    assert found.modes == {"dense": "eager", "ppo": "compiled"}
+    assert replace(found, modes={}) == calibration_of(kind, Store(tmp_path / "another"))
+    plan = planned(store, "seed=0", "benchmark.tasks=1000", "schedule=full", "mode=auto")
+    assert [pack.mode for pack in plan.packs] == ["eager"]
+    plan = planned(store, "seed=1", "benchmark.tasks=1000", "schedule=full", "mode=compiled")
+    assert [pack.mode for pack in plan.packs] == ["compiled"]
+    write_calibration(store, kind, Calibration(found.speeds, "measured later"), {})
+    assert calibration_of(kind, store).modes == found.modes, "measuring takes back nothing"
+    assert set_to("--set-mode", "dense=auto") == 0
+    assert calibration_of(kind, store).modes == {"ppo": "compiled"}
+    assert calibration_of(kind, store).basis == "measured later"
+
+
+@pytest.mark.parametrize("word", ["dense", "dense=fast", "mlp=eager", "=eager"])
+def test_what_is_no_yardstick_or_no_mode_is_answered_with_those_that_are(tmp_path, capsys, word):
+    assert main(["calibrate", "--store", str(tmp_path / "store"), "--device", "cpu", "--set-mode", word]) == 1
+    told = capsys.readouterr().err
+    assert all(known in told for known in ("dense", "convolving", "ppo", "eager", "compiled", "kernels", "auto"))
+    assert not (tmp_path / "store").exists()
+
+
+def test_figures_are_by_capability_and_each_says_its_basis():
+    for kind, figures in ((ON_AVX2, AVX2), ("cpu", AVX2), (ON_AVX512, AVX512), (ON_A_GPU, GPU)):
+        assert calibration_of(kind, Store("/nowhere")) == figures.calibration
+    assert "not measured" in GPU.calibration.basis
+    for figures in (AVX2, AVX512):
+        assert {*figures.calibration.of("dense").width} == {"eager", "compiled", "kernels"}
+        assert "docs/speed.md" in figures.calibration.basis

@@ -7,13 +7,15 @@ import pytest
 from launch.__main__ import main
 from launch.command import run_command
 from launch.launchers.prepare import costs_to_train
-from launch.plan.calibration import CPU, HOST_STEP_SECONDS
 from launch.plan.device import compiler_there
+from launch.plan.figures import AVX2
 from launch.plan.planner import TooLarge, plan
+from launch.plan.speed import HOST_STEP_SECONDS
 from plasticity_lab.records.plan import write_plan
 from tests.helpers.acting import GAME, planted
 from tests.helpers.sweeps import planned, resolved
 
+CPU = AVX2.calibration
 ONE = ("launch.workers=1",)
 
 
@@ -37,6 +39,8 @@ def test_a_plan_is_shown_in_the_units_of_the_agent(store, words, capsys):
     mode = "compiled" if compiler_there() else "eager"
     assert row.split()[3:] == ["1", "3", mode, "12,000", "24,000", "6", "MiB", *row.split()[-1:]]
     assert "; 36,000 environment steps; about " in sums
+    why = "compiled, no kernels for its agent" if compiler_there() else "eager, no C++ compiler"
+    assert f"\nmode: {why}\n" in out
     assert run_command([*shown, words[0], "agent=auto,acting"]) == 0
     out = capsys.readouterr().out
     assert [each in out for each in ("length of a run", " 12,000 environment steps ", " 270 steps ")] == [True] * 3

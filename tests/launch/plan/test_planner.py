@@ -2,11 +2,13 @@ from dataclasses import replace
 
 import pytest
 
-from launch.plan.calibration import CPU
+from launch.plan.figures import AVX2
 from launch.plan.planner import plan
 from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.errors import PlanError
 from tests.helpers.sweeps import runs_of
+
+CPU = AVX2.calibration
 
 COST = Cost(
     length=270,
@@ -99,16 +101,10 @@ def test_packs_are_as_wide_as_the_calibration_says_and_about_alike(many):
     assert widths(packs_of(many, mode_of=lambda run, cost: "compiled")) == [6, 6, 7, 7, 7, 7]
 
 
-def test_kernels_are_planned_where_they_serve(many):
-    """Priced as compiled steps where they were not measured; no GPU has them, nor has every agent a use for them."""
-
-    def planned(cost, **more):
-        return packs_of(many, mode_of=lambda run, cost: "kernels", cost_of=lambda run: cost, **more)
-
-    served = replace(COST, kernels=True)
-    assert widths(planned(served)) == [6, 6, 7, 7, 7, 7]
-    assert {pack.mode for pack in planned(served)} == {"kernels"}
-    assert {pack.mode for pack in [*planned(served, kind="NVIDIA H100"), *planned(COST)]} == {"compiled"}
+def test_packs_by_kernels_are_as_wide_as_compiled_ones_where_there_are_no_figures_of_theirs(many):
+    packs = packs_of(many, mode_of=lambda run, cost: "kernels")
+    assert widths(packs) == [6, 6, 7, 7, 7, 7]
+    assert {pack.mode for pack in packs} == {"kernels"}
 
 
 def test_memory_makes_packs_narrower_and_they_know_it(many):

@@ -12,14 +12,17 @@ from launch.packs.bindings import Binding, binding_of, write_binding, written_bi
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
 from launch.packs.sweep import state_of
-from launch.plan.calibration import CPU, write_calibration
+from launch.plan.calibration import write_calibration
 from launch.plan.device import kind_of
+from launch.plan.figures import AVX2
 from launch.work import binding, other_kinds, training, worker
 from launch.work.worker import work
 from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
 from plasticity_lab.records.plan import read_plan, write_plan
 from plasticity_lab.records.record import read_record
 from tests.helpers.sweeps import after_looks, all_kept, ended_packs, never, planned, resolved, runs_of, trained
+
+CPU = AVX2.calibration
 
 WORDS = ("seed=0,1", "launch.workers=1", "launch.lease_seconds=100")
 HERE, THERE = "cpu-avx2-00000a", "cpu-avx512-00000b"

@@ -5,8 +5,10 @@ import pytest
 from launch.__main__ import main
 from launch.command import run_command
 from launch.launchers.slurm.submitted import submissions_of
-from launch.plan.calibration import GPU, Calibration, write_calibration
+from launch.plan.calibration import write_calibration
 from launch.plan.device import kind_of
+from launch.plan.figures import GPU
+from launch.plan.speed import Calibration
 from plasticity_lab.records.kinds import device_name
 from tests.helpers.sweeps import said_last
 
@@ -103,7 +105,7 @@ def test_a_gpu_is_planned_for_with_its_own_figures_where_there_are_some(command,
     assert status == 0, err
     assert "on NVIDIA H200; store" in err
     assert "Widths and times of packs are computed for a data-centre GPU, not measured; " in err
-    write_calibration(store, "NVIDIA H100", Calibration(GPU.speeds, "measured there"), {})
+    write_calibration(store, "NVIDIA H100", Calibration(GPU.calibration.speeds, "measured there"), {})
     status, err = command(A_GPU, "seed=1")
     assert status == 0, err
     assert "on NVIDIA H100; store" in err

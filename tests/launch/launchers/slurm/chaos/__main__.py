@@ -26,7 +26,7 @@ import numpy as np
 
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.job_state import count_living
-from launch.packs.progress import Watch
+from launch.packs.watch import Watch
 from plasticity_lab.records.plan import read_plan
 from plasticity_lab.records.provenance import provenance
 from plasticity_lab.records.record import FINISHED, read_record

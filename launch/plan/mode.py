@@ -1,0 +1,87 @@
+"""In which mode a run is computed: by what the run itself costs and by the kind of device, and why.
+
+Nothing else decides, so that the same command gives the same numbers on the same kind of device, whenever it is given:
+neither a run's mates, nor what a busy moment measured. Who knows better sets a mode by name, in the command or by
+`python -m launch calibrate --set-mode`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from launch.plan.figures import default_calibration, rule_of
+from launch.wording import say
+from plasticity_lab.agents.cost import Cost
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.kinds import is_cpu
+
+MODES = ("eager", "compiled", "kernels")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """mode: one of MODES. why: in a few words, for a plan's table."""
+
+    mode: str
+    why: str
+
+
+NOT_COMPILED = Choice("eager", "no C++ compiler")
+
+
+def choice_of(cost: Cost, kind: str, setting: str, compiler: bool, modes: Mapping[str, str]) -> Choice:
+    """The mode of a run on a kind of device.
+
+    setting: the command's `mode`. compiler: whether there is one. modes: those that were set for the kind, by
+    yardstick. A mode that cannot be computed there gives way to the next best; where the command asked for it, one
+    line says so.  Raises ConfigError where the command says compiled, and nothing can be compiled.
+    """
+    if setting == "compiled" and not compiler:
+        raise ConfigError("mode is compiled, but this machine has no C++ compiler; install g++, or say mode=eager.")
+    if setting == "auto" and cost.speed not in modes:
+        return _fastest(cost, kind, compiler)
+    mode, why = (modes[cost.speed], "set by calibrate") if setting == "auto" else (setting, "as asked")
+    if mode == "kernels" and (lack := _lack_of_kernels(cost, kind, compiler)) is not None:
+        mode, why = "compiled" if compiler else "eager", lack.why
+        if setting == "kernels":
+            _say_once(f"mode=kernels: {lack.sentence}, so runs are {mode} there.")
+    return Choice(mode, why) if mode != "compiled" or compiler else NOT_COMPILED
+
+
+def _fastest(cost: Cost, kind: str, compiler: bool) -> Choice:
+    """By the figures that are shipped, of one run: they know its mates as little as this machine."""
+    if not compiler:
+        return NOT_COMPILED
+    rule, speed = rule_of(kind, cost.speed), default_calibration(kind).of(cost.speed)
+    wanted = rule.fused if cost.fused else rule.unfused
+    lack = _lack_of_kernels(cost, kind, compiler) if wanted == "kernels" else None
+    mode, why = (wanted, "") if lack is None else ("compiled", lack.why)
+    eager, fast = (speed.seconds(each, 1, cost.updates, cost.flops) for each in ("eager", mode))
+    if eager - fast < rule.from_seconds:
+        return Choice("eager", f"since compiled code would save under {rule.from_seconds:g} s a run")
+    return Choice(mode, why or f"which saves {rule.from_seconds:g} s a run or more")
+
+
+@dataclass(frozen=True)
+class _Lack:
+    """Why kernels cannot be had: in a few words, and in the middle of a sentence."""
+
+    why: str
+    sentence: str
+
+
+def _lack_of_kernels(cost: Cost, kind: str, compiler: bool) -> _Lack | None:
+    if not compiler:
+        return _Lack("no C++ compiler", "there is no C++ compiler here")
+    if not is_cpu(kind):
+        return _Lack("a GPU has no kernels", f"our kernels are for CPUs, and {kind} is none")
+    if not cost.kernels:
+        return _Lack("no kernels for its agent", "there are no kernels for some runs' agent")
+    from plasticity_lab.kernels.build import missing  # torch
+
+    return None if (reason := missing()) is None else _Lack("no kernels there", f"{reason} here")
+
+
+@cache
+def _say_once(line: str) -> None:
+    say(line)
