@@ -28,6 +28,12 @@ def option(group: str, name: str) -> Mapping[str, Any]:
 
 
 @cache
+def groups() -> Mapping[str, Mapping[str, Any]]:
+    """The groups that a run is made of, as conf/groups.yaml declares them, in their order."""
+    return MappingProxyType(yaml.safe_load((FOLDER / "groups.yaml").read_text(encoding="utf-8")))
+
+
+@cache
 def as_published(benchmark: str) -> Mapping[str, Any]:
     """The settings with which a benchmark is run as published, its network's, optimizer's and agent's among them.
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from analysis.conf import option
+from analysis.conf import groups, option
 from analysis.statistics.method import Methods
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.classifier import Declarations
@@ -194,7 +194,7 @@ class _Shared:
 
 def _settings(science: Mapping[str, Any], apart: Mapping[str, str]) -> _Settings:
     intervention = science.get("intervention") or {"name": "none"}
-    flat = as_of_today(_flat({**science, "intervention": intervention}))
+    flat = as_of_today(_flat({**_without_neutral(science), "intervention": intervention}))
     for name in (*SEEDS, "activation.name", "benchmark.name", "intervention.name", *MEASURED_BESIDE):
         flat.pop(name, None)
     flat |= apart
@@ -236,6 +236,16 @@ def _has_now(flat: Mapping[str, Any], key: str) -> bool:
     """Whether the option that a run was made of has that setting in this version."""
     group, _, setting = key.partition(".")
     return setting in option(group, str(flat.get(f"{group}.name")))
+
+
+def _without_neutral(science: Mapping[str, Any]) -> dict[str, Any]:
+    """Without groups of which a run has the option that changes no id; runs older than a group are its replicates."""
+    neutral = {name: declared["neutral"] for name, declared in groups().items() if "neutral" in declared}
+    return {
+        name: value
+        for name, value in science.items()
+        if not (name in neutral and isinstance(value, Mapping) and value.get("name") == neutral[name])
+    }
 
 
 def _belongs_to_the_activation(name: str) -> bool:

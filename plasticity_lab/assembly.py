@@ -25,7 +25,7 @@ ResourceOf = Callable[[Run], Resource]
 
 def agent_of(run: Run) -> Agent:
     """How the run learns."""
-    return run.component("agent")
+    return run.component("agent", Agent)
 
 
 def assembled(
@@ -94,7 +94,7 @@ def resources_or_outlines(folder: Path, say: Callable[[str], None]) -> ResourceO
 def benchmarks_of(runs: Iterable[Run]) -> list[Benchmark]:
     """A benchmark for each resource that the runs need."""
     distinct = {json.dumps(run.science["benchmark"], sort_keys=True): run for run in runs}
-    found = [run.component("benchmark") for run in distinct.values()]
+    found = [run.component("benchmark", Benchmark) for run in distinct.values()]
     return list({_key(benchmark): benchmark for benchmark in found}.values())
 
 
@@ -107,7 +107,7 @@ def with_data(runs: Sequence[Run], folder: Path) -> tuple[list[Run], list[str]]:
     for run in runs:
         key = json.dumps(run.science["benchmark"], sort_keys=True)
         if key not in here:
-            here[key] = run.component("benchmark").is_here(folder)
+            here[key] = run.component("benchmark", Benchmark).is_here(folder)
     if not any(here.values()):
         return list(runs), []
     there = [run for run in runs if here[json.dumps(run.science["benchmark"], sort_keys=True)]]
@@ -120,7 +120,7 @@ def _once(find: Callable[[Benchmark], Resource]) -> ResourceOf:
     found: dict[tuple[str, str], Resource] = {}
 
     def resource(run: Run) -> Resource:
-        benchmark: Benchmark = run.component("benchmark")
+        benchmark = run.component("benchmark", Benchmark)
         key = _key(benchmark)
         if key not in found:
             found[key] = find(benchmark)

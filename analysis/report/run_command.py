@@ -9,10 +9,9 @@ from typing import Any
 
 import yaml
 
-from analysis.conf import FOLDER, option
+from analysis.conf import FOLDER, groups, option
 from analysis.rows import Row
 
-GROUPS = ("activation", "benchmark", "network", "optimizer", "intervention", "agent")
 _PLAIN = re.compile(r"[\w.+-]+")
 
 
@@ -23,7 +22,7 @@ def words(row: Row) -> list[str]:
     named so that tables find the run under them again.
     """
     settings = {**row.study, **row.own}
-    chosen = {group: settings.get(f"{group}.name") for group in GROUPS}
+    chosen = {group: settings.get(f"{group}.name") for group in groups()}
     chosen |= {name: getattr(row, name) for name in ("activation", "benchmark", "intervention")}
     named = {name: getattr(row, name) for name in ("protocol", "schedule") if getattr(row, name) != "unnamed"}
     usual = _usual(chosen["benchmark"])
@@ -35,7 +34,7 @@ def words(row: Row) -> list[str]:
         for key, value in settings.items()
         if (group := key.partition(".")[0]) in chosen
         and not key.endswith(".name")
-        and (key in touched or not _same(value, option(group, chosen[group]).get(key.partition(".")[2], ...)))
+        and (key in touched or not _same(value, _in_its_file(key, chosen[group])))
     ]
     seeds = dict(zip(("seed", "stream_seed", "init_seed"), row.seeds, strict=True))
     alone = {key: value for key, value in settings.items() if "." not in key and key not in seeds}
@@ -46,6 +45,14 @@ def words(row: Row) -> list[str]:
 def command(row: Row) -> str:
     """The whole line, quoted for a shell."""
     return shlex.join(["python", "-m", "plasticity_lab.main", *words(row)])
+
+
+def _in_its_file(key: str, chosen: str) -> Any:
+    """What the file of the option chosen says of a setting, or of several options the one that the key names."""
+    group, _, setting = key.partition(".")
+    if "+" in chosen:
+        chosen, _, setting = setting.partition(".")
+    return option(group, chosen).get(setting, ...)
 
 
 @functools.cache

@@ -18,6 +18,7 @@ import yaml
 from analysis.outcomes import over_tasks, some_tasks, why_without
 from launch.packs.lease_files import LeaseFiles
 from launch.packs.lookup import add_store, plans_to_read, runs_of, store_there, the_one
+from launch.runs.groups import COMPONENTS
 from launch.wording import flagged
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.classifier import declared_in
@@ -29,7 +30,7 @@ from plasticity_lab.records.targets import measures_of
 
 NOTHING_YET = "Nothing has been measured yet: no epoch has ended."
 NOTHING = "Nothing was measured: the run ended before an epoch did."
-TOLD = ("science", "asked_as", "summary", "provenance")
+TOLD = ("science", "besides", "asked_as", "summary", "provenance")
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def _recorded(store: Store, run: str) -> Shown | None:
     state += _without(record)
     if record["error"]:
         state += f":\n{record['error'].rstrip()}\n"
-    told = {part: record[part] for part in TOLD if record[part]}
+    told = {part: record[part] for part in TOLD if record.get(part)}
     metrics, damaged = None, None
     try:
         check_files(store, record)
@@ -151,5 +152,7 @@ def _so_far(store: Store, pack: Pack, run: str, measures: Measures) -> tuple[Mea
 
 def _title(run: str, shown: Shown) -> str:
     science = shown.told["science"]
-    chosen = [science[group]["name"] for group in ("activation", "benchmark", "intervention")]
-    return " · ".join([*(name for name in chosen if name != "none"), f"seed {science['seed']} ({run})"])
+    told = [group for group, declared in COMPONENTS.items() if group in science and declared.neutral is not None]
+    chosen = {group: science[group]["name"] for group in ("activation", "benchmark", *told)}
+    words = [name for group, name in chosen.items() if name != COMPONENTS[group].neutral]
+    return " · ".join([*words, f"seed {science['seed']} ({run})"])

@@ -37,7 +37,7 @@ def depends_on_place(own: OwnClass, tiny: Tiny, learner: Learner) -> Fault | Non
         x = torch.from_numpy(draw.normal(0, 3, (RUNS, ROWS, *unit.produced)).astype(np.float32))
         drawn = torch.from_numpy(draw.random(x.shape, np.float32)) if parts.activations[0].randomised else None
         together = _computed(parts.activations[0], parts.activations, x, learned, drawn)
-        alone: Activation = runs[0].component("activation")
+        alone = runs[0].component("activation", Activation)
         for k in range(RUNS):
             one = {name: value[k : k + 1] for name, value in learned.items()}
             own_drawn = None if drawn is None else drawn[k : k + 1]

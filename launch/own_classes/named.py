@@ -2,19 +2,23 @@
 
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from plasticity_lab.component import MOVED, Component, load
-from plasticity_lab.run import Run
+from plasticity_lab.run import Run, group_of
 
 PACKAGE = "plasticity_lab"
 
 
 @dataclass(frozen=True)
 class OwnClass:
-    """A class from outside the package.  run: the first of a command's runs with this class and this structure."""
+    """A class from outside the package.
+
+    run: the first of a command's runs with this class and this structure, with one option of each group, and of the
+    groups that are no science with none but the class's own.
+    """
 
     group: str
     run: Run
@@ -27,7 +31,7 @@ class OwnClass:
     @property
     def choice(self) -> str:
         """As it is typed: activation=mine."""
-        return f"{self.group}={self.run.science[self.group]['name']}"
+        return f"{self.group}={self.run.name(self.group)}"
 
     @property
     def told(self) -> str:
@@ -51,13 +55,27 @@ def own_classes(runs: Iterable[Run]) -> list[OwnClass]:
         if run.targets is last:
             continue  # runs that differ in nothing but their seeds share one object: a sweep may have 100,000
         last = run.targets
-        for group, target in run.targets.items():
+        for address, target in run.targets.items():
             if MOVED.get(target, target).startswith(f"{PACKAGE}.") or not is_own(load(target)):
                 continue
             axis = load(target).run_axis_settings()
-            structure = {name: value for name, value in run.science[group].items() if name not in axis}
-            found.setdefault((group, target, repr(structure)), OwnClass(group, run))
+            alike = {name: value for name, value in run.settings(address).items() if name not in axis}
+            key = (group_of(address), target, repr({"name": run.name(address), **alike}))
+            if key not in found:
+                found[key] = OwnClass(group_of(address), _with_one_of_each(run, address))
     return list(found.values())
+
+
+def _with_one_of_each(run: Run, address: str) -> Run:
+    """The run with one option of each group, of its own group that of the address; others of no science left out."""
+    group = group_of(address)
+    for each in dict.fromkeys(map(group_of, run.targets)):
+        kept = address if each == group else run.addresses(each)[0]
+        run = run.with_option(kept, run.name(kept), run.targets[kept], run.settings(kept))
+    besides = {each: settings for each, settings in run.besides.items() if each == group}
+    left_out = run.besides.keys() - besides.keys()
+    targets = {each: target for each, target in run.targets.items() if each not in left_out}
+    return replace(run, besides=besides, targets=targets)
 
 
 def is_own(cls: type) -> bool:

@@ -5,7 +5,7 @@ of those that the benchmark has, wherever the class is not the benchmark itself.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +73,7 @@ class Tiny:
     @property
     def told(self) -> str:
         """What is trained."""
-        science = self.runs[0].science
-        names = ", ".join(f"{group}={science[group]['name']}" for group in self.runs[0].targets)
+        names = ", ".join(f"{group}={self.runs[0].name(group)}" for group in self.runs[0].targets)
         return (
             f"{len(self.runs)} small runs that differ in seed and {', '.join(self.varied) or 'nothing else'} ({names})"
         )
@@ -82,12 +81,12 @@ class Tiny:
     @property
     def varied(self) -> list[str]:
         """The settings in which the runs differ."""
-        first, *others = (run.science for run in self.runs)
+        first, *others = self.runs
         return [
             f"{group}.{name}"
-            for group in self.runs[0].targets
-            for name, value in first[group].items()
-            if any(other[group][name] != value for other in others)
+            for group in first.targets
+            for name, value in first.settings(group).items()
+            if any(other.settings(group)[name] != value for other in others)
         ]
 
 
@@ -113,10 +112,8 @@ def tinies(own: OwnClass, folder: Path) -> Iterator[Tiny]:
 
 def _small(own: OwnClass, caps: Mapping[str, Mapping[str, int]], folder: Path) -> Run:
     """The run that named the class, made small."""
-    science, targets = dict(own.run.science), dict(own.run.targets)
-    for key in ("stream_seed", "init_seed"):
-        science.pop(key, None)
-    kind = _kind(own)
+    science = {key: value for key, value in own.run.science.items() if key not in ("stream_seed", "init_seed")}
+    small, kind = replace(own.run, id="small", science=science, asked_as=()), _kind(own)
     if own.group not in ("agent", "benchmark") and "benchmark" in caps:
         caps = {**caps, "benchmark": {**caps["benchmark"], "test_episodes": 0}}  # rollouts act as tests do
     for group, target in own.run.targets.items():
@@ -125,16 +122,17 @@ def _small(own: OwnClass, caps: Mapping[str, Mapping[str, int]], folder: Path) -
         )
         if replaced and (put := _standard(own, group, kind)) is not None:
             cls, settings = put
-            targets[group] = f"{cls.__module__}.{cls.__qualname__}"
-            science[group] = {"name": cls.__name__, **typed(cls, group, cls.__name__, settings)}
+            name, target = cls.__name__, f"{cls.__module__}.{cls.__qualname__}"
+            settings = typed(cls, group, name, settings)
         else:
-            science[group] = _capped(group, science[group], targets[group], caps.get(group, {}))
-    return Run("small", science, targets)
+            name, settings = small.name(group), _capped(group, own.run, target, caps.get(group, {}))
+        small = small.with_option(group, name, target, settings)
+    return small
 
 
 def _there(run: Run, folder: Path) -> bool:
     """Whether what the tasks of the package's benchmark are made of can be had, be it in shape alone."""
-    benchmark: Any = run.component("benchmark")
+    benchmark = run.component("benchmark", Benchmark)
     try:
         return isinstance(benchmark.outline(), ImageSet) or benchmark.resource(folder) is not None
     except DataError:
@@ -165,18 +163,18 @@ def _known(cls: type[Component], settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name in parameters(cls)}
 
 
-def _capped(group: str, science: Mapping[str, Any], target: str, caps: Mapping[str, int]) -> dict[str, Any]:
+def _capped(group: str, run: Run, target: str, caps: Mapping[str, int]) -> dict[str, Any]:
     """The settings made small, as far as the class takes them so."""
-    small = capped(science, caps)
+    settings = run.settings(group)
+    small = capped(settings, caps)
     if group == "benchmark":
         small |= {name: value for name, value in AT_LEAST.items() if caps and isinstance(small.get(name), int)}
-    return small if _builds(group, small, target) else dict(science)
+    return small if _builds(group, run.name(group), target, small) else settings
 
 
-def _builds(group: str, science: Mapping[str, Any], target: str) -> bool:
-    settings = dict(science)
+def _builds(group: str, name: str, target: str, settings: Mapping[str, Any]) -> bool:
     try:
-        build(group, settings.pop("name"), target, settings)
+        build(group, name, target, settings)
     except Exception:  # somebody's own constructor can raise anything
         return False
     return True
@@ -184,24 +182,23 @@ def _builds(group: str, science: Mapping[str, Any], target: str) -> bool:
 
 def _mate(run: Run, place: int) -> Run:
     """The run with another seed, and other numbers wherever runs of a pack may have their own."""
-    science: dict[str, Any] = {**run.science, "seed": 11 + place}
+    mate = replace(run, id=f"small {place}", science={**run.science, "seed": 11 + place})
     for group, target in run.targets.items():
-        names = load(target).run_axis_settings()
+        names, settings = load(target).run_axis_settings(), run.settings(group)
         # Earlier ones shrink more, so that a lower bound stays below an upper one.
         changed = {
-            name: science[group][name] * (1 - 0.03 * place) ** (len(names) - at) or 0.01 * place
+            name: settings[name] * (1 - 0.03 * place) ** (len(names) - at) or 0.01 * place
             for at, name in enumerate(names)
-            if isinstance(science[group].get(name), float)
+            if isinstance(settings.get(name), float)
         }
-        other = {**science[group], **changed}
-        if _builds(group, other, target):
-            science[group] = other
-    return Run(f"small {place}", science, run.targets)
+        if _builds(group, run.name(group), target, {**settings, **changed}):
+            mate = mate.with_option(group, run.name(group), target, {**settings, **changed})
+    return mate
 
 
 def _resource(own: OwnClass, run: Run, folder: Path) -> Resource:
     """What the small run's tasks are made of: made up in the shape of the real one, real where there is no shape."""
-    benchmark: Any = run.component("benchmark")
+    benchmark = run.component("benchmark", Benchmark)
     outline = benchmark.outline()
     if is_own(type(benchmark)):
         try:

@@ -13,7 +13,7 @@ from launch.runs.options import option_of
 from launch.runs.settings import Numbers, keys, numbers, settings
 from launch.runs.words import spelled
 from plasticity_lab.records.settings import Settings
-from plasticity_lab.run import Run
+from plasticity_lab.run import JOINED, Run
 
 NOTHING_LEFT = ("hyperparams=default", "protocol=as_published", "schedule=full")
 """The rules under which nothing is looked up, set or capped: every value stands in the overrides already."""
@@ -35,7 +35,8 @@ def _chosen(run: Run, group: str) -> list[str]:
     addresses = run.addresses(group)
     if addresses == [group]:
         return [f"{group}={run.name(group)}"]
-    return [f"~{group}", *(f"+{group}@{address}={run.name(address)}" for address in addresses)]
+    placed = [f"+{group}@{address}={run.name(address)}" for address in addresses]
+    return [f"~{group}", *placed, f"++{group}.name={spelled(run.name(group))}"]  # Hydra keeps no order
 
 
 def run_from(config: DictConfig, choices: Mapping[str, Any]) -> tuple[Run, Settings]:
@@ -43,12 +44,10 @@ def run_from(config: DictConfig, choices: Mapping[str, Any]) -> tuple[Run, Setti
     found: Any = OmegaConf.to_container(config, resolve=True)
     desk, parts = Desk(), {}
     for group in COMPONENTS:
-        at = f"{group}@{group}."  # where Hydra is told to put each of several options
-        several = {name.removeprefix(at): chosen for name, chosen in choices.items() if name.startswith(at)}
-        if several:
-            read = [option_of(group, chosen, found[group][name]) for name, chosen in several.items()]
-        else:
+        if group in choices:
             read = [option_of(group, choices[group], found[group])]
+        else:
+            read = [option_of(group, name, found[group][name]) for name in found[group]["name"].split(JOINED)]
         for address, option in addressed(group, read).items():
             parts[address] = desk.part(group, option.name, option.target or "", option.settings)
     run = run_of(parts, numbers({key: found[key] for key in Numbers.model_fields}), {})

@@ -1,15 +1,15 @@
 """What an agent is: the choice of conf/agent, and the learner that it puts together for a pack."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
 from plasticity_lab.agents.cost import Cost
-from plasticity_lab.agents.parts import Parts
+from plasticity_lab.agents.parts import AnyBenchmark, Parts
 from plasticity_lab.agents.yardstick import Yardstick
-from plasticity_lab.benchmarks.benchmark import Benchmark, Resource
+from plasticity_lab.benchmarks.benchmark import AnyResource, Benchmark
 from plasticity_lab.component import Component
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.networks.model import Model
@@ -109,41 +109,47 @@ class Learner(Protocol):
         ...
 
 
-class Agent(Component):
+AnyLearner = TypeVar("AnyLearner", bound=Learner)
+
+
+class Agent(Component, Generic[AnyBenchmark, AnyResource, AnyLearner]):
     """How a run learns. Its settings are the agent's own; those annotated `float` may differ within a pack.
 
     Final classes say what they measure and which benchmarks they learn, put together what trains a pack, and price it.
+    `class PPO(Agent[BodyCycle, Bodies, PPOLearner])` names its benchmark, what tasks are made of, and its learner.
     """
 
     floats_on_run_axis = True
 
     measures: ClassVar[Measures]
 
-    learns: ClassVar[type[Benchmark]] = Benchmark
+    learns: ClassVar[type[Benchmark[Any]]] = Benchmark
     """The kind of benchmark: the base class of those whose tasks it can learn."""
 
     tells: ClassVar[frozenset[str]] = frozenset()
     """What its learner tells interventions and diagnostics beside the network (see their `needs`)."""
 
-    def model(self, parts: Parts, resource: Resource) -> Model:
+    def model(self, parts: Parts[AnyBenchmark], resource: AnyResource) -> Model:
         """The stacked network that a record's weights belong to.  Raises ConfigError where the shapes do not fit."""
         raise NotImplementedError
 
-    def learner(self, parts: Parts, resource: Resource, device: torch.device, compiled: bool) -> tuple[Stream, Learner]:
+    def learner(
+        self, parts: Parts[AnyBenchmark], resource: AnyResource, device: torch.device, compiled: bool
+    ) -> tuple[Stream, AnyLearner]:
         """A pack's tasks and what learns them.
 
         compiled: whether its updates are compiled; numbers differ from the eager ones in their last bits.
         """
         raise NotImplementedError
 
-    def statistics(self, learner: Learner) -> Mapping[str, Tensor]:
+    def statistics(self, learner: AnyLearner) -> Mapping[str, Tensor]:
         """What scales what the learner's networks are given, name → (K, ...), kept where weights are; {} where nothing.
 
         With the weights alone a network that has learned from scaled observations could not be used.
         """
         return {}
 
-    def cost(self, parts: Parts, resource: Resource) -> Cost:
+    def cost(self, parts: Parts[AnyBenchmark], resource: AnyResource) -> Cost:
         """What one of the runs costs.  Raises ConfigError where the parts do not fit together."""
         raise NotImplementedError
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from plasticity_lab.component import Component
 
@@ -21,7 +21,10 @@ class Resource(Protocol):
         ...
 
 
-class Benchmark(Component):
+AnyResource = TypeVar("AnyResource", bound=Resource)
+
+
+class Benchmark(Component, Generic[AnyResource]):
     """A sequence of tasks. A base class for each kind of task says what they are; final classes say which follow.
 
     Its first tasks must be the same however many it has.
@@ -36,7 +39,7 @@ class Benchmark(Component):
     source: str
     """The name of what its tasks are made of: benchmarks of one kind with the same source share one `resource`."""
 
-    def resource(self, folder: Path) -> Resource:
+    def resource(self, folder: Path) -> AnyResource:
         """What its tasks are made of, looked for in the folder of data sets.
 
         Raises DataError for files that are missing or damaged, ConfigError for a source that does not exist.
@@ -50,7 +53,7 @@ class Benchmark(Component):
         """
         return True
 
-    def outline(self) -> Resource | None:
+    def outline(self) -> AnyResource | None:
         """The same in shape and number, without its files: enough to plan with. None where `resource` needs no files.
 
         Raises ConfigError for a source that does not exist.

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from plasticity_lab.agents.agent import Agent
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import parts_of
 from plasticity_lab.agents.ppo.agent import PPO
@@ -52,12 +53,12 @@ def load_network(store: Store | str | os.PathLike[str], run: str, data: str | Pa
     found, assumed = run_of(record)
     weights = _weights(store, record)
     folder = data_folder(None if data is None else str(data))
-    benchmark: Benchmark = found.component("benchmark")
+    benchmark = found.component("benchmark", Benchmark)
     resource = benchmark.outline() or benchmark.resource(folder)
     model = model_of([found], resource)
     parameters = _fitting(model, weights, record)
     common = (found, model, parameters, assumed, record["status"])
-    agent = found.component("agent")
+    agent = found.component("agent", Agent)
     if isinstance(benchmark, LabelledBenchmark):
         return SavedClassifier(*common, benchmark, folder)
     if isinstance(agent, PPO):

@@ -10,6 +10,7 @@ import pyarrow as pa
 from launch.runs.groups import COMPONENTS
 from plasticity_lab.records.measures import Declared, Kind
 from plasticity_lab.records.record import flags_of
+from plasticity_lab.run import JOINED
 
 TAGGED = ("protocol", "schedule", "hyperparams")
 """The rules among the tags, written as in a command: `schedule=smoke`."""
@@ -83,7 +84,8 @@ def tags(run: Mapping[str, Any]) -> list[str]:
     A run that was asked for several times has the experiments and rules of all of them.
     """
     science = run["science"]
-    words = [science[name]["name"] for name, group in COMPONENTS.items() if group.tagged and name in science]
+    tagged = [science[name]["name"] for name, group in COMPONENTS.items() if group.tagged and name in science]
+    words = [option for name in tagged for option in name.split(JOINED)]
     words += [asked["experiment"] for asked in run["asked_as"] if asked.get("experiment")]
     words += [f"{rule}={asked[rule]}" for rule in TAGGED for asked in run["asked_as"] if asked.get(rule)]
     words += [run["status"]] if "status" in run else []

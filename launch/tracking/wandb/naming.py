@@ -12,6 +12,8 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
+from plasticity_lab.run import JOINED
+
 CONF = Path(__file__).resolve().parents[3] / "conf"
 LONGEST = 128
 """W&B refuses longer names."""
@@ -43,7 +45,13 @@ def run_name(run: Mapping[str, Any]) -> str:
 
 
 def _told(group: str, choice: Choice) -> list[str]:
-    """The settings of a group that are named, as `c=5`; without the learning rate, which stands elsewhere."""
+    """The settings of a group that are named, as `c=5`; without the learning rate, which stands elsewhere.
+
+    Of several options each setting has its option's name before it: `redo.every=5`.
+    """
+    members = choice["name"].split(JOINED)
+    if len(members) > 1:
+        return [f"{each}.{word}" for each in members for word in _told(group, {"name": each, **choice[each]})]
     default = _contents(f"{group}/{choice['name']}.yaml")  # of an option that is not in conf/, all settings are named
 
     def is_told(setting: str, value: Any) -> bool:

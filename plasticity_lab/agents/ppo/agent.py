@@ -24,7 +24,7 @@ from plasticity_lab.interventions.intervention import EXAMPLES, TASK_BEGINS
 from plasticity_lab.networks.model import Model
 
 
-class PPO(Agent):
+class PPO(Agent[BodyCycle, Bodies, PPOLearner]):
     """Proximal policy optimisation.  Source: Schulman et al. 2017, in the form of Dohare et al. 2024 by default.
 
     environments, rollout: of each run, and steps of each of them between updates. minibatches, epochs: into how many
@@ -94,13 +94,13 @@ class PPO(Agent):
         """Steps of a rollout, all environments of a run together."""
         return self.environments * self.rollout
 
-    def model(self, parts: Parts, resource: Bodies) -> Model:
+    def model(self, parts: Parts[BodyCycle], resource: Bodies) -> Model:
         """From what each body shows to its "policy" and "value"."""
         bodies = {name: shapes_of(body) for name, body in resource.by_name.items()}
         return Model(parts.network, parts.activations, bodies)
 
     def learner(
-        self, parts: Parts, resource: Bodies, device: torch.device, compiled: bool
+        self, parts: Parts[BodyCycle], resource: Bodies, device: torch.device, compiled: bool
     ) -> tuple[Stages, PPOLearner]:
         """The benchmark's bodies in turn, and what learns them."""
         stages, model = Stages(parts.benchmark, self.steps), self.model(parts, resource)
@@ -116,7 +116,7 @@ class PPO(Agent):
         scaled = {"observations": self.normalise_observations, "rewards": self.normalise_rewards}
         return [name for name, does in scaled.items() if does]
 
-    def cost(self, parts: Parts, resource: Bodies) -> Cost:
+    def cost(self, parts: Parts[BodyCycle], resource: Bodies) -> Cost:
         """What a run costs."""
         return cost_of(self, parts, self.model(parts, resource), resource)
 

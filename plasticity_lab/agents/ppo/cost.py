@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from plasticity_lab.agents.acting.cost import STEPS_AN_EPISODE, host_steps, passes_of_tests
 from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.benchmarks.bodies.benchmark import Bodies
+from plasticity_lab.benchmarks.bodies.benchmark import Bodies, BodyCycle
 from plasticity_lab.benchmarks.bodies.stream import Stages
 from plasticity_lab.networks.model import Model
 from plasticity_lab.stacking.run_axis import aligned
@@ -21,7 +21,7 @@ NUMBERS_A_STEP = 16
 """Kept of a step beside what was observed and done: values, rewards, probabilities, as tables and as tensors."""
 
 
-def cost_of(agent: "PPO", parts: Parts, model: Model, resource: Bodies) -> Cost:
+def cost_of(agent: "PPO", parts: Parts[BodyCycle], model: Model, resource: Bodies) -> Cost:
     """Steps, operations and bytes of one run: means over the bodies, each of which has as many tasks.
 
     Steps and passes of tests are those of the longest episodes that there can be.

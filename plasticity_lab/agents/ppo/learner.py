@@ -28,7 +28,7 @@ from plasticity_lab.agents.ppo.probe import probe_in
 from plasticity_lab.agents.ppo.rollout import Actor
 from plasticity_lab.agents.ppo.step import Step, step_of
 from plasticity_lab.agents.spread import evenly_spread
-from plasticity_lab.benchmarks.bodies.benchmark import Bodies
+from plasticity_lab.benchmarks.bodies.benchmark import Bodies, BodyCycle
 from plasticity_lab.benchmarks.bodies.stream import Rollout, Stage
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.environments.environments import Environments
@@ -53,7 +53,14 @@ class PPOLearner:
     facts: Mapping[str, float] = {}
 
     def __init__(
-        self, agent: "PPO", parts: Parts, model: Model, bodies: Bodies, steps: int, device: torch.device, compiled: bool
+        self,
+        agent: "PPO",
+        parts: Parts[BodyCycle],
+        model: Model,
+        bodies: Bodies,
+        steps: int,
+        device: torch.device,
+        compiled: bool,
     ) -> None:
         self.agent, self.parts, self.bodies, self.device, self.compiled = agent, parts, bodies, device, compiled
         self.network, self.size, self.total_steps = PackedNetwork(parts, model, device), model.size, steps

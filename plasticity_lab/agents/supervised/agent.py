@@ -20,14 +20,14 @@ from plasticity_lab.networks.network import Shapes
 from plasticity_lab.records.classifier import CLASSIFIER
 
 
-class Supervised(Agent):
+class Supervised(Agent[LabelledBenchmark, ImageSet, SupervisedLearner]):
     """Cross-entropy on arriving batches; it has no settings. `SupervisedLearner` is what does the work."""
 
     measures = CLASSIFIER
     learns = LabelledBenchmark
     tells = frozenset({EXAMPLES, TASK_BEGINS, OBSERVED, HELD_OUT})
 
-    def model(self, parts: Parts, resource: ImageSet) -> Model:
+    def model(self, parts: Parts[LabelledBenchmark], resource: ImageSet) -> Model:
         """From an image to "logits", a number for each class that the benchmark has told apart."""
         image = tuple(resource.train_images.shape[1:])
         return Model(
@@ -35,13 +35,13 @@ class Supervised(Agent):
         )
 
     def learner(
-        self, parts: Parts, resource: ImageSet, device: torch.device, compiled: bool
+        self, parts: Parts[LabelledBenchmark], resource: ImageSet, device: torch.device, compiled: bool
     ) -> tuple[Stream, SupervisedLearner]:
         """The benchmark's tasks, and a classifier."""
         stream = Stream(parts.benchmark, resource, parts.stream_seeds)
         return stream, SupervisedLearner(parts, self.model(parts, resource), resource, device, compiled)
 
-    def cost(self, parts: Parts, resource: ImageSet) -> Cost:
+    def cost(self, parts: Parts[LabelledBenchmark], resource: ImageSet) -> Cost:
         """What a run costs."""
         return cost_of(parts, self.model(parts, resource), resource)
 

@@ -37,7 +37,7 @@ class Bodies:
         return list(dict.fromkeys(package for body in self.by_name.values() for package in body.packages))
 
 
-class BodyCycle(Benchmark):
+class BodyCycle(Benchmark[Bodies]):
     """The bodies in turn, over and over, until `tasks` tasks have been learned; each for `environment_steps` steps.
 
     environment_steps: of all environments of a run together; an agent rounds them up to whole rollouts. Where tasks are

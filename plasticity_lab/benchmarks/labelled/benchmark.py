@@ -39,7 +39,7 @@ class Lesson:
     hard: bool = True
 
 
-class LabelledBenchmark(Benchmark):
+class LabelledBenchmark(Benchmark[ImageSet]):
     """A sequence of tasks over one image set. Final classes write `lesson`.
 
     A task ends after `epochs` passes over its images or after `steps` steps, whichever comes first (null: no such
