@@ -89,9 +89,7 @@ class Parts(Generic[AnyBenchmark]):
         return self.components["agent"]
 
 
-def parts_of(
-    runs: Sequence[Run], processes: Processes = ALONE, kernels: bool = False, observed: bool = False
-) -> Parts:
+def parts_of(runs: Sequence[Run], processes: Processes = ALONE, kernels: bool = False, observed: bool = False) -> Parts:
     """The parts of runs that agree in everything but seeds and `run_axis_settings`.  Raises ConfigError."""
     groups = dict.fromkeys(map(group_of, runs[0].targets))
     return Parts(
