@@ -87,7 +87,10 @@ class Observed:
         return self.learner.view(task)
 
     def _looked(self, kind: Kind, task: Task, epoch: int | None) -> Values:
-        """What all diagnostics see when an epoch or a task has ended, by the rows' names, (K,) each."""
+        """What all diagnostics see when an epoch or a task has ended, by the rows' names, (K,) each.
+
+        NaN where there is nothing to show: an agent that remembers may have no probe before it learns.
+        """
         found: Values = {}
         view = None
         for name, diagnostic in self.diagnostics.items():
@@ -95,7 +98,8 @@ class Observed:
             rows = {column.of: np.full(self.runs, np.nan) for column in own if column.taken.get(kind) == "value"}
             if rows and (epoch is None or (epoch + 1) % diagnostic.every == 0):
                 view = view or replace(self.learner.view(task), task=task.position, epoch=epoch)
-                values = self._unchanged(name, replace(view, state=self.states[name]), diagnostic.look)
+                shown = replace(view, state=self.states[name])
+                values = self._unchanged(name, shown, diagnostic.look) if view.probe else {}
                 self._check(name, values, {column.name for column in own})
                 seen = {f"{name}.{column}": value.double().cpu().numpy() for column, value in values.items()}
                 rows |= {of: value for of, value in seen.items() if of in rows}

@@ -48,7 +48,7 @@ def test_a_run_without_a_test_takes_none():
 
 
 def test_every_task_is_the_same_game_and_begins_other_episodes():
-    run = run_of("benchmark=catch", "benchmark.tasks=2", "agent.rollout=32", "network.width=8")
+    run = run_of("benchmark=catch", "benchmark.tasks=2", "network=mlp", "network.width=8")
     stages, learner = assembled([run], resources(Path())(run), CPU, compiled=False)
     begun = []
     for task in (0, 1):

@@ -9,7 +9,7 @@ import yaml
 
 from launch.command import resolve
 from launch.runs.groups import AUTO, COMPONENTS
-from launch.runs.options import CONF, RULES
+from launch.runs.options import CONF, RULES, classes_of
 from plasticity_lab import component
 from plasticity_lab.benchmarks.bodies.benchmark import BodyCycle
 from plasticity_lab.benchmarks.labelled.permuted_pixels import PermutedPixels
@@ -80,10 +80,12 @@ def test_a_glob_offers_exactly_the_files():
 
 
 @pytest.mark.parametrize("rule", ["protocol", "schedule"])
-def test_a_rule_names_only_settings_that_some_benchmark_has(rule):
+def test_a_rule_names_only_settings_that_some_class_has(rule):
     known = set()
     for path in (CONF / "benchmark").glob("*.yaml"):
         known |= set(component.parameters(component.load(yaml.safe_load(path.read_text())["_target_"])))
+    if rule == "schedule":
+        known |= {name for each in COMPONENTS for cls in classes_of(each) for name in cls.capped}
     for path in (CONF / rule).glob("*.yaml"):
         content = yaml.safe_load(path.read_text())
         named = content["at_most"] if rule == "schedule" else content["set"].get("benchmark", {})
@@ -122,6 +124,21 @@ def test_the_schedules_shorten_every_benchmark():
         )
         capped = {key: cap if full[key] is None else min(cap, full[key]) for key, cap in caps.items() if key in full}
         assert cut == full | capped != full
+
+
+@pytest.mark.parametrize("name", [path.stem for path in sorted((CONF / "agent").glob("*.yaml"))])
+def test_the_schedules_shorten_what_an_agent_declares_and_nothing_else_of_it(name):
+    """An agent's warm-up alone could be longer than a smoke run; what others call by such a name stays as it is."""
+    caps = yaml.safe_load((CONF / "schedule" / "smoke.yaml").read_text())["at_most"]
+    cut, full = (
+        resolve([f"agent={name}", *beside("agent", name), f"schedule={schedule}"]).runs[0]
+        for schedule in ("smoke", "full")
+    )
+    own = component.load(full.targets["agent"]).capped
+    shorter, longer = cut.science["agent"], full.science["agent"]
+    assert shorter == longer | {key: min(cap, longer[key]) for key, cap in caps.items() if key in own}
+    assert own <= caps.keys()
+    assert (shorter != longer) == bool(own)
 
 
 def test_published_values_suit_the_activations_they_are_published_for():

@@ -9,6 +9,7 @@ from plasticity_lab.diagnostics.diagnostic import Diagnostic, columns_of, of_epo
 from plasticity_lab.errors import ConfigError, OwnClassError
 from plasticity_lab.records.measures import Column, Measure
 from tests.agents.ppo.packs import BOTH, ONE, there_are
+from tests.agents.value.packs import SMALL
 from tests.helpers.looked_at import column, differing, looked_at
 from tests.helpers.packs import needs_compiler
 from tests.helpers.sweeps import runs_of
@@ -20,6 +21,7 @@ PACKS = {
     "cnn": (*DIGITS, "network=cnn", "network.padding=same", "activation=crelu"),
     "replay": (*SPLIT, "agent=experience_replay", "activation=elu"),
     "ppo": (*BOTH, "activation=tanh"),
+    "dqn": (*SMALL, "activation=elu"),
 }
 
 

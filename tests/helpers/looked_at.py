@@ -9,6 +9,7 @@ from plasticity_lab.agents.observed import Observed
 from plasticity_lab.agents.parts import parts_of
 from plasticity_lab.assembly import agent_of, model_of, resources
 from plasticity_lab.diagnostics.diagnostic import Diagnostic, columns_of
+from plasticity_lab.records.bulk import as_tensors, filled_from
 from plasticity_lab.records.journal import Journal
 from plasticity_lab.run import Run
 from plasticity_lab.trainer import train
@@ -38,12 +39,12 @@ def looked_at(
         journal = Journal(len(runs), measures)
         if kept is not None:
             state = restored(kept)
-            learner.load(state["learner"], {})
+            learner.load(state["learner"], filled_from(learner.bulk(), state["bulk"]))
             journal.load(state["journal"])
         try:
             train(stream, learner, journal, Keeper(looks))
         except Interrupted:
-            kept = saved({"learner": learner.state(), "journal": journal.state()})
+            kept = saved({"learner": learner.state(), "bulk": as_tensors(learner.bulk()), "journal": journal.state()})
         else:
             assert looks is None, "the pack ended before it was stopped"
     weights = learner.weights()

@@ -16,6 +16,7 @@ from plasticity_lab.agents.value.schedule import Timetable
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.segments import SegmentedTasks
 from plasticity_lab.component import check
+from plasticity_lab.diagnostics.view import OBSERVED
 from plasticity_lab.environments.body import Body
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.intervention import TASK_BEGINS
@@ -45,7 +46,7 @@ class DQN(Agent[BodyBenchmark, Bodies, ValueLearner]):
     """
 
     learns = BodyBenchmark
-    tells = frozenset({TASK_BEGINS})
+    tells = frozenset({TASK_BEGINS, OBSERVED})
     capped = frozenset({"capacity", "min_history", "target_period", "epsilon_decay", "epoch_steps"})
     measures = VALUE_MEASURES
 

@@ -3,16 +3,18 @@
 Legend: K runs, B steps of a batch, P of them padded, D numbers of an observation, flattened.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from plasticity_lab.agents.spread import PROBE
 from plasticity_lab.replay.n_step import NStep
-from plasticity_lab.replay.ring import Ring
-from plasticity_lab.replay.uniform import sample
+from plasticity_lab.replay.ring import Index, Ring
+from plasticity_lab.replay.uniform import batch_of, drawn
 from plasticity_lab.stacking.run_axis import aligned
 
 
@@ -34,17 +36,34 @@ class Batches:
 
         Raises EmptyMemory where a run has nothing that can be learned from.
         """
-        batch = sample(self.ring, self.n_step, self.seeds, self.size, self.gamma, update)
-        found = {
+        index = drawn(self.ring, self.n_step, self.seeds, self.size, update)
+        found = self._learned_from(index)
+        missing = self.padded - self.size
+        if missing:
+            fill = ((0, 0), (0, missing))
+            found = {name: np.pad(value, (*fill, (0, 0))[: value.ndim]) for name, value in found.items()}
+        return _tensors(found, self._weight, device)
+
+    def probe(self, updates: int, device: torch.device) -> dict[str, Tensor]:
+        """`PROBE` steps to look at, as `of` gives those of an update; all count alike, with a weight of 1.
+
+        updates: before it.  Raises EmptyMemory.
+        """
+        index = drawn(self.ring, self.n_step, self.seeds, PROBE, updates, purpose="probe")
+        return _tensors(self._learned_from(index), torch.ones(PROBE), device)
+
+    def _learned_from(self, index: Index) -> dict[str, NDArray[Any]]:
+        """What stands at these steps, observations flattened."""
+        batch = batch_of(self.ring, self.n_step, index, self.gamma)
+        return {
             "x": batch.observations.reshape(*batch.observations.shape[:2], -1),
             "following": batch.following.reshape(*batch.following.shape[:2], -1),
             "action": batch.actions,
             "returns": batch.returns,
             "discount": batch.discount,
         }
-        missing = self.padded - self.size
-        if missing:
-            fill = ((0, 0), (0, missing))
-            found = {name: np.pad(value, (*fill, (0, 0))[: value.ndim]) for name, value in found.items()}
-        tensors = {name: torch.from_numpy(value) for name, value in found.items()} | {"weight": self._weight}
-        return {name: value.to(device) for name, value in tensors.items()}
+
+
+def _tensors(found: Mapping[str, NDArray[Any]], weight: Tensor, device: torch.device) -> dict[str, Tensor]:
+    tensors = {name: torch.from_numpy(value) for name, value in found.items()} | {"weight": weight}
+    return {name: value.to(device) for name, value in tensors.items()}

@@ -42,7 +42,8 @@ def cost_of(agent: "DQN", parts: Parts[BodyBenchmark], model: Model, resource: B
     between = sum(prod(unit.produced) for unit in model.units)
     numbers = prod(body.observation)
     batch = 2 * rows * numbers * np.dtype(body.dtype).itemsize + 4 * rows * (2 * numbers + 3 * between)
-    remembered = min(agent.capacity, steps)
+    remembered = min(agent.capacity, steps) // agent.environments * agent.environments
+    memory = remembered * bytes_of_step(body)
     return Cost(
         length=steps,
         unit="environment steps",
@@ -59,13 +60,12 @@ def cost_of(agent: "DQN", parts: Parts[BodyBenchmark], model: Model, resource: B
         speed="convolving" if any(unit.kind == "channel" for unit in model.units) else "dense",
         rows=tasks.epochs + parts.benchmark.tasks + steps // STEPS_AN_EPISODE,
         parameters=model.size,
-        host_memory=(
-            Share(remembered * bytes_of_step(body), f"{remembered:,} remembered steps", "a smaller agent.capacity"),
-        ),
+        host_memory=(Share(memory, f"{remembered:,} remembered steps", "a smaller agent.capacity"),),
         forwards=steps // agent.environments + passes_of_tests(parts.benchmark, resource),
         forward_flops=2 * model.work(body.name) * aligned(agent.environments),
         host_steps=host_steps(parts.benchmark, resource, tasks.task_steps),
         graphs=2,
+        bulk_bytes=memory,
     )
 
 

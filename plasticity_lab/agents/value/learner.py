@@ -17,16 +17,18 @@ from plasticity_lab.agents.acting.network import ActingNetwork
 from plasticity_lab.agents.acting.snapshot import Snapshot
 from plasticity_lab.agents.agent import State
 from plasticity_lab.agents.compiled import Compiled
+from plasticity_lab.agents.observations import as_floats
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.value.acting import Actor
 from plasticity_lab.agents.value.batches import Batches
 from plasticity_lab.agents.value.evaluation import returns_in_test
-from plasticity_lab.agents.value.loss import MEASURED
+from plasticity_lab.agents.value.loss import MEASURED, loss_of, targets
 from plasticity_lab.agents.value.schedule import Exploration
 from plasticity_lab.agents.value.step import step_of
 from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
 from plasticity_lab.benchmarks.bodies.segments import Segment, SegmentedTask, SegmentedTasks
+from plasticity_lab.diagnostics.view import View
 from plasticity_lab.environments.body import Body
 from plasticity_lab.environments.environments import Ended, Environments
 from plasticity_lab.networks.model import Model
@@ -184,6 +186,18 @@ class ValueLearner:
     def weights(self) -> dict[str, Tensor]:
         """The online network's parameters on the host, name → (K, ...)."""
         return self.network.weights()
+
+    def view(self, task: SegmentedTask) -> View:
+        """The network; its probe is drawn from the memory as it is now, as the loss takes it. None in the warm-up."""
+        model, probe = self.network.model, dict[str, Tensor]()
+        if self.timetable.learns(self.ring.held * self.agent.environments):
+            batch = self.batches.probe(self.network.updates, self.device)
+            shape = self.network.settings["activation"]
+            with torch.no_grad():
+                then = model.forward(self.target.parameters, shape, batch["following"], None, self.body.name)[0]["q"]
+            probe = {name: batch[name] for name in ("action", "weight")}
+            probe |= {"x": as_floats(batch["x"]), "target": targets(then, batch["returns"], batch["discount"])}
+        return self.network.view(loss_of(model, self.body.name), probe)
 
     def _update(self, rows: Mapping[str, Tensor], number: int) -> None:
         """One update of all runs, the number-th of this chunk."""

@@ -46,9 +46,13 @@ class Timetable:
     update_period: int
     target_period: int
 
+    def learns(self, held: int) -> bool:
+        """Whether the memory holds enough to learn from."""
+        return held > self.min_history
+
     def updates(self, before: int, after: int, held: int) -> int:
         """How many updates are due after the steps from `before` to `after`, where the memory holds `held`."""
-        if held <= self.min_history:
+        if not self.learns(held):
             return 0
         return after // self.update_period - before // self.update_period
 

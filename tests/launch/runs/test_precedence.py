@@ -37,3 +37,16 @@ def test_what_is_found_over_protocol_over_schedule_over_option():
     found = put({"benchmark": {"steps": 1}}, before_hyperparams(options, schedule, protocol))["benchmark"]
     assert (found["images"], found["tasks"], found["epochs"], found["steps"]) == (10, 3, 2, 1)
     assert found["order"] == "shuffle", "a setting that the file leaves to the constructor is set too"
+
+
+def test_a_schedule_caps_what_a_class_declares_and_a_protocol_comes_after_it():
+    ppo, dqn = (
+        {"agent": Option("agent", "a", f"plasticity_lab.agents.{path}", {"environments": 4})}
+        for path in ("ppo.agent.PPO", "value.agent.DQN")
+    )
+    schedule = Schedule(at_most={"environments": 1, "min_history": 30, "capacity": 50})
+    protocol = Protocol(set={"agent": {"capacity": 40}})
+    assert before_hyperparams(ppo, schedule, protocol)["agent"]["environments"] == 4
+    found = before_hyperparams(dqn, schedule, protocol)["agent"]
+    assert (found["environments"], found["min_history"], found["capacity"]) == (4, 30, 40)
+    assert found["target_period"] == 8_000

@@ -1,0 +1,49 @@
+"""DQN learns Catch by experiment=catch; with a target network that is never copied it does not."""
+
+import numpy as np
+import pytest
+import torch
+
+from launch.command import resolve
+from plasticity_lab.agents.target_network import TargetNetwork
+from tests.agents.value.packs import advanced, begun, task_of
+
+OPTIMUM = 10.0
+
+
+@pytest.fixture(autouse=True)
+def as_a_worker_computes():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)
+    yield
+    torch.set_num_threads(threads)
+    torch.set_flush_denormal(False)
+
+
+def scores(*words: str) -> np.ndarray:
+    """What each of the experiment's five runs, in one pack, earns in the test after its task, of the optimum's 1."""
+    runs = resolve(["experiment=catch", *words]).runs
+    learner, chunks = begun(runs)
+    advanced(learner, chunks)
+    found = learner.evaluate(task_of(runs))["test_return"] / OPTIMUM
+    assert found.shape == (5,)
+    return found
+
+
+BOARD = ("network=mlp", "network.width=64", "benchmark.environment_steps=6000")
+
+
+def test_five_packed_runs_learn_the_board():
+    assert (scores(*BOARD) >= 0.95).all()
+
+
+def test_with_a_target_that_is_never_copied_they_do_not(monkeypatch):
+    """The values that it adds are those of first weights: nothing farther than a return's steps is learned."""
+    monkeypatch.setattr(TargetNetwork, "copy", lambda self, runs=None: None)
+    assert scores(*BOARD).max() < 0.8
+
+
+@pytest.mark.slow
+def test_five_packed_runs_learn_it_with_a_convolutional_encoder():
+    assert (scores() >= 0.95).all()

@@ -1,0 +1,111 @@
+"""agent=dqn among the choices: its settings, its price, and what does not fit together."""
+
+from pathlib import Path
+
+import pytest
+
+from launch.command import resolve
+from plasticity_lab.assembly import cost_of, resources
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.position import Position
+from plasticity_lab.replay.ring import bytes_of_step
+from tests.agents.value.packs import SMALL, advanced, begun, task_of
+from tests.tenants.packs import packs_of
+
+
+def test_its_settings_are_dopamines():
+    """Castro et al. 2018: the JAX agent with Adam, in agent steps."""
+    (run,) = resolve(["agent=dqn", "benchmark=catch", "seed=0"]).runs
+    agent = {name: value for name, value in run.science["agent"].items() if name not in ("name", "epoch_steps")}
+    assert agent == {
+        "environments": 1,
+        "n_step": 1,
+        "gamma": 0.99,
+        "batch": 32,
+        "capacity": 1_000_000,
+        "min_history": 20_000,
+        "update_period": 4,
+        "target_period": 8_000,
+        "epsilon_start": 1.0,
+        "epsilon_final": 0.01,
+        "epsilon_decay": 250_000,
+        "epsilon_eval": 0.001,
+        "clip_rewards": True,
+        "life_loss_is_terminal": False,
+    }
+    assert (run.science["optimizer"]["lr"], run.science["optimizer"]["epsilon"]) == (6.25e-5, 1.5e-4)
+
+
+def test_catch_is_learned_by_it():
+    board, drawn = (resolve([f"benchmark={name}"]).runs[0].science for name in ("catch", "catch_84"))
+    assert [run["agent"]["name"] for run in (board, drawn)] == ["dqn"] * 2
+    assert [run["network"]["name"] for run in (board, drawn)] == ["small_nature"] * 2
+    assert [run["network"]["stride"] for run in (board, drawn)] == [1, 4]
+
+
+def test_a_smoke_run_is_never_the_full_run():
+    names = ("capacity", "min_history", "target_period", "epsilon_decay", "epoch_steps")
+    short, full = (resolve(["agent=dqn", "benchmark=catch", f"schedule={name}"]).runs[0] for name in ("smoke", "full"))
+    assert all(short.science["agent"][name] < full.science["agent"][name] for name in names)
+    own = [
+        f"benchmark.environment_steps={full.science['benchmark']['environment_steps']}",
+        "benchmark.test_episodes=10",
+    ]
+    (long,) = resolve(["agent=dqn", "benchmark=catch", "schedule=smoke", *own]).runs
+    assert len({short.id, full.id, long.id}) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["benchmark=permuted_digits"], "agent=dqn learns bodies.*benchmark=permuted_digits"),
+        (["benchmark=slippery_ant"], "agent=dqn cannot learn benchmark=slippery_ant: .*ant.*8 numbers"),
+        (["benchmark=classic_cycle", "benchmark.bodies=[cartpole,catch]"], "one body.*cartpole, catch"),
+        (["intervention=ewc"], "intervention=ewc.*agent=dqn"),
+        (["agent.capacity=0"], "agent.capacity is 0"),
+        (["agent.min_history=100", "agent.capacity=100"], "agent.min_history is 100.* below agent.capacity"),
+        (["agent.environments=8", "agent.capacity=103", "agent.min_history=96"], "min_history is 96.*96 steps"),
+        (["agent.n_step=10", "agent.min_history=9"], "agent.min_history is 9.*agent.n_step.*10"),
+        (["agent.update_period=0"], "agent.update_period is 0"),
+        (["agent.target_period=0"], "agent.target_period is 0"),
+        (["agent.epsilon_final=1.5"], "agent.epsilon_final is 1.5"),
+        (["agent.epsilon_eval=-0.1"], "agent.epsilon_eval is -0.1"),
+        (["agent.gamma=2"], "agent.gamma is 2"),
+        (["agent.batch=0"], "agent.batch is 0"),
+        (["agent.clip_rewards=1"], "agent.clip_rewards is 1.*true or false"),
+        (["agent.rollout=32"], "agent=dqn has no setting 'rollout'"),
+    ],
+)
+def test_what_does_not_fit_is_refused_at_the_desk(words, named):
+    with pytest.raises(ConfigError, match=named):
+        resolve(["agent=dqn", *([] if any("benchmark=" in word for word in words) else ["benchmark=catch"]), *words])
+
+
+@pytest.mark.parametrize("more", [(), ("agent.environments=3", "agent.update_period=5"), ("agent.capacity=5000",)])
+def test_its_price_is_what_it_does(more):
+    (run,) = packs_of(*SMALL, *more, "seed=0")
+    resource = resources(Path())(run)
+    cost, (body,) = cost_of(run, resource), resource.by_name.values()
+    learner, chunks = begun([run])
+    advanced(learner, chunks)
+    learner.begin(task_of([run], 1), fresh=True)
+    advanced(learner, [*task_of([run], 1).chunks(Position(1, 0))])
+    assert cost.length == 600 if not more else cost.length >= 600
+    assert cost.updates == learner.network.updates > 0
+    assert cost.parameters == learner.size
+    assert cost.bulk_bytes == sum(entries.values.nbytes for entries in learner.bulk().values())
+    assert (
+        sum(share.bytes for share in cost.host_memory)
+        == cost.bulk_bytes
+        == learner.ring.rows * (learner.agent.environments * bytes_of_step(body))
+    )
+    assert cost.host_steps["catch"] == cost.length + 2 * 2 * 18
+    assert cost.forwards == cost.length // learner.agent.environments + 2 * 18
+
+
+def test_chunks_are_shorter_where_an_update_takes_long():
+    small, large = (
+        begun(packs_of("benchmark=catch_84", "agent=dqn", f"network={name}", "seed=0"))[1][0].steps
+        for name in ("small_nature", "nature")
+    )
+    assert large < small == 128
