@@ -5,33 +5,21 @@ runs: what is computed must be the same bits in vectors of any width and in none
 (of an activation, the loss, a norm, an optimizer, an intervention) that is not rounded in one way only.
 """
 
-import contextlib
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import pytest
-import torch
-from torch._inductor import config
 
-from plasticity_lab.agents import graphs
 from tests.helpers.packs import choice, differing, images, needs_compiler, needs_kernels, run, trained
-
-NONE = 1
-"""Vectors of one number: scalar code."""
-BITS = [
-    256,
-    pytest.param(
-        512,
-        marks=pytest.mark.skipif(
-            torch.backends.cpu.get_cpu_capability() != "AVX512", reason="the processor has no vectors of 512 bits"
-        ),
-    ),
-]
+from tests.helpers.vectors import BITS, NONE, vectors
 
 
 class Mix(NamedTuple):
-    """What a run is made of.  batch: rows; classes: logits of a row; width: units of its one hidden layer."""
+    """What a run is made of.
+
+    batch: rows; classes: logits of a row; width: units of its one hidden layer; replayed: of so many rows more from a
+    memory, of two tasks that have half of the classes each.
+    """
 
     activation: str
     own: dict
@@ -41,10 +29,11 @@ class Mix(NamedTuple):
     norm: str = "none"
     optimizer: str = "adam"
     intervention: str = "none"
+    replayed: int = 0
 
     def __str__(self) -> str:
-        words = (self.activation, *self.own.values(), f"{self.batch}x{self.classes}", self.width, *self[5:])
-        return " ".join(str(word) for word in words if word != "none")
+        words = [self.activation, *self.own.values(), f"{self.batch}x{self.classes}", self.width, *self[5:8]]
+        return " ".join(str(word) for word in words if word != "none") + (" replay" if self.replayed else "")
 
     def run(self, seed: int, lr: float):
         target, settings = choice("intervention", self.intervention)
@@ -56,14 +45,24 @@ class Mix(NamedTuple):
             optimizer={"name": self.optimizer, "lr": lr},
             intervention=(target, settings),
             batch_size=self.batch,
-            images=3 * self.batch - 1,
             tasks=2,
+            **self.shown(),
         )
+
+    def shown(self) -> dict:
+        """The settings of agent and benchmark that say what is learned from."""
+        if not self.replayed:
+            return {"images": 3 * self.batch - 1}
+        target, _ = choice("agent", "experience_replay")
+        settings = {"memory": 3 * self.replayed, "per_task": 2 * self.replayed, "replayed": self.replayed}
+        groups = {"classes_per_task": self.classes // 2, "images_per_class": self.batch, "normalise": "raw"}
+        return groups | {"benchmark": "split_digits", "agent": ("experience_replay", target, settings)}
 
     def trained(self, runs: int, **how) -> dict[str, np.ndarray]:
         """Our run as the last of a pack; its mates have other seeds and learning rates."""
         mates = [self.run(50 + k, 10.0 ** -(2 + k % 2)) for k in range(runs - 1)]
-        shown = images(5, 3 * self.batch - 1, 20, classes=self.classes)
+        several = 30 * self.classes  # every class is among them
+        shown = images(5, *((several, several) if self.replayed else (3 * self.batch - 1, 20)), classes=self.classes)
         return trained([*mates, self.run(1, 0.01)], shown, compiled=True, **how).of(runs - 1)
 
 
@@ -95,18 +94,10 @@ MIXES = [
     Mix("crelu", {}, 4, 3, 10, "layer", intervention="spectral"),
     Mix("leaky_relu", {}, 3, 13, 19, optimizer="rmsprop", intervention="ewc"),
     Mix("relu", {}, 5, 7, 2, intervention="fresh_each_task"),
+    Mix("bo_prelu", {"scope": "neuron"}, 3, 6, 7, "layer", replayed=2),
+    Mix("prelu", {"scope": "layer"}, 2, 10, 9, optimizer="adamw", intervention="snr", replayed=3),
+    Mix("tanh", {}, 5, 4, 13, optimizer="rmsprop", intervention="shrink_and_perturb", replayed=1),
 ]
-
-
-@contextlib.contextmanager
-def vectors(bits: int) -> Iterator[None]:
-    """Code that is compiled inside has vectors of so many bits; graphs of other widths are not met."""
-    with config.patch({"cpp.simdlen": bits}):
-        graphs.forget()
-        torch._dynamo.reset()
-        yield
-    graphs.forget()
-    torch._dynamo.reset()
 
 
 def hold(mix: Mix, widths: tuple[int, ...], **how) -> None:
@@ -120,12 +111,12 @@ def hold(mix: Mix, widths: tuple[int, ...], **how) -> None:
 @pytest.mark.parametrize(("mix", "bits"), SOON, ids=str)
 def test_compiled_a_run_is_the_same_in_a_pack(mix, bits):
     with vectors(bits):
-        hold(mix, (2, 6))
+        hold(mix, (6,))
 
 
 @needs_kernels
 def test_so_it_is_by_our_kernels():
-    hold(Mix("bo_prelu", {"scope": "neuron"}, 4, 5, 7), (2, 6), kernels=True)
+    hold(Mix("bo_prelu", {"scope": "neuron"}, 4, 5, 7), (6,), kernels=True)
 
 
 @pytest.mark.slow
@@ -141,6 +132,6 @@ def test_compiled_so_is_every_mix_in_packs_of_many_widths_and_resumed(mix, bits)
 
 @pytest.mark.slow
 @needs_kernels
-@pytest.mark.parametrize("mix", MIXES, ids=str)
+@pytest.mark.parametrize("mix", [mix for mix in MIXES if not mix.replayed], ids=str)
 def test_by_our_kernels_so_is_every_mix(mix):
     hold(mix, (2, 6, 7), kernels=True)

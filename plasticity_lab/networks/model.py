@@ -170,7 +170,8 @@ class Model:
 
     def _with_noise(self, noise: Tensor, batch: int, body: str | None) -> Design:
         """The design whose noisy layers have their numbers with them."""
-        noisy, taken = dict[str, WithNoise](), 0
+        noisy: dict[str, WithNoise] = {}
+        taken = 0
         for layer in self._noisy_of(body):
             count = layer.noise(batch)
             noisy[layer.name] = WithNoise(layer, noise[:, taken : taken + count])

@@ -42,11 +42,11 @@ def beside(group, name):
 def test_every_option_composes_and_its_component_builds(group, name):
     run, *others = resolve([f"{group}={name}", *beside(group, name), "seed=100"]).runs
     assert not others or name == "grid"
-    assert run.asked_as[0][group] == name
+    assert run.asked_as[0].get(group, run.name(group) if group in run.besides else None) == name
     if group in COMPONENTS and name != "auto":
-        settings = dict(run.science[group])
-        assert settings.pop("name") == name
-        assert isinstance(component.build(group, name, run.targets[group], settings), component.Component)
+        assert run.name(group) == name
+        built = component.build(group, name, run.targets[group], run.settings(group))
+        assert isinstance(built, component.Component)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,9 @@ def test_the_command_in_a_file_names_runs_made_with_it(path):
     written = COMMAND.findall("\n".join(path.read_text().splitlines()[:2]))
     assert written, "the first line is the command that runs the file (the second, below a @package line)"
     found = resolve(shlex.split(written[0]))
-    asked = found.runs[-1].asked_as[0] | {"tracking": found.settings.tracking.backend}
+    run = found.runs[-1]
+    asked = run.asked_as[0] | {"tracking": found.settings.tracking.backend}
+    asked |= {group: run.name(group) for group in run.besides}
     if path.parent.name == "launcher":
         assert f"hydra/launcher={path.stem}" in written[0]
     elif path.parent != CONF:

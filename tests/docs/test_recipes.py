@@ -7,15 +7,19 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
+from plasticity_lab.records.record import read_metrics
 from plasticity_lab.records.store import Store
+from plasticity_lab.records.weights import read_weights
 from tests.docs.pages import IDEAS, ROOT, commands_of, files_of
 from tests.helpers.packs import images, run, trained
 from tests.helpers.same_numbers import differences
 from tests.helpers.sweeps import all_kept, ended_packs
 from tests.helpers.sweeps import trained as trained_by_command
 
-RECIPES = ("activation", "agent", "benchmark", "intervention")
+RECIPES = {name: name for name in ("activation", "agent", "benchmark", "intervention")} | {"diagnostic": "diagnostics"}
+"""The pages, and the groups whose options they add."""
 
 
 def page(recipe: str) -> Path:
@@ -56,7 +60,22 @@ def test_its_commands_train_and_a_packed_run_equals_the_run_alone(recipe, ideas,
     assert len(numbers) == 3, "a setting of the first run alone was used for all"
     (record,) = [json.loads(path.read_text()) for path in alone.runs_folder.rglob("record.json")]
     assert record["status"] == "done"
-    assert f"{record['science'][recipe]['name']}.yaml" in "".join(files_of(page(recipe)))
+    named = (record["science"] | record.get("besides", {}))[RECIPES[recipe]]["name"]
+    assert f"{named}.yaml" in "".join(files_of(page(recipe)))
+
+
+def test_the_recipes_diagnostic_changes_no_other_number(ideas, tmp_path):
+    with_it, without = (Store(tmp_path / name) for name in ("with", "without"))
+    words = next(words[:-1] for words in shown("diagnostic", ideas) if words[-1] == "store=alone")
+    (run,) = trained_by_command(with_it, *words).runs
+    assert list(trained_by_command(without, *(word for word in words if "diagnostics" not in word)).runs) == [run]
+    seen, plain = read_metrics(with_it, run), read_metrics(without, run)
+    assert set(seen.column_names) - set(plain.column_names) == {"feature_rank"}
+    assert seen.select(plain.column_names).equals(plain)
+    assert 1 <= min(value for value in seen["feature_rank"].to_pylist() if value is not None) <= 100
+    weights, others = read_weights(with_it, run), read_weights(without, run)
+    assert weights
+    assert all(torch.equal(weights[name], others[name]) for name in weights)
 
 
 def test_the_padding_stays_zero_under_the_recipes_intervention(ideas):

@@ -12,6 +12,7 @@ from plasticity_lab.records.journal import Journal
 from tests.agents.ppo.packs import BOTH, CLEANRL, ONE, SMALL, begun, numbers, there_are
 from tests.helpers.made_up_bodies import poisoned
 from tests.helpers.packs import choice, choices, needs_compiler, needs_kernels
+from tests.helpers.vectors import BITS, vectors
 from tests.tenants.packs import FIND, differing, packs_of, trained
 
 DETERMINISTIC = [name for name in choices("activation") if not component.load(choice("activation", name)[0]).randomised]
@@ -74,6 +75,28 @@ def test_compiled_a_run_is_the_same_alone_and_in_packs_of_many_widths(words):
     alone = trained(runs[:1], compiled=True)[0]
     for width in (2, 3, 5, 6, 8, 12):
         assert not differing(alone, trained(runs[:width], compiled=True)[0]), f"in a pack of {width}"
+
+
+ODD = [
+    (*CLEANRL, "activation=bo_prelu", "activation.scope=neuron", "network.width=13", "optimizer=rmsprop"),
+    (*BOTH, "activation=gelu", "network.width=5", "agent.minibatches=16", "intervention=l2"),
+    (*ONE, "activation=elu", "network.width=9", "network.norm=layer", "agent.rollout=33", "agent.minibatches=11"),
+    (*SMALL, "activation=deep_fourier", "network.width=6", "optimizer=sgd", "intervention=shrink_and_perturb"),
+]
+"""Minibatches of 2 to 8 rows, and widths that fill no vector."""
+
+
+@needs_compiler
+@pytest.mark.slow
+@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize("words", ODD, ids=["bo_prelu", "gelu", "elu", "deep_fourier"])
+def test_compiled_so_are_odd_mixes_in_vectors_of_any_width(words, bits):
+    runs = packs_of(*words, "seed=range(8)")
+    with vectors(bits):
+        alone = trained(runs[:1], compiled=True)[0]
+        for width in (2, 3, 5, 6, 7, 8):
+            assert not differing(alone, trained(runs[:width], compiled=True)[0]), f"in a pack of {width}"
+        assert not differing(alone, trained(runs[:4], compiled=True, stops=[1, 1])[0]), "interrupted"
 
 
 @needs_compiler

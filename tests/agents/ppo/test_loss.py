@@ -28,7 +28,7 @@ def lost(clip_value=False, clip=(0.2, 0.6), value_weight=(0.0, 0.0), entropy_wei
         "policy": torch.tensor([HALF, QUARTER, QUARTER]).expand(2, 4, 3).clone().requires_grad_(),
         "value": torch.tensor([1.0, 1.0, 2.0, 0.0]).view(1, 4, 1).expand(2, 4, 1).clone().requires_grad_(),
     }
-    model = SimpleNamespace(forward=lambda parameters, shape, x, drawn, body: (outputs, {}))
+    model = SimpleNamespace(forward=lambda parameters, shape, x, drawn, body, noise: (outputs, {}))
     settings = {"clip": clip, "value_weight": value_weight, "entropy_weight": entropy_weight}
     batch = {
         "x": torch.zeros(2, 4, 1),

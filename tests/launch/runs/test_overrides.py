@@ -33,9 +33,8 @@ def test_a_run_composed_by_hydra_is_the_resolved_run(words):
         plain_config = OmegaConf.masked_copy(config, [key for key in config if key != "hydra"])
         for group in COMPONENTS:
             whole = OmegaConf.to_container(plain_config[group], resolve=True)
-            assert {key: whole[key] for key in run.science[group] if key != "name"} | {"name": choices[group]} == (
-                run.science[group]
-            )
+            assert {key: whole[key] for key in run.settings(group)} == run.settings(group)
+            assert choices[group] == run.name(group)
             assert whole["_target_"] == run.targets[group]
         assert run_from(plain_config, choices) == (run, found.settings)
 

@@ -13,7 +13,8 @@ def only(*words):
 
 def test_a_bare_command_is_one_complete_run():
     (run,) = resolve([]).runs
-    assert run.targets.keys() == {key for key, value in run.science.items() if isinstance(value, dict)}
+    of_groups = {key for key, value in run.science.items() if isinstance(value, dict)}
+    assert run.targets.keys() == of_groups | run.besides.keys()
     assert run.science["benchmark"]["name"] == "permuted_digits"
     assert run.science["network"]["name"] == "mlp", "network=auto is the benchmark's"
     assert run.science["agent"] == {"name": "supervised"}

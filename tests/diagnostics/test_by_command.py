@@ -1,0 +1,105 @@
+"""Diagnostics as a command chooses them: no part of an id, and what becomes of runs that lack one."""
+
+import pytest
+
+from launch.__main__ import main
+from launch.commands.show import NOTHING_YET
+from launch.packs.endings import REPLACED
+from launch.packs.other_diagnostics import begun_with_others
+from launch.packs.todo import outstanding
+from plasticity_lab.agents.parts import parts_of
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.record import read_metrics, read_record
+from plasticity_lab.records.store import Store
+from tests.helpers.sweeps import after_looks, all_kept, ended_packs, planned, runs_of, trained
+from tests.tenants.packs import BODIES
+
+SEEN = "diagnostics=dead_units"
+ONE_PACK = ("seed=0,1", "launch.workers=1")
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path)
+
+
+def test_they_are_no_part_of_a_runs_id_and_of_no_graph():
+    (plain,), (seen,) = runs_of("seed=0"), runs_of("seed=0", SEEN, "diagnostics.every=3")
+    assert plain.id == seen.id
+    assert plain.science == seen.science
+    assert plain.trained_by == seen.trained_by
+    assert seen.besides == {"diagnostics": {"name": "dead_units", "every": 3}}
+    assert plain.structure() != seen.structure(), "a pack is looked at as a whole"
+    assert parts_of([plain]).structure == parts_of([seen]).structure, "compiled graphs serve both"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["diagnostics=dead_units,none"], ["diagnostics"]),
+        ([SEEN, "diagnostics.every=1,2"], ["diagnostics.every"]),
+        ([SEEN, "diagnostics.every=0"], ["diagnostics.every", "0", "1"]),
+        ([SEEN, "diagnostics.every=often"], ["diagnostics.every", "often"]),
+        (["diagnostics=dead_unit"], ["diagnostics=dead_unit", "dead_units"]),
+        (["diagnostics=[dead_units,none]"], ["diagnostics=none"]),
+        (["diagnostics.every=2"], ["diagnostics=none", "every"]),
+        ([*BODIES, SEEN], ["diagnostics=dead_units", "agent=actor_critic", "supervised", "ppo"]),
+    ],
+)
+def test_what_cannot_be_is_said_before_anything_is_trained(words, told):
+    with pytest.raises(ConfigError) as raised:
+        runs_of(*words)
+    assert [word for word in told if word not in str(raised.value)] == []
+
+
+def test_a_finished_run_is_not_trained_again_for_one_until_a_rerun_asks_for_it(store):
+    trained(store, "seed=0")
+    before = all_kept(store, runs_of("seed=0"))
+    (run,) = runs_of("seed=0", SEEN)
+    assert read_record(store, run.id)["diagnostics"] == []
+    found = outstanding(store, [run], rerun=False, retries=2)
+    assert (found.left, found.without_diagnostics) == ([], {"dead_units": [run.id]})
+    trained(store, "seed=0", SEEN, "rerun=true")
+    assert read_record(store, run.id)["diagnostics"] == ["dead_units"]
+    assert outstanding(store, [run], rerun=False, retries=2).without_diagnostics == {}
+    assert outstanding(store, runs_of("seed=0"), rerun=False, retries=2).left == [], "one too many is no lack"
+    after = all_kept(store, [run])[run.id]
+    old = before[run.id].summary
+    assert {name: after.summary[name] for name in old} == old
+    assert after.summary["dead_pairs"] >= after.summary["dead_units"] >= 0
+
+
+def test_a_begun_pack_goes_on_as_it_began_and_a_planned_one_is_planned_anew(store):
+    (first,) = planned(store, *ONE_PACK).packs
+    plan = planned(store, *ONE_PACK, SEEN)
+    assert {run.name("diagnostics") for run in plan.runs.values()} == {"dead_units"}, "nothing of it was trained"
+    trained(store, *ONE_PACK, SEEN, stop=after_looks(6))
+    assert ended_packs(store) == []
+    plan = planned(store, *ONE_PACK)
+    assert {run.name("diagnostics") for run in plan.runs.values()} == {"dead_units"}
+    assert begun_with_others(plan.packs, plan.runs, runs_of(*ONE_PACK)) == plan.packs
+    again = planned(store, *ONE_PACK, "rerun=true")
+    assert {run.name("diagnostics") for run in again.runs.values()} == {"none"}
+    assert [pack["status"] for pack in ended_packs(store)] == [REPLACED]
+    assert {pack.id for pack in again.packs}.isdisjoint({first.id})
+
+
+def test_show_knows_the_columns_of_a_pack_in_training(store, capsys):
+    plan = trained(store, *ONE_PACK, SEEN, stop=after_looks(6))
+    run = next(iter(plan.runs))
+    assert main(["show", run, "--store", str(store.root)]) == 0
+    told = capsys.readouterr().out
+    assert NOTHING_YET not in told
+    assert "curve.png" in told
+    trained(store, *ONE_PACK, SEEN)
+    assert main(["show", run, "--store", str(store.root)]) == 0
+    assert "dead_units_hidden2" in capsys.readouterr().out
+
+
+def test_each_body_of_ppo_has_its_columns_and_idle_ones_none(store):
+    words = ("benchmark=classic_cycle", "agent=ppo", "agent.rollout=64", "benchmark.environment_steps=128", "seed=0")
+    plan = trained(store, *words, SEEN, "diagnostics.every=2")
+    (run,) = plan.runs
+    epochs = [row for row in read_metrics(store, run).to_pylist() if row["kind"] == "epoch"]
+    assert [row["dead_pairs"] is None for row in epochs] == [bool((at + 1) % 2) for at in range(len(epochs))]
+    assert read_record(store, run)["measures"]["columns"][-1]["name"].startswith("dead_units_")
