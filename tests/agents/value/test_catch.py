@@ -39,9 +39,9 @@ def test_five_packed_runs_learn_the_board():
 
 
 def test_with_a_target_that_is_never_copied_they_do_not(monkeypatch):
-    """The values that it adds are those of first weights: nothing farther than a return's steps is learned."""
+    """The values that it adds are those of first weights: nothing is learned but a ball's last step."""
     monkeypatch.setattr(TargetNetwork, "copy", lambda self, runs=None: None)
-    assert scores(*BOARD).max() < 0.8
+    assert scores(*BOARD).mean() < 0.5
 
 
 @pytest.mark.slow
