@@ -64,7 +64,7 @@ CONVOLVING = Rule("kernels", "kernels", ON_THE_DISK / 2)
 AVX2 = Figures(
     Calibration(
         # python -m launch.bench.compiling on an EPYC of Zen 4, where MKL takes AVX2; of the CNN since its pooling keeps
-        # numbers, the part of its step that is not products as below. Kernels: 1.13 and 1.5 × compiled packs, as on a Zen 3
+        # numbers, and what of its step is not products as below. Kernels: 1.13 and 1.5 × compiled packs, as on a Zen 3
         # (mlp_kernels_zen3.txt, cnn_kernels.txt).
         speeds={
             "dense": Speed(
