@@ -64,7 +64,8 @@ CONVOLVING = Rule("kernels", "kernels", ON_THE_DISK / 2)
 AVX2 = Figures(
     Calibration(
         # python -m launch.bench.compiling on an EPYC of Zen 4, where MKL takes AVX2; of the CNN since its pooling keeps
-        # numbers. Kernels: 1.13 and 1.5 × compiled packs, as on a Zen 3 (mlp_kernels_zen3.txt, cnn_kernels.txt).
+        # numbers, and what of its step is not products as below. Kernels: 1.13 and 1.5 × compiled packs, as on a Zen 3
+        # (mlp_kernels_zen3.txt, cnn_kernels.txt).
         speeds={
             "dense": Speed(
                 width={"eager": 16, "compiled": 8, "kernels": 8},
@@ -73,8 +74,8 @@ AVX2 = Figures(
             ),
             "convolving": Speed(
                 width={"eager": 4, "compiled": 1, "kernels": 1},
-                step_seconds={"eager": 1.5e-4, "compiled": 0.0, "kernels": 0.0},
-                flops={"eager": 3.4e10, "compiled": 5.8e10, "kernels": 8.7e10},
+                step_seconds={"eager": 1.4e-3, "compiled": 1e-4, "kernels": 4.3e-4},
+                flops={"eager": 4.1e10, "compiled": 5.9e10, "kernels": 1e11},
             ),
         },
         basis="shipped: of an AMD EPYC, Zen 4 with AVX2 and Zen 3, as docs/speed.md has them; not measured here",
