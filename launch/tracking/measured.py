@@ -1,0 +1,19 @@
+"""What tracking needs of a journal."""
+
+from typing import TYPE_CHECKING, Protocol
+
+from plasticity_lab.records.measures import Measures
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Measured(Protocol):
+    """The part of a journal that is tracked."""
+
+    events: int
+    measures: Measures
+
+    def table(self, k: int, after: int = 0) -> "pa.Table":
+        """The rows of run k, without the first `after` events and their episodes."""
+        ...
