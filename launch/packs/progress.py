@@ -90,7 +90,9 @@ def read_progress(store: Store, pack: str) -> Reached | None:
     if fault := fault_of_fields(known, _FIELDS):
         raise DamagedFile(path, fault, _ADVICE)
     lately = {name: number for name, number in known["lately"].items() if isinstance(number, int | float)}
-    return Reached(known["steps"], known["diverged"], known["seconds"], lately, tuple(known["parts"]), known["refills"])
+    return Reached(
+        known["steps"], known["diverged"], known["seconds"], lately, tuple(known["parts"]), tuple(known["refills"])
+    )
 
 
 def reached(store: Store, pack: str) -> Reached:

@@ -13,6 +13,7 @@ from plasticity_lab.activations.activation import Activation, along_run_axis
 from plasticity_lab.agents.supervised.agent import Supervised
 from plasticity_lab.agents.supervised.learner import SupervisedLearner
 from plasticity_lab.benchmarks.labelled.permuted_pixels import PermutedPixels
+from plasticity_lab.diagnostics.diagnostic import Diagnostic, of_epochs
 from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.randomness.host import host_stream
@@ -341,6 +342,43 @@ class Lerner(Taught):
         return None
 
 
+class Largest(Diagnostic):
+    """In order: the largest pre-activation of each run."""
+
+    def columns(self, units):
+        return [of_epochs("largest", "Largest pre-activation")]
+
+    def look(self, view):
+        return {"largest": view.forward().before["hidden1"].flatten(1).amax(dim=1)}
+
+
+class OfAllRuns(Largest):
+    def look(self, view):
+        return {"largest": view.forward().before["hidden1"].amax().expand(len(view.seeds))}
+
+
+class Writes(Largest):
+    def look(self, view):
+        view.parameters["hidden1.weight"].mul_(0.5)
+        return super().look(view)
+
+
+class InTheObject(Largest):
+    def look(self, view):
+        self.so_far = max(getattr(self, "so_far", 0), view.task + 1) + (view.epoch or 0)
+        return {"largest": torch.full((len(view.seeds),), float(self.so_far))}
+
+
+class Others(Largest):
+    def look(self, view):
+        return {"smallest": torch.zeros(len(view.seeds))}
+
+
+class Watch(Largest):
+    def looks(self, view):
+        return {}
+
+
 IN_ORDER = {
     "activation": (Plain,),
     "intervention": (Pulling, Idle),
@@ -348,6 +386,7 @@ IN_ORDER = {
     "optimizer": (Signs,),
     "benchmark": (Again,),
     "agent": (Taught,),
+    "diagnostics": (Largest,),
 }
 FAULTY = {
     "activation": {
@@ -362,6 +401,9 @@ FAULTY = {
     "optimizer": {Clipped: "pack of 2", OneMoment: "start", Udpate: "update"},
     "benchmark": {AtRandom: "asked again", OnTopOfEachOther: "pack of 2", FromOne: "labels", Lessons: "lesson"},
     "agent": {MixingRows: "pack of 2", OneRow: "shape", Ends: "'end'", Unsaved: "resumed", Lerner: "learner"},
+    "diagnostics": {
+        OfAllRuns: "pack of 2", Writes: "hidden1.weight", InTheObject: "resumed", Others: "smallest", Watch: "look",
+    },
 }  # fmt: skip
 """By group: the class, and a word that the sentence about it must have."""
 

@@ -55,7 +55,7 @@ def test_the_classes_of_an_old_record_are_those_of_today_and_it_says_so(store):
     path.write_text(json.dumps(record))
     network = load_network(store, run.id)
     assert network.assumed
-    assert network.run.targets == run.targets
+    assert network.run.trained_by == run.trained_by
     record["science"]["activation"]["name"] = "forgotten"
     path.write_text(json.dumps(record))
     with pytest.raises(StoreError, match="activation=forgotten"):

@@ -120,7 +120,7 @@ def test_no_two_updates_of_a_run_draw_the_same_numbers(monkeypatch):
         counts.append(int(count))
         return uniforms(keys, count, numbers)
 
-    monkeypatch.setattr("plasticity_lab.agents.ppo.step.uniforms", counted)
+    monkeypatch.setattr("plasticity_lab.agents.drawn.uniforms", counted)
     after_a_rollout("activation=rrelu", "agent.epochs=1", "agent.minibatches=2", rollout=2)
     assert counts == [0, 1, 2, 3, 4, 5]
 
