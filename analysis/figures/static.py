@@ -194,7 +194,7 @@ def _legend(figure: "Figure", drawn: Sequence["Axes"], where: Mapping[str, Any])
 
 
 def _wrapped(sentences: Sequence[str], width: float) -> list[str]:
-    """Lines that fit below a figure so many inches wide."""
+    """Lines that fit below a figure of that width in inches."""
     return [line for sentence in sentences for line in textwrap.wrap(sentence, int(width * 19.5))]
 
 

@@ -12,7 +12,7 @@ from plasticity_lab.records.store import Store
 SETTLED_SECONDS = 10.0
 """A pack's own pace counts once it has trained this long."""
 ENOUGH = 100
-"""So many packs that have ended tell what the others will take."""
+"""How many packs must have ended before they predict what the others will take."""
 
 
 def seconds_needed(

@@ -187,7 +187,7 @@ class PackedNetwork:
         # What an older checkpoint lacks (SNR's `examples`) is as it starts.
         self.kept = self.kept | self._copied(state["intervention"])
         self._moments_updates = state["updates"]
-        # A checkpoint of before has only the first count; what needs the others is younger.
+        # An old checkpoint has only the first count; what needs the others is newer than it.
         self.updates = state.get("all_updates", state["updates"])
         self._body_updates = dict(state.get("body_updates", {}))
 

@@ -18,8 +18,8 @@ from plasticity_lab.records.measures import Column
 Tensors = Mapping[str, Tensor]
 State = dict[str, Tensor]
 Examples = Callable[[int], Iterable[tuple[Tensor, Tensor]]]
-"""At most so many of the finished task's examples, evenly spread over them, some at a time: inputs as floats (K, B, D),
-and what was answered: labels (K, B), or actions (K, B) or (K, B, A)."""
+"""At most that many of the finished task's examples, evenly spread over them, some at a time: inputs as floats
+(K, B, D), and what was answered: labels (K, B), or actions (K, B) or (K, B, A)."""
 LogLikelihood = Callable[[Tensors, Tensor], Tensor]
 """A network's outputs, name → (K, B, O), and answers → how likely it finds these, as logarithms, (K, B)."""
 EXAMPLES = "a finished task's examples"

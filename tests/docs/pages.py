@@ -1,4 +1,4 @@
-"""The pages for people (README.md, CONTRIBUTING.md, docs/) as tests read them: commands, links, code, what they name."""
+"""The pages for people (README.md, CONTRIBUTING.md, docs/) as tests read them: commands, links, code and names."""
 
 import re
 import shlex

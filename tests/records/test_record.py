@@ -159,7 +159,7 @@ def left(store, name="abc"):
 
 READ = {"metrics.parquet": read_metrics, "weights.pt": read_weights, "statistics.pt": read_statistics}
 FILES = pytest.mark.parametrize("file", READ)
-LISTED = pytest.mark.parametrize("listed", [True, False], ids=["files listed", "a record of before"])
+LISTED = pytest.mark.parametrize("listed", [True, False], ids=["files listed", "an old record"])
 
 
 @FILES
