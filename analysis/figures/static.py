@@ -22,7 +22,7 @@ FORMATS: Mapping[str, Mapping[str, object]] = {
     "svg": {"metadata": {"Date": None}},
     "png": {"dpi": style.DOTS},
 }
-"""Ending → what matplotlib is told beside it; without dates, so that the same figure gives the same file."""
+"""Ending → what matplotlib gets beside it; without dates, so that the same figure gives the same file."""
 ACROSS = 2
 """Panels side by side."""
 WIDTH, ALONE, HEIGHT, LEGEND, A_CATEGORY = 4.8, 6.4, 3.2, 1.6, 0.19

@@ -61,7 +61,7 @@ class PackedNetwork:
         return run_keys(self.seeds, f"{self.name} {purpose}" if self.name else purpose, self.device)
 
     def target(self) -> TargetNetwork:
-        """A copy of the parameters as they are now, which follows this network when it is told to.
+        """A copy of the parameters as they are now, which follows this network when asked to.
 
         The agent keeps its state beside this network's, and prices its memory.
         """
