@@ -43,7 +43,7 @@ def why_none(runs: Iterable[Ended], name: str) -> str:
 
 
 def in_words(counts: Mapping[Why, int], of: int) -> str:
-    """Counts of such runs among so many, in words."""
+    """How many of a number of runs are such, in words."""
     runs = "run" if of == 1 else "runs"
     said = {
         "diverged": f"{{}} of {of} {runs} diverged",

@@ -22,7 +22,7 @@ MOVED = {
         )
     },
 }
-"""Where classes lie that lay elsewhere: records and plans of before name them by their old places."""
+"""Old import path → new one, of classes that moved: old records and plans name the old one."""
 TOO_LARGE = 2**63
 """No tensor holds a whole number as large as this one."""
 

@@ -17,7 +17,7 @@ from analysis.tables.table import Cell
 from plasticity_lab.errors import ConfigError
 
 WIDE, TICKS = 10.0, 8
-"""The axis is logarithmic where the largest value is more than so many times the smallest; up to so many values have
+"""The axis is logarithmic where the largest value is more than `WIDE` times the smallest; up to `TICKS` values have
 marks of their own."""
 
 

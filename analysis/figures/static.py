@@ -22,7 +22,7 @@ FORMATS: Mapping[str, Mapping[str, object]] = {
     "svg": {"metadata": {"Date": None}},
     "png": {"dpi": style.DOTS},
 }
-"""Ending → what matplotlib is told beside it; without dates, so that the same figure gives the same file."""
+"""Ending → what matplotlib gets beside it; without dates, so that the same figure gives the same file."""
 ACROSS = 2
 """Panels side by side."""
 WIDTH, ALONE, HEIGHT, LEGEND, A_CATEGORY = 4.8, 6.4, 3.2, 1.6, 0.19
@@ -194,7 +194,7 @@ def _legend(figure: "Figure", drawn: Sequence["Axes"], where: Mapping[str, Any])
 
 
 def _wrapped(sentences: Sequence[str], width: float) -> list[str]:
-    """Lines that fit below a figure so many inches wide."""
+    """Lines that fit below a figure of that width in inches."""
     return [line for sentence in sentences for line in textwrap.wrap(sentence, int(width * 19.5))]
 
 

@@ -1,4 +1,4 @@
-"""The runs of a store as the report shows them: a line each for its table, and all that is told of one.
+"""The runs of a store as the report shows them: a line each for its table, and all that is shown of one.
 
 A run that was asked for under several names has one line: what it is does not depend on them.
 """

@@ -22,7 +22,7 @@ from plasticity_lab.environments.environments import Environments
 from plasticity_lab.records.position import Position
 
 ENDLESS = 10**9
-"""Steps of a task that no bench comes to the end of: as many as the plain script is told."""
+"""Steps of a task that no bench comes to the end of: as many as the plain script gets."""
 ALONE_STEPS = 500
 """Steps of each environment in a burst without learning."""
 

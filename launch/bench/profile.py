@@ -21,7 +21,7 @@ PRODUCTS = ("bmm", "addmm", "convolution", "gemm", "::mm", "plasticity_lab::")
 """What the names of library calls and of our own kernels have, which multiply matrices (`linear_adam` takes the
 optimizer's step meanwhile); the rest of a step is in the compiled graph's loops."""
 LARGEST = 8
-"""So many of the calls are listed, by their own time."""
+"""How many calls are listed: those that took the most time themselves."""
 GRAPH = "CompiledFxGraph"
 LOOPS, PRODUCT, DISPATCH = "fused loops", "matrix products", "calls, copies, the rest"
 WARM_UP = 2

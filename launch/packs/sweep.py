@@ -1,4 +1,4 @@
-"""How a sweep stands, told by the store alone: its plan, and the leases, endings and records of its packs and runs."""
+"""How a sweep stands, from the store alone: its plan, and the leases, endings and records of its packs and runs."""
 
 import shlex
 from collections import Counter, defaultdict
@@ -19,7 +19,7 @@ from plasticity_lab.records.store import Store
 
 STATES = ("done", "running", "waiting", "diverged", "failed")
 LAST_LINES = 3
-"""How much of a failed run's error is told; its record has all."""
+"""How much of a failed run's error is shown; its record has all."""
 
 
 @dataclass(frozen=True)

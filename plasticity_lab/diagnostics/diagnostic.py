@@ -30,8 +30,8 @@ class Diagnostic(Component):
     """What the agent must provide (`Agent.tells`): else the two are refused together."""
 
     every: int = 1
-    """It looks when every so many epochs have ended, counted through the run; of an agent without epochs (PPO: a
-    rollout and its updates are one), every so many of what its rows of the kind `epoch` are."""
+    """It looks each time this many epochs have ended, counted through the run; of an agent without epochs (PPO: a
+    rollout and its updates are one), this many of what its rows of the kind `epoch` are."""
 
     @classmethod
     def composed(cls, members: Mapping[str, Component]) -> "Several":

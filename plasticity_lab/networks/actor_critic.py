@@ -111,7 +111,7 @@ class ActorCritic(Network):
         return "value_trunk" if self.separate_value_trunk and output == "value" else "trunk"
 
     def _of_width(self, bodies: Mapping[str, Shapes], width: int, produced: int, expansion: Fraction | int) -> Design:
-        """Of layers that produce so many units, of which expansion times as many go on.
+        """Of layers of that width; each passes on expansion × as many values.
 
         width: of an adapter without an activation.
         """

@@ -1,6 +1,6 @@
 """What a classifier measures, and a run of it in a few numbers, made from its metrics alone.
 
-It lies with the records since those of before agents declared what they measure are a classifier's.
+It lies with the records because old records, without a declaration of what is measured, are classifiers'.
 """
 
 import math

@@ -141,7 +141,7 @@ class Journal:
     def table(self, k: int, after: int = 0) -> pa.Table:
         """The rows of run k by step, as the measures' `schema` has them; those at or after its divergence are left out.
 
-        after: how many of the first events are left out too, with the episodes of their epochs: what is told in parts
+        after: how many of the first events are left out too, with the episodes of their epochs: what is said in parts
         has each episode once, in the part that has its epoch's row or is to get it.
         """
         first = 0

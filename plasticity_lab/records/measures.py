@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Kind = Literal["task", "epoch", "episode", "pair"]
-"""What a row of metrics.parquet tells of: a whole task, a part of one, an episode of an environment; of a pair of
+"""What a row of metrics.parquet is about: a whole task, a part of one, an episode of an environment; of a pair of
 tasks, what a run that has just learned the one can do on the other."""
 Taken = Literal["mean", "last", "value"]
 """How a row's number is taken: the mean over the updates of the epoch or the task; that of the task's last epoch; or as
@@ -127,7 +127,7 @@ class Declared:
 
     columns: of metrics.parquet. summaries: of the record's summary by name, `EVERY_SUMMARY` too. headline: the name of
     the one by which the best is chosen where nothing else is said. marks: columns of metrics.parquet that say what sort
-    of task a row tells of.
+    of task a row is about.
     """
 
     columns: Sequence[Column]

@@ -61,7 +61,7 @@ def _columns_of_interventions(targets: Mapping[str, str]) -> Sequence[Column]:
 
 
 def run_of(record: Mapping[str, Any]) -> tuple[Run, bool]:
-    """The run that a record tells of, and whether its classes are assumed.  Raises StoreError; see `targets_of`."""
+    """The run that a record describes, and whether its classes are assumed.  Raises StoreError; see `targets_of`."""
     targets = targets_of(record)
     besides = record.get("besides", {})
     return Run(record["run"], record["science"], targets.classes, record["asked_as"], besides), targets.assumed

@@ -46,7 +46,7 @@ def length(moved):
 
 
 def test_a_run_stops_after_the_first_pass_that_has_changed_its_policy_by_more_than_target_kl():
-    """Each with what it had then, moments too: what it has after so many passes without a target. How much a pass has
+    """Each with what it had then, moments too: what it has after that many passes without a target. How much a pass has
     changed is the mean of its last minibatch, which is measured before the update by it. An intervention that looks in
     the middle of a pass changes nothing.
     """
