@@ -85,7 +85,7 @@ def _choices(options: argparse.Namespace) -> Choices:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m launch.bench", description=__doc__.split("\n\n")[2])
+    parser = argparse.ArgumentParser(prog="python -m launch.bench", description=(__doc__ or "").split("\n\n")[2])
     parser.add_argument("--quick", action="store_true", help="a few seconds: eager, short; numbers mean little")
     parser.add_argument("--networks", type=_among(SETTINGS), default=list(SETTINGS), help=f"of {', '.join(SETTINGS)}")
     parser.add_argument(

@@ -129,8 +129,8 @@ class Candidates:
 
 def effective(seeds: Numbers) -> Seeds:
     """The seeds in effect: stream_seed and init_seed follow seed unless they are set."""
-    followed = (seeds.seed if each is None else each for each in (seeds.stream_seed, seeds.init_seed))
-    return (seeds.seed, *followed)
+    stream_seed, init_seed = (seeds.seed if each is None else each for each in (seeds.stream_seed, seeds.init_seed))
+    return seeds.seed, stream_seed, init_seed
 
 
 def differing(candidate: Candidate, study: Study) -> dict[str, tuple[Any, Any]]:

@@ -56,9 +56,11 @@ class Source(Protocol):
 
     def found(self, place: Place) -> Iterable[Found]:
         """The values for a place, one or more, what is pinned left out.  Raises ConfigError."""
+        ...
 
     def notes(self) -> list[str]:
         """What is to be said once about all places.  Raises ConfigError for what is known only after the last one."""
+        ...
 
 
 def unpinned(values: Values, place: Place) -> dict[str, dict[str, Any]]:
