@@ -72,7 +72,7 @@ class View:
         before: dict[str, Tensor] = {}
         x_KBD = self.probe["x"] if x_KBD is None else x_KBD
         outputs, hidden = self.model.forward(
-            self.parameters, self.settings["activation"], x_KBD, None, self.body, before
+            self.parameters, self.settings["activation"], x_KBD, None, self.body, before=before
         )
         return Passed(outputs, before, hidden)
 
