@@ -7,7 +7,7 @@ from pathlib import Path
 import plasticity_lab
 
 ROOT = Path(plasticity_lab.__file__).parents[1]
-ALLOWED = 205
+ALLOWED = 92
 """Only ever made smaller: basedpyright itself would write any number of new errors into its file."""
 
 

@@ -10,7 +10,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _among(known: Sequence[str]) -> Any:
+def _among(known: Collection[str]) -> Any:
     def listed(words: str) -> list[str]:
         names = words.split(",")
         for name in names:
