@@ -102,7 +102,7 @@ def rows(records: Iterable[Mapping[str, Any]], planned: Planned = NOTHING_PLANNE
     """
     settings_of, declarations = _Shared(), Declarations()
     of_run: dict[str, list[Row]] = {}  # made record by record: a hundred thousand whole ones would fill the memory
-    saying: dict[str, Declared] = {}
+    saying: dict[str | None, Declared] = {}
 
     def add(record: Mapping[str, Any]) -> None:
         settings, declared = settings_of(record["science"]), declarations.of(record)

@@ -22,7 +22,7 @@ def words(row: Row) -> list[str]:
     named so that tables find the run under them again.
     """
     settings = {**row.study, **row.own}
-    chosen = {group: settings.get(f"{group}.name") for group in groups()}
+    chosen: dict[str, Any] = {group: settings.get(f"{group}.name") for group in groups()}
     chosen |= {name: getattr(row, name) for name in ("activation", "benchmark", "intervention")}
     named = {name: getattr(row, name) for name in ("protocol", "schedule") if getattr(row, name) != "unnamed"}
     usual = _usual(chosen["benchmark"])

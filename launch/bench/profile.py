@@ -37,7 +37,7 @@ def shares(seconds: Iterable[tuple[str, float]]) -> dict[str, float]:
 
 def main() -> int:
     """The command.  Returns its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m launch.bench.profile", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m launch.bench.profile", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--network", choices=SETTINGS, default="mlp")
     parser.add_argument("--width", type=int, default=8, help="runs of the pack")
     parser.add_argument("--mode", choices=("compiled", "kernels"), default="compiled")

@@ -14,13 +14,14 @@ import numpy as np
 from launch.own_classes.named import OwnClass, is_own
 from launch.runs.precedence import capped
 from plasticity_lab.activations.relu import ReLU
+from plasticity_lab.agents.agent import Agent
 from plasticity_lab.agents.ppo.agent import PPO
 from plasticity_lab.agents.supervised.agent import Supervised
 from plasticity_lab.benchmarks.benchmark import Benchmark, Resource
 from plasticity_lab.benchmarks.bodies.benchmark import BodyCycle
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
 from plasticity_lab.benchmarks.labelled.permuted_pixels import PermutedPixels
-from plasticity_lab.component import Component, build, load, parameters, typed
+from plasticity_lab.component import Component, build, load, load_as, parameters, typed
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.errors import DataError, PlasticityError
 from plasticity_lab.interventions.none import NoIntervention
@@ -147,7 +148,7 @@ def _kind(own: OwnClass) -> type[Benchmark]:
 def _standard(own: OwnClass, group: str, kind: type) -> tuple[type[Component], Mapping[str, Any]] | None:
     """What takes another own class's place; None where the checked class can do with nothing else."""
     labelled = kind is LabelledBenchmark
-    agent, benchmark = load(own.run.targets["agent"]), load(own.run.targets["benchmark"])
+    agent, benchmark = load_as(own.run.targets["agent"], Agent), load(own.run.targets["benchmark"])
     if group == "agent":
         cls = Supervised if labelled else PPO
         return (cls, _known(cls, CAPS["agent"])) if issubclass(benchmark, cls.learns) else None

@@ -122,7 +122,11 @@ def state_of(store: Store, plan: Plan, index: RunIndex | None = None) -> SweepSt
             {run: outcomes[run].kind for run, state in states.items() if state in FINISHED}
             | {run: far[pack.id].kind for pack in open_packs if pack.id in far for run in pack.runs}
         ),
-        diverged={run: outcomes[run].diverged_at_step for run, state in states.items() if state == "diverged"},
+        diverged={
+            run: step
+            for run, state in states.items()
+            if state == "diverged" and (step := outcomes[run].diverged_at_step) is not None
+        },
         failed=dict(failed),
         errors=last_lines,
         given_up={

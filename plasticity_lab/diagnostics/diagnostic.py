@@ -13,10 +13,10 @@ from plasticity_lab.component import Component
 from plasticity_lab.diagnostics.view import OBSERVED, View
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.network import Unit
-from plasticity_lab.records.measures import Column, Measure
+from plasticity_lab.records.measures import Column, Kind, Measure, Taken
 
-OF_EPOCHS = {"epoch": "value", "task": "last"}
-OF_TASKS = {"task": "value"}
+OF_EPOCHS: Mapping[Kind, Taken] = {"epoch": "value", "task": "last"}
+OF_TASKS: Mapping[Kind, Taken] = {"task": "value"}
 
 
 class Diagnostic(Component):

@@ -148,7 +148,9 @@ class ActorCritic(Network):
 
     def _heads(self, body: str, shapes: Shapes, inputs: int) -> dict[str, Layer]:
         """By the name of what they answer."""
-        heads: dict[str, Layer] = {
-            name: StackedLinear(f"{body}.{name}", inputs, size) for name, size in shapes.outputs.items()
-        }
-        return heads | {name: StackedConstant(f"{body}.{name}", size) for name, size in shapes.constants.items()}
+        heads: dict[str, Layer] = {}
+        for name, size in shapes.outputs.items():
+            heads[name] = StackedLinear(f"{body}.{name}", inputs, size)
+        for name, size in shapes.constants.items():
+            heads[name] = StackedConstant(f"{body}.{name}", size)
+        return heads

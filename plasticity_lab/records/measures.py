@@ -18,6 +18,9 @@ Taken = Literal["mean", "last", "value"]
 """How a row's number is taken: the mean over the updates of the epoch or the task; that of the task's last epoch; or as
 it was given, with the epoch or the episode, or by the task's evaluation."""
 
+Better = Literal["more", "less", ""]
+"""Which direction of a measure is better; "" where that cannot be said."""
+
 _POSSIBLE: Mapping[Kind, Sequence[Taken]] = {
     "task": ("mean", "last", "value"),
     "epoch": ("mean", "value"),
@@ -44,7 +47,7 @@ class Measure:
     unit: str = ""
     scale: float = 1.0
     places: int = 4
-    better: Literal["more", "less", ""] = ""
+    better: Better = ""
     short: str = ""
 
     @property
@@ -86,7 +89,7 @@ class Column:
     @property
     def own_kinds(self) -> list[Kind]:
         """The kinds of rows that measure it, the coarsest first; a task's `last` only repeats an epoch's."""
-        found = [kind for kind in _POSSIBLE if self.taken.get(kind, "last") != "last"]
+        found: list[Kind] = [kind for kind in _POSSIBLE if self.taken.get(kind, "last") != "last"]
         return found or list(self.taken)
 
     def as_json(self) -> dict[str, Any]:

@@ -41,10 +41,12 @@ def measures_of(targets: Mapping[str, str], science: Mapping[str, Any] | None = 
 
     science: its settings, where they are known: `benchmark.eval_matrix` says whether pairs of tasks are measured too.
     """
-    measures = load(targets["agent"]).measures if "agent" in targets else CLASSIFIER
+    # `agents` lies above: what an agent's class declares has no type here.
+    agent: Any = load(targets["agent"]) if "agent" in targets else None
+    measures = CLASSIFIER if agent is None else agent.measures
     if ((science or {}).get("benchmark") or {}).get("eval_matrix"):
         measures = with_matrix(measures)
-    networks = load(targets["agent"]).networks if "agent" in targets else ("",)
+    networks = ("",) if agent is None else agent.networks
     own = [column.of_network(network) for network in networks for column in _columns_of_interventions(targets)]
     return measures.with_columns(own) if own else measures
 

@@ -70,7 +70,7 @@ class Actor:
         self.normalise_observations, self.normalise_rewards = normalise_observations, normalise_rewards
         self.timeout_is_terminal = timeout_is_terminal
         clips = clip_action and not self.body.discrete
-        self.bounds = (np.float32(self.body.low), np.float32(self.body.high)) if clips else None
+        self.bounds = np.array(self.body.bounds, np.float32) if clips else None
         self.finite = np.ones(len(seeds), bool)
 
     def begin(self) -> None:

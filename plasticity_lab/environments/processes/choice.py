@@ -59,7 +59,7 @@ def _begun(simulation: Simulation, body: Body, copies: int) -> list[float]:
 
 def _seconds(simulation: Simulation, body: Body, copies: int, steps: int) -> float:
     shape = (copies, *body.action)
-    actions = np.zeros(shape, np.int64) if body.discrete else np.full(shape, np.mean([body.low, body.high]), np.float32)
+    actions = np.zeros(shape, np.int64) if body.discrete else np.full(shape, np.mean(body.bounds), np.float32)
     began = time.perf_counter()
     for _ in range(steps):
         simulation.step(actions)
