@@ -12,7 +12,7 @@ from launch.launchers.slurm import cluster
 from launch.launchers.slurm.cancellation import add_cancellation
 from launch.launchers.slurm.on_slurm import not_on_slurm, was_on_slurm
 from launch.launchers.slurm.own_jobs import OwnJob, by_array, living, on_another, own_jobs
-from launch.launchers.slurm.submitted import Submission, submissions_of, this_user
+from launch.launchers.slurm.submissions import Submission, submissions_of, this_user
 from launch.packs.lease_files import LeaseFiles, PackState
 from launch.packs.lookup import add_sweep, store_there, sweep_named
 from launch.wording import counted, say, some
