@@ -161,8 +161,8 @@ class LabelledBenchmark(Benchmark[ImageSet]):
 
     def steps_of(self, position: int) -> int:
         """Steps of the task at that position."""
-        by_epochs = self.epochs * self.batches_of(position) if self.epochs is not None else self.steps
-        return min(by_epochs, self.steps) if self.steps is not None else by_epochs
+        by_epochs = None if self.epochs is None else self.epochs * self.batches_of(position)
+        return min(length for length in (by_epochs, self.steps) if length is not None)
 
     def epochs_of(self, position: int) -> int:
         """Epochs of the task at that position, a last incomplete one counted."""
