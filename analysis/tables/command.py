@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from analysis.asked import DEMO, add_options, folder_of, places_of, rows_asked_for, write
+from analysis.origin import origin
 from analysis.outcomes import ended, why_none
 from analysis.rows import Row
 from analysis.tables import TABLES, Declared, named
@@ -18,7 +19,6 @@ from analysis.tables.grids import GridsTable
 from analysis.tables.headline import HEADLINE
 from analysis.tables.make import has_something, made, needs_runs, ready
 from analysis.tables.missing import TRAINING
-from analysis.tables.origin import origin
 from analysis.tables.render import csv_text, latex, markdown, terminal, text
 from analysis.tables.selected import SelectionTable
 from analysis.tables.settings import SettingsTable
@@ -103,7 +103,7 @@ def _metrics(asked: argparse.Namespace, rows: Sequence[Row]) -> Metrics:
     """What runs measured along their way, for tables that are made of that."""
 
     def read(runs: Collection[str]) -> "pl.LazyFrame":
-        from analysis.figures.read_metrics import metrics_of  # Polars: half a second, which other tables do not need
+        from analysis.read_metrics import metrics_of  # Polars: half a second, which other tables do not need
 
         return metrics_of(places_of(asked), rows, runs)
 

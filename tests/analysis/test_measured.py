@@ -13,10 +13,10 @@ import pytest
 from PIL import Image
 
 from analysis.__main__ import main
+from analysis.origin import rows_of
 from analysis.statistics.method import AT_FIRST
 from analysis.tables import TABLES
 from analysis.tables.make import made
-from analysis.tables.origin import rows_of
 from analysis.tables.render import text
 from tests.helpers.measured import MEASURED, NOT_MADE, is_data, makers
 

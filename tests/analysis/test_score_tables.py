@@ -12,13 +12,13 @@ from analysis.figures import FIGURES
 from analysis.figures.asked import Asked
 from analysis.figures.numbers import csv_text
 from analysis.frames import FIRST
+from analysis.origin import origin, rows_of
 from analysis.rows import rows
 from analysis.statistics.gap import gap_summary
 from analysis.statistics.method import SCORE
 from analysis.statistics.plasticity_score import plasticity_scores
 from analysis.tables import TABLES
 from analysis.tables.make import has_something, made, ready
-from analysis.tables.origin import origin, rows_of
 from analysis.tables.properties import PROPERTIES, property_listing
 from analysis.tables.render import latex, markdown, text
 from plasticity_lab.errors import StoreError

@@ -12,10 +12,10 @@ from analysis.figures.asked import Asked
 from analysis.figures.drawing import Drawing
 from analysis.figures.numbers import csv_text as points
 from analysis.figures.static import pictures
+from analysis.origin import rows_of
 from analysis.tables import TABLES
 from analysis.tables.grid import Shown
 from analysis.tables.make import made
-from analysis.tables.origin import rows_of
 from analysis.tables.render import csv_text, latex, markdown, text
 from launch.bench.agreement import NAMES, drawing, table
 from launch.bench.learned import Learned, read
