@@ -75,7 +75,8 @@ slurm-up: ## Start a Slurm on this machine to try sweeps on (as root, in a conta
 slurm-down: ## Stop it and its jobs; WIPE=1 removes its folder too
 	@launch/cluster/down.sh
 
-lint: $(READY) ## Check style, formatting and the floors of the house
+lint: $(READY) ## Check style, formatting, the floors of the house and types (half a minute)
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/lint-imports
+	.venv/bin/basedpyright # mended errors leave .basedpyright/baseline.json; written anew by --writebaseline

@@ -6,7 +6,7 @@ The static pictures, the CSV beside them and the pages of the report are all mad
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Literal
+from typing import Literal, TypeGuard
 
 Marker = Literal["own", "filled", "hollow", "diamond", "triangle", "none"]
 """own: the sign of an activation's look; the others are the same whatever a series stands for."""
@@ -88,5 +88,5 @@ class Drawing:
     caption: Sequence[str] = field(default=())
 
 
-def _is_number(value: float | str) -> bool:
+def _is_number(value: float | str) -> TypeGuard[float]:
     return not isinstance(value, str) and isfinite(value)

@@ -84,7 +84,7 @@ def _heat(panel: Panel) -> dict[str, Any]:
 
 def _band(series: Series, look: Look, lines: int) -> dict[str, Any]:
     """The spread around a line, there and back again; it is broken where the line is."""
-    x: list[float | None] = []
+    x: list[float | str | None] = []
     y: list[float | None] = []
     for points in _whole_parts(series):
         back = points[::-1]
@@ -105,9 +105,9 @@ def _band(series: Series, look: Look, lines: int) -> dict[str, Any]:
     }
 
 
-def _whole_parts(series: Series) -> list[list[tuple[float, float, float]]]:
+def _whole_parts(series: Series) -> list[list[tuple[float | str, float, float]]]:
     """The points that have a spread, as place, lower and upper end, in parts between those that have none."""
-    parts: list[list[tuple[float, float, float]]] = [[]]
+    parts: list[list[tuple[float | str, float, float]]] = [[]]
     for x, ends in zip(series.x, series.y_ends, strict=True):
         if ends is not None:
             parts[-1].append((x, *ends))

@@ -163,7 +163,7 @@ def _measured(table: Declared, rows: Sequence[Row], metric: str | None, quiet: b
     chosen = not isinstance(table, Table) and any(wanted & row.declared.summaries.keys() for row in rows)
     if not names & wanted and not chosen and any(row.status != "waiting" for row in rows):
         raise ConfigError(_nothing(rows, wanted, names))
-    # What an agent measures is told by its records, which a run that waits may be without; but where a table names its
+    # What an agent measures stands in its records, and waiting runs have none; but where a table names its
     # benchmarks, that run is one of the table's.
     own = isinstance(table, Table) and "benchmark" in table.only
     others = [row for row in rows if shown not in row.declared.summaries and not (own and row.status == "waiting")]

@@ -12,7 +12,7 @@ from launch.launchers.slurm import cluster
 from launch.launchers.slurm.cancellation import add_cancellation
 from launch.launchers.slurm.on_slurm import not_on_slurm, was_on_slurm
 from launch.launchers.slurm.own_jobs import OwnJob, by_array, living, on_another, own_jobs
-from launch.launchers.slurm.submitted import Submission, submissions_of, this_user
+from launch.launchers.slurm.submissions import Submission, submissions_of, this_user
 from launch.packs.lease_files import LeaseFiles, PackState
 from launch.packs.lookup import add_sweep, store_there, sweep_named
 from launch.wording import counted, say, some
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _flag(store: Store, sweep: str) -> int:
-    """Notes the cancellation where workers look for it; first, so that none that is told to end comes back.
+    """Notes the cancellation where workers look for it; first, so that no worker that is asked to end comes back.
 
     Returns how often the sweep has been cancelled; 0, after a line on stderr, where the store cannot be written.
     """

@@ -17,7 +17,7 @@ from launch.launchers.slurm.job_state import JobState
 from launch.launchers.slurm.logs import WorkerLog, logs_of
 from launch.launchers.slurm.own_jobs import Submitted, states_of_sweeps
 from launch.launchers.slurm.queue import PATIENCE_SECONDS
-from launch.launchers.slurm.submitted import Submission, submissions_of
+from launch.launchers.slurm.submissions import Submission, submissions_of
 from launch.packs.lease_files import LeaseFiles
 from launch.packs.lookup import add_store, in_order, plans_to_read, runs_of, store_there, the_one
 from launch.wording import counted, say, some

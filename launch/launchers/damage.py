@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from launch.launchers.slurm.submitted import submissions_of
+from launch.launchers.slurm.submissions import submissions_of
 from launch.packs.endings import read_ending, replace_ending
 from launch.packs.progress import read_progress
 from launch.tracking.wandb.marks import read_marks

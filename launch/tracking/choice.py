@@ -48,8 +48,15 @@ def decided(tracking: TrackingSettings) -> tuple[TrackingSettings, str]:
 class Measured(Protocol):
     """The part of a journal that is tracked."""
 
-    events: int
-    measures: Measures
+    @property
+    def events(self) -> int:
+        """How many rows of epochs, tasks and pairs there are of each run."""
+        ...
+
+    @property
+    def measures(self) -> Measures:
+        """What is measured."""
+        ...
 
     def table(self, k: int, after: int = 0) -> "pa.Table":
         """The rows of run k, without the first `after` events and their episodes."""
@@ -72,7 +79,7 @@ class Tracking(Protocol):
         ...
 
     def close(self, stopped: bool) -> None:
-        """Called when the worker ends; stopped: whether it was told to."""
+        """Called when the worker ends; stopped: whether it was asked to."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Checkpoints of before agents declared what they measure: a classifier's journal, in one flat mapping."""
+"""Old checkpoints, from before agents declared what they measure: a classifier's journal, in one flat mapping."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ _SUMS = {"epoch": ("accuracy", "loss"), "task": ("accuracy",)}
 
 
 def is_old(state: Mapping[str, Any]) -> bool:
-    """Whether it is the state of a journal of before."""
+    """Whether it is the state of such an old journal."""
     return "train_loss" in state
 
 

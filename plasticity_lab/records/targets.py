@@ -41,10 +41,12 @@ def measures_of(targets: Mapping[str, str], science: Mapping[str, Any] | None = 
 
     science: its settings, where they are known: `benchmark.eval_matrix` says whether pairs of tasks are measured too.
     """
-    measures = load(targets["agent"]).measures if "agent" in targets else CLASSIFIER
+    # `agents` lies above: what an agent's class declares has no type here.
+    agent: Any = load(targets["agent"]) if "agent" in targets else None
+    measures = CLASSIFIER if agent is None else agent.measures
     if ((science or {}).get("benchmark") or {}).get("eval_matrix"):
         measures = with_matrix(measures)
-    networks = load(targets["agent"]).networks if "agent" in targets else ("",)
+    networks = ("",) if agent is None else agent.networks
     own = [column.of_network(network) for network in networks for column in _columns_of_interventions(targets)]
     return measures.with_columns(own) if own else measures
 
@@ -61,7 +63,7 @@ def _columns_of_interventions(targets: Mapping[str, str]) -> Sequence[Column]:
 
 
 def run_of(record: Mapping[str, Any]) -> tuple[Run, bool]:
-    """The run that a record tells of, and whether its classes are assumed.  Raises StoreError; see `targets_of`."""
+    """The run that a record describes, and whether its classes are assumed.  Raises StoreError; see `targets_of`."""
     targets = targets_of(record)
     besides = record.get("besides", {})
     return Run(record["run"], record["science"], targets.classes, record["asked_as"], besides), targets.assumed

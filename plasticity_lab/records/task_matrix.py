@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.records.measures import Column, Measure, Measures
+from plasticity_lab.records.measures import Better, Column, Measure, Measures
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 
-def _percent(name: str, title: str, better: str = "more", short: str = "") -> Measure:
+def _percent(name: str, title: str, better: Better = "more", short: str = "") -> Measure:
     return Measure(name, title, "%", 100.0, 2, better, short)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from launch.launchers.slurm.submitted import this_user
+from launch.launchers.slurm.submissions import this_user
 from tests.helpers.stand_ins import BETWEEN, fails
 
 TOOLS = ("bash", "env", "rm", "ln", "sed", "touch", "git", "stat", "g++")

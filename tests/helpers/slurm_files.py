@@ -7,7 +7,7 @@ from typing import Any
 from launch.launchers.slurm.jobs_file import FORMAT
 from launch.launchers.slurm.mark import mark_of
 from launch.launchers.slurm.parameters import PackedSlurmConf
-from launch.launchers.slurm.submitted import Outcome, Submission, ask, decide, submissions_of
+from launch.launchers.slurm.submissions import Outcome, Submission, ask, decide, submissions_of
 from plasticity_lab.records.store import Store
 from tests.helpers.stand_ins import row_of_sacct, row_of_squeue
 from tests.helpers.stores import SETTINGS

@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from launch.launchers.slurm.submitted import submissions_of
+from launch.launchers.slurm.submissions import submissions_of
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import PATIENCE, said, wait_until
 

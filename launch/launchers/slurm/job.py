@@ -29,7 +29,7 @@ from launch.launchers.slurm.cancellation import Cancelled
 from launch.launchers.slurm.jobs_file import read_jobs
 from launch.launchers.slurm.own_jobs import own_jobs, states_of_sweeps
 from launch.launchers.slurm.signals import EARLY_SECONDS, JobSignals
-from launch.launchers.slurm.submitted import Outcome, decide, submissions_of
+from launch.launchers.slurm.submissions import Outcome, decide, submissions_of
 from launch.packs.owner import Owner, this_owner
 from plasticity_lab.errors import ConfigError, PlasticityError, StoreError
 from plasticity_lab.records.damage import DamagedFile

@@ -1,4 +1,4 @@
-"""jobs.json, in which earlier versions kept the jobs of a sweep: it is read, and written no more (see `submitted`)."""
+"""jobs.json, in which earlier versions kept the jobs of a sweep: it is read, and not written (see `submissions`)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -14,14 +14,13 @@ from launch.launchers.report import announce, report, settled, show_plan
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.cancellation import cancellations, cancellations_before
 from launch.launchers.slurm.job import JobWorker
+from launch.launchers.slurm.job_array import jobs_needed
 from launch.launchers.slurm.own_jobs import Submitted, by_array, living, on_another, own_jobs, states_of_sweeps
 from launch.launchers.slurm.parameters import check_parameters, wants_gpu, workers_a_job
 from launch.launchers.slurm.pickled import PickledWorker
 from launch.launchers.slurm.signals import EARLY_SECONDS
-from launch.launchers.slurm.submission import jobs_needed
-from launch.launchers.slurm.submit_once import release_held, submit_once
-from launch.launchers.slurm.submitted import Outcome, Submission, ask, decide, submissions_of
-from launch.launchers.slurm.turns import await_turn
+from launch.launchers.slurm.submissions import Outcome, Submission, ask, decide, submissions_of
+from launch.launchers.slurm.submit_once import await_turn, release_held, submit_once
 from launch.packs.watch import Watch
 from launch.plan.calibration import read_calibration
 from launch.plan.device import compiler_there, cores, kind_of, memory_of

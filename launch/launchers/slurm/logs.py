@@ -7,7 +7,7 @@ from pathlib import Path
 from submitit.core.utils import JobPaths
 
 from launch.launchers.slurm.parameters import workers_a_job
-from launch.launchers.slurm.submitted import Submission
+from launch.launchers.slurm.submissions import Submission
 from plasticity_lab.records.files import read
 
 

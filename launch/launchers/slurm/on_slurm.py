@@ -1,6 +1,6 @@
 """Whether a sweep was given to Slurm, and what is said where the store does not know with which parameters."""
 
-from launch.launchers.slurm.submitted import Submission, submissions_of
+from launch.launchers.slurm.submissions import Submission, submissions_of
 from launch.packs.lease_files import LeaseFiles
 from launch.packs.sweep import in_words
 from plasticity_lab.errors import StoreError

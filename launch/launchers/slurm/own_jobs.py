@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.job_state import JobState, is_step, with_accounting
 from launch.launchers.slurm.mark import is_same_folder, mark_in, script_folder
-from launch.launchers.slurm.submitted import Submission, this_user
+from launch.launchers.slurm.submissions import Submission, this_user
 from plasticity_lab.records.store import Store
 
 _COLUMNS = ("%F", "%i", "%T", "%r", "%N", "%u", "%k", "%o")

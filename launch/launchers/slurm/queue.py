@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from launch.launchers.slurm.cluster import SlurmError, this_cluster
 from launch.launchers.slurm.job_state import JobState
 from launch.launchers.slurm.own_jobs import on_another, states_of_sweeps
-from launch.launchers.slurm.submitted import Submission, is_cancelled, submissions_of
+from launch.launchers.slurm.submissions import Submission, is_cancelled, submissions_of
 from launch.wording import counted, some
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.damage import DamagedFile

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from launch.launchers.slurm import cluster
+from launch.launchers.slurm.job_array import submit
 from launch.launchers.slurm.job_state import QUEUE_COLUMNS, JobState, count_living, states_of
-from launch.launchers.slurm.submission import submit
 from launch.wording import say
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from launch.runs.groups import COMPONENTS
-from launch.runs.options import CONF, Hyperparams, Option, Options
+from launch.runs.options import CONF, Extras, Hyperparams, Option, Options
 from launch.runs.precedence import Nodes
 from launch.runs.settings import Numbers
 from plasticity_lab.errors import ConfigError
@@ -16,6 +16,7 @@ PUBLISHED = CONF / "published"
 
 Values = Mapping[str, Mapping[str, Any]]
 """Group → setting → value."""
+AnyExtras = TypeVar("AnyExtras", bound=Extras)
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,18 @@ class Source(Protocol):
 
     def found(self, place: Place) -> Iterable[Found]:
         """The values for a place, one or more, what is pinned left out.  Raises ConfigError."""
+        ...
 
     def notes(self) -> list[str]:
         """What is to be said once about all places.  Raises ConfigError for what is known only after the last one."""
+        ...
+
+
+def extras_of(option: Option, kind: type[AnyExtras]) -> AnyExtras:
+    """What an option's file holds besides settings, as its group has it.  Raises TypeError for another group."""
+    if not isinstance(option.extras, kind):
+        raise TypeError(f"{option.group}={option.name} has {type(option.extras).__name__} beside its settings.")
+    return option.extras
 
 
 def unpinned(values: Values, place: Place) -> dict[str, dict[str, Any]]:

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from launch.__main__ import main
-from launch.launchers.slurm.submitted import submissions_of
+from launch.launchers.slurm.submissions import submissions_of
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
 from tests.helpers.slurm_files import given_by_earlier_version, given_to_slurm, in_accounting, in_queue

@@ -17,7 +17,7 @@ from launch.launchers.slurm.job import JobWorker
 from launch.launchers.slurm.job_state import JobState
 from launch.launchers.slurm.own_jobs import OwnJob
 from launch.launchers.slurm.pickled import PickledWorker
-from launch.launchers.slurm.submitted import Outcome, ask, decide, outcome_of
+from launch.launchers.slurm.submissions import Outcome, ask, decide, outcome_of
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
 from launch.plan.device import kind_of

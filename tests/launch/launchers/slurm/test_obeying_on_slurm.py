@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from launch.__main__ import main
-from launch.launchers.slurm.submitted import submissions_of
+from launch.launchers.slurm.submissions import submissions_of
 from launch.packs.lease_files import LeaseFiles
 from plasticity_lab.records.plan import read_plan, sweeps_of
 from tests.helpers.slurm_jobs import (

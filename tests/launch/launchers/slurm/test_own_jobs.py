@@ -6,7 +6,7 @@ import pytest
 
 from launch.launchers.slurm.mark import Mark, mark_in, mark_of, script_folder
 from launch.launchers.slurm.own_jobs import own_jobs, states_of_sweeps
-from launch.launchers.slurm.submitted import submissions_of
+from launch.launchers.slurm.submissions import submissions_of
 from plasticity_lab.records.store import Store
 from tests.helpers.slurm_files import given_by_earlier_version, given_to_slurm, in_accounting, in_queue
 from tests.helpers.stand_ins import put_on_path, tells

@@ -1,8 +1,8 @@
 import pytest
 
 from launch.launchers.slurm.cluster import in_seconds
+from launch.launchers.slurm.job_array import jobs_needed
 from launch.launchers.slurm.parameters import PackedSlurmConf, check_parameters, for_submitit, wants_gpu
-from launch.launchers.slurm.submission import jobs_needed
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.plan import Pack
 

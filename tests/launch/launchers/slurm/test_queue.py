@@ -6,7 +6,7 @@ import pytest
 
 from launch.__main__ import main
 from launch.launchers.slurm import queue
-from launch.launchers.slurm.submitted import submissions_of
+from launch.launchers.slurm.submissions import submissions_of
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
 from launch.work.worker import work

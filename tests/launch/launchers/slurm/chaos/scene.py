@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from launch.launchers.slurm.submitted import submissions_of
+from launch.launchers.slurm.submissions import submissions_of
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner, this_owner
 from plasticity_lab.errors import StoreError

@@ -1,4 +1,4 @@
-"""Submitting the workers of a sweep: one array of identical jobs, through submitit."""
+"""One array of identical jobs, each of them workers of a sweep, through submitit."""
 
 import contextlib
 import io

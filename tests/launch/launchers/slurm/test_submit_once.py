@@ -8,10 +8,10 @@ import time
 import pytest
 
 from launch.command import run_command
-from launch.launchers.slurm import launcher, submitted, turns
+from launch.launchers.slurm import launcher, submissions, submit_once
 from launch.launchers.slurm.cancellation import add_cancellation
 from launch.launchers.slurm.mark import mark_of
-from launch.launchers.slurm.submitted import Outcome, ask, decide, outcome_of, submissions_of
+from launch.launchers.slurm.submissions import Outcome, ask, decide, outcome_of, submissions_of
 from launch.packs.owner import this_owner
 from tests.helpers.slurm_files import PARAMETERS
 from tests.helpers.stores import SETTINGS
@@ -49,7 +49,7 @@ def another(store, sweep, monkeypatch):
     def another(killed):
         owner = dataclasses.replace(this_owner(), started="an earlier process") if killed else this_owner()
         with monkeypatch.context() as patch:
-            patch.setattr(submitted, "this_owner", lambda: owner)
+            patch.setattr(submissions, "this_owner", lambda: owner)
             return ask(store, sweep, PARAMETERS, SETTINGS, 0, "north")
 
     return another
@@ -92,7 +92,7 @@ def test_a_command_that_was_killed_while_it_submitted_is_found_out(store, stand_
 
 
 def test_another_machines_command_is_waited_for_only_so_long(store, command, another, monkeypatch):
-    monkeypatch.setattr(turns, "LOST_SECONDS", 0.0)
+    monkeypatch.setattr(submit_once, "LOST_SECONDS", 0.0)
     slow = another(killed=False)
     assert command()[::2] == (0, 1)
     assert decide(store, slow.sweep, slow.number, Outcome("12", 1)).job is None, "what it submits now is not wanted"
