@@ -12,8 +12,8 @@ from analysis.figures.style import MOST
 from analysis.names import ACTIVATIONS, display
 from analysis.outcomes import ended, why_none
 from analysis.rows import Row, key, varying
-from analysis.tables.headline import HEADLINE
-from analysis.tables.table import Cell
+from analysis.tables.declared.headline import HEADLINE
+from analysis.tables.result import Cell
 from plasticity_lab.errors import ConfigError
 
 WIDE, TICKS = 10.0, 8

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from analysis.__main__ import main
-from analysis.tables.origin import rows_of
+from analysis.origin import rows_of
 from plasticity_lab.agents.replay.measures import GROUPS
 from plasticity_lab.records.record import write_record
 from plasticity_lab.records.store import Store

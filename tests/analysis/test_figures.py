@@ -15,11 +15,11 @@ from analysis.figures.courses import binned, extents, over_runs
 from analysis.figures.curve import draw_curve, panels_of
 from analysis.figures.end_labels import spread
 from analysis.figures.numbers import csv_text
-from analysis.figures.read_metrics import metrics_of
 from analysis.figures.static import pictures
 from analysis.figures.style import looks
 from analysis.figures.two_orders import two_orders
 from analysis.names import ACTIVATIONS
+from analysis.read_metrics import metrics_of
 from analysis.rows import rows, rows_in
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.record import write_record

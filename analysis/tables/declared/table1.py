@@ -5,9 +5,9 @@ learned: the same among each task's own classes, of its training images, online,
 after it, among all classes and among its own.
 """
 
-from analysis.tables.table import Table
+from analysis.tables.means import means
 
-TABLE1 = Table(
+TABLE1 = means(
     name="table1",
     title="Table 1",
     rows="activation",
@@ -22,3 +22,5 @@ TABLE1 = Table(
     against="all",
     experiment="table1",
 )
+
+TABLES = (TABLE1,)
