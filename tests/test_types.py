@@ -7,7 +7,7 @@ from pathlib import Path
 import plasticity_lab
 
 ROOT = Path(plasticity_lab.__file__).parents[1]
-ALLOWED = 92
+ALLOWED = 87
 """Only ever made smaller: basedpyright itself would write any number of new errors into its file."""
 
 

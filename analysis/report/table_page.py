@@ -90,7 +90,7 @@ def _filled(grid: Listing) -> Listing:
         grid,
         header=[grid.header[place] for place in kept],
         body=[[line[place] for place in kept] for line in grid.body],
-        align=[grid.align[place] for place in kept],
+        right=frozenset(at for at, place in enumerate(kept) if place in grid.right),
         long=frozenset(at for at, place in enumerate(kept) if place in grid.long),
     )
 

@@ -15,11 +15,11 @@ ABOVE = "above ref."
 
 def grid(table: Table[Result], result: Result) -> Listing:
     """The table, each column with what stands beside it. Ours to the left, so that numbers line up before notes."""
-    header, align = [table.rows], ["left"]
+    header, right = [table.rows], set()
     for column in result.columns:
         beside = _beside(result, column)
         header += [column.label, *beside]
-        align += ["left", *["right"] * len(beside)]
+        right |= set(range(len(header) - len(beside), len(header)))
     body, bold, notes = [], set(), {}
     for row in result.rows:
         cells = [row.label]
@@ -37,7 +37,7 @@ def grid(table: Table[Result], result: Result) -> Listing:
         header=header,
         body=body,
         lines=_cell_lines(result),
-        align=align,
+        right=frozenset(right),
         bold=frozenset(bold),
         notes=notes,
         heading=table.title,

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 NOTHING = "–"
 """What stands where there is no value."""
@@ -12,9 +11,9 @@ NOTHING = "–"
 class Listing:
     """A table as words.
 
-    name: of its files. header, body: as wide as each other. lines: what its CSV has, column → value. align: of its
-    columns; all to the left, where nothing is said. long: the columns whose cells may be broken into lines. bold:
-    (line, column) of cells. notes: (line, column) → what stands behind the words of a cell and is never bold. caption:
+    name: of its files. header, body: as wide as each other. lines: what its CSV has, column → value. right: the
+    columns that are aligned to the right. long: the columns whose cells may be broken into lines. bold: (line, column)
+    of cells. notes: (line, column) → what stands behind the words of a cell and is never bold. caption:
     its sentences, one a line. heading: what a LaTeX caption begins with, where that is not the title. is_ours: whether
     anything in it is from runs, or from conf/.
     """
@@ -24,7 +23,7 @@ class Listing:
     header: Sequence[str]
     body: Sequence[Sequence[str]]
     lines: Sequence[Mapping[str, object]]
-    align: Sequence[Literal["left", "right"]] = ()
+    right: frozenset[int] = frozenset()
     long: frozenset[int] = frozenset()
     bold: frozenset[tuple[int, int]] = frozenset()
     notes: Mapping[tuple[int, int], str] = field(default_factory=dict)
@@ -44,8 +43,7 @@ def formatted(listing: Listing, bold: Callable[[str], str], escape: Callable[[st
         for line, cells in enumerate(listing.body)
     ]
     header = [escape(heading) for heading in listing.header]
-    align = listing.align or ["left"] * len(header)
-    return replace(listing, header=header, body=body, align=align, bold=frozenset(), notes={})
+    return replace(listing, header=header, body=body, bold=frozenset(), notes={})
 
 
 def signed(value: float, places: int) -> str:

@@ -55,8 +55,9 @@ def terminal(shown: Sequence[Listing], console: Console) -> None:
         bold = "[bold]{}[/]".format if console.is_terminal else "**{}**".format
         table = RichTable(box=box.SIMPLE_HEAD)
         grid = formatted(each, bold, escape=rich.markup.escape)
-        for place, (heading, side) in enumerate(zip(grid.header, grid.align, strict=True)):
+        for place, heading in enumerate(grid.header):
             is_long = place in grid.long
+            side = "right" if place in grid.right else "left"
             table.add_column(heading, justify=side, no_wrap=not is_long, max_width=LONG_WIDTH if is_long else None)
         for line in grid.body:
             table.add_row(*line)
@@ -83,7 +84,8 @@ def markdown(shown: Sequence[Listing]) -> str:
     parts = []
     for each in shown:
         grid = formatted(each, "**{}**".format, escape=lambda words: words.replace("|", r"\|"))
-        table = tabulate.tabulate(grid.body, grid.header, tablefmt="pipe", disable_numparse=True, colalign=grid.align)
+        sides = ["right" if place in grid.right else "left" for place in range(len(grid.header))]
+        table = tabulate.tabulate(grid.body, grid.header, tablefmt="pipe", disable_numparse=True, colalign=sides)
         caption = "\n".join(f"- {line}" for line in each.caption)
         parts.append(f"### {each.title}\n\n{table}\n\n{caption}\n")
     return "\n".join(parts)
@@ -96,7 +98,8 @@ def latex(shown: Sequence[Listing]) -> str:
         grid = formatted(each, r"\textbf{{{}}}".format, escape=_latex_escape)
         table = tabulate.tabulate(grid.body, grid.header, tablefmt=_BOOKTABS, disable_numparse=True)
         caption = _WORDS.sub(r",\\allowbreak{}", " ".join(_latex_escape(line) for line in each.caption))
-        sides = [LONG_COLUMN if place in grid.long else side[0] for place, side in enumerate(grid.align)]
+        narrow = ["r" if place in grid.right else "l" for place in range(len(grid.header))]
+        sides = [LONG_COLUMN if place in grid.long else side for place, side in enumerate(narrow)]
         tabular = f"\\begin{{tabular}}{{{''.join(sides)}}}\n{table}\n\\end{{tabular}}"
         tabular = f"\\resizebox{{{PAGE_WIDTH}}}{{!}}{{{tabular}}}"
         caption = f"\\caption{{{_latex_escape(each.heading or each.title)}. {caption}}}"

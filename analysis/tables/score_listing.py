@@ -61,7 +61,7 @@ def render(table: Table[Scores], found: Scores) -> Listing:
         header=["activation", *(heading for each in headings for heading in (each, "paper"))],
         body=body,
         lines=listed,
-        align=["left", *["left", "right"] * len(columns), *["left", "left"] * (SETTING in table.beside)],
+        right=frozenset(range(2, 2 + 2 * len(columns), 2)),
         bold=_best(table, found, labels, columns),
         is_ours=any(arm.columns for arm in found.arms.values()),
     )

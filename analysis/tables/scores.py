@@ -129,7 +129,8 @@ def _ends(table: Table[Scores], row: Row) -> np.ndarray | None:
     if cycles is None or (table.returns == "gap" and (len(cycles) == 1 or np.isnan(cycles[[0, -1], 1]).all())):
         return None
     silent = np.isnan(cycles[[0, -1], 0])
-    if {"gap": silent.any(), "score": silent[1].any(), "return": silent[1].all()}[table.returns]:
+    without = {"gap": silent.any(), "score": silent[1].any(), "return": silent[1].all()}
+    if table.returns is None or without[table.returns]:
         return None
     return cycles[[0, -1]]
 

@@ -63,7 +63,7 @@ def render(table: Table[Found], of: Found) -> Listing:
         header=_HEADER,
         body=body,
         lines=[_line(table, each) for each in found],
-        align=["left", "left", "left", "left", "right", "right", "right"],
+        right=frozenset({4, 5, 6}),
     )
 
 

@@ -62,8 +62,9 @@ def render(table: Table[list[Line]], found: list[Line]) -> Listing:
     ]
     counted = ["in the store"] * ("finished" in found[0])
     header = ["activation", "grid", "values explored", "whose", "settings", *counted]
-    align = ["left", "left", "left", "left", "right", *["right"] * len(counted)]
-    return Listing(table.name, table.title, header, body, found, align=align, long=frozenset({2}))
+    return Listing(
+        table.name, table.title, header, body, found, right=frozenset(range(4, len(header))), long=frozenset({2})
+    )
 
 
 def caption(table: Table[list[Line]], found: list[Line]) -> list[str]:

@@ -58,8 +58,8 @@ def render(table: Table[list[Line]], found: list[Line]) -> Listing:
             }
         )
     header = ["benchmark", *(heading for what in COLUMNS for heading in (what, "paper"))]
-    align = ["left", *["right"] * (len(header) - 1)]
-    return Listing(table.name, table.title, header, body, listed, align=align, bold=frozenset(bold))
+    right = frozenset(range(1, len(header)))
+    return Listing(table.name, table.title, header, body, listed, right=right, bold=frozenset(bold))
 
 
 def caption(table: Table[list[Line]], found: list[Line]) -> list[str]:
