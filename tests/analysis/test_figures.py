@@ -68,7 +68,8 @@ def test_a_figure_is_written_in_three_forms_with_its_numbers(two_rates, in_both_
     for seed in range(3):
         one = record(seed=seed, benchmark=CYCLE)
         bodies_in_turn(two_rates, one, [([seed, 2 * seed, -seed, 4 - seed], [0, 2, 3, seed])] * 2)
-    on_every_task(two_rates, record(seed=9), [[0.9, 0.2], [0.4, 0.8]], forward=True)
+    split = {"name": "split_digits", "source": "digits", "tasks": 2, "batch_size": 32}
+    on_every_task(two_rates, record(benchmark=split), [[0.9, 0.2], [0.4, 0.8]], forward=True)
     by = ["--by", "optimizer.lr"] if name == "sensitivity" else []
     assert main(["figure", name, *by, "--store", str(two_rates.root)]) == 0
     said = capsys.readouterr().out
