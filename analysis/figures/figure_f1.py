@@ -45,7 +45,7 @@ def _panel(title: str, arms: list[Arm], body: int) -> Panel:
         y_label="gap (return)",
         series=[_row(arm, body, cycles) for arm in arms],
         x_categories=cycles,
-        heat=True,
+        heat="around 0",
     )
 
 

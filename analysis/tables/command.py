@@ -36,7 +36,7 @@ def add_command(command: argparse.ArgumentParser) -> None:
         "name",
         nargs="?",
         help=f"which one: {', '.join(TABLES)} (2 or E3 will do), or {ALL}: each that the store can feed; "
-        f"default {TABLE2.name}, and {HEADLINE.name} where no run has its metric",
+        f"default {TABLE2.name} where its metric is what all agents name first, else {HEADLINE.name}",
     )
     command.add_argument("--metric", help="a name of the records' summary; default the table's own")
     add_options(command, "tables")
@@ -130,7 +130,8 @@ def _training(table: Table[Any] | None) -> str:
 
 
 def _default(rows: Sequence[Row]) -> Table[Result]:
-    return TABLE2 if any(TABLE2.cell in row.declared.summaries for row in rows) else HEADLINE
+    first = {row.declared.headline for row in rows if row.status != "waiting"}
+    return TABLE2 if first <= {TABLE2.cell} else HEADLINE
 
 
 def _measured(table: Table[Any], rows: Sequence[Row], metric: str | None, quiet: bool = False) -> list[Row]:

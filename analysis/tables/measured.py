@@ -46,6 +46,11 @@ def _check(rows: Sequence[Row], shown: str | None) -> None:
         return
     said = "' or '".join(sorted(wanted))
     about = [row for row in rows if wanted & row.declared.summaries.keys()]
+    undefined = {
+        row.declared.summaries[name].undefined for row in about for name in wanted & row.declared.summaries.keys()
+    }
+    if about and all(undefined):
+        raise ConfigError(f"'{said}' is not defined for these runs: {'; '.join(sorted(undefined))}.")
     if not about and names:
         raise ConfigError(f"No run's summary has '{said}'; there are {', '.join(sorted(names))}.")
     raise ConfigError(f"No run has a value of '{said}': {why_none(ended(about or rows), sorted(wanted)[0])}.")

@@ -39,7 +39,8 @@ class Measure:
 
     name: as metrics.parquet or the summary has it. unit: "" where it has none. scale: takes what is stored to the unit.
     places: decimals that tables print. better: which direction is; "" where that cannot be said, so that a table names
-    no best. short: the title where there is little room; "" where the title is short enough.
+    no best. short: the title where there is little room; "" where the title is short enough. undefined: why no run of
+    that kind can have it; "" where runs have it.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Measure:
     places: int = 4
     better: Better = ""
     short: str = ""
+    undefined: str = ""
 
     @property
     def label(self) -> str:

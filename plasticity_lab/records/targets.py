@@ -45,7 +45,8 @@ def measures_of(targets: Mapping[str, str], science: Mapping[str, Any] | None = 
     agent: Any = load(targets["agent"]) if "agent" in targets else None
     measures = CLASSIFIER if agent is None else agent.measures
     if ((science or {}).get("benchmark") or {}).get("eval_matrix"):
-        measures = with_matrix(measures)
+        benchmark: Any = load(targets["benchmark"]) if "benchmark" in targets else None
+        measures = with_matrix(measures, forward=not getattr(benchmark, "classes_come_once", False))
     networks = ("",) if agent is None else agent.networks
     own = [column.of_network(network) for network in networks for column in _columns_of_interventions(targets)]
     return measures.with_columns(own) if own else measures

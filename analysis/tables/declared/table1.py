@@ -18,7 +18,7 @@ TABLE1 = means(
     reported=("table1_split_cifar100.csv",),
     source="Table 1",
     renamed={"iid": "split_cifar100_joint", "class_incremental": "split_cifar100"},
-    only={"benchmark": ("split_cifar100_joint", "split_cifar100")},
+    only={"benchmark": ("split_cifar100_joint", "split_cifar100", "split_digits_joint", "split_digits")},
     against="all",
     experiment="table1",
 )

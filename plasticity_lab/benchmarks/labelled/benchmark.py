@@ -53,6 +53,8 @@ class LabelledBenchmark(Benchmark[ImageSet]):
 
     tasks_are = "labelled images"
 
+    classes_come_once: ClassVar[bool] = False
+    """Whether no class of a task was trained in a task before it: forward transfer is not defined then."""
     permutes: ClassVar[bool] = False
     """Whether its tasks permute pixels: their held-out images are laid out in another way then."""
 
