@@ -75,7 +75,10 @@ slurm-up: ## Start a Slurm on this machine to try sweeps on (as root, in a conta
 slurm-down: ## Stop it and its jobs; WIPE=1 removes its folder too
 	@launch/cluster/down.sh
 
-lint: $(READY) ## Check style, formatting and the floors of the house
+# Type errors that are mended leave .basedpyright/baseline.json by themselves; `.venv/bin/basedpyright --writebaseline`
+# writes it anew, where files have moved.
+lint: $(READY) ## Check style, formatting, the floors of the house and types (half a minute)
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/lint-imports
+	.venv/bin/basedpyright

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from analysis.origin import rows_of
 from analysis.rows import Row, rows_in
-from analysis.tables.origin import rows_of
 from analysis.where import chosen
 from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.records.files import write_atomically

@@ -39,13 +39,14 @@ def ended(rows: Iterable["Row"]) -> list[Ended]:
 def why_none(runs: Iterable[Ended], name: str) -> str:
     """Of runs of which some, or all, have no value: why, as "2 of 4 runs diverged; no episode ended in 2 of 4 runs"."""
     found = [why_without(status, summary, name) for status, summary in runs]
-    return in_words(Counter(why for why in found if why), len(found))
+    counts: Counter[Why] = Counter(why for why in found if why is not None)
+    return in_words(counts, len(found))
 
 
 def in_words(counts: Mapping[Why, int], of: int) -> str:
-    """Counts of such runs among so many, in words."""
+    """How many of a number of runs are such, in words."""
     runs = "run" if of == 1 else "runs"
-    said = {
+    said: dict[Why, str] = {
         "diverged": f"{{}} of {of} {runs} diverged",
         "failed": f"{{}} of {of} {runs} failed",
         "no_episode": f"no episode ended in {{}} of {of} {runs}",

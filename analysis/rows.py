@@ -28,7 +28,7 @@ SEEDS = ("seed", "stream_seed", "init_seed")
 MEASURED_BESIDE = ("benchmark.eval_matrix",)
 """Settings that change no number of a run, only what is measured besides."""
 LATER = {"network.norm": "none", "benchmark.unpermuted_first": False}
-"""Settings that records of before do not have, and what their runs had: they group with those of today."""
+"""Settings that old records lack, and the values that their runs had: they group with today's runs."""
 
 
 @dataclass(frozen=True)
@@ -98,11 +98,11 @@ def rows(records: Iterable[Mapping[str, Any]], planned: Planned = NOTHING_PLANNE
     """The rows of records and of the planned runs that have none.  A record is a mapping as in record.json.
 
     What a run's numbers are stands in its record, else in another record of its agent (runs that failed or wait say
-    nothing; nor do records of before); where no record says it, they are a classifier's.
+    nothing; nor do old records); where no record says it, they are a classifier's.
     """
     settings_of, declarations = _Shared(), Declarations()
     of_run: dict[str, list[Row]] = {}  # made record by record: a hundred thousand whole ones would fill the memory
-    saying: dict[str, Declared] = {}
+    saying: dict[str | None, Declared] = {}
 
     def add(record: Mapping[str, Any]) -> None:
         settings, declared = settings_of(record["science"]), declarations.of(record)

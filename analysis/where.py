@@ -77,11 +77,11 @@ def _comparable(value: Any) -> float | str:
 
 
 def _spelled(value: float | str) -> str:
-    return f"{value:g}" if isinstance(value, float) else value
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def _by_size(value: float | str) -> tuple[bool, float, str]:
-    return (False, value, "") if isinstance(value, float) else (True, 0.0, value)
+    return (True, 0.0, value) if isinstance(value, str) else (False, value, "")
 
 
 def _nearest(name: str, keys: Sequence[str]) -> list[str]:

@@ -101,7 +101,7 @@ def benchmarks_of(runs: Iterable[Run]) -> list[Benchmark]:
 def with_data(runs: Sequence[Run], folder: Path) -> tuple[list[Run], list[str]]:
     """The runs whose benchmarks have data in the folder of data sets, and the names of the benchmarks that have none.
 
-    All runs where none has: what is missing is then an error of whoever needs it.
+    If none has its data, all runs: the caller raises.
     """
     here: dict[str, bool] = {}
     for run in runs:

@@ -7,7 +7,7 @@ import sys
 import types
 import typing
 from collections.abc import Collection, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from plasticity_lab.errors import ConfigError
 
@@ -22,7 +22,7 @@ MOVED = {
         )
     },
 }
-"""Where classes lie that lay elsewhere: records and plans of before name them by their old places."""
+"""Old import path → new one, of classes that moved: old records and plans name the old one."""
 TOO_LARGE = 2**63
 """No tensor holds a whole number as large as this one."""
 
@@ -70,6 +70,9 @@ class Component:
         return {name: getattr(self, name) for name in self.run_axis_settings()}
 
 
+Kind = TypeVar("Kind", bound=Component)
+
+
 @functools.cache
 def load(target: str) -> type[Component]:
     """The class that a `_target_` names.  Raises ConfigError if there is none."""
@@ -81,6 +84,14 @@ def load(target: str) -> type[Component]:
         raise ConfigError(f"_target_ '{target}' names no class that can be imported ({error}).") from error
     if not (isinstance(found, type) and issubclass(found, Component)):
         raise ConfigError(f"_target_ '{target}' is not a class derived from plasticity_lab.component.Component.")
+    return found
+
+
+def load_as(target: str | None, kind: type[Kind]) -> type[Kind]:
+    """The class that a `_target_` names, which must be derived from a kind.  Raises ConfigError if it is not."""
+    found = load(target or "")
+    if not issubclass(found, kind):
+        raise ConfigError(f"_target_ '{target}' is not a class derived from {kind.__module__}.{kind.__qualname__}.")
     return found
 
 

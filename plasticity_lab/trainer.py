@@ -1,6 +1,6 @@
 """The one training loop. It knows tasks and chunks, measurements and a keeper, and nothing else."""
 
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from plasticity_lab.agents.agent import Chunk, Learner, Stream, Task
 from plasticity_lab.records.position import Position
@@ -10,7 +10,10 @@ from plasticity_lab.records.rows import Evaluation, Rows
 class Journal(Protocol):
     """What the pack has measured so far, and where it stands."""
 
-    position: Position
+    @property
+    def position(self) -> Position:
+        """The end of what it has measured."""
+        ...
 
     def add_chunk(self, chunk: Chunk, rows: Rows) -> None:
         """Takes a chunk's measurements and moves the position to its end."""
@@ -21,15 +24,22 @@ class Journal(Protocol):
         ...
 
 
-class Keeper(Protocol):
+AnyTask = TypeVar("AnyTask", bound=Task)
+AnyJournal = TypeVar("AnyJournal", bound=Journal)
+JournalKept = TypeVar("JournalKept", bound=Journal, contravariant=True)
+
+
+class Keeper(Protocol[JournalKept]):
     """Looks after a pack while it trains: checkpoints, its lease, progress, stop signals."""
 
-    def look(self, learner: Learner, journal: Journal) -> None:
+    def look(self, learner: Learner[Any, Any], journal: JournalKept) -> None:
         """Called after each chunk and each task, when learner and journal agree. Raises to stop the pack."""
         ...
 
 
-def train(stream: Stream, learner: Learner, journal: Journal, keeper: Keeper) -> None:
+def train(
+    stream: Stream[AnyTask], learner: Learner[AnyTask, Any], journal: AnyJournal, keeper: Keeper[AnyJournal]
+) -> None:
     """Trains a pack from where its journal stands to the end of its stream."""
     for task in stream.tasks(after=journal.position):
         learner.begin(task, fresh=journal.position.step == 0)

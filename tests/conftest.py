@@ -5,10 +5,16 @@ import signal
 
 import pytest
 import torch
+from torch._inductor.runtime.cache_dir_utils import default_cache_dir
 
 # A shell starts what runs in its background with SIGINT ignored, and children inherit that: Ctrl-C could not be tested.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# torch's cache of compiled code does not tell vector capabilities apart, and code for another one writes behind its
+# buffers: as in workers, each has a folder of its own (`launch.work.process.prepare_compiling`).
+_CAPABILITY = torch.backends.cpu.get_cpu_capability().lower()
+os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", f"{default_cache_dir()}/{_CAPABILITY}")
 
 os.environ |= {"NETRC": os.devnull}
 for _name in ("WANDB_API_KEY", "WANDB_IDENTITY_TOKEN_FILE", "WANDB_BASE_URL", "WANDB_SERVICE"):

@@ -12,7 +12,7 @@ EVERYWHERE = "All tables"
 
 
 def check_timesteps(schedule: Iterable[Mapping[str, str]]) -> list[Finding]:
-    """Steps of a task = images / batch × epochs; where the table says "about" so many epochs, within half of one."""
+    """Steps of a task = images / batch × epochs; where the table says "about" before a number of epochs, within 0.5."""
     found = []
     for row in schedule:
         images, batch, epochs, steps = (int(row[name]) for name in ("images", "batch", "epochs", "timesteps"))

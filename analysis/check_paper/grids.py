@@ -32,7 +32,7 @@ def check_settings(
 
 
 def placed(settings: Mapping[str, Any], grids: Sequence[Grid]) -> tuple[str, Verdict]:
-    """Whether one of the grids holds the settings; what none of them names cannot be told."""
+    """Whether one of the grids holds the settings; settings that none of them names are left open."""
     words = _in_words(settings)
     if not grids:
         return f"{words}; no grid is printed", Verdict.OPEN

@@ -12,7 +12,7 @@ RUNS = 5
 """How many runs stand behind every mean, as the captions say."""
 LEAST_SHOWN = 0.0001
 STEPS = 41
-"""p does not only fall where an SD shrinks (the degrees of freedom move, too): each SD is tried at so many values."""
+"""p does not only fall where an SD shrinks (the degrees of freedom move, too): this many SDs are tried."""
 
 
 def check_significance(claims: Iterable[Mapping[str, str]], sheets: Mapping[str, Sheet]) -> list[Finding]:

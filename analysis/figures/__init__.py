@@ -9,6 +9,7 @@ from analysis.figures.figure_6 import figure_6
 from analysis.figures.figure_e1 import figure_e1
 from analysis.figures.figure_f1 import figure_f1
 from analysis.figures.first_last import first_last
+from analysis.figures.matrix import matrix
 from analysis.figures.sensitivity import sensitivity
 from analysis.figures.two_orders import two_orders
 from plasticity_lab.errors import ConfigError
@@ -19,6 +20,7 @@ FIGURES: dict[str, Callable[[Asked], Drawing]] = {
     "figureE1": figure_e1,
     "figureF1": figure_f1,
     "first_last": first_last,
+    "matrix": matrix,
     "sensitivity": sensitivity,
     "two_orders": two_orders,
 }

@@ -7,8 +7,8 @@ from analysis.asked import add_options, places_of, rows_asked_for, write
 from analysis.figures import FIGURES, named
 from analysis.figures.asked import Asked
 from analysis.figures.numbers import csv_text
-from analysis.figures.read_metrics import metrics_of
 from analysis.figures.static import pictures
+from analysis.read_metrics import metrics_of
 
 
 def add_command(command: argparse.ArgumentParser) -> None:

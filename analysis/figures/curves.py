@@ -13,8 +13,8 @@ from analysis.figures.groups import Group, caption, groups
 from analysis.figures.style import MOST, POINTS
 from analysis.outcomes import Why, in_words
 from analysis.rows import Row
-from analysis.tables.headline import HEADLINE
-from analysis.tables.table import Cell, RowHead
+from analysis.tables.declared.headline import HEADLINE
+from analysis.tables.result import Cell, Heading
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.measures import Column
 
@@ -75,7 +75,7 @@ def _having(group: Group, column: Column, having: Collection[str]) -> Group:
     return replace(group, cells=cells)
 
 
-def _best(group: Group) -> list[tuple[RowHead, Cell]]:
+def _best(group: Group) -> list[tuple[Heading, Cell]]:
     """The cells of which there is room for a line."""
     return sorted(group.cells, key=lambda of: -(of[1].mean or 0.0))[:MOST]
 

@@ -6,7 +6,7 @@ The static pictures, the CSV beside them and the pages of the report are all mad
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Literal
+from typing import Literal, TypeGuard
 
 Marker = Literal["own", "filled", "hollow", "diamond", "triangle", "none"]
 """own: the sign of an activation's look; the others are the same whatever a series stands for."""
@@ -59,8 +59,9 @@ class Panel:
     x_categories: what stands along x, where that is. x_log: whether x is logarithmic; x_whole: whether its values are
     whole numbers, as tasks are; x_ticks: where it has marks, if that is not left to whoever draws. band: whether
     spreads are bands beside a line, else bars. diagonal: whether x = y is drawn, both being of the same unit. labels:
-    whether each series is named where it ends; else a legend names them. heat: whether each series is a row of fields,
-    named by its label, with its numbers as colours around 0, and x_categories above the columns.
+    whether each series is named where it ends; else a legend names them. heat: where each series is a row of fields,
+    named by its label, with its numbers as colours, and x_categories above the columns: whether those reach as far
+    below 0 as above it, or from 0 on.
     """
 
     title: str
@@ -75,7 +76,7 @@ class Panel:
     band: bool = False
     diagonal: bool = False
     labels: bool = False
-    heat: bool = False
+    heat: Literal["around 0", "from 0"] | None = None
 
 
 @dataclass(frozen=True)
@@ -88,5 +89,5 @@ class Drawing:
     caption: Sequence[str] = field(default=())
 
 
-def _is_number(value: float | str) -> bool:
+def _is_number(value: float | str) -> TypeGuard[float]:
     return not isinstance(value, str) and isfinite(value)

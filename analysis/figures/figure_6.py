@@ -1,5 +1,7 @@
 """Figure 6: the Plasticity Score of each activation after each stage of a cycle of bodies."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from analysis.figures.asked import Asked
@@ -25,7 +27,7 @@ def figure_6(asked: Asked) -> Drawing:
     for found in cycled(asked):
         made = normalise({arm.label: arm.returns[-1, 0] for arm in found.arms})
         if made.scores is None:
-            alike = [body_name(body) for body, same in zip(found.bodies, made.high <= made.low, strict=True) if same]
+            alike = [body_name(body) for body, low, high in _ends(found, made) if high <= low]
             reasons.append(f"{found.title} has no score: all runs return the same with {', '.join(alike)}.")
             continue
         method = shared(row.methods for row in found.rows)["score"]
@@ -39,7 +41,8 @@ def figure_6(asked: Asked) -> Drawing:
 
 def _panel(found: Cycled, made: Normalised, method: Method) -> Panel:
     lines = sorted(
-        (_line(arm, made, method) for arm in found.arms), key=lambda line: -np.mean(line.y[-len(found.bodies) :])
+        (_line(arm, made, method) for arm in found.arms),
+        key=lambda line: -np.mean([float(y) for y in line.y[-len(found.bodies) :]]),
     )
     return Panel(
         title=found.title,
@@ -53,20 +56,25 @@ def _panel(found: Cycled, made: Normalised, method: Method) -> Panel:
 
 
 def _line(arm: Arm, made: Normalised, method: Method) -> Series:
-    scores_SN = np.moveaxis(scored(arm.returns[:, 0], made.low, made.high, made.floor), 1, 2).reshape(-1, len(arm.runs))
+    scores_SN = np.moveaxis(scored(arm.returns[:, 0], *made.bounds, made.floor), 1, 2).reshape(-1, len(arm.runs))
     told = {"replicates": method.replicates, "level": method.level, "seed": method.seed}
     found = [bootstrap(iqm, scores[:, None], name=f"{arm.label} {at}", **told) for at, scores in enumerate(scores_SN)]
     return Series(
         label=arm.label,
         key=arm.activation,
         x=[*range(1, len(found) + 1)],
-        y=[float(estimate.value) for estimate in found],
-        y_range=[None if estimate.low is None else (estimate.low, estimate.high) for estimate in found],
+        y=[estimate.number for estimate in found],
+        y_range=[estimate.interval for estimate in found],
         n=[len(arm.runs)] * len(found),
         runs=arm.runs,
     )
 
 
 def _bounds(found: Cycled, made: Normalised) -> str:
-    ends = zip(found.bodies, made.low, made.high, strict=True)
-    return f"0 and 1 are {', '.join(f'{body_name(body)} {low:,.1f} and {high:,.1f}' for body, low, high in ends)}."
+    ends = (f"{body_name(body)} {low:,.1f} and {high:,.1f}" for body, low, high in _ends(found, made))
+    return f"0 and 1 are {', '.join(ends)}."
+
+
+def _ends(found: Cycled, made: Normalised) -> Iterator[tuple[str, float, float]]:
+    """Each body, with the returns that became 0 and 1."""
+    return zip(found.bodies, *made.bounds, strict=True)

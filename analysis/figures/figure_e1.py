@@ -11,9 +11,9 @@ from analysis.figures.groups import Group, caption, dots, groups
 from analysis.outcomes import ended, why_none
 from analysis.reported.reported import Published
 from analysis.rows import Row
-from analysis.tables.headline import HEADLINE
-from analysis.tables.table import RowHead
-from analysis.tables.table2 import TABLE2
+from analysis.tables.declared.headline import HEADLINE
+from analysis.tables.declared.table2 import TABLE2
+from analysis.tables.result import Heading
 from plasticity_lab.errors import ConfigError
 
 OURS = "ours, mean ± SD over seeds"
@@ -76,7 +76,7 @@ def _panel(group: Group) -> Panel:
     return Panel(group.title, label, "", series, categories=[head.label for head, _ in shown])
 
 
-def _papers(label: str, marker: Marker, values: Sequence[tuple[RowHead, Published]]) -> Series:
+def _papers(label: str, marker: Marker, values: Sequence[tuple[Heading, Published]]) -> Series:
     return Series(
         label=label,
         key="",

@@ -45,13 +45,13 @@ def _panel(title: str, arms: list[Arm], body: int) -> Panel:
         y_label="gap (return)",
         series=[_row(arm, body, cycles) for arm in arms],
         x_categories=cycles,
-        heat=True,
+        heat="around 0",
     )
 
 
 def _row(arm: Arm, body: int, cycles: list[str]) -> Series:
     gap_CN = gaps(arm.returns[:, 0], arm.returns[:, 1])[:, :, body]
-    lost_C = failed(arm.returns).any(axis=1)[:, :, body].all(axis=1)  # a 0 would look like a gap that is closed
+    lost_C = np.any(failed(arm.returns), axis=1)[:, :, body].all(axis=1)  # a 0 would look like a gap that is closed
     return Series(
         label=arm.label,
         key=arm.activation,

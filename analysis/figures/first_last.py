@@ -11,8 +11,8 @@ from analysis.figures.drawing import Drawing, Panel, Series
 from analysis.figures.groups import Group, caption, dots, groups
 from analysis.outcomes import ended, why_none
 from analysis.rows import Row
-from analysis.tables.headline import HEADLINE
-from analysis.tables.table import Cell, RowHead
+from analysis.tables.declared.headline import HEADLINE
+from analysis.tables.result import Cell, Heading
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.measures import Declared
 
@@ -55,7 +55,7 @@ def _pair(declared: Declared) -> tuple[str, str] | None:
 
 
 def _panel(before: Group, after: Group) -> Panel | None:
-    firsts: Mapping[RowHead, Cell] = dict(before.cells)
+    firsts: Mapping[Heading, Cell] = dict(before.cells)
     pairs = [(head, firsts[head], cell) for head, cell in after.cells if head in firsts]
     pairs = [(head, one, two) for head, one, two in pairs if one.mean is not None and two.mean is not None]
     if not pairs:

@@ -12,7 +12,8 @@ from analysis.outcomes import over_tasks
 from analysis.rows import Row
 from analysis.tables.build import build
 from analysis.tables.made_by import made_lines
-from analysis.tables.table import Cell, Column, Result, RowHead, Table
+from analysis.tables.result import Cell, Heading, Result
+from analysis.tables.table import Table
 
 NAMED = 8
 """How many cells that are not whole a caption names one by one."""
@@ -24,11 +25,11 @@ class Group:
 
     title: str
     result: Result
-    column: Column
-    cells: Sequence[tuple[RowHead, Cell]]
+    column: Heading
+    cells: Sequence[tuple[Heading, Cell]]
 
 
-def groups(table: Table, rows: Sequence[Row], metric: str | None = None) -> list[Group]:
+def groups(table: Table[Result], rows: Sequence[Row], metric: str | None = None) -> list[Group]:
     """The columns of that table of the rows; metric: None for the table's own, else what each agent names first."""
     results = build(table, rows, metric)
     several = [name for result in results for name in result.selection]
@@ -43,7 +44,7 @@ def groups(table: Table, rows: Sequence[Row], metric: str | None = None) -> list
     return found
 
 
-def dots(label: str, marker: Marker, cells: Sequence[tuple[RowHead, Cell]]) -> Series:
+def dots(label: str, marker: Marker, cells: Sequence[tuple[Heading, Cell]]) -> Series:
     """A row of dots: the means of cells that have one, with their SD over seeds, beside the names of their rows."""
     return Series(
         label=label,

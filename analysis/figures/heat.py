@@ -1,4 +1,4 @@
-"""Numbers as colours around 0, in rows and columns, each with its number in it."""
+"""Numbers as colours around 0, or from 0 on, in rows and columns, each with its number in it."""
 
 from typing import TYPE_CHECKING
 
@@ -18,9 +18,9 @@ def heat(axes: "Axes", panel: Panel) -> None:
     """Draws the panel: a row for each series, a column for each of its categories along x."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    values, most = numbers(panel), farthest(panel)
-    colours = LinearSegmentedColormap.from_list("around_0", style.AROUND_0)
-    image = axes.imshow(values, cmap=colours, vmin=-most, vmax=most, aspect="auto")
+    values, (least, most) = numbers(panel), colour_ends(panel)
+    colours = LinearSegmentedColormap.from_list("around_0", style.AROUND_0 if least else style.AROUND_0[1:])
+    image = axes.imshow(values, cmap=colours, vmin=least, vmax=most, aspect="auto")
     for (row, column), value in np.ndenumerate(values):
         axes.text(column, row, written(value), ha="center", va="center", fontsize=style.TINY, color=style.INK)
     axes.set_xticks(range(len(panel.x_categories)), panel.x_categories)
@@ -41,10 +41,10 @@ def numbers(panel: Panel) -> np.ndarray:
     return found
 
 
-def farthest(panel: Panel) -> float:
-    """How far the colours reach on either side of 0."""
-    values = np.abs(numbers(panel))
-    return float(np.nanmax(values, initial=0.0)) or 1.0
+def colour_ends(panel: Panel) -> tuple[float, float]:
+    """From where to where the colours reach: as far on either side of 0, or from 0 on."""
+    most = float(np.nanmax(np.abs(numbers(panel)), initial=0.0)) or 1.0
+    return (0.0 if panel.heat == "from 0" else -most), most
 
 
 def written(value: float) -> str:

@@ -2,7 +2,9 @@
 
 import csv
 import io
+from collections.abc import Iterator
 from itertools import zip_longest
+from typing import Any
 
 from analysis.figures.drawing import Drawing
 
@@ -19,7 +21,9 @@ def csv_text(drawing: Drawing) -> str:
     writer.writerow(COLUMNS)
     for panel in drawing.panels:
         for series in panel.series:
-            points = zip_longest(series.x, series.x_sd, series.y, series.y_sd, series.y_range, series.n)
+            points: Iterator[tuple[Any, ...]] = zip_longest(
+                series.x, series.x_sd, series.y, series.y_sd, series.y_range, series.n
+            )
             for x, x_sd, y, y_sd, y_range, n in points:
                 writer.writerow([
                     drawing.name, panel.title, series.label, series.key, panel.x_label, x, x_sd, panel.y_label, y, y_sd,

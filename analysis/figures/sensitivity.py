@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
-from typing import Any
+from typing import Any, TypeGuard
 
 from analysis.figures.asked import Asked
 from analysis.figures.drawing import Drawing, Panel, Series
@@ -12,12 +12,12 @@ from analysis.figures.style import MOST
 from analysis.names import ACTIVATIONS, display
 from analysis.outcomes import ended, why_none
 from analysis.rows import Row, key, varying
-from analysis.tables.headline import HEADLINE
-from analysis.tables.table import Cell
+from analysis.tables.declared.headline import HEADLINE
+from analysis.tables.result import Cell
 from plasticity_lab.errors import ConfigError
 
 WIDE, TICKS = 10.0, 8
-"""The axis is logarithmic where the largest value is more than so many times the smallest; up to so many values have
+"""The axis is logarithmic where the largest value is more than `WIDE` times the smallest; up to `TICKS` values have
 marks of their own."""
 
 
@@ -118,26 +118,27 @@ def _words(activation: str, row: Row, rows: Sequence[Row], by: str) -> str:
 
 
 def _line(label: str, activation: str, points: Sequence[tuple[Any, Cell]]) -> Series | None:
-    there = [(value, cell) for value, cell in points if cell.mean is not None]
+    there = [(value, cell.mean, cell) for value, cell in points if cell.mean is not None]
     if not there:
         return None
     there.sort(key=lambda of: _order(of[0]))
     return Series(
         label=label,
         key=activation,
-        x=[value for value, _ in there],
-        y=[cell.mean for _, cell in there],
-        y_sd=[cell.sd for _, cell in there],
-        n=[cell.n for _, cell in there],
-        runs=[run for _, cell in there for run in cell.runs],
+        x=[value for value, _, _ in there],
+        y=[mean for _, mean, _ in there],
+        y_sd=[cell.sd for _, _, cell in there],
+        n=[cell.n for _, _, cell in there],
+        runs=[run for _, _, cell in there for run in cell.runs],
         marker="own",
     )
 
 
 def _panel(group: Group, lines: Sequence[Series], by: str) -> Panel:
     values = sorted({value for line in lines for value in line.x}, key=_order)
-    are_numbers = all(map(_is_number, values))
-    wide = are_numbers and values[0] > 0 and values[-1] > WIDE * values[0]
+    numbers = [value for value in values if _is_number(value)]
+    are_numbers = len(numbers) == len(values)
+    wide = are_numbers and numbers[0] > 0 and numbers[-1] > WIDE * numbers[0]
     metric = group.result.metric
     unit = f" ({metric.unit})" if metric.unit else ""
     return Panel(
@@ -147,7 +148,7 @@ def _panel(group: Group, lines: Sequence[Series], by: str) -> Panel:
         series=lines if are_numbers else [replace(line, x=[str(value) for value in line.x]) for line in lines],
         x_categories=() if are_numbers else [str(value) for value in values],
         x_log=wide,
-        x_ticks=values if are_numbers and len(values) <= TICKS else (),
+        x_ticks=numbers if are_numbers and len(values) <= TICKS else (),
         labels=True,
     )
 
@@ -156,5 +157,5 @@ def _order(value: Any) -> tuple[bool, float, str]:
     return (False, float(value), "") if _is_number(value) else (True, 0.0, str(value))
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)

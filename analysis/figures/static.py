@@ -17,12 +17,12 @@ if TYPE_CHECKING:  # half a second, which those who want a table need not wait f
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FORMATS: Mapping[str, Mapping[str, object]] = {
+FORMATS: Mapping[str, Mapping[str, Any]] = {
     "pdf": {"metadata": {"CreationDate": None}},
     "svg": {"metadata": {"Date": None}},
     "png": {"dpi": style.DOTS},
 }
-"""Ending → what matplotlib is told beside it; without dates, so that the same figure gives the same file."""
+"""Ending → what matplotlib gets beside it; without dates, so that the same figure gives the same file."""
 ACROSS = 2
 """Panels side by side."""
 WIDTH, ALONE, HEIGHT, LEGEND, A_CATEGORY = 4.8, 6.4, 3.2, 1.6, 0.19
@@ -62,7 +62,7 @@ def draw(drawing: Drawing) -> "Figure":
     height = sum(heights) + top + 0.13 * len(caption)
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
-    drawn = figure.subplots(down, across, squeeze=False, height_ratios=heights).ravel()
+    drawn = figure.subplots(down, across, squeeze=False, height_ratios=heights).ravel().tolist()
     for axes, panel in zip(drawn, panels, strict=False):
         _panel(axes, panel, look_of)
     for axes in drawn[len(panels) :]:
@@ -194,9 +194,9 @@ def _legend(figure: "Figure", drawn: Sequence["Axes"], where: Mapping[str, Any])
 
 
 def _wrapped(sentences: Sequence[str], width: float) -> list[str]:
-    """Lines that fit below a figure so many inches wide."""
+    """Lines that fit below a figure of that width in inches."""
     return [line for sentence in sentences for line in textwrap.wrap(sentence, int(width * 19.5))]
 
 
-def _thousands(value: float, _: int) -> str:
+def _thousands(value: float, _: float) -> str:
     return f"{value:,.10g}"

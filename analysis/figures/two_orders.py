@@ -7,13 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.figures.asked import Asked
-from analysis.figures.drawing import Drawing, Panel, Series
+from analysis.figures.drawing import Drawing, Marker, Panel, Series
 from analysis.names import ACTIVATIONS, BENCHMARKS, display
 from analysis.outcomes import ended, why_none
 from analysis.rows import Row, key, varying
 from plasticity_lab.errors import ConfigError
 
-ORDERS = {"class_blocks": ("in class blocks", "filled"), "shuffle": ("shuffled", "triangle")}
+ORDERS: Mapping[str, tuple[str, Marker]] = {
+    "class_blocks": ("in class blocks", "filled"),
+    "shuffle": ("shuffled", "triangle"),
+}
 ONLINE, FINAL = "online accuracy (%)", "accuracy at the end of a task (%)"
 Which = tuple[str, str, str]
 """A benchmark, an activation and its settings as a word."""

@@ -4,7 +4,7 @@ import argparse
 from functools import partial
 
 from analysis.asked import add_options, places_of, rows_asked_for, tell, write
-from analysis.figures.read_metrics import metrics_of
+from analysis.read_metrics import metrics_of
 from analysis.report.report import report
 
 

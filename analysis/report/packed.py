@@ -22,11 +22,13 @@ def coded(values: Iterable[Any]) -> dict[str, list]:
     places: dict[Any, int] = {}
     different, codes = [], []
     for value in values:
-        plain = value is None or isinstance(value, str | int | float)
-        word = (type(value), value) if plain else json.dumps(value, sort_keys=True, default=str)
+        text = None
+        if not (value is None or isinstance(value, str | int | float)):
+            text = json.dumps(value, sort_keys=True, default=str)
+        word = (type(value), value) if text is None else text
         if word not in places:
             places[word] = len(different)
-            different.append(value if plain else json.loads(word))
+            different.append(value if text is None else json.loads(text))
         codes.append(places[word])
     return {"values": different, "codes": codes}
 

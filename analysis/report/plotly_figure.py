@@ -7,7 +7,7 @@ from typing import Any
 
 from analysis.figures import style
 from analysis.figures.drawing import Drawing, Panel, Series
-from analysis.figures.heat import farthest, numbers, written
+from analysis.figures.heat import colour_ends, numbers, written
 from analysis.figures.style import Look, looks
 
 Chart = dict[str, Any]
@@ -62,8 +62,8 @@ def _trace(panel: Panel, series: Series, look: Look) -> dict[str, Any]:
 
 def _heat(panel: Panel) -> dict[str, Any]:
     """The fields of a panel of colours, with their numbers in them."""
-    values, most = numbers(panel), farthest(panel)
-    low, middle, high = style.AROUND_0
+    values, (least, most) = numbers(panel), colour_ends(panel)
+    colours = style.AROUND_0 if least else style.AROUND_0[1:]
     runs = [[series.n[at] if at < len(series.n) else 0 for at in range(len(series.x))] for series in panel.series]
     named = _escaped(panel.y_label)
     return {
@@ -73,9 +73,9 @@ def _heat(panel: Panel) -> dict[str, Any]:
         "z": [_escaped_all(row) for row in values.tolist()],
         "text": [[written(value) for value in row] for row in values.tolist()],
         "texttemplate": "%{text}",
-        "zmin": -most,
+        "zmin": least,
         "zmax": most,
-        "colorscale": [[0, low], [0.5, middle], [1, high]],
+        "colorscale": [[at / (len(colours) - 1), colour] for at, colour in enumerate(colours)],
         "colorbar": {"title": {"text": named, "side": "right"}, "thickness": 12},
         "customdata": runs,
         "hovertemplate": f"%{{y}}, %{{x}}<br>{named}: %{{z:.4~g}}<br>runs: %{{customdata}}<extra></extra>",
@@ -84,7 +84,7 @@ def _heat(panel: Panel) -> dict[str, Any]:
 
 def _band(series: Series, look: Look, lines: int) -> dict[str, Any]:
     """The spread around a line, there and back again; it is broken where the line is."""
-    x: list[float | None] = []
+    x: list[float | str | None] = []
     y: list[float | None] = []
     for points in _whole_parts(series):
         back = points[::-1]
@@ -105,9 +105,9 @@ def _band(series: Series, look: Look, lines: int) -> dict[str, Any]:
     }
 
 
-def _whole_parts(series: Series) -> list[list[tuple[float, float, float]]]:
+def _whole_parts(series: Series) -> list[list[tuple[float | str, float, float]]]:
     """The points that have a spread, as place, lower and upper end, in parts between those that have none."""
-    parts: list[list[tuple[float, float, float]]] = [[]]
+    parts: list[list[tuple[float | str, float, float]]] = [[]]
     for x, ends in zip(series.x, series.y_ends, strict=True):
         if ends is not None:
             parts[-1].append((x, *ends))

@@ -22,11 +22,11 @@ def words(row: Row) -> list[str]:
     named so that tables find the run under them again.
     """
     settings = {**row.study, **row.own}
-    chosen = {group: settings.get(f"{group}.name") for group in groups()}
+    chosen: dict[str, Any] = {group: settings.get(f"{group}.name") for group in groups()}
     chosen |= {name: getattr(row, name) for name in ("activation", "benchmark", "intervention")}
     named = {name: getattr(row, name) for name in ("protocol", "schedule") if getattr(row, name) != "unnamed"}
     usual = _usual(chosen["benchmark"])
-    touched = _mentioned(named)
+    touched = _mentioned(named, chosen)
     said = [f"{group}={name}" for group, name in chosen.items() if name and name != usual.get(group)]
     said += [f"{name}={value}" for name, value in named.items() if value != usual.get(name)]
     said += [
@@ -69,11 +69,21 @@ def _usual(benchmark: str) -> Mapping[str, Any]:
     return {**config, **choices, **its_own, "activation": None, "benchmark": None}
 
 
-def _mentioned(named: Mapping[str, str]) -> set[str]:
-    """The settings that a protocol or a schedule may change."""
+def _mentioned(named: Mapping[str, str], chosen: Mapping[str, str | None]) -> set[str]:
+    """The settings that a protocol or a schedule may change, or that another choice (`default_settings`) does.
+
+    A schedule also caps settings that an agent's class declares, which is not asked here: all that its caps would lower
+    are taken for such.
+    """
     at_most = option("schedule", named.get("schedule")).get("at_most") or {}
+    of_agent = option("agent", chosen.get("agent"))
+    lowered = {key for key, most in at_most.items() if isinstance(of_agent.get(key), int) and of_agent[key] > most}
     changed = option("protocol", named.get("protocol")).get("set") or {}
-    return {f"benchmark.{key}" for key in at_most} | {f"{group}.{key}" for group, of in changed.items() for key in of}
+    found = {f"benchmark.{key}" for key in at_most} | {f"agent.{key}" for key in lowered}
+    found |= {f"{group}.{key}" for group, of in changed.items() for key in of}
+    for by_group in (option(group, name).get("default_settings") or {} for group, name in chosen.items()):
+        found |= {f"{group}.{key}" for group, of in by_group.items() for key in of.get(chosen.get(group), {})}
+    return found
 
 
 def _same(one: Any, other: Any) -> bool:

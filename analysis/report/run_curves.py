@@ -13,7 +13,7 @@ from analysis.rows import Row
 from plasticity_lab.records.record import FINISHED
 
 NUMBERS, LEAST = 1_000_000, 10
-"""All curves together hold about so many numbers: those of very many runs have fewer points, never less than ten."""
+"""About how many numbers all curves hold together: curves of very many runs have fewer points, but at least ten."""
 DIGITS = 4
 
 

@@ -1,4 +1,4 @@
-"""The runs of a store as the report shows them: a line each for its table, and all that is told of one.
+"""The runs of a store as the report shows them: a line each for its table, and all that is shown of one.
 
 A run that was asked for under several names has one line: what it is does not depend on them.
 """
@@ -6,8 +6,9 @@ A run that was asked for under several names has one line: what it is does not d
 from collections.abc import Sequence
 from typing import Any
 
+from analysis.conf import groups
 from analysis.report.packed import coded, rounded
-from analysis.report.run_command import GROUPS, words
+from analysis.report.run_command import words
 from analysis.rows import Row, varying
 from plasticity_lab.records.measures import Measure
 
@@ -72,7 +73,7 @@ def _columns(rows: Sequence[Row]) -> list[dict[str, Any]]:
 def _varied(rows: Sequence[Row]) -> list[str]:
     """The settings in which runs differ that made the same choice: those of two activations differ anyhow."""
     found: set[str] = set()
-    for group in GROUPS:
+    for group in groups():
         alike: dict[Any, list[dict[str, Any]]] = {}
         for row in rows:
             settings = {**row.study, **row.own}

@@ -1,13 +1,13 @@
 """A table of the papers for a page: the words of its text, with what to sort them by."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from analysis.rows import Row
-from analysis.tables import TABLES, Declared
-from analysis.tables.grid import NOTHING, Grid, Shown, grid_of
-from analysis.tables.headline import HEADLINE
-from analysis.tables.make import has_something, made, needs_runs
+from analysis.tables import TABLES
+from analysis.tables.declared.headline import HEADLINE
+from analysis.tables.listing import NOTHING, Listing, formatted
 from analysis.tables.stages import Metrics
 from analysis.tables.table import Table
 
@@ -49,24 +49,23 @@ def table_pages(rows: Sequence[Row], metrics: Metrics) -> list[TablePage]:
     pages = []
     for table in TABLES.values():
         able = _able(table, rows)
-        if able and needs_runs(table) and has_something(shown := made(table, able, None, metrics)):
+        shown = table.listings(able, None, metrics) if able and table.needs_runs() else []
+        if any(each.is_ours for each in shown):
             pages += [table_page(each) for each in shown]
     return pages
 
 
-def _able(table: Declared, rows: Sequence[Row]) -> list[Row]:
+def _able(table: Table[Any], rows: Sequence[Row]) -> list[Row]:
     """The rows whose agents measure what a table shows."""
-    if not isinstance(table, Table):
-        return list(rows)
     if table is HEADLINE:
-        elsewhere = {other.cell for other in TABLES.values() if isinstance(other, Table)}
+        elsewhere = {other.cell for other in TABLES.values()}
         return [row for row in rows if row.declared.headline not in elsewhere]
-    return [row for row in rows if table.cell in row.declared.summaries]
+    return [row for row in rows if table.cell is None or table.cell in row.declared.summaries]
 
 
-def table_page(shown: Shown) -> TablePage:
+def table_page(shown: Listing) -> TablePage:
     """The same words as in the terminal, without columns of the paper's where it has nothing, as the caption tells."""
-    grid = _filled(grid_of(shown, f"{BEST}{{}}".format, escape=str))
+    grid = _filled(formatted(shown, f"{BEST}{{}}".format, escape=str))
     numeric = [place > 0 and not any(_is_word(line[place]) for line in grid.body) for place in range(len(grid.header))]
     lines = [
         [
@@ -84,13 +83,14 @@ def table_page(shown: Shown) -> TablePage:
     return TablePage(shown.title, grid.header, lines, shown.caption)
 
 
-def _filled(grid: Grid) -> Grid:
+def _filled(grid: Listing) -> Listing:
     empty = {place for place in range(len(grid.header)) if all(line[place] == NOTHING for line in grid.body)}
     kept = [place for place, heading in enumerate(grid.header) if place not in empty or heading != BESIDE]
-    return Grid(
+    return replace(
+        grid,
         header=[grid.header[place] for place in kept],
         body=[[line[place] for place in kept] for line in grid.body],
-        align=[grid.align[place] for place in kept],
+        right=frozenset(at for at, place in enumerate(kept) if place in grid.right),
         long=frozenset(at for at, place in enumerate(kept) if place in grid.long),
     )
 

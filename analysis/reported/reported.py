@@ -46,8 +46,8 @@ def value_of(line: Mapping[str, str]) -> Published:
     return Published(float(mean), float(sd))
 
 
-def lines(file: str) -> list[dict[str, str]]:
-    """The lines of a file in this folder: column → the text as printed."""
+def lines(file: str | Path) -> list[dict[str, str]]:
+    """The lines of a file, by its name in this folder or by its path: column → the text as printed."""
     return lines_of(FOLDER / file)
 
 

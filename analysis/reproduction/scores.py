@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from analysis.reproduction.cells import Compared
 
@@ -69,7 +70,8 @@ def ranks(cells: Sequence[Compared]) -> list[Ranks]:
     for names, column in sorted(columns.items()):
         if len(column) >= 3:
             ours, paper = [cell.mean for cell in column], [cell.paper.mean for cell in column]
-            found.append(Ranks(*names, len(column), float(scipy.stats.spearmanr(ours, paper).statistic)))
+            correlation: Any = scipy.stats.spearmanr(ours, paper)  # SciPy brings no types
+            found.append(Ranks(*names, len(column), float(correlation.statistic)))
     return found
 
 

@@ -36,6 +36,18 @@ class Estimate:
     replicates: int
     reason: str | None = None
 
+    @property
+    def number(self) -> float:
+        """The value of an aggregate that gives one number.  Raises TypeError where there is none, or several."""
+        if not isinstance(self.value, float):
+            raise TypeError(f"The aggregate is no number, but {self.value}.")
+        return self.value
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Low and high of an aggregate that gives one number.  Raises TypeError of one that gives several."""
+        return None if self.low is None or self.high is None else (float(self.low), float(self.high))
+
 
 def bootstrap(
     aggregate: Aggregate,

@@ -1,6 +1,7 @@
 """Pearson's correlation, with its p and interval."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from analysis.statistics.sample import Values, constant, sample, why_not
 
@@ -36,7 +37,7 @@ def pearson(x: Values, y: Values, level: float = 0.95) -> Correlation:
         reason = "no variance in one of the two"
     if reason:
         return Correlation(None, None, None, None, len(a), reason)
-    found = scipy.stats.pearsonr(a, b)
+    found: Any = scipy.stats.pearsonr(a, b)  # SciPy brings no types
     r, p = float(found.statistic), float(found.pvalue)
     if len(a) < 4:
         return Correlation(r, p, None, None, len(a), "fewer than four pairs have no interval")

@@ -65,7 +65,7 @@ def gap_change(train_CNM: np.ndarray, test_CNM: np.ndarray, floor: float = FLOOR
     """
     train, test = _checked(train_CNM, test_CNM, least=2)
     ends = np.stack([train[0], test[0], train[-1], test[-1]])
-    lost = failed(ends, floor).any(axis=0)
+    lost = np.any(failed(ends, floor), axis=0)
     first_train, first_test, last_train, last_test = np.where(lost, 0.0, ends)
     return GapChange((last_train - last_test) - (first_train - first_test), lost)
 

@@ -6,6 +6,7 @@ how large it is beside what a seed changes.
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from analysis.statistics.sample import Values, constant, sample, why_not
 
@@ -75,4 +76,6 @@ def _noncentrality(p: float, t: float, df: int) -> float:
     if t > LARGE:
         return near
     reach = abs(scipy.special.ndtri(p)) + 1  # that noise has an SD of 1; much farther out, nctdtr gives NaN
-    return scipy.optimize.brentq(lambda shift: scipy.special.nctdtr(df, shift, t) - p, near - reach, near + reach)
+    # SciPy brings no types: to a type checker it could be a pair.
+    root: Any = scipy.optimize.brentq(lambda shift: scipy.special.nctdtr(df, shift, t) - p, near - reach, near + reach)
+    return root

@@ -30,6 +30,13 @@ class Normalised:
     percentiles: tuple[float, float]
     reason: str | None = None
 
+    @property
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Low and high.  Raises ValueError where there are no runs to take them from."""
+        if self.low is None or self.high is None:
+            raise ValueError("There are no bounds, as there are no runs.")
+        return self.low, self.high
+
 
 def failed(returns: np.ndarray, floor: float = FLOOR) -> np.ndarray:
     """Which returns are failures: below the floor, or not finite.  Any shape → the same, bool."""

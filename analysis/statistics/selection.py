@@ -4,10 +4,19 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-Setting = TypeVar("Setting", bound=Hashable)
-Seed = TypeVar("Seed", bound=Hashable)
+
+class Ordered(Hashable, Protocol):
+    """What can be a key, and sorted."""
+
+    def __lt__(self, other: Any, /) -> bool:
+        """Whether it comes first."""
+        ...
+
+
+Setting = TypeVar("Setting", bound=Ordered)
+Seed = TypeVar("Seed", bound=Ordered)
 Results = Mapping[Setting, Mapping[Seed, float | None]]
 """Of each setting its value at each seed; None, or what is not finite, where the run diverged or lacks the value."""
 
@@ -36,8 +45,9 @@ def best_setting(results: Results[Setting, Seed], better: str = "more") -> Best[
     means = {}
     for setting in compared:
         values = [results[setting][seed] for seed in seeds]
-        if all(value is not None and math.isfinite(value) for value in values):
-            means[setting] = fmean(values)
+        finite = [value for value in values if value is not None and math.isfinite(value)]
+        if len(finite) == len(values):
+            means[setting] = fmean(finite)
     if not means:
         return None
     choose = min if better == "less" else max

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 from analysis.statistics.sample import Values, constant, sample, why_not
 
@@ -41,5 +42,5 @@ def welch(ours: Values, theirs: Values) -> Welch:
     with warnings.catch_warnings():
         # One constant group is a legitimate input (its variance is 0); SciPy warns that its moments lose precision.
         warnings.filterwarnings("ignore", message="Precision loss", category=RuntimeWarning)
-        result = scipy.stats.ttest_ind(a, b, equal_var=False)
+        result: Any = scipy.stats.ttest_ind(a, b, equal_var=False)  # SciPy brings no types
     return Welch(float(result.statistic), float(result.pvalue), n, df=float(result.df))

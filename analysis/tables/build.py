@@ -17,19 +17,21 @@ from analysis.outcomes import some_tasks, why_without
 from analysis.rows import Row, key, varying
 from analysis.statistics.method import shared
 from analysis.statistics.summaries import mean_sd
-from analysis.tables.caption import caption, data_line
-from analysis.tables.judge import Judged, corrected, judged
+from analysis.statistics.welch import Welch
+from analysis.tables.caption import data_line
+from analysis.tables.judge import corrected, judged
 from analysis.tables.made_by import mixed
 from analysis.tables.missing import fill
 from analysis.tables.paper import paper_values, unlike_paper
-from analysis.tables.table import Cell, Column, Result, RowHead, Table
+from analysis.tables.result import Cell, Heading, Place, Result
+from analysis.tables.table import Table
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.measures import Measure
 
 SELECTED_BY = ("benchmark", "protocol", "schedule", "hyperparams", "intervention")
 
 
-def build(table: Table, rows: Sequence[Row], metric_name: str | None = None) -> list[Result]:
+def build(table: Table[Result], rows: Sequence[Row], metric_name: str | None = None) -> list[Result]:
     """One result for each selection (protocol, schedule, hyperparams, intervention) that the rows hold.
 
     Where neither names a metric, for each headline as well that their agents name; for each of the table's own where it
@@ -37,7 +39,7 @@ def build(table: Table, rows: Sequence[Row], metric_name: str | None = None) -> 
     """
     by = [name for name in SELECTED_BY if name not in (table.rows, table.columns)]
     selections: dict[tuple[str, ...], list[Row]] = {}
-    for row in of_table(table, rows):
+    for row in table.about(rows):
         for shown in [metric_name] if metric_name else [table.cell or row.declared.headline, *table.also]:
             selections.setdefault((shown, *(getattr(row, name) for name in by)), []).append(row)
     if not selections and table.cell:
@@ -51,12 +53,7 @@ def build(table: Table, rows: Sequence[Row], metric_name: str | None = None) -> 
     ]
 
 
-def of_table(table: Table, rows: Sequence[Row]) -> list[Row]:
-    """The rows that a table is about."""
-    return [row for row in rows if all(getattr(row, name) in allowed for name, allowed in table.only.items())]
-
-
-def _result(table: Table, selection: Mapping[str, str], rows: Sequence[Row], metric_name: str) -> Result:
+def _result(table: Table[Result], selection: Mapping[str, str], rows: Sequence[Row], metric_name: str) -> Result:
     declared = [row.declared for row in rows] or [CLASSIFIER.declared]
     shown, beside = metric(metric_name, declared), [metric(name, declared) for name in table.beside]
     paper = paper_values(table).get(shown.name, {})
@@ -70,10 +67,11 @@ def _result(table: Table, selection: Mapping[str, str], rows: Sequence[Row], met
     telling = _telling(table, columns.values())
     order = _order(table.only.get(table.rows) or [name for name, _ in paper])
     heads = {_head(table, row, telling): row for row in rows} if rows else _papers_heads(table, paper)
-    found: dict[Column, Judged] = {}
+    found: dict[Place, Cell] = {}
+    tests: dict[Place, list[Welch]] = {}
     effect = shared(row.methods for row in rows)["effect"]
     for column, there in columns.items():
-        runs: dict[RowHead, list[Row]] = {}
+        runs: dict[Heading, list[Row]] = {}
         for row in there:
             runs.setdefault(_head(table, row, telling), []).append(row)
         most = max((len({row.seeds for row in alike}) for alike in runs.values()), default=0)
@@ -81,13 +79,16 @@ def _result(table: Table, selection: Mapping[str, str], rows: Sequence[Row], met
             head: replace(_cell(alike, shown, table.beside, most), paper=paper.get((head.name, column.name)))
             for head, alike in runs.items()
         }
-        found[column] = judged(drawn, table, shown, effect) if shown.better else Judged(drawn, None, [])
-    cells = corrected(found)
+        in_column, put_to = judged(drawn, table, shown, effect)
+        found |= {(head, column): cell for head, cell in in_column.items()}
+        tests |= {(head, column): of for head, of in put_to.items()}
+    cells = corrected(found, tests)
     heads_in_order = sorted(
         heads, key=lambda head: (order(head.name), _values(heads[head].own, telling[head.name]) if rows else [])
     )
-    result = Result(
+    return Result(
         table=table,
+        runs=rows,
         metric=shown,
         beside=beside,
         selection=selection,
@@ -95,16 +96,14 @@ def _result(table: Table, selection: Mapping[str, str], rows: Sequence[Row], met
         columns=list(columns),
         cells=cells,
         has_reported=bool(paper),
-        caption=(),
         paper=paper,
         fill=fill(table, selection, heads_in_order, list(columns), cells),
-        tests=sum(test.p is not None for of in found.values() for test in of.tests),
+        tests=sum(test.p is not None for of in tests.values() for test in of),
         above=_above(table, cells),
     )
-    return replace(result, caption=caption(result, rows))
 
 
-def _above(table: Table, cells: Mapping[tuple[RowHead, Column], Cell]) -> dict[tuple[RowHead, Column], float]:
+def _above(table: Table[Result], cells: Mapping[Place, Cell]) -> dict[Place, float]:
     """By how much each cell is above its row's in the reference column that has the same settings otherwise."""
     references = {
         (row.label, column.settings): cell.mean
@@ -119,18 +118,18 @@ def _above(table: Table, cells: Mapping[tuple[RowHead, Column], Cell]) -> dict[t
     return found
 
 
-def _papers_columns(table: Table, paper: Mapping[tuple[str, str], Any]) -> dict[Column, list[Row]]:
+def _papers_columns(table: Table[Result], paper: Mapping[tuple[str, str], Any]) -> dict[Heading, list[Row]]:
     """The columns of a table without runs: those that the paper has, or that it is declared to have."""
     names = table.only.get(table.columns) or dict.fromkeys(name for _, name in paper)
-    return {Column(name, _label(table.columns, name, ""), data="", recency=False): [] for name in names}
+    return {Heading(name, _label(table.columns, name, "")): [] for name in names}
 
 
-def _papers_heads(table: Table, paper: Mapping[tuple[str, str], Any]) -> dict[RowHead, None]:
+def _papers_heads(table: Table[Result], paper: Mapping[tuple[str, str], Any]) -> dict[Heading, None]:
     names = table.only.get(table.rows) or dict.fromkeys(name for name, _ in paper)
-    return {RowHead(name, "", _label(table.rows, name, "")): None for name in names}
+    return {Heading(name, _label(table.rows, name, "")): None for name in names}
 
 
-def _columns(table: Table, rows: Sequence[Row], in_order: Sequence[str]) -> dict[Column, list[Row]]:
+def _columns(table: Table[Result], rows: Sequence[Row], in_order: Sequence[str]) -> dict[Heading, list[Row]]:
     """The columns in the table's order or the paper's, others by name after them; each with its runs."""
     by_name: dict[str, list[Row]] = {}
     for row in rows:
@@ -141,7 +140,7 @@ def _columns(table: Table, rows: Sequence[Row], in_order: Sequence[str]) -> dict
         by_study = _alike(by_name[name])
         for alike in sorted(by_study, key=lambda rows: _values(rows[0].study, differing)):
             study = alike[0].study
-            column = Column(
+            column = Heading(
                 name=name,
                 label=_label(table.columns, name, _settings("benchmark.", study, differing)),
                 data=data_line(alike),
@@ -164,7 +163,7 @@ def _alike(rows: Sequence[Row]) -> list[list[Row]]:
     return list(by_study.values())
 
 
-def _telling(table: Table, columns: Iterable[Sequence[Row]]) -> dict[str, list[str]]:
+def _telling(table: Table[Result], columns: Iterable[Sequence[Row]]) -> dict[str, list[str]]:
     """For each row name, the settings of its own in which runs of one column differ: they tell its rows apart."""
     telling: dict[str, set[str]] = {}
     for rows in columns:
@@ -176,11 +175,11 @@ def _telling(table: Table, columns: Iterable[Sequence[Row]]) -> dict[str, list[s
     return {name: sorted(settings) for name, settings in telling.items()}
 
 
-def _head(table: Table, row: Row, telling: Mapping[str, Sequence[str]]) -> RowHead:
+def _head(table: Table[Result], row: Row, telling: Mapping[str, Sequence[str]]) -> Heading:
     name = getattr(row, table.rows)
     words = _settings("activation.", row.own, telling[name])
     own = tuple(f"{setting}={_word(row.own[setting])}" for setting in telling[name] if setting in row.own)
-    return RowHead(name, words, _label(table.rows, name, words), own)
+    return Heading(name, _label(table.rows, name, words), own)
 
 
 def _cell(runs: Sequence[Row], shown: Measure, beside: Sequence[str], most: int) -> Cell:

@@ -8,16 +8,18 @@ from analysis.outcomes import in_words, over_tasks
 from analysis.rows import Row
 from analysis.statistics.method import Method, shared
 from analysis.tables.made_by import made_lines
-from analysis.tables.missing import NOT_HERE, cannot, missing_lines, waiting_lines
+from analysis.tables.missing import NOT_HERE, missing_lines, waiting_lines
 from analysis.tables.paper import of_another
-from analysis.tables.table import Cell, Column, Result
+from analysis.tables.result import Cell, Heading, Result
+from analysis.tables.table import Table
 from plasticity_lab.records.training_code import MIXED, MIXED_KIND, REFILLED
 
 
-def caption(result: Result, rows: Sequence[Row]) -> tuple[str, ...]:
-    """The caption's sentences, one a line.  rows: what the result was made of."""
+def caption(table: Table[Result], result: Result) -> tuple[str, ...]:
+    """The caption's sentences, one a line."""
+    rows = result.runs
     if not rows:
-        absent = cannot(result.table)
+        absent = table.lacks()
         reason = f"{NOT_HERE}, which lacks {' and '.join(absent)}" if absent else "no runs of it yet"
         lines = [f"{_measured(result)}: {reason}; the paper's values alone."]
         return (*lines, *(_paper(result) if result.has_reported else []), *([] if absent else _to_come(result)))
@@ -135,7 +137,7 @@ def _beside_welch(result: Result, effect: Method) -> list[str]:
     return [f"{line[:1].upper()}{line[1:]}."] if line else []
 
 
-def _verdict(result: Result, column: Column) -> str | None:
+def _verdict(result: Result, column: Heading) -> str | None:
     """How the best of a column stands against the next best; None where there are not two to compare."""
     for row in result.rows:
         cell = result.cells.get((row, column))

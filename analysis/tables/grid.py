@@ -1,22 +1,51 @@
-"""A table as lines of words that a format sets, and as lines of values for programs."""
+"""A table of means as words, and as lines of values for programs."""
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable
 
 from analysis.outcomes import over_tasks
-from analysis.tables.listing import Listing
-from analysis.tables.table import Cell, Column, Result, RowHead
+from analysis.tables.listing import NOTHING, Listing, signed
+from analysis.tables.result import Cell, Heading, Result
+from analysis.tables.table import Table
 from plasticity_lab.records.measures import Measure
 
-Shown = Result | Listing
-NOTHING = "–"
 ABOVE = "above ref."
 """The heading of what a cell has more than the reference column of its row."""
 
 
-def cell_lines(result: Result) -> list[dict[str, object]]:
+def grid(table: Table[Result], result: Result) -> Listing:
+    """The table, each column with what stands beside it. Ours to the left, so that numbers line up before notes."""
+    header, right = [table.rows], set()
+    for column in result.columns:
+        beside = _beside(result, column)
+        header += [column.label, *beside]
+        right |= set(range(len(header) - len(beside), len(header)))
+    body, bold, notes = [], set(), {}
+    for row in result.rows:
+        cells = [row.label]
+        for column in result.columns:
+            cell, place = result.cells.get((row, column)), (len(body), len(cells))
+            if cell and cell.best:
+                bold.add(place)
+            if cell and (said := _notes(cell)):
+                notes[place] = said
+            cells += _fields(result, row, column)
+        body.append(cells)
+    return Listing(
+        name=table.name,
+        title=result.title,
+        header=header,
+        body=body,
+        lines=_cell_lines(result),
+        right=frozenset(right),
+        bold=frozenset(bold),
+        notes=notes,
+        heading=table.title,
+        is_ours=bool(result.cells),
+    )
+
+
+def _cell_lines(result: Result) -> list[dict[str, object]]:
     """One line for each pair of row and column, column of a CSV → value, every number in full."""
     return [
         {
@@ -36,7 +65,7 @@ def cell_lines(result: Result) -> list[dict[str, object]]:
     ]
 
 
-def _cell_line(result: Result, row: RowHead, column: Column, cell: Cell | None) -> dict[str, object]:
+def _cell_line(result: Result, row: Heading, column: Heading, cell: Cell | None) -> dict[str, object]:
     paper = result.paper.get((row.name, column.name))
     printed = {"paper_mean": paper.mean if paper else None, "paper_sd": paper.sd if paper else None}
     if cell is None:
@@ -86,96 +115,53 @@ def _without(cell: Cell) -> dict[str, object]:
     return {name: value for name, value in {**said, "over_tasks": of_tasks}.items() if value}
 
 
-@dataclass(frozen=True)
-class Grid:
-    """Headings and lines of cells, escaped for the format they go to, and how each column is set."""
-
-    header: Sequence[str]
-    body: Sequence[Sequence[str]]
-    align: Sequence[Literal["left", "right"]]
-    long: frozenset[int] = frozenset()
-
-
-def grid_of(shown: Shown, bold: Callable[[str], str], escape: Callable[[str], str]) -> Grid:
-    """What a format shows. Ours stands to the left, so that numbers line up whatever is noted behind them."""
-    if isinstance(shown, Listing):
-        body = [
-            [bold(escape(cell)) if (line, place) in shown.bold else escape(cell) for place, cell in enumerate(cells)]
-            for line, cells in enumerate(shown.body)
-        ]
-        align = shown.align or ["left"] * len(shown.header)
-        return Grid([escape(heading) for heading in shown.header], body, align, shown.long)
-    header, align = [shown.table.rows], ["left"]
-    for column in shown.columns:
-        beside = _beside(shown, column)
-        header += [column.label, *beside]
-        align += ["left", *["right"] * len(beside)]
-    body = [
-        [escape(row.label), *(field for column in shown.columns for field in _fields(shown, row, column, bold, escape))]
-        for row in shown.rows
-    ]
-    return Grid([escape(heading) for heading in header], body, align)
-
-
-def _beside(result: Result, column: Column) -> list[str]:
+def _beside(result: Result, column: Heading) -> list[str]:
     """The headings of what stands beside a column's cells."""
     differs = ["diff"] if _is_compared(result, column) else []
     above = [ABOVE] if _has_reference(result, column) else []
     return [*["paper"] * result.has_reported, *differs, *above, *(each.label for each in _shown_beside(result, column))]
 
 
-def _shown_beside(result: Result, column: Column) -> list[Measure]:
+def _shown_beside(result: Result, column: Heading) -> list[Measure]:
     """Those of what stands beside cells that a cell of the column has."""
     cells = [cell for (_, of), cell in result.cells.items() if of == column]
     return [each for each in result.beside if any(cell.beside.get(each.name) is not None for cell in cells)]
 
 
-def _has_reference(result: Result, column: Column) -> bool:
+def _has_reference(result: Result, column: Heading) -> bool:
     """Whether a cell of the column can be compared with the reference column."""
     return any(of == column for _, of in result.above)
 
 
-def _is_compared(result: Result, column: Column) -> bool:
+def _is_compared(result: Result, column: Heading) -> bool:
     """Whether the paper's numbers stand beside runs of its own protocol."""
     return bool(result.cells) and not column.unlike and any(name == column.name for _, name in result.paper)
 
 
-def _difference(result: Result, column: Column, cell: Cell) -> float | None:
+def _difference(result: Result, column: Heading, cell: Cell) -> float | None:
     if cell.mean is None or cell.paper is None or not _is_compared(result, column):
         return None
     return cell.mean - cell.paper.mean
 
 
-def _fields(
-    result: Result, row: RowHead, column: Column, bold: Callable[[str], str], escape: Callable[[str], str]
-) -> list[str]:
+def _fields(result: Result, row: Heading, column: Heading) -> list[str]:
     """A cell and what stands beside it."""
     cell, number = result.cells.get((row, column)), result.metric.number
-    fields = [escape(NOTHING)]
-    if cell:
-        mean = escape(_mean_sd(number, cell.mean, cell.sd))
-        ours = f"{bold(mean) if cell.best else mean}{escape('†' if cell.significant else '')}"
-        fields = [" ".join(filter(None, [ours, escape(_notes(cell))]))]
+    fields = [_mean_sd(number, cell.mean, cell.sd) if cell else NOTHING]
     if result.has_reported:
         paper = result.paper.get((row.name, column.name))
         mark = "‡" if column.unlike else ""
-        fields.append(escape(f"{_mean_sd(number, paper.mean, paper.sd)}{mark}" if paper else NOTHING))
+        fields.append(f"{_mean_sd(number, paper.mean, paper.sd)}{mark}" if paper else NOTHING)
     if _is_compared(result, column):
         difference = _difference(result, column, cell) if cell else None
-        fields.append(escape(NOTHING if difference is None else signed(difference, result.metric.places)))
+        fields.append(NOTHING if difference is None else signed(difference, result.metric.places))
     if _has_reference(result, column):
         above = result.above.get((row, column))
-        fields.append(escape(NOTHING if above is None else signed(above, result.metric.places)))
+        fields.append(NOTHING if above is None else signed(above, result.metric.places))
     for shown in _shown_beside(result, column):
         value = cell.beside[shown.name] if cell else None
-        fields.append(escape(NOTHING if value is None else shown.number(value * shown.scale)))
+        fields.append(NOTHING if value is None else shown.number(value * shown.scale))
     return fields
-
-
-def signed(value: float, places: int) -> str:
-    """A difference, with its sign; none before what is rounded to 0."""
-    rounded = round(value, places)
-    return f"{rounded:+,.{places}f}" if rounded else f"{0:,.{places}f}"
 
 
 def _mean_sd(number: Callable[[float], str], mean: float | None, sd: float | None) -> str:
@@ -185,11 +171,11 @@ def _mean_sd(number: Callable[[float], str], mean: float | None, sd: float | Non
 
 
 def _notes(cell: Cell) -> str:
-    """What is missing or went wrong: `(4/5, 1 diverged, 1 collapsed)`."""
+    """Behind a mean: † where it is significant; what is missing or went wrong, as ` (4/5, 1 diverged)`."""
     counts = {"diverged": cell.diverged, "failed": cell.failed, "collapsed": cell.collapsed, **cell.flagged}
     notes = [] if cell.complete else [f"{cell.n}/{cell.expected}"]
     notes += [f"{count} {what}" for what, count in counts.items() if count]
     notes += [f"no episode ended in {cell.no_episode}"] * bool(cell.no_episode)
     notes += [f"{cell.no_value} without a value"] * bool(cell.no_value)
     notes += [f"over {over_tasks(cell.some_tasks)} tasks"] if cell.some_tasks else []
-    return f"({', '.join(notes)})" if notes else ""
+    return "†" * cell.significant + (f" ({', '.join(notes)})" if notes else "")

@@ -2,68 +2,62 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from analysis.statistics.hedges import hedges
 from analysis.statistics.holm import holm
 from analysis.statistics.method import Method
 from analysis.statistics.paired import paired
 from analysis.statistics.welch import Welch, welch
-from analysis.tables.table import Cell, Column, RowHead, Table
+from analysis.tables.result import Cell, Heading, Place, Result
+from analysis.tables.table import Table
 from plasticity_lab.records.measures import Measure
 
-Cells = Mapping[RowHead, Cell]
+Cells = Mapping[Heading, Cell]
 
 
-@dataclass(frozen=True)
-class Judged:
-    """The cells of a column with what was found of them, and the tests that the best of it was put to."""
+def judged(
+    cells: Cells, table: Table[Result], shown: Measure, effect: Method
+) -> tuple[dict[Heading, Cell], dict[Heading, list[Welch]]]:
+    """The cells of a column with the best marked, and the tests that the best was put to.
 
-    cells: Cells
-    best: RowHead | None
-    tests: Sequence[Welch]
-
-
-def judged(cells: Cells, table: Table, shown: Measure, effect: Method) -> Judged:
-    """The cells of a column with the best marked. Only complete cells are ranked and tested.
+    Only complete cells are ranked and tested; none where the metric has no better direction.
 
     Against the next best, each is tested against the one after it; against all, the best alone, against each of them.
     effect: by what the intervals of effect sizes are made.
     """
+    if not shown.better:
+        return dict(cells), {}
     sign = 1 if shown.better == "less" else -1
     ranked = sorted((head for head in cells if cells[head].complete), key=lambda head: sign * cells[head].mean)
     if not ranked:
-        return Judged(cells, None, [])
+        return dict(cells), {}
     found = dict(cells)
     for head in ranked:
         found[head] = replace(cells[head], best=cells[head].mean == cells[ranked[0]].mean)
     if table.against == "all":
         found[ranked[0]], tests = _against_all(found, ranked, table.level, effect)
-        return Judged(found, ranked[0], tests)
+        return found, {ranked[0]: tests}
     for head, after in itertools.pairwise(ranked):
         found[head] = _against(found, head, after, table.level, effect)
     first = found[ranked[0]].against_next
-    return Judged(found, ranked[0], [first] if first else [])
+    return found, {ranked[0]: [first]} if first else {}
 
 
-def corrected(columns: Mapping[Column, Judged]) -> dict[tuple[RowHead, Column], Cell]:
+def corrected(cells: Mapping[Place, Cell], tests: Mapping[Place, Sequence[Welch]]) -> dict[Place, Cell]:
     """The cells of a table with Holm's correction of all tests that it is read for: those of each column's best.
 
     Where the best was put to several tests, the greatest corrected p of them is its own.
     """
-    read_for = [(column, test) for column, of in columns.items() for test in of.tests]
-    p_of: dict[Column, list[float]] = {}
-    for (column, _), p in zip(read_for, holm([test.p for _, test in read_for]), strict=True):
+    read_for = [(best, test) for best, of in tests.items() for test in of]
+    p_of: dict[Place, list[float]] = {}
+    for (best, _), p in zip(read_for, holm([test.p for _, test in read_for]), strict=True):
         if p is not None:
-            p_of.setdefault(column, []).append(p)
-    cells = {(head, column): cell for column, of in columns.items() for head, cell in of.cells.items()}
-    for column, of in columns.items():
-        if of.best is not None and column in p_of:
-            cells[of.best, column] = replace(cells[of.best, column], holm=max(p_of[column]))
-    return cells
+            p_of.setdefault(best, []).append(p)
+    return dict(cells) | {best: replace(cells[best], holm=max(of)) for best, of in p_of.items()}
 
 
-def _against(cells: Cells, head: RowHead, other: RowHead, level: float, effect: Method) -> Cell:
+def _against(cells: Cells, head: Heading, other: Heading, level: float, effect: Method) -> Cell:
     """A cell with its comparison with another; a mark of significance is the best's alone."""
     cell, values = cells[head], (cells[head].values, cells[other].values)
     test = welch(*values)
@@ -77,7 +71,7 @@ def _against(cells: Cells, head: RowHead, other: RowHead, level: float, effect: 
     )
 
 
-def _against_all(cells: Cells, ranked: Sequence[RowHead], level: float, effect: Method) -> tuple[Cell, list[Welch]]:
+def _against_all(cells: Cells, ranked: Sequence[Heading], level: float, effect: Method) -> tuple[Cell, list[Welch]]:
     """The best with its comparison with the one from which it is told apart the least, and its tests against all."""
     best, *others = ranked
     if not others:

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from analysis.conf import has
 from analysis.names import NAMES, display
-from analysis.tables.table import Cell, Column, RowHead, Table
+from analysis.tables.result import Cell, Heading, Place, Result
+from analysis.tables.table import Table
 
 NOT_HERE = "not in this version"
 TRAINING = "python -m plasticity_lab.main"
@@ -16,26 +17,16 @@ SEEDS = tuple(range(5))
 """The paper's."""
 
 
-def cannot(table: Table) -> list[str]:
-    """The choices that all runs of a table need and this version has not, as in "benchmark=split_cifar100"."""
-    fixed = {group: names for group, names in table.only.items() if group in NAMES}
-    return [
-        f"{group}={','.join(names)}"
-        for group, names in fixed.items()
-        if names and not any(has(group, name) for name in names)
-    ]
-
-
 def fill(
-    table: Table,
+    table: Table[Result],
     selection: Mapping[str, str],
-    rows: Sequence[RowHead],
-    columns: Sequence[Column],
-    cells: Mapping[tuple[RowHead, Column], Cell],
-) -> dict[tuple[RowHead, Column], str]:
+    rows: Sequence[Heading],
+    columns: Sequence[Heading],
+    cells: Mapping[Place, Cell],
+) -> dict[Place, str]:
     """For each pair of the table's own rows and columns that has no runs: the command that trains them, or why none."""
     return {
-        (row, column): _command(table, selection, [row.name], [column.name], column, row.words)
+        (row, column): _command(table, selection, [row.name], [column.name], column, row.settings)
         for row in rows
         for column in columns
         if (row, column) not in cells
@@ -43,10 +34,10 @@ def fill(
 
 
 def missing_lines(
-    table: Table,
+    table: Table[Result],
     selection: Mapping[str, str],
-    columns: Sequence[Column],
-    there: Mapping[Column, Sequence[str]],
+    columns: Sequence[Heading],
+    there: Mapping[Heading, Sequence[str]],
     expected: Sequence[tuple[str, str]],
 ) -> list[str]:
     """What a caption says of what is missing, each with the command that trains it, or that there is none.
@@ -54,7 +45,7 @@ def missing_lines(
     there: the names of the rows that a column has runs of. expected: the (row, column) names that the paper has.
     """
     lacking: dict[str, list[str]] = {}
-    alike: dict[tuple[tuple[str, ...], tuple[str, ...], tuple[int, ...]], list[Column]] = {}
+    alike: dict[tuple[tuple[str, ...], tuple[str, ...], tuple[int, ...]], list[Heading]] = {}
     for column in columns:
         wanted = [row for row, name in expected if name == column.name] or _all_rows(there)
         absent = [name for name in wanted if name not in there[column]]
@@ -85,7 +76,7 @@ def waiting_lines(cells: Sequence[Cell]) -> list[str]:
     return [f"{' and '.join(words)}: {advice}."] if words else []
 
 
-def _all_rows(there: Mapping[Column, Sequence[str]]) -> list[str]:
+def _all_rows(there: Mapping[Heading, Sequence[str]]) -> list[str]:
     return list(dict.fromkeys(name for names in there.values() for name in names))
 
 
@@ -101,11 +92,11 @@ def _named(axis: str, names: Sequence[str]) -> str:
 
 
 def _command(
-    table: Table,
+    table: Table[Result],
     selection: Mapping[str, str],
     rows: Sequence[str],
     columns: Sequence[str],
-    column: Column | None,
+    column: Heading | None,
     settings: Sequence[str] = (),
 ) -> str:
     """The command that trains these rows on these columns, as those beside them were; or that this version has none."""

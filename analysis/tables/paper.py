@@ -13,7 +13,7 @@ ORDER = ("benchmark.order",)
 LENGTH = ("benchmark.tasks", "benchmark.epochs", "benchmark.steps", "benchmark.environment_steps")
 
 
-def paper_values(table: Table) -> dict[str, dict[tuple[str, str], Published]]:
+def paper_values(table: Table[Any]) -> dict[str, dict[tuple[str, str], Published]]:
     """Metric → (row, column) → the paper's value, in the order of its files and of their lines."""
     found: dict[str, dict[tuple[str, str], Published]] = {}
     for line in (line for name in table.reported for line in lines(name)):

@@ -13,8 +13,7 @@ from rich.measure import Measurement
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from analysis.tables.grid import Shown, cell_lines, grid_of
-from analysis.tables.listing import Listing
+from analysis.tables.listing import Listing, formatted
 
 TEXT_WIDTH = 160
 """The least width of text that goes to a pipe or a file, where nobody can make the window wider."""
@@ -50,14 +49,15 @@ _LATEX_SIGNS = {
 }
 
 
-def terminal(shown: Sequence[Shown], console: Console) -> None:
+def terminal(shown: Sequence[Listing], console: Console) -> None:
     """Prints the tables. A table wider than the window is printed whole, for the window to wrap: no number is cut."""
     for each in shown:
         bold = "[bold]{}[/]".format if console.is_terminal else "**{}**".format
         table = RichTable(box=box.SIMPLE_HEAD)
-        grid = grid_of(each, bold, escape=rich.markup.escape)
-        for place, (heading, side) in enumerate(zip(grid.header, grid.align, strict=True)):
+        grid = formatted(each, bold, escape=rich.markup.escape)
+        for place, heading in enumerate(grid.header):
             is_long = place in grid.long
+            side = "right" if place in grid.right else "left"
             table.add_column(heading, justify=side, no_wrap=not is_long, max_width=LONG_WIDTH if is_long else None)
         for line in grid.body:
             table.add_row(*line)
@@ -72,52 +72,49 @@ def terminal(shown: Sequence[Shown], console: Console) -> None:
         console.print()
 
 
-def text(shown: Sequence[Shown]) -> str:
+def text(shown: Sequence[Listing]) -> str:
     """The terminal text as a file holds it; `**` stands for bold."""
     file = io.StringIO()
     terminal(shown, Console(file=file, width=TEXT_WIDTH, force_terminal=False, color_system=None))
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
 
 
-def markdown(shown: Sequence[Shown]) -> str:
+def markdown(shown: Sequence[Listing]) -> str:
     """GitHub's Markdown: a heading, the table, the caption."""
     parts = []
     for each in shown:
-        grid = grid_of(each, "**{}**".format, escape=lambda words: words.replace("|", r"\|"))
-        table = tabulate.tabulate(grid.body, grid.header, tablefmt="pipe", disable_numparse=True, colalign=grid.align)
+        grid = formatted(each, "**{}**".format, escape=lambda words: words.replace("|", r"\|"))
+        sides = ["right" if place in grid.right else "left" for place in range(len(grid.header))]
+        table = tabulate.tabulate(grid.body, grid.header, tablefmt="pipe", disable_numparse=True, colalign=sides)
         caption = "\n".join(f"- {line}" for line in each.caption)
         parts.append(f"### {each.title}\n\n{table}\n\n{caption}\n")
     return "\n".join(parts)
 
 
-def latex(shown: Sequence[Shown]) -> str:
+def latex(shown: Sequence[Listing]) -> str:
     """A table environment each, for the packages named above it; a wide table is made as narrow as the page."""
     parts = ["% \\usepackage{amssymb, booktabs, graphicx}\n"]
     for each in shown:
-        grid = grid_of(each, r"\textbf{{{}}}".format, escape=_latex_escape)
+        grid = formatted(each, r"\textbf{{{}}}".format, escape=_latex_escape)
         table = tabulate.tabulate(grid.body, grid.header, tablefmt=_BOOKTABS, disable_numparse=True)
         caption = _WORDS.sub(r",\\allowbreak{}", " ".join(_latex_escape(line) for line in each.caption))
-        sides = [LONG_COLUMN if place in grid.long else side[0] for place, side in enumerate(grid.align)]
+        narrow = ["r" if place in grid.right else "l" for place in range(len(grid.header))]
+        sides = [LONG_COLUMN if place in grid.long else side for place, side in enumerate(narrow)]
         tabular = f"\\begin{{tabular}}{{{''.join(sides)}}}\n{table}\n\\end{{tabular}}"
         tabular = f"\\resizebox{{{PAGE_WIDTH}}}{{!}}{{{tabular}}}"
-        caption = f"\\caption{{{_latex_escape(_heading(each))}. {caption}}}"
+        caption = f"\\caption{{{_latex_escape(each.heading or each.title)}. {caption}}}"
         parts.append(f"\\begin{{table}}\n\\centering\n{caption}\n{tabular}\n\\end{{table}}\n")
     return "\n".join(parts)
 
 
-def csv_text(shown: Sequence[Shown]) -> str:
+def csv_text(shown: Sequence[Listing]) -> str:
     """One line a cell, every number in full: for programs. A cell without runs says what would fill it."""
-    lines = [line for each in shown for line in (each.lines if isinstance(each, Listing) else cell_lines(each))]
+    lines = [line for each in shown for line in each.lines]
     file = io.StringIO()
     writer = csv.DictWriter(file, list(dict.fromkeys(name for line in lines for name in line)), lineterminator="\n")
     writer.writeheader()
     writer.writerows(lines)
     return file.getvalue()
-
-
-def _heading(shown: Shown) -> str:
-    """What a LaTeX caption begins with."""
-    return shown.title if isinstance(shown, Listing) else shown.table.title
 
 
 def _latex_escape(words: str) -> str:

@@ -9,8 +9,9 @@ from analysis.tables.made_by import made_lines
 from analysis.tables.missing import NOT_HERE, TRAINING, as_words
 from analysis.tables.paper import of_another, unlike_paper
 from analysis.tables.score_paper import paper_of
-from analysis.tables.scores import Scores, ScoreTable, in_this_version
+from analysis.tables.scores import Scores
 from analysis.tables.stages import without_episode
+from analysis.tables.table import Table
 
 _WHAT = {
     "return": "Mean return over the last 15 % of the steps, mean ± SD over seeds, by environment.",
@@ -21,14 +22,15 @@ _WHAT = {
 }
 
 
-def caption_of(table: ScoreTable, found: Scores) -> list[str]:
+def caption_of(table: Table[Scores], found: Scores) -> list[str]:
     """The caption's sentences, one a line."""
-    said = [_WHAT[table.kind].format(**{of: method.words for of, method in found.methods.items()})]
+    said = [_WHAT[table.returns or "return"].format(**{of: method.words for of, method in found.methods.items()})]
     if not found.arms:
         reason = f"No runs of it; the paper's numbers alone. Missing: all of it: {command_of(table, {})}."
         return [*said, reason, f"Paper: what it reports in {table.source} (5 seeds)."]
+    (benchmark,) = table.only["benchmark"]
     said += [f"{words}." for words in _selected(found.selection)]
-    said.append(f"{display(BENCHMARKS, table.benchmark)}: {data_line(found.rows)}.")
+    said.append(f"{display(BENCHMARKS, benchmark)}: {data_line(found.rows)}.")
     said += made_lines(found.rows, {label: arm.mixed for label, arm in found.arms.items()})
     said.append(
         "Failed: a return below -500, or one that is not finite. k/n: k of n runs have a value; bold: the best of "
@@ -36,7 +38,7 @@ def caption_of(table: ScoreTable, found: Scores) -> list[str]:
     )
     said += _without(found)
     said += _bounds(table, found)
-    if unlike := unlike_paper(table.benchmark, found.rows[0].study):
+    if unlike := unlike_paper(benchmark, found.rows[0].study):
         said.append(f"The paper's numbers are {of_another(unlike)} ({'; '.join(unlike)}).")
     said.append(f"Paper: what it reports in {table.source} (full schedule, 5 seeds).")
     trained = {arm.activation for arm in found.arms.values()}
@@ -62,14 +64,14 @@ def _without(found: Scores) -> list[str]:
     return lines
 
 
-def _bounds(table: ScoreTable, found: Scores) -> list[str]:
+def _bounds(table: Table[Scores], found: Scores) -> list[str]:
     """What the scores were normalised by: they depend on which runs are compared."""
     made = found.bounds
     if made is None or made.low is None or made.high is None:
         return []
     bounds = ", ".join(
         f"{display(BODIES, body)} {low:,.1f} to {high:,.1f}"
-        for body, low, high in zip(table.environments, made.low, made.high, strict=True)
+        for body, low, high in zip(table.bodies, made.low, made.high, strict=True)
     )
     low, high = made.percentiles
     runs = sum(arm.n for arm in found.arms.values())
@@ -83,18 +85,17 @@ def _selected(selection: Mapping[str, str]) -> list[str]:
     return [f"{line[:1].upper()}{line[1:]}"] if line else []
 
 
-def command_of(table: ScoreTable, selection: Mapping[str, str], activations: Sequence[str] = ()) -> str:
+def command_of(table: Table[Scores], selection: Mapping[str, str], activations: Sequence[str] = ()) -> str:
     """The command that trains what is missing, or that this version has none."""
-    if not in_this_version(table):
+    (benchmark,) = table.only["benchmark"]
+    if not has("benchmark", benchmark):
         return NOT_HERE
-    if has("experiment", table.experiment) and not activations:
+    if table.experiment and has("experiment", table.experiment) and not activations:
         return f"{TRAINING} experiment={table.experiment}"
-    names = activations or table.activations or _rows_of_paper(table)
+    names = activations or table.only.get("activation") or _rows_of_paper(table)
     words = as_words({"hyperparams": "best", **selection})
-    return " ".join(
-        [TRAINING, f"activation={','.join(names)}", f"benchmark={table.benchmark}", *words, "seed=0,1,2,3,4"]
-    )
+    return " ".join([TRAINING, f"activation={','.join(names)}", f"benchmark={benchmark}", *words, "seed=0,1,2,3,4"])
 
 
-def _rows_of_paper(table: ScoreTable) -> list[str]:
+def _rows_of_paper(table: Table[Scores]) -> list[str]:
     return list(dict.fromkeys(activation for activation, _ in paper_of(table)))

@@ -1,44 +1,41 @@
 """How tables over environments are laid out: ours and the paper's by activation, and what failed."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from analysis.names import ACTIVATIONS, BODIES, display
 from analysis.rows import Row
-from analysis.tables.grid import NOTHING
-from analysis.tables.listing import Listing
+from analysis.tables.listing import NOTHING, Listing
 from analysis.tables.printed_scores import as_printed
 from analysis.tables.score_caption import caption_of, command_of
-from analysis.tables.score_paper import SETTING, Printed, paper_of
-from analysis.tables.scores import Arm, Scores, ScoreTable, Shown, of_scores, scores
+from analysis.tables.score_paper import SETTING, paper_of
+from analysis.tables.scores import Arm, Scores, Shown, scores
 from analysis.tables.selected import words_of
-from analysis.tables.stages import Metrics, with_stages
+from analysis.tables.table import Table
 
 ACROSS = {"iqm": "IQM", "mean": "mean", "sd": "SD", "score": "score"}
 LONG = 1e5
 """From here on a number is written as a power of ten."""
 
 
-def score_tables(table: ScoreTable, rows: Sequence[Row], metrics: Metrics | None = None) -> list[Listing]:
-    """One listing for each selection of runs; without any, one of the paper's numbers.
+def build(table: Table[Scores], rows: Sequence[Row], metric_name: str | None) -> list[Scores]:
+    """One for each selection of runs; without any, one without arms, beside which the paper's numbers stand.
 
-    metrics: reads what runs measured; without it those runs alone have numbers that have their returns already.
+    Those runs alone have numbers that have their returns by task.
     """
-    known = with_stages(of_scores(table, rows), metrics)
-    paper = paper_of(table)
-    found = [as_printed(table.name, each) for each in scores(table, known)]
-    return [_listing(table, paper, each) for each in found or [Scores({}, {}, [])]]
+    return [as_printed(table.name, each) for each in scores(table, rows)] or [Scores({}, {}, [])]
 
 
-def columns_of(table: ScoreTable) -> list[str]:
+def columns_of(table: Table[Scores]) -> list[str]:
     """The columns of a table: its environments, and what is taken over them."""
-    if table.kind == "score":
+    if table.returns == "score":
         return ["score"]
-    across = {"gap": ["iqm", *["mean", "sd"] * table.across], "return": []}
-    return [*table.environments, *across[table.kind]]
+    return [*table.bodies, *table.beside]
 
 
-def _listing(table: ScoreTable, paper: Printed, found: Scores) -> Listing:
-    columns = columns_of(table)
+def render(table: Table[Scores], found: Scores) -> Listing:
+    """A line for each activation at one setting, each number with the paper's beside it."""
+    columns, paper = columns_of(table), paper_of(table)
     in_paper = list(dict.fromkeys(activation for activation, _ in paper))
     labels = sorted(found.arms, key=lambda label: (_place(found.arms[label].activation, in_paper), label))
     labels = labels or list(in_paper)
@@ -52,18 +49,19 @@ def _listing(table: ScoreTable, paper: Printed, found: Scores) -> Listing:
             printed = paper.get((activation, column))
             cells += [_word(shown, arm), printed or NOTHING]
             listed.append(_line(table, found, label, activation, column, shown, arm, printed))
-        if table.settings:
+        if SETTING in table.beside:
             cells += [words_of(arm.own, list(arm.own)) if arm else NOTHING, paper.get((activation, SETTING), NOTHING)]
         body.append(cells)
-    headings = [ACROSS.get(column) or display(BODIES, column) for column in columns] + ["setting"] * table.settings
+    headings = [ACROSS.get(column) or display(BODIES, column) for column in columns] + ["setting"] * (
+        SETTING in table.beside
+    )
     return Listing(
         name=table.name,
         title=_title(table, found),
         header=["activation", *(heading for each in headings for heading in (each, "paper"))],
         body=body,
-        caption=caption_of(table, found),
         lines=listed,
-        align=["left", *["left", "right"] * len(columns), *["left", "left"] * table.settings],
+        right=frozenset(range(2, 2 + 2 * len(columns), 2)),
         bold=_best(table, found, labels, columns),
         is_ours=any(arm.columns for arm in found.arms.values()),
     )
@@ -73,7 +71,7 @@ def _place(activation: str, in_paper: Sequence[str]) -> int:
     return in_paper.index(activation) if activation in in_paper else len(in_paper)
 
 
-def _title(table: ScoreTable, found: Scores) -> str:
+def _title(table: Table[Scores], found: Scores) -> str:
     names = [name for choice, name in found.selection.items() if (choice, name) != ("intervention", "none")]
     return f"{table.title} ({', '.join(names)})" if names else table.title
 
@@ -104,7 +102,7 @@ def _number(value: float, behind: float | None) -> str:
 
 
 def _best(
-    table: ScoreTable, found: Scores, labels: Sequence[str], columns: Sequence[str]
+    table: Table[Scores], found: Scores, labels: Sequence[str], columns: Sequence[str]
 ) -> frozenset[tuple[int, int]]:
     """The best of each column among arms that are complete; of a gap the lowest."""
     if found.printed_best is not None:
@@ -114,7 +112,7 @@ def _best(
             for place, column in enumerate(columns)
             if (label, column) in found.printed_best
         )
-    choose = min if table.kind == "gap" else max
+    choose = min if table.returns == "gap" else max
     bold = set()
     for place, column in enumerate(columns):
         values = {
@@ -131,7 +129,7 @@ def _best(
 
 
 def _line(
-    table: ScoreTable,
+    table: Table[Scores],
     found: Scores,
     label: str,
     activation: str,
@@ -161,3 +159,13 @@ def _line(
         "paper": printed,
         "missing": None if arm else command_of(table, {}),
     }
+
+
+returns_table = partial(Table, build=build, render=render, caption=caption_of)
+"""A table over bodies in turn, of what `returns` says.
+
+return: mean ± SD over seeds with each body, in the last cycle. score: the interquartile mean of normalised returns of
+the last cycle over seeds and bodies, with its 95 % interval; `beside` may have the activation's "setting". gap: the
+change of the gap from the first cycle to the last, mean ± half-width of its 95 % interval with each body; beside, over
+the bodies: "iqm", "mean" and "sd".
+"""

@@ -6,11 +6,10 @@ They are made of what a run returned in the last part of each of its stages, and
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from analysis.conf import has
 from analysis.rows import Row
 from analysis.statistics.gap import gap_change, gap_summary
 from analysis.statistics.method import TODAY, Method, Methods, shared
@@ -20,33 +19,7 @@ from analysis.statistics.summaries import mean_sd
 from analysis.tables.arms import arms_of, flags_of, selections
 from analysis.tables.made_by import mixed
 from analysis.tables.stages import cycle_returns, without_episode
-
-Kind = Literal["return", "score", "gap"]
-
-
-@dataclass(frozen=True)
-class ScoreTable:
-    """The declaration of a table over environments.
-
-    kind: what a cell shows. return: mean ± SD over seeds in each environment, in the last cycle. score: the
-    interquartile mean of normalised returns of the last cycle over seeds and environments, with its 95 % interval. gap:
-    the change of the gap from the first cycle to the last, mean ± half-width of its 95 % interval in each environment,
-    then IQM over them. environments: the names of the bodies, in the table's order. activations: of its rows; all,
-    where nothing is said. across: whether a gap has mean and SD over environments too. settings: whether the
-    activation's own settings are shown. experiment: the preset that trains its runs.
-    """
-
-    name: str
-    title: str
-    kind: Kind
-    environments: Sequence[str]
-    reported: str
-    source: str
-    benchmark: str
-    experiment: str
-    activations: Sequence[str] = ()
-    across: bool = False
-    settings: bool = False
+from analysis.tables.table import Table
 
 
 @dataclass(frozen=True)
@@ -105,33 +78,22 @@ class Scores:
     printed_best: frozenset[tuple[str, str]] | None = None
 
 
-def scores(table: ScoreTable, rows: Sequence[Row]) -> list[Scores]:
+def scores(table: Table[Scores], rows: Sequence[Row]) -> list[Scores]:
     """One for each selection of the table's runs, and for each way in which their settings differ otherwise.
 
-    rows: the finished ones with their stages, as `with_stages` gives them.
+    rows: the finished ones with their stages, as `Table.ready` gives them.
     """
-    return [_scores(table, chosen, alike) for chosen, alike in selections(of_scores(table, rows))]
+    return [_scores(table, chosen, alike) for chosen, alike in selections(table.about(rows))]
 
 
-def of_scores(table: ScoreTable, rows: Sequence[Row]) -> list[Row]:
-    """The rows that a table is about."""
-    names = table.activations
-    return [row for row in rows if row.benchmark == table.benchmark and (not names or row.activation in names)]
-
-
-def in_this_version(table: ScoreTable) -> bool:
-    """Whether its runs can be trained."""
-    return has("benchmark", table.benchmark)
-
-
-def _scores(table: ScoreTable, selection: Mapping[str, str], rows: Sequence[Row]) -> Scores:
+def _scores(table: Table[Scores], selection: Mapping[str, str], rows: Sequence[Row]) -> Scores:
     by_arm, methods = arms_of(rows), shared(row.methods for row in rows)
     ends = {row.run: _ends(table, row) for runs in by_arm.values() for row in runs}
     whole = {name: [row for row in runs if ends[row.run] is not None] for name, runs in by_arm.items()}
     # (first and last cycle, training and test, N seeds, M environments)
     values = {name: np.stack([ends[row.run] for row in runs], axis=2) for name, runs in whole.items() if runs}
     found = None
-    if table.kind == "score" and values:
+    if table.returns == "score" and values:
         found = plasticity_scores({name: arm[1, 0] for name, arm in values.items()}, method=methods["score"])
     most = max(len(runs) for runs in by_arm.values())
     arms = {
@@ -156,46 +118,47 @@ def _scores(table: ScoreTable, selection: Mapping[str, str], rows: Sequence[Row]
     return Scores(selection, arms, rows, found.normalised if found else None, methods=methods)
 
 
-def _ends(table: ScoreTable, row: Row) -> np.ndarray | None:
+def _ends(table: Table[Scores], row: Row) -> np.ndarray | None:
     """What a finished run returned in its first and in its last cycle, in training and in tests: (2, 2, M).
 
     None where a stage is missing, for a gap, where there is one cycle only or there were no tests, and where no episode
     ended in a stage that counts: in any of the last cycle's for a score; for a gap, of the first's as well; for returns
     in all of the last cycle's, since each environment has a number of its own.
     """
-    cycles = cycle_returns(row, table.environments)
-    if cycles is None or (table.kind == "gap" and (len(cycles) == 1 or np.isnan(cycles[[0, -1], 1]).all())):
+    cycles = cycle_returns(row, table.bodies)
+    if cycles is None or (table.returns == "gap" and (len(cycles) == 1 or np.isnan(cycles[[0, -1], 1]).all())):
         return None
     silent = np.isnan(cycles[[0, -1], 0])
-    if {"gap": silent.any(), "score": silent[1].any(), "return": silent[1].all()}[table.kind]:
+    without = {"gap": silent.any(), "score": silent[1].any(), "return": silent[1].all()}
+    if table.returns is None or without[table.returns]:
         return None
     return cycles[[0, -1]]
 
 
 def _columns(
-    table: ScoreTable, name: str, ends: np.ndarray, found: PlasticityScores | None, gap: Method
+    table: Table[Scores], name: str, ends: np.ndarray, found: PlasticityScores | None, gap: Method
 ) -> dict[str, Shown]:
     """Column → what is shown of it.  ends: (2, 2, N, M). gap: by what the intervals of a gap are made."""
     last = ends[1, 0]
     silent = np.isnan(last).sum(axis=0)
     lost = (failed(last) & ~np.isnan(last)).sum(axis=0)
-    if table.kind == "score":
+    if table.returns == "score":
         score = found.scores.get(name) if found else None
         if score is None:
             return {"score": Shown(None, failed=int(lost.sum()))}
         return {"score": Shown(score.value, low=score.low, high=score.high, failed=int(lost.sum()))}
-    if table.kind == "return":
+    if table.returns == "return":
         means = [mean_sd(of[~np.isnan(of)]) for of in last.T]
         return {
             environment: Shown(mean.mean, sd=mean.sd, failed=int(lost[at]), no_episode=int(silent[at]))
-            for at, (environment, mean) in enumerate(zip(table.environments, means, strict=True))
+            for at, (environment, mean) in enumerate(zip(table.bodies, means, strict=True))
         }
     change = gap_change(ends[:, 0], ends[:, 1])
     summary = gap_summary(change.change, gap.level)
     half = [None if math.isnan(width) else float(width) for width in summary.half]
     columns = {
         environment: Shown(float(summary.mean[at]), half_width=half[at], failed=int(change.failed[:, at].sum()))
-        for at, environment in enumerate(table.environments)
+        for at, environment in enumerate(table.bodies)
     }
     columns["iqm"] = Shown(summary.iqm)
-    return {**columns, **({"mean": Shown(summary.overall), "sd": Shown(summary.sd)} if table.across else {})}
+    return {**columns, **({"mean": Shown(summary.overall), "sd": Shown(summary.sd)} if "mean" in table.beside else {})}

@@ -1,46 +1,30 @@
 """`table selected`: the best settings of a store, and how much of their means is the luck of the seeds."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from statistics import fmean
 
 from analysis.names import NAMES, display
 from analysis.rows import Row
 from analysis.tables.caption import data_line
-from analysis.tables.grid import NOTHING, signed
-from analysis.tables.listing import Listing
+from analysis.tables.listing import NOTHING, Listing, signed
 from analysis.tables.made_by import made_lines
 from analysis.tables.missing import TRAINING
 from analysis.tables.selection import Selected, selections, without_winner
+from analysis.tables.table import Table
 
-
-@dataclass(frozen=True)
-class SelectionTable:
-    """The declaration: its name and title."""
-
-    name: str
-    title: str
-
-
-SELECTED = SelectionTable("selected", "Best settings, and the bias of selecting them")
+Found = tuple[Sequence[Selected], Sequence[str]]
+"""The best settings that one listing shows, and a sentence for each search that has none."""
 _HEADER = ("activation", "benchmark", "best setting", "chosen on all seeds", "chosen on half", "bias", "agreement")
 
 
-def selection_table(table: SelectionTable, rows: Sequence[Row], metric_name: str | None = None) -> list[Listing]:
-    """One listing for each protocol, schedule, intervention and metric."""
+def build(table: Table[Found], rows: Sequence[Row], metric_name: str | None) -> list[Found]:
+    """One for each protocol, schedule, intervention and metric; searches without a winner stand with the first."""
     groups: dict[tuple[str, ...], list[Selected]] = {}
     for each in selections(rows, metric_name):
         chosen = {choice: name for choice, name in each.selection.items() if choice != "benchmark"}
         groups.setdefault((each.measure.name, *chosen.values()), []).append(each)
-    if not groups:
-        line = (
-            "No activation here has two settings to choose between, on the same seeds; a search trains some, as "
-            f"`{TRAINING} 'activation=glob(*)' hyperparams=grid seed=0,1,2,3,4`."
-        )
-        said = without_winner(rows, metric_name) or [line]
-        return [Listing(table.name, table.title, _HEADER, [], said, [], is_ours=False)]
-    first, *others = [_listing(table, found) for found in groups.values()]
-    return [replace(first, caption=[*first.caption, *without_winner(rows, metric_name)]), *others]
+    first, *others = groups.values() or [[]]
+    return [(first, without_winner(rows, metric_name)), *((found, []) for found in others)]
 
 
 def words_of(own: Mapping[str, object], names: Sequence[str]) -> str:
@@ -53,7 +37,11 @@ def _word(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _listing(table: SelectionTable, found: Sequence[Selected]) -> Listing:
+def render(table: Table[Found], of: Found) -> Listing:
+    """A line for each activation on each benchmark."""
+    found, _ = of
+    if not found:
+        return Listing(table.name, table.title, _HEADER, [], [], is_ours=False)
     measure = found[0].measure
     chosen = {choice: name for choice, name in found[0].selection.items() if choice != "benchmark"}
     names = [name for choice, name in chosen.items() if (choice, name) != ("intervention", "none")]
@@ -74,9 +62,8 @@ def _listing(table: SelectionTable, found: Sequence[Selected]) -> Listing:
         title=f"{table.title}: {measure.title} ({', '.join(names)})",
         header=_HEADER,
         body=body,
-        caption=_caption(found),
-        lines=[_line(each) for each in found],
-        align=["left", "left", "left", "left", "right", "right", "right"],
+        lines=[_line(table, each) for each in found],
+        right=frozenset({4, 5, 6}),
     )
 
 
@@ -85,7 +72,15 @@ def _mean(each: Selected) -> str:
     return " ± ".join(number(value) for value in (each.ours.mean, each.ours.sd) if value is not None)
 
 
-def _caption(found: Sequence[Selected]) -> list[str]:
+def caption(table: Table[Found], of: Found) -> list[str]:
+    """How the settings were chosen and how much of that is luck; or what would make a choice, or why there is none."""
+    found, lost = of
+    if not found:
+        line = (
+            "No activation here has two settings to choose between, on the same seeds; a search trains some, as "
+            f"`{TRAINING} 'activation=glob(*)' hyperparams=grid seed=0,1,2,3,4`."
+        )
+        return [*lost] or [line]
     measure = found[0].measure
     seeds = sorted({each.bias.seeds for each in found})
     unit = f" ({measure.unit})" if measure.unit else ""
@@ -104,14 +99,14 @@ def _caption(found: Sequence[Selected]) -> list[str]:
         )
     if left_out := sum(each.left_out for each in found):
         lines.append(f"Left out: {left_out} settings that lack some of the seeds on which the others are compared.")
-    if lost := sum(each.without for each in found):
+    if without := sum(each.without for each in found):
         lines.append(
-            f"Of {sum(each.settings for each in found)} settings that were compared, {lost} have no value on a seed, "
-            "since the run diverged or no episode ended in it, and cannot be chosen."
+            f"Of {sum(each.settings for each in found)} settings that were compared, {without} have no value on a "
+            "seed, since the run diverged or no episode ended in it, and cannot be chosen."
         )
     lines += provenance(found)
     lines.append("Reported on seeds that took no part: hyperparams=selected and other seeds, in the search's command.")
-    return lines
+    return [*lines, *lost]
 
 
 def provenance(found: Sequence[Selected]) -> list[str]:
@@ -132,10 +127,10 @@ def provenance(found: Sequence[Selected]) -> list[str]:
     ]
 
 
-def _line(each: Selected) -> dict[str, object]:
+def _line(table: Table[Found], each: Selected) -> dict[str, object]:
     bias = each.bias
     return {
-        "table": SELECTED.name,
+        "table": table.name,
         "metric": each.measure.name,
         "unit": each.measure.unit,
         "activation": each.activation,

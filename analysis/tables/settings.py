@@ -2,69 +2,35 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import partial
 
 from analysis.conf import has
 from analysis.names import NAMES, display
 from analysis.reported.reported import FOLDER, lines_of
 from analysis.rows import Row
-from analysis.tables.grid import NOTHING
-from analysis.tables.listing import Listing
+from analysis.tables.listing import NOTHING, Listing
+from analysis.tables.measured import compared
 from analysis.tables.missing import NOT_HERE, TRAINING
-from analysis.tables.selected import provenance, words_of
+from analysis.tables.selected import Found, provenance, words_of
 from analysis.tables.selection import Selected, selections, without_winner
+from analysis.tables.table import Table
 
 Settings = Mapping[str, object]
-NO_SEARCH = "No search of it yet; the paper's settings alone."
 
 
-@dataclass(frozen=True)
-class SettingsTable:
-    """The declaration of a table of best settings.
+def build(table: Table[Found], rows: Sequence[Row], metric_name: str | None) -> list[Found]:
+    """One for each protocol, schedule and metric by which something was selected; else the paper's alone.
 
-    published: a CSV file of the paper's, in analysis/reported or with its path; source names it in words.
-    activations: of its rows, in their order; all that the file has, where nothing is said. benchmarks: the only ones it
-    is about; all, where nothing is said. intervention: of its runs.
-    experiment: the preset that searches for a benchmark's settings, "{benchmark}" standing for it.
+    Searches without a winner stand with the first.
     """
-
-    name: str
-    title: str
-    published: str | Path
-    source: str
-    activations: Sequence[str] = ()
-    benchmarks: Sequence[str] = ()
-    intervention: str = "none"
-    experiment: str | None = None
-
-
-def settings_table(table: SettingsTable, rows: Sequence[Row], metric_name: str | None = None) -> list[Listing]:
-    """One listing for each protocol, schedule and metric by which something was selected; else the paper's alone."""
-    paper = _published(table)
-    activations = list(table.activations or dict.fromkeys(activation for _, activation in paper))
-    of_table = [
-        row
-        for row in rows
-        if row.intervention == table.intervention
-        and row.activation in activations
-        and (not table.benchmarks or row.benchmark in table.benchmarks)
-    ]
+    activations = _activations(table, _published(table))
+    of_table = [row for row in table.about(rows) if row.activation in activations]
     groups: dict[tuple[str, ...], list[Selected]] = {}
     for each in selections(of_table, metric_name):
         place = (each.selection["protocol"], each.selection["schedule"], each.measure.name)
         groups.setdefault(place, []).append(each)
-    first, *others = [_listing(table, paper, activations, found) for found in groups.values() or [[]]]
-    if lost := without_winner(of_table, metric_name):
-        said = first.caption if groups else [line for line in first.caption if line != NO_SEARCH]
-        first = replace(first, caption=[*lost, *said])
-    return [first, *others]
-
-
-def can_be_searched(table: SettingsTable) -> bool:
-    """Whether this version has an intervention and a benchmark of it."""
-    benchmarks = [name for name in table.benchmarks if has("benchmark", name)]
-    return has("intervention", table.intervention) and (bool(benchmarks) or not table.benchmarks)
+    first, *others = groups.values() or [[]]
+    return [(first, without_winner(of_table, metric_name)), *((found, []) for found in others)]
 
 
 def same(own: Settings, published: Settings) -> bool:
@@ -81,13 +47,10 @@ def _function(settings: Settings) -> Settings:
     return {**rest, "activation.c/p": float(f"{c / p:.12g}")}
 
 
-def _listing(
-    table: SettingsTable,
-    paper: Mapping[tuple[str, str], Settings],
-    activations: Sequence[str],
-    found: Sequence[Selected],
-) -> Listing:
-    papers = list(dict.fromkeys(benchmark for benchmark, _ in paper))
+def render(table: Table[Found], of: Found) -> Listing:
+    """A line for each activation, a column for each benchmark, with the paper's beside it."""
+    (found, _), paper = of, _published(table)
+    papers, activations = _benchmarks(paper), _activations(table, paper)
     ours = {(each.label, each.activation): each for each in found}
     benchmark_of = {each.label: each.selection["benchmark"] for each in found}
     # The paper's benchmarks in its order, each as often as runs of it differ in other settings; then all others.
@@ -111,7 +74,6 @@ def _listing(
         title=_title(table, found),
         header=header,
         body=body,
-        caption=_caption(table, papers, found),
         lines=lines,
         bold=frozenset(bold),
         is_ours=bool(found),
@@ -127,15 +89,17 @@ def _shown(each: Selected, theirs: Settings | None) -> list[str]:
     return [name for name in each.own if name in each.varied or name in (theirs or {})]
 
 
-def _title(table: SettingsTable, found: Sequence[Selected]) -> str:
+def _title(table: Table[Found], found: Sequence[Selected]) -> str:
     if not found:
         return table.title
     selection = found[0].selection
     return f"{table.title}, by {found[0].measure.title} ({selection['protocol']}, {selection['schedule']})"
 
 
-def _caption(table: SettingsTable, papers: Sequence[str], found: Sequence[Selected]) -> list[str]:
-    lines = []
+def caption(table: Table[Found], of: Found) -> list[str]:
+    """Which searches have no winner, how the others chose, and what is missing."""
+    found, lost = of
+    lines = [*lost]
     if found:
         seeds = sorted({each.bias.seeds for each in found})
         settings = sorted({each.settings for each in found})
@@ -146,43 +110,46 @@ def _caption(table: SettingsTable, papers: Sequence[str], found: Sequence[Select
             f"{' or '.join(map(str, seeds))} seeds, the first of equals; bold: as published. How much of their means "
             "is luck: `python -m analysis table selected`."
         )
-    else:
-        lines.append(NO_SEARCH)
+    elif not lost:
+        lines.append("No search of it yet; the paper's settings alone.")
     lines.append(f"Paper: what it reports in {table.source}.")
     there = {each.selection["benchmark"] for each in found}
     missing: dict[str, list[str]] = {}
-    for benchmark in papers:
+    for benchmark in _benchmarks(_published(table)):
         if benchmark not in there:
             missing.setdefault(_command(table, benchmark), []).append(display(NAMES["benchmark"], benchmark))
     return lines + [f"Missing: {', '.join(names)}: {command}." for command, names in missing.items()]
 
 
-def _command(table: SettingsTable, benchmark: str) -> str:
-    if not (has("benchmark", benchmark) and has("intervention", table.intervention)):
+def _command(table: Table[Found], benchmark: str) -> str:
+    (intervention,) = table.only["intervention"]
+    activations = table.only.get("activation", ())
+    if not (has("benchmark", benchmark) and has("intervention", intervention)):
         return NOT_HERE
     preset = (table.experiment or "").format(benchmark=benchmark)
     if preset and has("experiment", preset):
         return f"{TRAINING} experiment={preset}"
-    words = [] if table.intervention == "none" else [f"intervention={table.intervention}"]
-    words += [f"activation={','.join(table.activations)}" if table.activations else "'activation=glob(*)'"]
+    words = [] if intervention == "none" else [f"intervention={intervention}"]
+    words += [f"activation={','.join(activations)}" if activations else "'activation=glob(*)'"]
     return " ".join([TRAINING, *words, f"benchmark={benchmark} hyperparams=grid seed=0,1,2,3,4"])
 
 
-def _published(table: SettingsTable) -> dict[tuple[str, str], Settings]:
+def _published(table: Table[Found]) -> dict[tuple[str, str], Settings]:
     """(benchmark, activation) → the published settings, by the keys of a command."""
     found = {}
-    for line in lines_of(FOLDER / table.published):
-        if line.get("intervention", table.intervention) != table.intervention:
+    (intervention,) = table.only["intervention"]
+    for line in (line for file in table.reported for line in lines_of(FOLDER / file)):
+        if line.get("intervention", intervention) != intervention:
             continue
         shape = {f"activation.{name}": value for name, value in json.loads(line.get("hyperparameters", "{}")).items()}
         strength = {"intervention.strength": float(line["strength"])} if "strength" in line else {}
-        if not table.activations or line["activation"] in table.activations:
+        if line["activation"] in table.only.get("activation", [line["activation"]]):
             found[line["benchmark"], line["activation"]] = {**shape, **strength, "optimizer.lr": float(line["lr"])}
     return found
 
 
 def _line(
-    table: SettingsTable, activation: str, benchmark: str, label: str, each: Selected | None, theirs: Settings | None
+    table: Table[Found], activation: str, benchmark: str, label: str, each: Selected | None, theirs: Settings | None
 ) -> dict[str, object]:
     return {
         "table": table.name,
@@ -200,3 +167,17 @@ def _line(
         "compared": each.settings if each else None,
         "missing": None if each else _command(table, benchmark),
     }
+
+
+def _benchmarks(paper: Mapping[tuple[str, str], Settings]) -> list[str]:
+    """Those that the paper prints settings of, in its order."""
+    return list(dict.fromkeys(benchmark for benchmark, _ in paper))
+
+
+def _activations(table: Table[Found], paper: Mapping[tuple[str, str], Settings]) -> list[str]:
+    """The rows: those that the table names, else the paper's."""
+    return list(table.only.get("activation") or dict.fromkeys(activation for _, activation in paper))
+
+
+settings = partial(Table, build=build, render=render, caption=caption, measured=compared)
+"""A table of best settings of the runs with one intervention, beside those that the paper prints."""

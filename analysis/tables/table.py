@@ -1,159 +1,117 @@
-"""What a table is: a declaration, and the neutral result that every rendering shows."""
+"""What a table is: a declaration, and the functions by which it is built, rendered and captioned."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar
 
-from analysis.reported.reported import Published
-from analysis.statistics.hedges import Hedges
-from analysis.statistics.paired import Paired
-from analysis.statistics.welch import Welch
-from plasticity_lab.records.measures import Measure
+from analysis.conf import has
+from analysis.names import NAMES
+from analysis.rows import Row
+from analysis.tables.listing import Listing
+from analysis.tables.stages import Metrics, with_stages
+
+Found = TypeVar("Found")
+"""What a kind of table finds of rows, before it is words."""
+Measured = Callable[["Table[Any]", Sequence[Row], str | None], tuple[list[Row], list[Row]]]
+"""A table, rows and the metric that is asked for → the rows that it is made of, and those left out since their agents
+measure something else.  Raises ConfigError, naming what is there, if no run's summary has the value.
+"""
+
+
+def everything(table: "Table[Any]", rows: Sequence[Row], metric_name: str | None) -> tuple[list[Row], list[Row]]:
+    """All rows, for a table that shows no value of the records' summaries."""
+    return list(rows), []
 
 
 @dataclass(frozen=True)
-class Table:
-    """The declaration of a table of means over seeds.
+class Table(Generic[Found]):
+    """A table.  It is made in three steps, each a function that is given the table first.
 
-    rows, columns: fields of `analysis.rows.Row`. cell: the summary value whose mean ± SD a cell shows; None: the one
-    that the runs' agent names first. also: summary values that have a table each after it. beside: summary values shown
-    next to it (what the accuracy costs). reported: files in analysis/reported with the paper's values, for `cell` or
-    what a line's `metric_read_as` says, and for runs without an intervention unless interventions are the columns;
-    source names them in words; renamed: what they call a column → its name here. only: fields of `Row` → the names of
-    which the table is made, in its order; all, where nothing is said. against: with what the best of a column is
-    compared, the next best or all others. level: of that test. experiment: the preset of conf/experiment/ that trains
-    its runs, where there is one. reference: a column with which the cells of a row are compared, as in
-    "fresh_each_task".
+    build: rows and the metric that is asked for → what is found of them, one for each selection of runs; without any,
+    what is there without runs, as the paper's numbers.
+    render: one of those → headings, cells, and the lines of a CSV.
+    caption: one of those → sentences.
+
+    All other fields say of which runs it is and what it shows; each kind of table reads those that it needs.
     """
 
     name: str
+    """Of its files, and for the command."""
     title: str
-    rows: str
-    columns: str
-    cell: str | None
-    beside: Sequence[str]
-    reported: Sequence[str]
-    source: str
-    also: Sequence[str] = ()
-    renamed: Mapping[str, str] = field(default_factory=dict)
+    build: "Callable[[Table[Found], Sequence[Row], str | None], Sequence[Found]]"
+    render: "Callable[[Table[Found], Found], Listing]"
+    caption: "Callable[[Table[Found], Found], Sequence[str]]"
+    measured: Measured = everything
+    """Which rows a command makes it of."""
+    runs: Literal["needed", "shown", "unused"] = "needed"
+    """Whether a store is needed, looked at where there is one, or not asked for."""
+    rows: str = "activation"
+    """The field of `analysis.rows.Row` that its rows are of."""
+    columns: str = "benchmark"
+    """The field that its columns are of."""
     only: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    against: Literal["next", "all"] = "next"
-    level: float = 0.05
+    """Fields of `Row` → the names of which the table is made, in its order; all, where nothing is said."""
+    cell: str | None = None
+    """The summary value whose mean ± SD a cell shows; None: the one that the runs' agent names first."""
+    also: Sequence[str] = ()
+    """Summary values that have a table each after it."""
+    beside: Sequence[str] = ()
+    """What is shown next to the cells or behind them, as what an accuracy costs."""
+    reported: Sequence[str | Path] = ()
+    """CSV files with the paper's values, in analysis/reported or with their paths."""
+    source: str = ""
+    """What the paper calls them."""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """What those files call a column → its name here."""
     experiment: str | None = None
+    """The preset of conf/experiment/ that trains its runs; "{benchmark}" in it stands for each benchmark."""
+    against: Literal["next", "all"] = "next"
+    """With what the best of a column is compared: the next best, or all others."""
+    level: float = 0.05
+    """Of that test."""
     reference: str | None = None
+    """A column with which the cells of a row are compared, as in "fresh_each_task"."""
+    returns: Literal["return", "score", "gap"] | None = None
+    """What it shows of the returns by task of bodies in turn; None: it is not made of them."""
+    bodies: Sequence[str] = ()
+    """Those bodies, in its order."""
 
+    def listings(
+        self, rows: Sequence[Row], metric_name: str | None = None, metrics: Metrics | None = None
+    ) -> list[Listing]:
+        """What it shows of some rows, one for each selection of runs that they hold.
 
-@dataclass(frozen=True)
-class Cell:
-    """The runs of one setting.
+        metrics: reads what runs measured along their way, for a table of returns by task.
+        """
+        found = self.build(self, self.ready(rows, metrics), metric_name)
+        return [self.listing(each) for each in found]
 
-    mean, sd, values (in the metric's unit), runs (their ids), seeds and beside (means, as stored) are of the finished
-    runs alone. expected: how many runs there should be; waiting: how many a plan names that have not ended. superseded:
-    runs left out because the same settings and seed were run again later. flagged: what else the records of finished
-    runs say of them → of how many. mixed: what made the finished runs, where it was not the same → of how many, as in
-    {"mode": {"eager": 2, "compiled": 3}}. own: the settings that belong to the activation. best and significant are
-    False for a cell with missing runs. done: the ids of all runs that finished, with a value or without; no_episode,
-    no_value: of how many of them no value is there, since no episode ended or for another reason. some_tasks: of the
-    finished runs with a value, where no episode ended in some of their tasks: in how many of how many one did.
+    def listing(self, found: Found) -> Listing:
+        """One of those that it is built to, as words with their caption."""
+        return replace(self.render(self, found), caption=self.caption(self, found))
 
-    against_next: Welch's test against what `next` names, the next best complete cell of the column; effect: how far
-    they lie apart. Where the best is compared with all others, it is the one from which it is told apart the least, and
-    the others have no test. Of the best of a column, paired: the paired test against `next`, where both have the same
-    seeds; holm: Welch's p corrected for all tests that the table is read for.
-    """
+    def about(self, rows: Sequence[Row]) -> list[Row]:
+        """The rows that it is about."""
+        return [row for row in rows if all(getattr(row, name) in allowed for name, allowed in self.only.items())]
 
-    mean: float | None
-    sd: float | None
-    n: int
-    expected: int
-    diverged: int
-    failed: int
-    collapsed: int
-    waiting: int
-    superseded: int
-    values: Sequence[float]
-    runs: Sequence[str]
-    seeds: Sequence[tuple[int | None, ...]]
-    beside: Mapping[str, float | None]
-    own: Mapping[str, object]
-    flagged: Mapping[str, int] = field(default_factory=dict)
-    mixed: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    done: Sequence[str] = ()
-    no_episode: int = 0
-    no_value: int = 0
-    some_tasks: Sequence[tuple[int, int]] = ()
-    paper: Published | None = None
-    best: bool = False
-    significant: bool = False
-    next: str | None = None
-    against_next: Welch | None = None
-    effect: Hedges | None = None
-    paired: Paired | None = None
-    holm: float | None = None
+    def ready(self, rows: Sequence[Row], metrics: Metrics | None) -> list[Row]:
+        """The rows with all that it is made of, so that they make it again where the metrics are not at hand."""
+        if self.returns is None:
+            return list(rows)
+        about = self.about(rows)
+        known = dict(zip(map(id, about), with_stages(about, metrics), strict=True))
+        return [known.get(id(row), row) for row in rows]
 
-    @property
-    def complete(self) -> bool:
-        """Whether every run that should be there has finished with a value."""
-        return self.n > 0 and self.n == self.expected
+    def lacks(self) -> list[str]:
+        """The choices that all its runs need and this version has not, as in "benchmark=split_cifar100"."""
+        fixed = {group: names for group, names in self.only.items() if group in NAMES}
+        return [
+            f"{group}={','.join(names)}"
+            for group, names in fixed.items()
+            if names and not any(has(group, name) for name in names)
+        ]
 
-
-@dataclass(frozen=True)
-class RowHead:
-    """A row: the name it stands for, and the settings that tell it from another row of the same name.
-
-    words: those settings as a command gives them.
-    """
-
-    name: str
-    settings: str
-    label: str
-    words: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column: the name it stands for, its heading, and what the caption says of its runs and data.
-
-    settings: those that tell it from another column of the same name, as a command gives them. seeds: those of its
-    runs. unlike: in which settings, and how, its runs are not as the paper's were, as in "order=shuffle, there fixed";
-    empty where the paper's number of a cell stands beside runs of its own protocol.
-    """
-
-    name: str
-    label: str
-    data: str
-    recency: bool
-    settings: tuple[str, ...] = ()
-    seeds: tuple[int, ...] = ()
-    unlike: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Result:
-    """A table of one selection of runs: cells by (row, column); a pair without runs has no cell.
-
-    metric: what the cells show. beside: what stands next to them. paper: the paper's values of the metric by the names
-    of row and column, also of those without runs. has_reported: whether it has any. fill: the command that trains what
-    a pair lacks, or why there is none. tests: for how many of them Holm's correction was made. above: by how much the
-    mean of a cell is above that of its row in the reference column, where both are there, in the metric's unit.
-    """
-
-    table: Table
-    metric: Measure
-    beside: Sequence[Measure]
-    selection: Mapping[str, str]
-    rows: Sequence[RowHead]
-    columns: Sequence[Column]
-    cells: Mapping[tuple[RowHead, Column], Cell]
-    has_reported: bool
-    caption: Sequence[str]
-    paper: Mapping[tuple[str, str], Published] = field(default_factory=dict)
-    fill: Mapping[tuple[RowHead, Column], str] = field(default_factory=dict)
-    tests: int = 0
-    above: Mapping[tuple[RowHead, Column], float] = field(default_factory=dict)
-
-    @property
-    def title(self) -> str:
-        """The table's, with the metric and what was selected."""
-        names = [name for choice, name in self.selection.items() if (choice, name) != ("intervention", "none")]
-        return f"{self.table.title}: {self.metric.title}" + (f" ({', '.join(names)})" if names else "")
+    def needs_runs(self) -> bool:
+        """Whether a store is looked at: not for what stands in conf/, nor for what no run of this version can fill."""
+        return self.runs == "needed" and not self.lacks()

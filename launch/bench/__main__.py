@@ -10,7 +10,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,7 @@ def _choices(options: argparse.Namespace) -> Choices:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m launch.bench", description=__doc__.split("\n\n")[2])
+    parser = argparse.ArgumentParser(prog="python -m launch.bench", description=(__doc__ or "").split("\n\n")[2])
     parser.add_argument("--quick", action="store_true", help="a few seconds: eager, short; numbers mean little")
     parser.add_argument("--networks", type=_among(SETTINGS), default=list(SETTINGS), help=f"of {', '.join(SETTINGS)}")
     parser.add_argument(
@@ -112,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _among(known: Sequence[str]) -> Any:
+def _among(known: Collection[str]) -> Any:
     def listed(words: str) -> list[str]:
         names = words.split(",")
         for name in names:

@@ -112,7 +112,9 @@ def drawing(named: Mapping[str, Mapping[str, list[Learned]]]) -> Drawing:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command.  Returns its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m launch.bench.agreement", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m launch.bench.agreement", description=(__doc__ or "").split("\n")[0]
+    )
     parser.add_argument(
         "--store", type=Path, required=True, help="store with runs of experiment=ppo_cleanrl, or packed.json"
     )

@@ -22,7 +22,7 @@ from plasticity_lab.environments.environments import Environments
 from plasticity_lab.records.position import Position
 
 ENDLESS = 10**9
-"""Steps of a task that no bench comes to the end of: as many as the plain script is told."""
+"""Steps of a task that no bench comes to the end of: as many as the plain script gets."""
 ALONE_STEPS = 500
 """Steps of each environment in a burst without learning."""
 
@@ -125,4 +125,4 @@ def _in_gymnasium(body: Body, facts: Mapping[str, Any]) -> Contender:
 def _actions(body: Body, width: int) -> Iterator[NDArray[np.float32]]:
     """The same thousand actions again and again, uniform within the body's bounds."""
     draw = np.random.default_rng(0)
-    return itertools.cycle(draw.uniform(body.low, body.high, (1000, width, 1, body.actions)).astype(np.float32))
+    return itertools.cycle(draw.uniform(*body.bounds, (1000, width, 1, body.actions)).astype(np.float32))

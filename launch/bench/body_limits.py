@@ -113,7 +113,9 @@ def _line(body: Body, width: int, rate: float) -> str:
 
 def main() -> int:
     """The command.  Returns its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m launch.bench.body_limits", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m launch.bench.body_limits", description=(__doc__ or "").split("\n")[0]
+    )
     usual = [name for name in CHOICES if name != STANDING]
     parser.add_argument("--bodies", type=lambda words: words.split(","), default=usual, help=f"of {', '.join(usual)}")
     parser.add_argument("--width", type=int, default=8, help="runs of the pack")

@@ -57,7 +57,7 @@ def _line(body: Body, copies: int, processes: int) -> str:
 
     ways = Timed(body.simulation(copies), copies, time.process_time), Timed(together, copies, cpu)
     draw = np.random.default_rng(0)
-    actions = draw.uniform(body.low, body.high, (STEPS, copies, body.actions)).astype(np.float32)
+    actions = draw.uniform(*body.bounds, (STEPS, copies, body.actions)).astype(np.float32)
     for _ in range(ROUNDS):
         for way in ways:
             way.round(actions)
@@ -75,7 +75,9 @@ def _cpu_of(process: int) -> float:
 
 def main() -> int:
     """The command.  Returns its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m launch.bench.body_processes", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m launch.bench.body_processes", description=(__doc__ or "").split("\n")[0]
+    )
     usual = [name for name in CHOICES if name != STANDING]
     parser.add_argument("--bodies", type=lambda words: words.split(","), default=usual, help=f"of {', '.join(usual)}")
     parser.add_argument("--copies", type=int, default=8)

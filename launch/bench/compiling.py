@@ -47,7 +47,9 @@ def an_update(pack: Packed) -> float:
 
 def main() -> int:
     """The command.  Returns its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m launch.bench.compiling", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m launch.bench.compiling", description=(__doc__ or "").split("\n")[0]
+    )
     parser.add_argument("--network", choices=SETTINGS, default="mlp")
     parser.add_argument("--activation", choices=ACTIVATIONS, default="relu")
     parser.add_argument("--width", type=int, default=8, help="runs of the pack")

@@ -14,8 +14,8 @@ import numpy as np
 # One thread, as every contender has on a CPU; read when jax is imported.
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
 
-import jax
-import jax.numpy as jnp
+import jax  # pyright: ignore[reportMissingImports]: of the extra `bench`
+import jax.numpy as jnp  # pyright: ignore[reportMissingImports]
 
 from plasticity_lab.agents.supervised.workload import L2_INIT, LEARNING_RATE, WHITE, Data, Workload
 

@@ -39,7 +39,7 @@ def seconds_of(words: Sequence[str], runs: int, store: Store) -> float:
 
 def main() -> int:
     """The command.  Returns its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m launch.bench.jobs", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m launch.bench.jobs", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--partition", default="cpu", help="where the jobs go")
     parser.add_argument("--runs", type=int, default=2000, help="that are packed")
     parser.add_argument("--alone", type=int, default=100, help="that get a job each")

@@ -35,7 +35,7 @@ class Learned:
     """What one run has learned.
 
     steps: of the whole run. final: the mean return of the episodes that ended in its last part. course (`POINTS`,): the
-    same of each of so many equal parts; nan where none ended. source: what the run's numbers can be traced to.
+    same of each of a number of equal parts; nan where none ended. source: what the run's numbers can be traced to.
     """
 
     steps: int

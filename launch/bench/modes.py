@@ -41,7 +41,7 @@ def one(words: list[str], mode: str) -> float:
 
 def main() -> int:
     """The command.  Returns its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m launch.bench.modes", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m launch.bench.modes", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--situations", default=",".join(SITUATIONS), help="some of them, by their names")
     parser.add_argument("--modes", default=MODES, help="in turns")
     parser.add_argument("--repeats", type=int, default=5, help="rounds that count")

@@ -27,7 +27,9 @@ def read(path: Path, header: int) -> Tensor:
 
 def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m launch.bench.plain_mnist", description=__doc__.split("\n\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m launch.bench.plain_mnist", description=(__doc__ or "").split("\n\n")[0]
+    )
     parser.add_argument("--data", type=Path, required=True, help="the folder that holds MNIST/raw")
     parser.add_argument("--tasks", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)

@@ -148,7 +148,9 @@ class PlainPPO:
 
 def main() -> int:
     """The command.  Returns its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m launch.bench.plain_ppo", description=__doc__.split("\n\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m launch.bench.plain_ppo", description=(__doc__ or "").split("\n\n")[0]
+    )
     known = [body.gymnasium for body in BODIES.values() if body.gymnasium and not body.discrete]
     parser.add_argument("--body", required=True, choices=known, help="as Gymnasium calls it")
     parser.add_argument("--seed", type=int, default=0)

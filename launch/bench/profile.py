@@ -21,7 +21,7 @@ PRODUCTS = ("bmm", "addmm", "convolution", "gemm", "::mm", "plasticity_lab::")
 """What the names of library calls and of our own kernels have, which multiply matrices (`linear_adam` takes the
 optimizer's step meanwhile); the rest of a step is in the compiled graph's loops."""
 LARGEST = 8
-"""So many of the calls are listed, by their own time."""
+"""How many calls are listed: those that took the most time themselves."""
 GRAPH = "CompiledFxGraph"
 LOOPS, PRODUCT, DISPATCH = "fused loops", "matrix products", "calls, copies, the rest"
 WARM_UP = 2
@@ -37,7 +37,7 @@ def shares(seconds: Iterable[tuple[str, float]]) -> dict[str, float]:
 
 def main() -> int:
     """The command.  Returns its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m launch.bench.profile", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m launch.bench.profile", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--network", choices=SETTINGS, default="mlp")
     parser.add_argument("--width", type=int, default=8, help="runs of the pack")
     parser.add_argument("--mode", choices=("compiled", "kernels"), default="compiled")

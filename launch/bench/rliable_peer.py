@@ -37,7 +37,8 @@ def ours(scores: np.ndarray, name: str, replicates: int) -> Interval:
 
 def theirs(scores: np.ndarray, name: str, replicates: int) -> Interval:
     """The same by rliable."""
-    from rliable import library, metrics  # only in the environment of `make bench-rliable`
+    # Only in the environment of `make bench-rliable`.
+    from rliable import library, metrics  # pyright: ignore[reportMissingImports]
 
     _, intervals = library.get_interval_estimates(
         {name: scores}, lambda each: np.array([metrics.aggregate_iqm(each)]), reps=replicates
@@ -57,14 +58,17 @@ def tolerance(replicates: int) -> float:
 
 def main() -> int:
     """The command.  Returns its exit status: 1 where the intervals differ by more than chance."""
-    parser = argparse.ArgumentParser(prog="python -m launch.bench.rliable_peer", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m launch.bench.rliable_peer", description=(__doc__ or "").split("\n")[0]
+    )
     parser.add_argument("--arms", type=int, default=17, help="rliable takes half a minute for each")
     parser.add_argument("--replicates", type=int, default=REPLICATES)
     parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for rliable.json")
     options = parser.parse_args()
     draws = np.random.Generator(np.random.Philox(key=0))
     arms = {f"arm {index}": draws.normal(0.5, 0.2, (SEEDS, ENVIRONMENTS)) for index in range(options.arms)}
-    ours(arms["arm 0"], "warm", 1), theirs(arms["arm 0"], "warm", 1)  # imports
+    ours(arms["arm 0"], "warm", 1)  # imports
+    theirs(arms["arm 0"], "warm", 1)
     rows, apart = [], 0.0
     for name, scores in arms.items():
         (our_interval, our_seconds), (their_interval, their_seconds) = (

@@ -14,9 +14,8 @@ from launch.packs.leases import Leases
 from launch.packs.owner import this_owner
 from launch.plan.timing import Contender
 from launch.work.training import train_pack
-from plasticity_lab.agents.agent import Learner
+from plasticity_lab.agents.agent import Chunk, Learner, Task
 from plasticity_lab.agents.supervised.workload import Workload
-from plasticity_lab.benchmarks.labelled.stream import Chunk, Task
 from plasticity_lab.records.identity import pack_id, run_id
 from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.position import Position

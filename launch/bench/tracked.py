@@ -31,7 +31,7 @@ def training_seconds(store: Store) -> float:
 
 def main() -> int:
     """The command.  Returns its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m launch.bench.tracked", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m launch.bench.tracked", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--runs", type=int, default=200, help="the sweep's seeds")
     parser.add_argument("--workers", type=int, default=1, help="1 leaves W&B a core, where there are two")
     parser.add_argument("--repeats", type=int, default=3)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A Slurm for the time of one command, which ends with it: launch/cluster/once.sh .venv/bin/pytest -m slurm
 #
-# It has a folder and ports of its own, so that one that runs already is left alone. COPIES=3 starts so many, gw0, gw1, …
+# It has a folder and ports of its own, so that one that runs already is left alone. COPIES=3 starts three, gw0, gw1, …
 # in that folder: one for each process of pytest-xdist, which are called so. The exit status is the command's; 77 where
 # none can be had on this machine.
 set -uo pipefail

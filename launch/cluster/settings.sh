@@ -10,7 +10,7 @@ MAX_ARRAY=${LAB_MAX_ARRAY:-1001}             # MaxArraySize; Slurm's own default
 GRACE=${LAB_GRACE:-0}                        # seconds that partition `preempt` leaves to a job it preempts
 SECOND_GRACE=${LAB_SECOND_GRACE:-20}         # the same for partition `preempt_grace`
 KILL_WAIT=${LAB_KILL_WAIT:-5}                # seconds between SIGTERM and SIGKILL
-DEAD_AFTER=${LAB_DEAD_AFTER:-10}             # a node whose slurmd has been silent for so many seconds is down
+DEAD_AFTER=${LAB_DEAD_AFTER:-10}             # a node whose slurmd has been silent for this many seconds is down
 EXTRA=${LAB_EXTRA:-}                         # more lines of slurm.conf: SlurmctldParameters=preempt_send_user_signal
 ADDRESS=127.0.0.1                            # of all daemons; their ports:
 DATABASE_PORT=${LAB_DATABASE_PORT:-13306} ACCOUNTING_PORT=${LAB_ACCOUNTING_PORT:-16819}
@@ -28,7 +28,7 @@ alive() { [ -s "$LAB/pid/$1.pid" ] && runs "$(cat "$LAB/pid/$1.pid")"; }
 # Tries a command for 30 seconds, until it succeeds.
 wait_for() {
     for _ in $(seq 300); do "$@" >/dev/null 2>&1 && return; sleep 0.1; done
-    refuse "waited in vain for \`$*\`; the logs are in $LAB/log."
+    refuse "waited without success for \`$*\`; the logs are in $LAB/log."
 }
 
 # One sentence, and the end; with status 77 where nothing is wrong but that Slurm cannot be had on this machine.

@@ -18,6 +18,7 @@ import argparse
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from launch.command import asked
 from launch.launchers.slurm.parameters import wants_gpu
@@ -59,9 +60,10 @@ class Measurement:
         from launch.plan.environments import steps_in
         from launch.plan.measuring import measured  # torch: neither --help nor who submits a job need wait for it
         from launch.work.process import prepare_compiling, prepare_process
+        from plasticity_lab.agents.agent import Agent
         from plasticity_lab.kernels.build import missing
 
-        store = store_there(self.store)
+        store = store_there(Path(self.store))
         device = devices(self.device)[0]
         prepare_process()
         own = ["kernels"] if device == "cpu" and missing() is None else []
@@ -71,7 +73,8 @@ class Measurement:
             modes = ["eager"]
         if modes != ["eager"]:
             prepare_compiling()
-        yardsticks = [yardstick for agent in classes_of("agent") for yardstick in agent.yardsticks()]
+        agents = [cls for cls in classes_of("agent") if issubclass(cls, Agent)]
+        yardsticks = [yardstick for agent in agents for yardstick in agent.yardsticks()]
         if self.steps is not None:
             yardsticks = [yardstick.shortened(self.steps) for yardstick in yardsticks]
         timed = steps_in(self.environments)

@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _flag(store: Store, sweep: str) -> int:
-    """Notes the cancellation where workers look for it; first, so that none that is told to end comes back.
+    """Notes the cancellation where workers look for it; first, so that no worker that is asked to end comes back.
 
     Returns how often the sweep has been cancelled; 0, after a line on stderr, where the store cannot be written.
     """

@@ -3,7 +3,7 @@
     python -m launch estimate 3f2a --device "NVIDIA H200" --workers 4
 
 What `dry_run=true` prints for a command, for the runs of a plan that are not finished yet. Each is counted from its
-first step, on any device; how far running packs have come is told by `python -m launch status`.
+first step, on any device; how far running packs have come is shown by `python -m launch status`.
 """
 
 import argparse

@@ -120,7 +120,7 @@ def report(ready: Prepared, runs: Sequence[Run], reasons: Sequence[str]) -> None
         elif ending.failed:
             failed |= asked.keys() & pack.runs
             errors.append(ending.error)
-    counts = dict.fromkeys(STATUSES, 0)
+    counts: dict[str, int] = dict.fromkeys(STATUSES, 0)
     index, digest = RunIndex(store), Digests()
     for run in asked.keys() - failed - waiting:
         outcome = index.of(run)

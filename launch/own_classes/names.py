@@ -136,13 +136,14 @@ def _collect(node: ast.AST, read: set[str], set_there: set[str], within: frozens
     if isinstance(node, ast.FunctionDef):
         within = within | {node.name}
     found: str | None = None
+    context: ast.expr_context | None = None
     if isinstance(node, ast.Attribute):
-        found = node.attr
+        found, context = node.attr, node.ctx
     elif isinstance(node, ast.Name):
-        found = node.id
+        found, context = node.id, node.ctx
     elif isinstance(node, ast.Call) and getattr(node.func, "id", None) in ("getattr", "hasattr"):
         read |= {each.value for each in node.args if isinstance(each, ast.Constant) and isinstance(each.value, str)}
-    if found is not None and isinstance(node.ctx, ast.Load) and found not in within:
+    if found is not None and isinstance(context, ast.Load) and found not in within:
         read.add(found)
     elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
         set_there.add(node.attr)

@@ -165,7 +165,7 @@ class WatchedNetwork(Watched):
 
     def forward(self, design: Design, parameters: Any, x: Tensor, activate: Any, body: str) -> dict[str, Tensor]:
         """Name → (K, B, O)."""
-        outputs = self._called("forward", design, parameters, x, activate, body)
+        outputs: Any = self._called("forward", design, parameters, x, activate, body)
         for name, numbers in self._bodies[body].outputs.items():
             value = outputs.get(name) if isinstance(outputs, Mapping) else outputs
             _expect("forward", value, (*x.shape[:2], numbers), f"'{name}' for x {_told(x)}")

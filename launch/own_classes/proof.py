@@ -214,7 +214,7 @@ def proved(own: OwnClass, tinies: Iterator[Tiny]) -> Proof:
                 alone = [packs.pack([place])[0] for place in range(len(tiny.runs))]
             except OwnClassError as error:
                 proof.faults = [Fault(str(error).rstrip("."), place(own.cls))]
-            except PlasticityError as error:  # what does not fit together is told by planning, in the real sizes
+            except PlasticityError as error:  # what does not fit together is reported by planning, in the real sizes
                 proof.notes = [_untrained(error)]
             except Exception as error:  # somebody's own code can raise anything; the next may be large enough for it
                 proof.faults = [_raised(own, error)]

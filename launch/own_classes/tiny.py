@@ -14,13 +14,14 @@ import numpy as np
 from launch.own_classes.named import OwnClass, is_own
 from launch.runs.precedence import capped
 from plasticity_lab.activations.relu import ReLU
+from plasticity_lab.agents.agent import Agent
 from plasticity_lab.agents.ppo.agent import PPO
 from plasticity_lab.agents.supervised.agent import Supervised
 from plasticity_lab.benchmarks.benchmark import Benchmark, Resource
 from plasticity_lab.benchmarks.bodies.benchmark import BodyCycle
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
 from plasticity_lab.benchmarks.labelled.permuted_pixels import PermutedPixels
-from plasticity_lab.component import Component, build, load, parameters, typed
+from plasticity_lab.component import Component, build, load, load_as, parameters, typed
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.errors import DataError, PlasticityError
 from plasticity_lab.interventions.none import NoIntervention
@@ -32,7 +33,8 @@ from plasticity_lab.stacking.adam import Adam
 CAPS: Mapping[str, Mapping[str, int]] = {
     "agent": {
         "environments": 2, "rollout": 16, "minibatches": 2, "epochs": 2, "passes": 2, "memory": 40, "per_task": 20,
-        "replayed": 5,
+        "replayed": 5, "batch": 9, "n_step": 3, "capacity": 60, "min_history": 24, "update_period": 2,
+        "target_period": 20, "epsilon_decay": 30, "epoch_steps": 40,
     },
     "benchmark": {
         "tasks": 2, "epochs": 2, "steps": 6, "images": 21, "images_per_class": 10, "batch_size": 9, "eval_images": 20,
@@ -146,7 +148,7 @@ def _kind(own: OwnClass) -> type[Benchmark]:
 def _standard(own: OwnClass, group: str, kind: type) -> tuple[type[Component], Mapping[str, Any]] | None:
     """What takes another own class's place; None where the checked class can do with nothing else."""
     labelled = kind is LabelledBenchmark
-    agent, benchmark = load(own.run.targets["agent"]), load(own.run.targets["benchmark"])
+    agent, benchmark = load_as(own.run.targets["agent"], Agent), load(own.run.targets["benchmark"])
     if group == "agent":
         cls = Supervised if labelled else PPO
         return (cls, _known(cls, CAPS["agent"])) if issubclass(benchmark, cls.learns) else None

@@ -28,7 +28,7 @@ class Kills:
 
     @classmethod
     def from_json(cls, value: Any) -> "Kills | None":
-        """What a lease file tells; None if that is nothing."""
+        """What a lease file says; None if nothing."""
         return None if fault_of_fields(value, {"group": str, "count": int}) else cls(value["group"], value["count"])
 
     @staticmethod

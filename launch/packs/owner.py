@@ -52,7 +52,7 @@ class Owner:
 
     @classmethod
     def from_json(cls, value: Any) -> "Owner":
-        """The owner that a lease file tells of; what a later version may add is ignored.
+        """The owner that a lease file names; what a later version may add is ignored.
 
         Raises ValueError that says what is wrong with the value, as «is not a mapping».
         """

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from launch.last_end import last_end
+from launch.makespan import makespan
 from launch.packs.endings import ending_of
 from launch.packs.progress import NOWHERE, Reached, reached
 from plasticity_lab.records.files import names
@@ -12,7 +12,7 @@ from plasticity_lab.records.store import Store
 SETTLED_SECONDS = 10.0
 """A pack's own pace counts once it has trained this long."""
 ENOUGH = 100
-"""So many packs that have ended tell what the others will take."""
+"""How many packs must have ended before they predict what the others will take."""
 
 
 def seconds_needed(
@@ -47,7 +47,7 @@ def until_the_last(held: Sequence[float], waiting: Sequence[float], any_waits: b
     """
     if not held:
         return None if any_waits else 0.0
-    return last_end(held, waiting)
+    return makespan(held, waiting)
 
 
 class Pace:

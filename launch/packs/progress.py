@@ -31,7 +31,7 @@ class Measured(Protocol):
 class Reached:
     """How far one pack has come: steps of each of its runs, how many of these diverged, seconds of training.
 
-    lately: what its runs measured last, by name, where that is told as they go. parts: by which code it was trained, as
+    lately: what its runs measured last, by name, where it is reported. parts: by which code it was trained, as
     `training_code.parts_from` has them; none where its worker was of an earlier version. refills: the steps at which
     its replay memory began empty again.
     """

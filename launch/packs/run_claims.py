@@ -34,7 +34,7 @@ class Claim:
 def claim_runs(store: Store, pack: Pack, sweep: str, leases: Leases) -> dict[str, Claim]:
     """Claims the runs of a pack that has not been begun.  Returns run → who trains it, of those trained elsewhere.
 
-    leases: by which it is told whether other packs are held. All that could be claimed stays claimed.
+    leases: they show whether other packs are held. All that could be claimed stays claimed.
     Raises StoreError.
     """
     content = json.dumps({"pack": pack.id, "sweep": sweep}).encode()

@@ -1,4 +1,4 @@
-"""How a sweep stands, told by the store alone: its plan, and the leases, endings and records of its packs and runs."""
+"""How a sweep stands, from the store alone: its plan, and the leases, endings and records of its packs and runs."""
 
 import shlex
 from collections import Counter, defaultdict
@@ -19,7 +19,7 @@ from plasticity_lab.records.store import Store
 
 STATES = ("done", "running", "waiting", "diverged", "failed")
 LAST_LINES = 3
-"""How much of a failed run's error is told; its record has all."""
+"""How much of a failed run's error is shown; its record has all."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,11 @@ def state_of(store: Store, plan: Plan, index: RunIndex | None = None) -> SweepSt
             {run: outcomes[run].kind for run, state in states.items() if state in FINISHED}
             | {run: far[pack.id].kind for pack in open_packs if pack.id in far for run in pack.runs}
         ),
-        diverged={run: outcomes[run].diverged_at_step for run, state in states.items() if state == "diverged"},
+        diverged={
+            run: step
+            for run, state in states.items()
+            if state == "diverged" and (step := outcomes[run].diverged_at_step) is not None
+        },
         failed=dict(failed),
         errors=last_lines,
         given_up={

@@ -79,7 +79,7 @@ def outstanding(store: Store, runs: Sequence[Run], rerun: bool, retries: float) 
             found.given_up[run.id] = failed
         elif outcome is None or failed or run.id in again:
             found.left.append(run)
-            if failed:
+            if outcome is not None and failed:
                 # One that failed alone stays alone: among others it would hold them up again.
                 found.widest[run.id] = outcome.width or 1
         else:

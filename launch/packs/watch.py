@@ -33,7 +33,7 @@ class Progress:
 
 
 class Watch:
-    """Tells each time how far some packs, or their parts, have come; how one has ended is read once.
+    """Reports each time how far some packs, or their parts, have come; how one has ended is read once.
 
     A pack counts as trained from its first step that was seen to be taken until its end.
     """

@@ -18,7 +18,7 @@ from plasticity_lab.records.store import Store
 _FIELDS = {"kind": str, "basis": str, "speeds": dict, "host_steps": dict, "modes": dict}
 _SPEED_FIELDS = {"width": dict, "step_seconds": dict, "flops": dict, "memory": int | float}
 _BEFORE = ("dense", "convolving")
-"""The speeds that files of before had, beside the other fields."""
+"""The speeds that old files had, beside the other fields."""
 _ADVICE = "plans take the default figures until `python -m launch calibrate` measures anew"
 
 

@@ -3,8 +3,9 @@
 import json
 from collections.abc import Callable, Iterable, Mapping
 
+from plasticity_lab.agents.agent import Agent
 from plasticity_lab.agents.cost import Cost
-from plasticity_lab.component import load
+from plasticity_lab.component import load_as
 from plasticity_lab.run import Run
 
 
@@ -24,5 +25,5 @@ def steps_in(environments: Mapping[str, str]) -> dict[str, Callable[[int], objec
 
     environments: name → the class of an agent, as `environments_of` finds them.
     """
-    known = {target: load(target).timed_environments() for target in set(environments.values())}
+    known = {target: load_as(target, Agent).timed_environments() for target in set(environments.values())}
     return {name: known[target][name] for name, target in environments.items() if name in known[target]}

@@ -32,7 +32,7 @@ def store_bytes(
 
 
 def memory_bytes(packs: Sequence[Pack], runs: Mapping[str, Run], cost_of: Callable[[Run], Cost], at_once: int) -> int:
-    """Bytes on the disk of replay memories, at most, while so many of the packs are trained at a time."""
+    """Bytes on the disk of replay memories, at most, while that number of packs is trained at a time."""
     full = sorted((pack.width * cost_of(runs[pack.runs[0]]).bulk_bytes for pack in packs), reverse=True)
     return int((GROWN + WHILE_WRITTEN) * sum(full[:at_once]))
 

@@ -7,7 +7,7 @@ from itertools import groupby
 from rich.console import Console
 from rich.table import Table
 
-from launch.last_end import last_end
+from launch.makespan import makespan
 from launch.plan.speed import Calibration
 from launch.wording import counted, in_bytes, in_time, run_steps
 from plasticity_lab.records.plan import Pack
@@ -43,7 +43,7 @@ def print_plan(
         words += f", {finished:,} finished already"
     if packs:
         at_once = min(workers, len(packs))
-        words += f"; {_length(packs)}; about {in_time(last_end([0.0] * at_once, [pack.seconds for pack in packs]))}"
+        words += f"; {_length(packs)}; about {in_time(makespan([0.0] * at_once, [pack.seconds for pack in packs]))}"
         words += f" on {counted(at_once, 'worker')} ({calibration.basis}); {in_bytes(stored)} in the store"
         words += f", and up to {in_bytes(memories)} of replay memories while they train" if memories else ""
     console.print(f"{words}.", soft_wrap=True, highlight=False)

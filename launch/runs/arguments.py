@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil, inf, prod
 from typing import Any
 
-from hydra.core.override_parser.types import Glob, Override, RangeSweep, Sweep
+from hydra.core.override_parser.types import ChoiceSweep, Glob, Override, RangeSweep, Sweep
 
 from launch.runs.words import plain, read, shown, spelled
 from launch.wording import some
@@ -190,7 +190,7 @@ def _check_key(key: str, vocabulary: Vocabulary) -> None:
 def values_of(override: Override, word: str) -> list[Any]:
     """The values of a sweep, in order.  Raises ConfigError where it is none, names none or too many."""
     sweep, key = override.value(), override.key_or_group
-    if not override.is_discrete_sweep() or isinstance(sweep, Glob):
+    if not isinstance(sweep, ChoiceSweep | RangeSweep):
         raise ConfigError(f"'{word}' is not a list of values; write {key}=one,other or =range(0,5).")
     if isinstance(sweep, RangeSweep):
         check_count({key: _length(sweep, word)})
@@ -220,7 +220,7 @@ def check_count(axes: Mapping[str, int]) -> None:
 
 def _length(sweep: RangeSweep, word: str) -> int:
     start, stop, step = sweep.start or 0, sweep.stop, sweep.step
-    if not all(abs(number) < inf for number in (start, stop, step)) or step == 0:
+    if stop is None or not all(abs(number) < inf for number in (start, stop, step)) or step == 0:
         raise ConfigError(
             f"'{word}' cannot be counted: a range takes finite numbers and a step other than 0, as in range(0,5) or "
             "range(0.1,0.5,0.1)."

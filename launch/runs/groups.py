@@ -1,6 +1,7 @@
 """The groups of conf/ that a run is made of, as conf/groups.yaml declares them."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
 
 from launch.runs.files import CONF, option_in
 from plasticity_lab.records.settings import Strict, checked
@@ -42,6 +43,10 @@ def alone_in(group: str) -> list[str]:
 
 
 COMPONENTS: Mapping[str, Group] = _declared()
+if TYPE_CHECKING:  # no type checker reads conf/groups.yaml
+    GroupName = str
+else:
+    GroupName = Literal[tuple(COMPONENTS)]
 AUTO = {name: group.auto for name, group in COMPONENTS.items() if group.auto is not None}
 """Groups with the choice `auto`, and the key of the benchmark's file that says what it means."""
 SCIENCE = [name for name, group in COMPONENTS.items() if group.science]

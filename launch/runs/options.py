@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from hydra.core.config_loader import ConfigLoader
 from omegaconf import DictConfig, OmegaConf
@@ -13,7 +13,7 @@ from pydantic import Field, create_model
 
 from launch.runs.arguments import Vocabulary, check_option
 from launch.runs.files import CONF, folder_of, option_in
-from launch.runs.groups import AUTO, COMPONENTS, alone_in
+from launch.runs.groups import AUTO, COMPONENTS, GroupName, alone_in
 from launch.runs.settings import TEXTS, keys
 from plasticity_lab.component import Component, load
 from plasticity_lab.errors import ConfigError
@@ -53,7 +53,7 @@ class Beside(Extras):
     option → setting → value. A learning rate that suits one agent does not suit another.
     """
 
-    default_settings: dict[Literal[tuple(COMPONENTS)], dict[str, dict[str, Any]]] = Field(default_factory=dict)
+    default_settings: dict[GroupName, dict[str, dict[str, Any]]] = Field(default_factory=dict)
 
 
 class BenchmarkAlone(Beside):
@@ -67,7 +67,8 @@ class BenchmarkAlone(Beside):
     default_grid: str | None = None
 
 
-Benchmark = create_model("Benchmark", __base__=BenchmarkAlone, **{key: (str | None, None) for key in AUTO.values()})
+_AUTO: dict[str, Any] = {key: (str | None, None) for key in AUTO.values()}
+Benchmark = create_model("Benchmark", __base__=BenchmarkAlone, **_AUTO)
 """The same, and what `auto` means in other groups: `default_network`, …"""
 
 
@@ -117,7 +118,7 @@ class Hyperparams(Extras):
 class Protocol(Extras):
     """set: values of components, group → setting → value, put in wherever a component has the setting."""
 
-    set: dict[Literal[tuple(COMPONENTS)], dict[str, Any]] = Field(default_factory=dict)
+    set: dict[GroupName, dict[str, Any]] = Field(default_factory=dict)
 
 
 class Schedule(Extras):
@@ -291,6 +292,6 @@ def _chosen(config: DictConfig, group: str) -> str:
 def _contents(config: DictConfig) -> dict[str, Any]:
     """The config without Hydra's own part, as plain dictionaries."""
     ours = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
-    found = OmegaConf.to_container(ours, resolve=True)
+    found: Any = OmegaConf.to_container(ours, resolve=True)
     found.pop("experiment", None)
     return found

@@ -4,7 +4,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from launch.runs.addresses import addressed, filled, places_of
 from launch.runs.arguments import Axes, check_count, distinct, parse, together
@@ -21,6 +21,9 @@ from plasticity_lab import component
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.settings import Settings, checked
 from plasticity_lab.run import Run, group_of
+
+if TYPE_CHECKING:
+    from plasticity_lab.agents.agent import Agent
 
 SCIENCE = tuple(Numbers.model_fields)
 
@@ -189,9 +192,17 @@ def _component(options: Options, group: str, name: str, benchmark: Option) -> Op
     return option
 
 
+def _class_of(agent: Option) -> "type[Agent]":
+    from plasticity_lab.agents.agent import Agent  # torch: --help need not wait for it
+
+    return component.load_as(agent.target, Agent)
+
+
 def _check_learns(options: Options, agent: Option, benchmark: Option) -> None:
     """Raises ConfigError where the agent learns another kind of benchmark, with those that learn this one."""
-    learns, kind = component.load(agent.target).learns, component.load(benchmark.target)
+    from plasticity_lab.benchmarks.benchmark import Benchmark
+
+    learns, kind = _class_of(agent).learns, component.load_as(benchmark.target, Benchmark)
     if issubclass(kind, learns):
         return
     own = getattr(benchmark.extras, AUTO["agent"])
@@ -199,7 +210,7 @@ def _check_learns(options: Options, agent: Option, benchmark: Option) -> None:
         right = f"agent=auto takes the benchmark's own ({own})"
     else:
         others = [options.option("agent", name) for name in options.vocabulary.options["agent"]]
-        able = [each.name for each in others if each.target and issubclass(kind, component.load(each.target).learns)]
+        able = [each.name for each in others if each.target and issubclass(kind, _class_of(each).learns)]
         right = f"agent={' or '.join(able)} learns them" if able else "no agent here learns them"
     raise ConfigError(
         f"agent={agent.name} learns {learns.tasks_are}, and the tasks of benchmark={benchmark.name} are "
@@ -210,11 +221,11 @@ def _check_learns(options: Options, agent: Option, benchmark: Option) -> None:
 def _check_told(options: Options, agent: Option, part: Option) -> None:
     """Raises ConfigError where the agent does not tell an option all that it needs, with those that do."""
     needs = getattr(component.load(part.target), "needs", frozenset())
-    missing = sorted(needs - component.load(agent.target).tells)
+    missing = sorted(needs - _class_of(agent).tells)
     if not missing:
         return
     others = [options.option("agent", name) for name in options.vocabulary.options["agent"]]
-    able = [each.name for each in others if each.target and needs <= component.load(each.target).tells]
+    able = [each.name for each in others if each.target and needs <= _class_of(each).tells]
     right = f"agent={' or '.join(able)} does" if able else "no agent here does"
     raise ConfigError(
         f"{part.group}={part.name} must be told {' and '.join(missing)}, and agent={agent.name} does not tell it; "

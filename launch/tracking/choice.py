@@ -59,7 +59,7 @@ class Tracking(Protocol):
         ...
 
     def close(self, stopped: bool) -> None:
-        """Called when the worker ends; stopped: whether it was told to."""
+        """Called when the worker ends; stopped: whether it was asked to."""
         ...
 
 

@@ -35,7 +35,7 @@ ALONE_SECONDS = 60.0
 
 
 class Companion:
-    """Carries out the worker's orders.  answer: what tells the worker that something is done."""
+    """Carries out the worker's orders.  answer: what reports to the worker that something is done."""
 
     def __init__(
         self, store: Store, destination: Destination, sweep: str, folder: Path, answer: Callable[[Answer], None]

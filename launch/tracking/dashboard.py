@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 import wandb_workspaces.reports.v2 as panels
 import wandb_workspaces.workspaces as workspaces
@@ -10,7 +10,16 @@ import wandb_workspaces.workspaces as workspaces
 from launch.tracking.wandb.content import axes
 from plasticity_lab.records.measures import EVERY_SUMMARY, Declared, Measure
 
-_BY = {"groupby": "config.activation.name", "groupby_aggfunc": "mean", "groupby_rangefunc": "stddev"}
+
+class _Grouping(TypedDict):
+    """What a panel with lines or bars is told of how runs are grouped."""
+
+    groupby: str
+    groupby_aggfunc: Literal["mean"]
+    groupby_rangefunc: Literal["stddev"]
+
+
+_BY: _Grouping = {"groupby": "config.activation.name", "groupby_aggfunc": "mean", "groupby_rangefunc": "stddev"}
 MOST = 100
 """How many lines or bars one panel may show."""
 

@@ -11,8 +11,15 @@ if TYPE_CHECKING:
 class Measured(Protocol):
     """The part of a journal that is tracked."""
 
-    events: int
-    measures: Measures
+    @property
+    def events(self) -> int:
+        """How many rows of epochs, tasks and pairs there are of each run."""
+        ...
+
+    @property
+    def measures(self) -> Measures:
+        """What is measured."""
+        ...
 
     def table(self, k: int, after: int = 0) -> "pa.Table":
         """The rows of run k, without the first `after` events and their episodes."""

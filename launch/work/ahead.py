@@ -49,7 +49,7 @@ def compile_graphs(runs: Sequence[Run], resource: Resource, kernels: bool) -> No
 
 def main(arguments: list[str] | None = None) -> int:
     """The command.  Returns its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m launch.work.ahead", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m launch.work.ahead", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--store", type=Path, required=True)
     parser.add_argument("--sweep", required=True)
     parser.add_argument("--workers", type=int, required=True, help="they begin with the first packs")

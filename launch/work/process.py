@@ -47,7 +47,7 @@ def _of_glibc(name: str, *arguments: int) -> None:
 
 
 def prepare_compiling() -> None:
-    """Says where compiled code is kept, for the next worker to find: in the user's cache, or where torch was told.
+    """Says where compiled code is kept, for the next worker to find: in the user's cache, or where torch is set to.
 
     A folder for each kind of processor: nodes that share a home must not share machine code. And one for each of
     torch's vector capabilities: its cache does not look at them, and gave an AVX2 process AVX-512's order of summing.
@@ -56,7 +56,7 @@ def prepare_compiling() -> None:
     processor = re.sub(r"\W+", "-", cpu_model()).strip("-").lower()
     told = Path(os.environ.get("TORCHINDUCTOR_CACHE_DIR") or cache / "plasticity_lab" / "compiled" / processor)
     capability = torch.backends.cpu.get_cpu_capability().lower()
-    if told.name != capability:  # a process that this one starts is told the folder
+    if told.name != capability:  # a process that this one starts gets the folder
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(told / capability)
 
 

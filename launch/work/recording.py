@@ -141,7 +141,7 @@ def end_pack(store: Store, pack: Pack, lease: Lease, ending: Ending, runs: Seque
 
 
 def pack_facts(pack: Pack) -> dict[str, Any]:
-    """What a record's provenance tells of the pack."""
+    """What a record's provenance says about the pack."""
     return {"pack": pack.id, "attempt": pack.attempt, "width": pack.width, "share": 1 / pack.width, "mode": pack.mode}
 
 

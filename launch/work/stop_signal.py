@@ -1,4 +1,4 @@
-"""How a worker of a local sweep is told to stop."""
+"""How a worker of a local sweep is stopped."""
 
 import math
 import os

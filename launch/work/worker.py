@@ -3,7 +3,7 @@
     python -m launch.work.worker --store STORE --sweep SWEEP --device cpu
 
 Identical workers do all the work, on a laptop and on a cluster; what they agree on lies in the store. On stderr a
-worker tells what happens to its packs; on stdout, in one sentence, why it gave up.
+worker reports what happens to its packs; on stdout, in one sentence, why it gave up.
 """
 
 import argparse
@@ -22,11 +22,11 @@ from launch.plan.device import kind_of
 from launch.tracking.choice import tracking_of
 from launch.work.binding import Binder
 from launch.work.clocks import say_if_clocks_differ
-from launch.work.elsewhere import Elsewhere
 from launch.work.failures import Died, Failures, failure_of, unknown
 from launch.work.other_kinds import MayCome, OtherKinds, nobody
 from launch.work.patience import Patience, Stopped
 from launch.work.process import free_memory, prepare_process, release_memory
+from launch.work.shared_runs import Elsewhere
 from launch.work.stop_signal import StopSignal
 from launch.work.training import train_pack
 from plasticity_lab.assembly import ResourceOf, resources

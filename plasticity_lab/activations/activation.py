@@ -72,7 +72,7 @@ class Activation(Component):
         return False
 
     def learnable(self, produced: int) -> dict[str, Learned]:
-        """The learnable values at a layer that produces so many units or channels, by name."""
+        """The learnable values at a layer of that many units or channels, by name."""
         return {}
 
     def gain(self) -> float:

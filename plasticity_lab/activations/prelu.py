@@ -15,7 +15,7 @@ SCOPES = ("global", "layer", "neuron")
 
 
 def of_scope(scope: str, start: float, produced: int) -> Learned:
-    """A learnable value of that scope at a layer that produces so many units or channels."""
+    """A learnable value of that scope at a layer of that many units or channels."""
     return Learned([start] * (produced if scope == "neuron" else 1), shared=scope == "global")
 
 

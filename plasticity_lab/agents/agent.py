@@ -14,6 +14,7 @@ from plasticity_lab.component import Component
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.networks.model import Model
 from plasticity_lab.records.bulk import Bulk
+from plasticity_lab.records.chunk import Chunk, Stage
 from plasticity_lab.records.measures import Measures
 from plasticity_lab.records.position import Position
 from plasticity_lab.records.rows import Evaluation, Rows
@@ -21,67 +22,62 @@ from plasticity_lab.records.rows import Evaluation, Rows
 State = dict[str, Any]
 
 
-class Chunk(Protocol):
-    """A part of a task between two looks at the clock, of some seconds at most.
+class Task(Stage, Protocol):
+    """One stage of a pack, equally long for all its runs.  What its chunks are is between a stream and its learner."""
 
-    epoch: counted through the run, from 0. steps: how far it goes, in the benchmark's unit. marks: what is written
-    beside its rows (see `Measures.marks`).
-    """
-
-    task: int
-    epoch: int
-    steps: int
-    ends_epoch: bool
-    marks: Mapping[str, int]
-
-
-class Task(Protocol):
-    """One stage of a pack, equally long for all its runs."""
-
-    position: int
-    marks: Mapping[str, int]
-
-    def chunks(self, after: Position) -> Iterator[Chunk]:
+    def chunks(self, after: Position) -> Iterator[Any]:
         """The chunks that are still to come; all of them unless `after` lies within this task."""
         ...
 
 
-class Stream(Protocol):
-    """The tasks of a pack."""
+TaskOfStream = TypeVar("TaskOfStream", bound=Task, covariant=True)
+TaskLearned = TypeVar("TaskLearned", bound=Task, contravariant=True)
+ChunkLearned = TypeVar("ChunkLearned", bound=Chunk, contravariant=True)
 
-    def tasks(self, after: Position) -> Iterator[Task]:
+
+class Stream(Protocol[TaskOfStream]):
+    """The tasks of a pack, all of one class."""
+
+    def tasks(self, after: Position) -> Iterator[TaskOfStream]:
         """The tasks that are not finished yet, from the one in which `after` lies."""
         ...
 
-    def task(self, position: int) -> Task:
+    def task(self, position: int) -> TaskOfStream:
         """Any one of them: task t is a function of (seed, t), never of task t − 1."""
         ...
 
 
-class Learner(Protocol):
-    """Learns the tasks of a pack of K runs: owns its tensors, returns what it measures, opens no file."""
+class Learner(Protocol[TaskLearned, ChunkLearned]):
+    """Learns the tasks of a pack of K runs: owns its tensors, returns what it measures, opens no file.
 
-    size: int
-    """Parameters of one run."""
+    It may take tasks and chunks of one class alone, those of the stream that it comes with.
+    """
 
-    facts: Mapping[str, float]
-    """Numbers that the summary needs beside the metrics (see `Measures.flags`)."""
+    @property
+    def size(self) -> int:
+        """Parameters of one run."""
+        ...
 
-    def begin(self, task: Task, fresh: bool) -> None:
+    @property
+    def facts(self) -> Mapping[str, float]:
+        """Numbers that the summary needs beside the metrics (see `Measures.flags`)."""
+        ...
+
+    def begin(self, task: TaskLearned, fresh: bool) -> None:
         """Gets ready for a task.  fresh: whether its first chunk comes next; else a resumed run goes on within it, and
         what `load` brought must stay as it is.
         """
         ...
 
-    def advance(self, chunk: Chunk) -> Rows:
+    def advance(self, chunk: ChunkLearned) -> Rows:
         """Learns a chunk."""
         ...
 
-    def evaluate(self, task: Task) -> Evaluation:
+    def evaluate(self, task: TaskLearned) -> Evaluation:
         """What it can do on a task, begun or not: changes nothing, whenever it is asked."""
         ...
 
-    def end(self, task: Task) -> None:
+    def end(self, task: TaskLearned) -> None:
         """Does what is due between tasks: the intervention's work, the optimizer's reset."""
         ...
 
@@ -111,7 +107,7 @@ class Learner(Protocol):
         """The parameters on the host, name → (K, ...)."""
         ...
 
-    def view(self, task: Task) -> View:
+    def view(self, task: TaskLearned) -> View:
         """What diagnostics are shown while that task is learned, of agents that provide it (`OBSERVED`).
 
         Changes nothing. It is asked when an epoch or a task has ended, and once before the first update, when an agent
@@ -120,7 +116,7 @@ class Learner(Protocol):
         ...
 
 
-AnyLearner = TypeVar("AnyLearner", bound=Learner)
+AnyLearner = TypeVar("AnyLearner", bound=Learner[Any, Any])
 
 
 class Agent(Component, Generic[AnyBenchmark, AnyResource, AnyLearner]):
@@ -156,7 +152,7 @@ class Agent(Component, Generic[AnyBenchmark, AnyResource, AnyLearner]):
 
     def learner(
         self, parts: Parts[AnyBenchmark], resource: AnyResource, device: torch.device, compiled: bool
-    ) -> tuple[Stream, AnyLearner]:
+    ) -> tuple[Stream[Any], AnyLearner]:
         """A pack's tasks and what learns them.
 
         compiled: whether its updates are compiled; numbers differ from the eager ones in their last bits.

@@ -14,7 +14,7 @@ from plasticity_lab.randomness.device import uniforms
 def drawn(
     model: Model, keys: Mapping[str, Tensor], count: Tensor, batch: int, body: str | None = None
 ) -> dict[str, Tensor]:
-    """What `Model.forward` takes in training, for a batch of so many rows: "drawn", the numbers of a randomised
+    """What `Model.forward` takes in training, for a batch of that many rows: "drawn", the numbers of a randomised
     activation, and "noise", those of noisy layers; what the model does not take is not there.
 
     keys: "activation" and "noise", (K, 2) each (see `PackedNetwork.step_keys`). count (): a new one for each pass.

@@ -1,7 +1,7 @@
 """Compiled graphs that serve more than one pack: kept by this process, and in torch's cache folder for others.
 
 A graph is known by words that determine its function, by shape, type and place of every tensor that it is given, and by
-the vectors that torch is told to take; in the folder also by this package's source files, the versions of Python and
+the width of vectors that torch is set to; in the folder also by this package's source files, the versions of Python and
 torch, and what the processor can do. A graph is kept there if all that was compiled into it is this package's or
 torch's own: of other code, somebody's own activation for example, these files say nothing.
 """
@@ -106,7 +106,7 @@ def _path(known: str, arguments: Sequence[Any]) -> Path | None:
 
 
 def _width_of_vectors() -> int | None:
-    """The bits of the vectors that torch is told to compile for; None where it takes the processor's."""
+    """The bits of the vectors that torch is set to compile for; None where it takes the processor's."""
     from torch._inductor import config  # an eager worker needs nothing of it
 
     return config.cpp.simdlen

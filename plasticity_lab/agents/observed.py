@@ -27,8 +27,10 @@ STATE = "diagnostics"
 class Observed:
     """The learner, looked at by diagnostics: when epochs end, and when tasks do.
 
-    diagnostics: by name. columns: theirs, as `columns_of` has them. runs: K.
+    diagnostics: by name. columns: theirs, as `columns_of` has them. runs: K. task: the one that is learned.
     """
+
+    task: Task
 
     def __init__(
         self, learner: Learner, diagnostics: Mapping[str, Diagnostic], columns: Sequence[Column], runs: int
@@ -36,7 +38,6 @@ class Observed:
         self.learner, self.diagnostics, self.columns, self.runs = learner, diagnostics, columns, runs
         self.size, self.facts = learner.size, learner.facts
         self.states: dict[str, dict[str, Tensor]] = {}
-        self.task: Task | None = None
 
     def begin(self, task: Task, fresh: bool) -> None:
         """The learner's; before the first update of all diagnostics start."""

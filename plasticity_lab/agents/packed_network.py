@@ -61,7 +61,7 @@ class PackedNetwork:
         return run_keys(self.seeds, f"{self.name} {purpose}" if self.name else purpose, self.device)
 
     def target(self) -> TargetNetwork:
-        """A copy of the parameters as they are now, which follows this network when it is told to.
+        """A copy of the parameters as they are now, which follows this network when asked to.
 
         The agent keeps its state beside this network's, and prices its memory.
         """
@@ -187,7 +187,7 @@ class PackedNetwork:
         # What an older checkpoint lacks (SNR's `examples`) is as it starts.
         self.kept = self.kept | self._copied(state["intervention"])
         self._moments_updates = state["updates"]
-        # A checkpoint of before has only the first count; what needs the others is younger.
+        # An old checkpoint has only the first count; what needs the others is newer than it.
         self.updates = state.get("all_updates", state["updates"])
         self._body_updates = dict(state.get("body_updates", {}))
 

@@ -8,13 +8,13 @@ PROBE = 256
 
 
 def evenly_spread(total: int, most: int, device: torch.device) -> Tensor:
-    """At most so many of 0 … total − 1, at equal distances, from the first on, (E,)."""
+    """At most that many of 0 … total − 1, at equal distances, from the first on, (E,)."""
     count = min(total, most)
     return torch.arange(count, device=device) * total // count
 
 
 def probe_of(total: int, device: torch.device, most: int = PROBE) -> Tensor:
-    """Which of 0 … total − 1 make up a probe, evenly spread, (P,): at most so many, or of fewer nearly all.
+    """Which of 0 … total − 1 make up a probe, evenly spread, (P,): at most that many, or of fewer nearly all.
 
     P is a multiple of 4, so that a forward pass gives a run the same bits whatever its pack; fewer than 4 are repeated.
     """

@@ -95,7 +95,7 @@ def update_of(
     """
     if kernels:
         prepare()
-    layers = [layer for layer in model.design.layers if isinstance(linear_of(layer), StackedLinear)]
+    layers = [layer for each in model.design.layers if isinstance(layer := linear_of(each), StackedLinear)]
     tapped = layers if kernels and fuses(optimizer, intervention, clip is not None) and examples is not None else []
     names = {f"{layer.name}.{part}" for layer in tapped for part in ("weight", "bias")}
 
@@ -110,7 +110,7 @@ def update_of(
         )
         hidden = _activations(model, lost) if intervention.watches_units else {}
         rows = {} if lost.weights is None else {"weights": lost.weights}
-        inputs = through.given if kernels else {}
+        inputs = through.given if isinstance(through, ThroughKernels) else {}
         total = lost.total.sum() + intervention.penalty(now).sum()
         for name in model.losses:
             total = total + lost.hidden[name].sum()
@@ -127,11 +127,15 @@ def update_of(
 
     def update(learned: Learned, given: Given, batch: Tensors) -> tuple[State, Tensors]:
         others = {name: value for name, value in learned.parameters.items() if name not in names}
-        taps = {
-            layer.name: torch.zeros(*batch[examples].shape[:2], linear_of(layer).padded, device=batch[examples].device)
-            for layer in tapped
-            if f"{layer.name}.weight" in learned.parameters
-        }
+        taps = (
+            {}
+            if examples is None
+            else {
+                layer.name: torch.zeros(*batch[examples].shape[:2], layer.padded, device=batch[examples].device)
+                for layer in tapped
+                if f"{layer.name}.weight" in learned.parameters
+            }
+        )
         (gradients, deltas), (measured, hidden, rows, inputs) = torch.func.grad(total, argnums=(0, 1), has_aux=True)(
             others, taps, learned, given, batch
         )

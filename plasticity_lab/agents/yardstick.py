@@ -7,9 +7,12 @@ from plasticity_lab.agents.cost import Cost
 
 
 class TimedPack(Protocol):
-    """A pack whose updates can be timed.  updates: of each run in one burst."""
+    """A pack whose updates can be timed."""
 
-    updates: int
+    @property
+    def updates(self) -> int:
+        """Of each run in one burst."""
+        ...
 
     def burst(self) -> object:
         """Takes the updates and does nothing besides; returns when all is computed."""
@@ -17,16 +20,27 @@ class TimedPack(Protocol):
 
 
 class Yardstick(Protocol):
-    """A workload.
+    """A workload."""
 
-    name: as `Cost.speed` says it; no other agent's yardstick has it. told: in words, for the command that measures.
-    cost: of one of its runs. widths: the packs that are timed, by type of device ("cpu", "cuda").
-    """
+    @property
+    def name(self) -> str:
+        """As `Cost.speed` says it; no other agent's yardstick has it."""
+        ...
 
-    name: str
-    told: str
-    cost: Cost
-    widths: Mapping[str, Sequence[int]]
+    @property
+    def told(self) -> str:
+        """In words, for the command that measures."""
+        ...
+
+    @property
+    def cost(self) -> Cost:
+        """Of one of its runs."""
+        ...
+
+    @property
+    def widths(self) -> Mapping[str, Sequence[int]]:
+        """The packs that are timed, by type of device ("cpu", "cuda")."""
+        ...
 
     def shortened(self, updates: int) -> "Yardstick":
         """The same with bursts of that many updates: for a first try, or a busy machine."""

@@ -9,7 +9,7 @@ import pooch
 VARIABLE = "PLASTICITY_DATA"
 
 
-def data_folder(setting: str | None) -> Path:
+def data_folder(setting: str | Path | None) -> Path:
     """The folder of data sets: the setting, else the environment's PLASTICITY_DATA, else one in the user's cache."""
     named = setting or os.environ.get(VARIABLE) or pooch.os_cache("plasticity_lab")
     return Path(named).expanduser().absolute()

@@ -6,7 +6,7 @@ Legend: N images, C channels, H rows, W columns.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
@@ -39,8 +39,10 @@ class ImageSet:
     std: np.ndarray
     part: bool = False
 
-    packages: ClassVar[Sequence[str]] = ()
-    """Python packages by whose versions numbers may differ: none."""
+    @property
+    def packages(self) -> Sequence[str]:
+        """Python packages by whose versions numbers may differ: none."""
+        return ()
 
     @property
     def facts(self) -> dict[str, str | bool]:

@@ -1,5 +1,6 @@
 """MNIST, read from the published files in the layout that torchvision understands too: <folder>/MNIST/raw/."""
 
+import contextlib
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -99,12 +100,10 @@ def _read(folder: Path, file: IdxFile) -> np.ndarray:
     there = [folder / SUBFOLDER / name for name in (file.name, file.archive.name) if place.holds(name)]
     if not there:
         raise place.missing(f"{file.name}[.gz]")
-    for path in there:
-        try:
+    for path in there[:-1]:
+        with contextlib.suppress(DataError):
             return _verified(path, file.md5, place)
-        except DataError as error:
-            failure = error
-    raise failure
+    return _verified(there[-1], file.md5, place)
 
 
 def _verified(path: Path, md5: str, place: Place) -> np.ndarray:

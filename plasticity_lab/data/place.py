@@ -34,7 +34,7 @@ class Place:
         return f"{mended}; or have a folder of your own: {self.own_folder}"
 
     def holds(self, file: str) -> bool:
-        """Whether a file of the set is there.  Raises DataError where that cannot be told."""
+        """Whether a file of the set is there.  Raises DataError where that cannot be found out."""
         path = self.folder / self.subfolder / file
         try:
             path.stat()

@@ -13,10 +13,10 @@ from plasticity_lab.component import Component
 from plasticity_lab.diagnostics.view import OBSERVED, View
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.network import Unit
-from plasticity_lab.records.measures import Column, Measure
+from plasticity_lab.records.measures import Column, Kind, Measure, Taken
 
-OF_EPOCHS = {"epoch": "value", "task": "last"}
-OF_TASKS = {"task": "value"}
+OF_EPOCHS: Mapping[Kind, Taken] = {"epoch": "value", "task": "last"}
+OF_TASKS: Mapping[Kind, Taken] = {"task": "value"}
 
 
 class Diagnostic(Component):
@@ -30,8 +30,8 @@ class Diagnostic(Component):
     """What the agent must provide (`Agent.tells`): else the two are refused together."""
 
     every: int = 1
-    """It looks when every so many epochs have ended, counted through the run; of an agent without epochs (PPO: a
-    rollout and its updates are one), every so many of what its rows of the kind `epoch` are."""
+    """It looks each time this many epochs have ended, counted through the run; of an agent without epochs (PPO: a
+    rollout and its updates are one), this many of what its rows of the kind `epoch` are."""
 
     @classmethod
     def composed(cls, members: Mapping[str, Component]) -> "Several":

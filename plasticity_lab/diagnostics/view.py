@@ -18,7 +18,7 @@ Tensors = Mapping[str, Tensor]
 Losses = Callable[[Tensors, Tensors], Tensor]
 """(parameters, batch) → the loss of each example alone, (K, B)."""
 HeldOut = Callable[[int], Iterable[tuple[Tensor, Tensor]]]
-"""At most so many of a task's held-out examples, evenly spread over them, some at a time: inputs as floats (K, B, D)
+"""At most that many of a task's held-out examples, evenly spread over them, some at a time: inputs as floats (K, B, D)
 and labels (K, B). B is a multiple of 4."""
 OBSERVED = "how the network stands"
 """What an agent provides to diagnostics at all (`Agent.tells`): a view with a probe and a loss."""
@@ -72,7 +72,7 @@ class View:
         before: dict[str, Tensor] = {}
         x_KBD = self.probe["x"] if x_KBD is None else x_KBD
         outputs, hidden = self.model.forward(
-            self.parameters, self.settings["activation"], x_KBD, None, self.body, before
+            self.parameters, self.settings["activation"], x_KBD, None, self.body, before=before
         )
         return Passed(outputs, before, hidden)
 

@@ -60,6 +60,13 @@ class Body:
         return self.low is None
 
     @property
+    def bounds(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """low and high, (A,) each, of an action that is numbers.  Raises PlasticityError where one is chosen."""
+        if self.low is None or self.high is None:
+            raise PlasticityError(f"An action of the body {self.name} is a choice, which has no bounds.")
+        return self.low, self.high
+
+    @property
     def frame(self) -> tuple[int, ...]:
         """Shape of what its simulation shows in a step: an observation, or the newest frame of one."""
         return (self.observation[0] // self.stack, *self.observation[1:])

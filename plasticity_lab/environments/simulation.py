@@ -45,7 +45,7 @@ class Simulation(Protocol):
         """
         ...
 
-    def load(self, state: Mapping[str, Saved]) -> None:
+    def load(self, state: Mapping[str, Any]) -> None:
         """Goes back to what `state` gave, and keeps none of its arrays."""
         ...
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from plasticity_lab.component import check
 from plasticity_lab.interventions.intervention import Now, State
 from plasticity_lab.interventions.resets import Chosen, Resets, none_yet, reset_due
-from plasticity_lab.interventions.watching import mean_size, of_units, outgoing_size
+from plasticity_lab.interventions.unit_statistics import mean_size, of_units, outgoing_size
 from plasticity_lab.networks.network import Unit
 from plasticity_lab.stacking.run_axis import beside
 

@@ -11,7 +11,7 @@ from torch.nn.functional import pad
 
 from plasticity_lab.component import check
 from plasticity_lab.interventions.intervention import EXAMPLES, Intervention, Now, State
-from plasticity_lab.interventions.springs import pull, squared_distances
+from plasticity_lab.interventions.quadratic_penalty import pull, squared_distances
 from plasticity_lab.networks.per_example import squared_gradients
 from plasticity_lab.stacking.run_axis import aligned, beside
 

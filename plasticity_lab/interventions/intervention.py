@@ -18,14 +18,14 @@ from plasticity_lab.records.measures import Column
 Tensors = Mapping[str, Tensor]
 State = dict[str, Tensor]
 Examples = Callable[[int], Iterable[tuple[Tensor, Tensor]]]
-"""At most so many of the finished task's examples, evenly spread over them, some at a time: inputs as floats (K, B, D),
-and what was answered: labels (K, B), or actions (K, B) or (K, B, A)."""
+"""At most that many of the finished task's examples, evenly spread over them, some at a time: inputs as floats
+(K, B, D), and what was answered: labels (K, B), or actions (K, B) or (K, B, A)."""
 LogLikelihood = Callable[[Tensors, Tensor], Tensor]
 """A network's outputs, name → (K, B, O), and answers → how likely it finds these, as logarithms, (K, B)."""
 EXAMPLES = "a finished task's examples"
-"""What an intervention that looks at them must be told by the agent (`Intervention.needs`)."""
+"""What the agent must provide to an intervention that looks at them (`Intervention.needs`)."""
 TASK_BEGINS = "when a task begins"
-"""What an intervention with a verb `before_task` must be told by the agent (`Intervention.needs`)."""
+"""What the agent must provide to an intervention with a verb `before_task` (`Intervention.needs`)."""
 
 
 class Now(NamedTuple):
@@ -38,7 +38,7 @@ class Now(NamedTuple):
     random numbers outside: `host_stream(seed, purpose, now.updates)`. gradients: of the update. hidden: its
     activations, unit → (K, B, *), if the intervention watches units. weights (B,): of the batch's rows in a mean over
     its examples, 0 where a row only fills up the batch; None: all rows count alike. task: position of the one that
-    begins or has ended; examples, log_likelihood: of the one that has, if the agent tells. activation: its settings on
+    begins or has ended; examples, log_likelihood: of the one that has, if provided. activation: its settings on
     the run axis, name → (K,); body: the active one, None where there is one alone: what `Model.forward` is given.
     targets: outside of an update, the parameters of networks that follow this one, as `parameters`; they may be changed
     in place too, and follow at their own time where they are not.
@@ -80,7 +80,7 @@ class Intervention(Component):
     watches_units: bool = False
 
     needs: frozenset[str] = frozenset()
-    """What the agent must tell it beside the network (`Agent.tells`): else the two are refused together."""
+    """What the agent must provide beside the network (`Agent.tells`): else the two are refused together."""
 
     needs_gradients: bool = False
     """Whether its `after_step` reads the update's gradients. Declared beside that verb; else it is taken to read them.

@@ -4,7 +4,7 @@ from torch import Tensor
 
 from plasticity_lab.component import check
 from plasticity_lab.interventions.intervention import Intervention, Now
-from plasticity_lab.interventions.springs import pull, squared_distances
+from plasticity_lab.interventions.quadratic_penalty import pull, squared_distances
 
 
 class L2(Intervention):

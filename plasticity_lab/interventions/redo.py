@@ -8,7 +8,7 @@ import numpy as np
 from plasticity_lab.component import check
 from plasticity_lab.interventions.intervention import Now, State
 from plasticity_lab.interventions.resets import Resets, none_yet, reset_units
-from plasticity_lab.interventions.watching import mean_size, of_units
+from plasticity_lab.interventions.unit_statistics import mean_size, of_units
 
 TINY = 1e-9
 """Added to a layer's mean, which may be 0."""

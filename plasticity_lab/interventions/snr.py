@@ -11,7 +11,7 @@ from torch import Tensor
 from plasticity_lab.component import check
 from plasticity_lab.interventions.intervention import Now, State
 from plasticity_lab.interventions.resets import OUTGOING, Chosen, Resets, none_yet, reset_due
-from plasticity_lab.interventions.watching import examples_in, fired
+from plasticity_lab.interventions.unit_statistics import examples_in, fired
 from plasticity_lab.stacking import elementary
 from plasticity_lab.stacking.run_axis import beside
 

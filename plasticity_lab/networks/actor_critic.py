@@ -111,7 +111,7 @@ class ActorCritic(Network):
         return "value_trunk" if self.separate_value_trunk and output == "value" else "trunk"
 
     def _of_width(self, bodies: Mapping[str, Shapes], width: int, produced: int, expansion: Fraction | int) -> Design:
-        """Of layers that produce so many units, of which expansion times as many go on.
+        """Of layers of that width; each passes on expansion × as many values.
 
         width: of an adapter without an activation.
         """
@@ -148,7 +148,9 @@ class ActorCritic(Network):
 
     def _heads(self, body: str, shapes: Shapes, inputs: int) -> dict[str, Layer]:
         """By the name of what they answer."""
-        heads: dict[str, Layer] = {
-            name: StackedLinear(f"{body}.{name}", inputs, size) for name, size in shapes.outputs.items()
-        }
-        return heads | {name: StackedConstant(f"{body}.{name}", size) for name, size in shapes.constants.items()}
+        heads: dict[str, Layer] = {}
+        for name, size in shapes.outputs.items():
+            heads[name] = StackedLinear(f"{body}.{name}", inputs, size)
+        for name, size in shapes.constants.items():
+            heads[name] = StackedConstant(f"{body}.{name}", size)
+        return heads

@@ -5,6 +5,7 @@ Legend: K runs, B examples, C channels, H, W rows and columns, O numbers of an o
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import prod
 from typing import ClassVar
 
@@ -109,7 +110,7 @@ class Convolutional(Network):
             h = activate(site, layer(parameters, h))
         return {name: layer(parameters, h) for name, layer in zip(design.outputs, outputs, strict=True)}
 
-    def _of_widths(self, shapes: Shapes, widths: Sequence[int], expansion: float) -> Design:
+    def _of_widths(self, shapes: Shapes, widths: Sequence[int], expansion: Fraction | float) -> Design:
         """The design whose layers produce those channels and units; expansion times as many values go on.
 
         widths: of the convolutions, then of the hidden layers.
@@ -142,7 +143,7 @@ class Convolutional(Network):
         first = not pooled or self.order == "activation_pool"
         return conv.produced if first else (channels, rows // 2, columns // 2)
 
-    def _passed_on(self, conv: StackedConv2d, pooled: bool, expansion: float) -> tuple[int, int, int]:
+    def _passed_on(self, conv: StackedConv2d, pooled: bool, expansion: Fraction | float) -> tuple[int, int, int]:
         """What the next layer receives, (C, H, W).  Raises ConfigError where nothing would be left."""
         channels, rows, columns = conv.produced
         parts = 2 if pooled else 1

@@ -4,6 +4,7 @@ Legend: K runs, B examples, D units, O numbers of an output.
 """
 
 from collections.abc import Mapping
+from fractions import Fraction
 from math import prod
 
 from torch import Tensor
@@ -32,7 +33,7 @@ class MLP(Network):
         """What is given, flattened → hidden1 … hidden<depth> → a layer for each output."""
         shapes = only_body(bodies, "mlp")
 
-        def of_width(produced: int, expansion: float) -> Design:
+        def of_width(produced: int, expansion: Fraction | float) -> Design:
             names = [f"hidden{n + 1}" for n in range(self.depth)]
             sizes = [prod(shapes.inputs)] + [int(produced * expansion)] * self.depth
             hidden = [

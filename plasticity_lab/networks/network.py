@@ -5,7 +5,7 @@ Legend: K runs, B examples, C channels, H, W rows and columns, D units, O number
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from torch import Tensor
@@ -27,10 +27,21 @@ WITHOUT_GAIN = ("default", "lecun", "xavier")
 class Layer(Protocol):
     """A stacked layer: where its numbers are found, how they start, and how many one run has.
 
-    One that takes random numbers in training is also a `networks.noise.TakesNoise`.
+    One that takes random numbers in training is also a `networks.noise.TakesNoise`. It is a frozen dataclass:
+    `Design.named` makes another of it, with another name.
     """
 
-    name: str
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def name(self) -> str:
+        """Under which its parameters are found."""
+        ...
+
+    @property
+    def outputs(self) -> int:
+        """How many units or channels it gives."""
+        ...
 
     @property
     def size(self) -> int:
@@ -46,7 +57,7 @@ class Layer(Protocol):
         """One run's first parameters, by name."""
         ...
 
-    def squares(self, x: Tensor, delta: Tensor) -> dict[str, Tensor]:
+    def squares(self, x: Tensor, delta: Tensor, /) -> dict[str, Tensor]:
         """Σ over examples of the squares of the gradient by each alone, by parameter (see `per_example`).
 
         x (K, B, ...): what the layer was given; of one with a layer within, what that made of it. delta: the gradient
@@ -54,7 +65,7 @@ class Layer(Protocol):
         """
         ...
 
-    def __call__(self, parameters: Mapping[str, Tensor], x: Tensor) -> Tensor:
+    def __call__(self, parameters: Mapping[str, Tensor], x: Tensor, /) -> Tensor:
         """x (K, B, ...) → (K, B, ...)."""
         ...
 
@@ -148,7 +159,7 @@ class Design:
 class Activate(Protocol):
     """The activation at the n-th of a design's units: x (K, B, ...) → (K, B, ...)."""
 
-    def __call__(self, site: int, x: Tensor) -> Tensor:
+    def __call__(self, site: int, x: Tensor, /) -> Tensor:
         """The activation's value."""
         ...
 
@@ -211,4 +222,6 @@ def output_layers(shapes: Shapes, inputs: int) -> dict[str, Layer]:
     layers: dict[str, Layer] = {}
     for name, size in shapes.outputs.items():
         layers[name] = StackedLinear("output" if name == "logits" else name, inputs, size)
-    return layers | {name: StackedConstant(name, size) for name, size in shapes.constants.items()}
+    for name, size in shapes.constants.items():
+        layers[name] = StackedConstant(name, size)
+    return layers

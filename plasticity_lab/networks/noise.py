@@ -13,13 +13,16 @@ from torch import Tensor
 class TakesNoise(Protocol):
     """A layer (see `networks.network.Layer`) that is noisy in training."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """The layer's."""
+        ...
 
     def noise(self, batch: int) -> int:
         """Numbers in [0, 1) that a pass of a batch takes for one run; 0 where it takes none after all."""
         ...
 
-    def __call__(self, parameters: Mapping[str, Tensor], x: Tensor, noise_KN: Tensor | None = None) -> Tensor:
+    def __call__(self, parameters: Mapping[str, Tensor], x: Tensor, noise_KN: Tensor | None = None, /) -> Tensor:
         """x (K, B, ...) → (K, B, ...).  noise: `noise(B)` numbers of each run; None in evaluation."""
         ...
 

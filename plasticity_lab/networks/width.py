@@ -14,5 +14,5 @@ def trim(target: int, size: Callable[[int], int]) -> int:
 
 
 def trimmed(width: int, percent: int) -> int:
-    """The width less so many percent, rounded down, and at least 1."""
+    """The width less that percentage, rounded down, and at least 1."""
     return max(1, width * (100 - percent) // 100)

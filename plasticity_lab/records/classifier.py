@@ -1,6 +1,6 @@
 """What a classifier measures, and a run of it in a few numbers, made from its metrics alone.
 
-It lies with the records since those of before agents declared what they measure are a classifier's.
+It lies with the records because old records, without a declaration of what is measured, are classifiers'.
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.records.measures import Column, Declared, Measure, Measures
+from plasticity_lab.records.measures import Better, Column, Declared, Measure, Measures
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,7 +75,7 @@ def _slope(values: NDArray[Any]) -> float | None:
     return math.fsum(x * values) / math.fsum(x * x)
 
 
-def _percent(name: str, title: str, better: str = "more", short: str = "") -> Measure:
+def _percent(name: str, title: str, better: Better = "more", short: str = "") -> Measure:
     return Measure(name, title, "%", 100.0, 2, better, short)
 
 

@@ -2,7 +2,7 @@
 
 `index/runs` has a line for most runs. Each process that writes records adds lines to a file of its own beside it, since
 no two processes may write one file; now and then all are put together anew. A line is believed only while the files
-that it was made of are the same: so whoever writes lines, and however many do at once, no reader is told anything old.
+that it was made of are the same: so whoever writes lines, and however many do at once, no reader gets anything stale.
 """
 
 import contextlib

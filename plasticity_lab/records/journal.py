@@ -6,7 +6,7 @@ into chunks.
 """
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from plasticity_lab.records.chunk import Chunk, Stage
 from plasticity_lab.records.growing import Growing
 from plasticity_lab.records.measures import Kind, Measures, Taken
 from plasticity_lab.records.position import Position
@@ -26,23 +27,6 @@ _CODES: Mapping[Kind, int] = {"episode": -1, "epoch": 0, "task": 1, "pair": 2}
 """How the kinds of rows are kept; of rows that end at the same step, the lower stands first."""
 _KINDS = np.array(list(_CODES), dtype=object)
 _OWN_MARKS = 4  # kind (of an episode: run), task, epoch, step
-
-
-class Chunk(Protocol):
-    """A consecutive part of one epoch of one task."""
-
-    task: int
-    epoch: int  # counted through the run, from 0
-    steps: int  # in the benchmark's unit
-    ends_epoch: bool
-    marks: Mapping[str, int]  # what the task says of itself
-
-
-class Task(Protocol):
-    """One stage of a benchmark."""
-
-    position: int
-    marks: Mapping[str, int]
 
 
 class Journal:
@@ -100,7 +84,7 @@ class Journal:
             self._last = {name: (values if name in self._values else means)[name] for name in self._last}
             self._append("epoch", chunk.task, chunk.marks, {"mean": means, "value": values})
 
-    def add_task(self, task: Task, evaluation: Evaluation) -> None:
+    def add_task(self, task: Stage, evaluation: Evaluation) -> None:
         """Adds the event of a task that has ended, those of its pairs with others, and moves on to the next.
 
         Raises ValueError for another task, inside an epoch, and for an evaluation of another shape.
@@ -140,7 +124,7 @@ class Journal:
     def table(self, k: int, after: int = 0) -> pa.Table:
         """The rows of run k by step, as the measures' `schema` has them; those at or after its divergence are left out.
 
-        after: how many of the first events are left out too, with the episodes of their epochs: what is told in parts
+        after: how many of the first events are left out too, with the episodes of their epochs: what is said in parts
         has each episode once, in the part that has its epoch's row or is to get it.
         """
         first = 0

@@ -45,6 +45,6 @@ def instructions_of(kind: str) -> str | None:
 
 def goes_on(begun: str, here: str) -> bool:
     """Whether what was begun on one kind may go on on another: they are the same, or the first is an earlier version's
-    word for devices of this sort, which cannot be told apart.
+    word for devices of this sort, which cannot be distinguished.
     """
     return begun == here or (not is_exact(begun) and sort_of(begun) == sort_of(here))

@@ -12,11 +12,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Kind = Literal["task", "epoch", "episode", "pair"]
-"""What a row of metrics.parquet tells of: a whole task, a part of one, an episode of an environment; of a pair of
+"""What a row of metrics.parquet is about: a whole task, a part of one, an episode of an environment; of a pair of
 tasks, what a run that has just learned the one can do on the other."""
 Taken = Literal["mean", "last", "value"]
 """How a row's number is taken: the mean over the updates of the epoch or the task; that of the task's last epoch; or as
 it was given, with the epoch or the episode, or by the task's evaluation."""
+
+Better = Literal["more", "less", ""]
+"""Which direction of a measure is better; "" where that cannot be said."""
 
 _POSSIBLE: Mapping[Kind, Sequence[Taken]] = {
     "task": ("mean", "last", "value"),
@@ -36,7 +39,8 @@ class Measure:
 
     name: as metrics.parquet or the summary has it. unit: "" where it has none. scale: takes what is stored to the unit.
     places: decimals that tables print. better: which direction is; "" where that cannot be said, so that a table names
-    no best. short: the title where there is little room; "" where the title is short enough.
+    no best. short: the title where there is little room; "" where the title is short enough. undefined: why no run of
+    that kind can have it; "" where runs have it.
     """
 
     name: str
@@ -44,8 +48,9 @@ class Measure:
     unit: str = ""
     scale: float = 1.0
     places: int = 4
-    better: Literal["more", "less", ""] = ""
+    better: Better = ""
     short: str = ""
+    undefined: str = ""
 
     @property
     def label(self) -> str:
@@ -86,7 +91,7 @@ class Column:
     @property
     def own_kinds(self) -> list[Kind]:
         """The kinds of rows that measure it, the coarsest first; a task's `last` only repeats an epoch's."""
-        found = [kind for kind in _POSSIBLE if self.taken.get(kind, "last") != "last"]
+        found: list[Kind] = [kind for kind in _POSSIBLE if self.taken.get(kind, "last") != "last"]
         return found or list(self.taken)
 
     def as_json(self) -> dict[str, Any]:
@@ -127,7 +132,7 @@ class Declared:
 
     columns: of metrics.parquet. summaries: of the record's summary by name, `EVERY_SUMMARY` too. headline: the name of
     the one by which the best is chosen where nothing else is said. marks: columns of metrics.parquet that say what sort
-    of task a row tells of.
+    of task a row is about.
     """
 
     columns: Sequence[Column]

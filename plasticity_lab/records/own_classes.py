@@ -19,7 +19,7 @@ from plasticity_lab.records.provenance import CHECKOUT
 _INSTALLED = {Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib")}
 _SITES = {"site-packages", "dist-packages"}
 _PASSED_OVER = {*sys.stdlib_module_names, "plasticity_lab", "launch", "analysis", "torch", "numpy"}
-"""Roots of modules that need not be looked for: installed, or told by the laboratory's own digest and commit."""
+"""Roots of modules that need not be looked for: installed, or identified by the laboratory's own digest and commit."""
 
 
 def digests_of_classes(targets: Mapping[str, str]) -> dict[str, str]:

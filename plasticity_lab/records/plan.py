@@ -185,7 +185,7 @@ def _set_apart(store: Store, pack: Pack) -> list[Pack]:
         value = read_mapping(store.set_apart(pack.id), "its halves take its place") or {}
     except DamagedFile:
         return pack.halves()
-    parts = value.get("parts")
+    parts: Any = value.get("parts")
     whole = isinstance(parts, list) and all(isinstance(part, list) and part for part in parts)
     if not whole or sorted(run for part in parts for run in part) != sorted(pack.runs):
         return pack.halves()

@@ -5,7 +5,7 @@ import os
 import platform
 import socket
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Collection
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -15,7 +15,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 _PACKAGES = {"plasticity_lab": "plasticity-lab", "torch": "torch", "numpy": "numpy", "hydra-core": "hydra-core"}
 
 
-def provenance(packages: Sequence[str] = ()) -> dict[str, Any]:
+def provenance(packages: Collection[str] = ()) -> dict[str, Any]:
     """Commit and dirtiness of the checkout, versions, python, host, platform, cpu, and now as `start` (UTC, ISO 8601).
 
     packages: Python packages whose versions are named too, null where one is not there. commit and dirty are null where

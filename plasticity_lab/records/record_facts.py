@@ -12,8 +12,9 @@ def flags_of(record: Mapping[str, Any]) -> list[str]:
 
 def failures(record: Mapping[str, Any] | None) -> int:
     """How often in turn the run of a record, if it has one, has failed."""
-    failed = record is not None and record["status"] == "failed"
-    return record["provenance"].get("failures", 1) if failed else 0
+    if record is None or record["status"] != "failed":
+        return 0
+    return record["provenance"].get("failures", 1)
 
 
 def pack_of(record: Mapping[str, Any]) -> str | None:

@@ -8,7 +8,7 @@ from plasticity_lab.records.record import outcome_of
 from plasticity_lab.records.store import Store
 
 MANY_LINES, MANY_FILES = 1000, 256
-"""The index is put into one file where that lacks this many lines, or the others are so many."""
+"""The index is put into one file where that lacks this many lines, or there are this many others."""
 
 
 class RunIndex:

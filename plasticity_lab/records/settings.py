@@ -71,7 +71,7 @@ class Settings(Strict):
     """What one command sets once for all its runs; none of it changes a run's numbers.
 
     replay_memory_mib: replay memories that are smaller, those of all runs of a pack together, are in every checkpoint;
-    others have files of their own. replay_memory_minutes: these are written when so many minutes of training would be
+    others have files of their own. replay_memory_minutes: these are written when this many minutes of training would be
     lost, and when a worker is stopped; None: then only.
     """
 

@@ -17,10 +17,13 @@ def measures_of(targets: Mapping[str, str], science: Mapping[str, Any] | None = 
 
     science: its settings, where they are known: `benchmark.eval_matrix` says whether pairs of tasks are measured too.
     """
-    measures = load(targets["agent"]).measures if "agent" in targets else CLASSIFIER
+    # `agents` lies above: what an agent's class declares has no type here.
+    agent: Any = load(targets["agent"]) if "agent" in targets else None
+    measures = CLASSIFIER if agent is None else agent.measures
     if ((science or {}).get("benchmark") or {}).get("eval_matrix"):
-        measures = with_matrix(measures)
-    networks = load(targets["agent"]).networks if "agent" in targets else ("",)
+        benchmark: Any = load(targets["benchmark"]) if "benchmark" in targets else None
+        measures = with_matrix(measures, forward=not getattr(benchmark, "classes_come_once", False))
+    networks = ("",) if agent is None else agent.networks
     own = [column.of_network(network) for network in networks for column in _columns_of_interventions(targets)]
     return measures.with_columns(own) if own else measures
 
@@ -37,7 +40,7 @@ def _columns_of_interventions(targets: Mapping[str, str]) -> Sequence[Column]:
 
 
 def run_of(record: Mapping[str, Any]) -> tuple[Run, bool]:
-    """The run that a record tells of, and whether its classes are assumed: those that conf/ named when the store was
+    """The run that a record describes, and whether its classes are assumed: those that conf/ named when the store was
     migrated, as the record is older than `targets`.  Raises StoreError where conf/ had one of its options no longer.
     """
     science, targets, assumed = record["science"], record["targets"], bool(record.get("targets_assumed"))

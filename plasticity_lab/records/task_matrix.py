@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.records.measures import Column, Measure, Measures
+from plasticity_lab.records.measures import Better, Column, Measure, Measures
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 
-def _percent(name: str, title: str, better: str = "more", short: str = "") -> Measure:
+def _percent(name: str, title: str, better: Better = "more", short: str = "") -> Measure:
     return Measure(name, title, "%", 100.0, 2, better, short)
 
 
@@ -34,6 +34,8 @@ READ_OFF: Mapping[str, Measure] = {
     )
 }
 """What a summary has of a matrix, each by the name of a property of `TaskMatrix`."""
+NO_FORWARD = "no class of a task was trained before it, so that a network cannot name it yet"
+"""Why runs of class-incremental learning have no forward transfer."""
 _MASKED_ACC = _percent("masked_acc", "Average accuracy over all tasks after the last, each among its own classes")
 _PAIRS = (
     Column(Measure("on", "Task that is evaluated", places=0), "on", {"pair": "value"}),
@@ -115,16 +117,20 @@ def matrix_of(table: "pa.Table", column: str = "accuracy_on") -> TaskMatrix:
     return TaskMatrix(after, untrained, counts)
 
 
-def with_matrix(measures: Measures) -> Measures:
+def with_matrix(measures: Measures, forward: bool = True) -> Measures:
     """A classifier's measures, and of each pair of tasks the accuracy on one after the other, with their summary.
 
-    Where the headline was the accuracy on each task right after it, it is the one on all tasks after the last.
+    forward: whether forward transfer is defined. Where the headline was the accuracy on each task right after it, it is
+    the one on all tasks after the last.
     """
+    summaries = [
+        replace(each, undefined="" if forward or each.name != "fwt" else NO_FORWARD) for each in READ_OFF.values()
+    ]
     masked = any(column.name == _MASKED for column in measures.columns)
 
     def summarise(table: "pa.Table") -> dict[str, float | None]:
         found = matrix_of(table)
-        own = {name: getattr(found, name) for name in READ_OFF}
+        own = {name: getattr(found, name) for name in READ_OFF if forward or name != "fwt"}
         if masked:
             own["masked_acc"] = matrix_of(table, "masked_accuracy_on").acc
         return {**measures.summarise(table), **own}
@@ -132,7 +138,7 @@ def with_matrix(measures: Measures) -> Measures:
     return replace(
         measures,
         columns=(*measures.columns, *_PAIRS, *([_MASKED_PAIR] if masked else [])),
-        summaries=(*measures.summaries, *READ_OFF.values(), *([_MASKED_ACC] if masked else [])),
+        summaries=(*measures.summaries, *summaries, *([_MASKED_ACC] if masked else [])),
         headline="acc" if measures.headline == "final_accuracy" else measures.headline,
         summarise=summarise,
     )

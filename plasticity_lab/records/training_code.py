@@ -24,7 +24,7 @@ REFILLED = "memory_refilled"
 """The flag of one whose replay memory was lost and began empty again: it is not the undisturbed run's equal."""
 _SUFFIXES = (".py", ".cpp", ".h", ".json")
 _OTHERS = ("plasticity_lab", "hydra-core")
-"""Packages of whose versions no number depends: ours is told by its files."""
+"""Packages of whose versions no number depends: ours is identified by its files."""
 UNKNOWN: Mapping[str, Any] = {
     "from_step": 0,
     "commit": None,

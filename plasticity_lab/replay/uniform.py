@@ -15,7 +15,7 @@ from plasticity_lab.replay.n_step import NStep
 from plasticity_lab.replay.ring import EmptyMemory, Index, Ring
 
 TRIES = 8
-"""After so many draws in vain all usable steps are counted, and drawn from."""
+"""After this many draws without a usable step, all usable steps are counted and drawn from."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from plasticity_lab.agents.ppo.normalise import Normaliser
 from plasticity_lab.agents.ppo.statistics import normalisers_from
 from plasticity_lab.assembly import model_of
 from plasticity_lab.benchmarks.benchmark import Benchmark
-from plasticity_lab.benchmarks.bodies.base import Bodies
+from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.errors import StoreError
@@ -61,7 +61,7 @@ def load_network(store: Store | str | os.PathLike[str], run: str, data: str | Pa
     agent = found.component("agent", Agent)
     if isinstance(benchmark, LabelledBenchmark):
         return SavedClassifier(*common, benchmark, folder)
-    if isinstance(agent, PPO):
+    if isinstance(agent, PPO) and isinstance(benchmark, BodyBenchmark):
         normalisers = _normalisers(store, found, agent, resource)
         return SavedPolicy(*common, agent, benchmark, normalisers, _packed(found, model, parameters))
     return SavedNetwork(*common)

@@ -52,9 +52,9 @@ class SavedNetwork:
         padded = pad(x_BD, (0, 0, 0, aligned(there) - there))  # as in training, to whose bits a padded product belongs
         both = self.model.forward(self.parameters, on_run_axis(self.model.activations), padded.unsqueeze(0), None, body)
         outputs, units = ({name: value[0, :there] for name, value in each.items()} for each in both)
-        if x.dim() > 1:
-            return outputs, units
-        return tuple({name: value[0] for name, value in each.items()} for each in (outputs, units))
+        if x.dim() == 1:
+            outputs, units = ({name: value[0] for name, value in each.items()} for each in (outputs, units))
+        return outputs, units
 
     def _body(self, body: str | None) -> str:
         """The body that is meant.  Raises InputError where there is none of that name, or several and no name."""

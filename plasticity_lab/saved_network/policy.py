@@ -105,7 +105,7 @@ class SavedPolicy(SavedNetwork):
 
         Raises StoreError where they are missing.
         """
-        if self.lacks_statistics:
+        if self.normalisers is None:
             raise self._missing()
         if not self.agent.scales:
             return {}

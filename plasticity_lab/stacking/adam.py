@@ -88,7 +88,7 @@ def composed(
 
 
 def kernel_numbers(settings: Tensors, now: Tensors, kept: Tensor) -> Tensor:
-    """What the kernel is told, (K, 7).  kept (K,): what decay leaves of a parameter."""
+    """What the kernel gets, (K, 7).  kept (K,): what decay leaves of a parameter."""
     take1, take2 = ((1 - settings[beta]).float() for beta in ("beta1", "beta2"))
     own = (settings[key].float() for key in ("beta2", "epsilon"))
     return torch.stack([take1, take2, *own, now["size"], now["root"], kept.float()], dim=1)

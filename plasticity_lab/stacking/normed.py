@@ -7,6 +7,7 @@ are scaled alike (B, or B·H'·W').
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Any, TypeVar, overload
 
 import numpy as np
 import torch
@@ -19,6 +20,7 @@ from plasticity_lab.stacking.noisy import StackedNoisyLinear
 from plasticity_lab.stacking.run_axis import aligned
 
 EPSILON = 1e-5  # PyTorch's
+AnyLayer = TypeVar("AnyLayer")
 WORK = 4  # multiplications for each number: the square, the division, the scale, and its share of the means
 
 
@@ -127,6 +129,14 @@ def _at_each_row(values_K1O: Tensor, rows_KRO: Tensor) -> Tensor:
     return torch.bmm(laid.expand(runs, -1, -1), values)[..., :outputs]
 
 
-def linear_of(layer: object) -> object:
+@overload
+def linear_of(layer: StackedNormed) -> StackedLinear | StackedConv2d | StackedNoisyLinear: ...
+
+
+@overload
+def linear_of(layer: AnyLayer) -> AnyLayer: ...
+
+
+def linear_of(layer: Any) -> Any:
     """The layer itself, or what is normed within."""
     return layer.layer if isinstance(layer, StackedNormed) else layer

@@ -82,5 +82,5 @@ class Optimizer(Component):
             getattr(torch.ops.plasticity_lab, kernel.operator)(x, deltas[layer], numbers, *own)
 
     def kernel_numbers(self, settings: Mapping[str, Tensor], now: Mapping[str, Tensor]) -> Tensor:
-        """What the kernel is told of each run, (K, ...) float32, as its source lists it (kernels/linear.cpp)."""
+        """What the kernel gets for each run, (K, ...) float32, as its source lists it (kernels/linear.cpp)."""
         raise NotImplementedError

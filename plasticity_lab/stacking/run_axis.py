@@ -9,7 +9,7 @@ from plasticity_lab.component import Component
 
 
 def aligned(count: int) -> int:
-    """The next multiple of 4: rows of so many float32 begin on 16-byte boundaries.
+    """The next multiple of 4: rows of that many float32 begin on 16-byte boundaries.
 
     A matrix product gives a run the same bits at every place in the pack only if its slices begin on such boundaries,
     so whatever becomes a matrix's rows or columns is padded to it.

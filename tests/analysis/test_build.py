@@ -9,10 +9,11 @@ from analysis.statistics.hedges import hedges
 from analysis.statistics.paired import paired
 from analysis.statistics.welch import welch
 from analysis.tables.build import build
-from analysis.tables.headline import HEADLINE
+from analysis.tables.caption import caption
+from analysis.tables.declared.headline import HEADLINE
+from analysis.tables.declared.table2 import TABLE2
+from analysis.tables.declared.table_e3 import TABLE_E3
 from analysis.tables.render import csv_text, text
-from analysis.tables.table2 import TABLE2
-from analysis.tables.table_e3 import TABLE_E3
 from tests.helpers.made_up_agent import PLAYER
 
 
@@ -64,9 +65,9 @@ def test_beside_welchs_p_stand_its_correction_for_the_table_the_effect_and_the_p
     assert first.effect.g == pytest.approx(hedges(digits["tanh"], digits["relu"]).g)
     assert first.paired.p == pytest.approx(paired(digits["tanh"], digits["relu"]).p)
     assert second.paired.p is None, "each seed differs by as much"
-    (line,) = (line for line in result.caption if line.startswith("Permuted digits: Tanh against ReLU"))
+    (line,) = (line for line in caption(result.table, result) if line.startswith("Permuted digits: Tanh against ReLU"))
     assert f"Holm {first.holm:.2g}, paired {first.paired.p:.2g}), g = {first.effect.g:.2f} [" in line
-    lines = csv.DictReader(io.StringIO(csv_text([result])))
+    lines = csv.DictReader(io.StringIO(csv_text([result.table.listing(result)])))
     (csv_line,) = (line for line in lines if line["holm_p_against_next"] == str(first.holm))
     assert float(csv_line["g_low"]) < float(csv_line["g_against_next"]) < float(csv_line["g_high"])
 
@@ -208,14 +209,14 @@ def test_what_records_say_of_their_runs_is_counted_and_said(seeds):
     records[1]["flags"] = {"unstable": True, "lost": False}
     result = built(records)
     assert column(result)["ReLU"].flagged == {"unstable": 1}
-    assert "(1 unstable)" in text([result])
-    assert "unstable: " in "\n".join(result.caption)
+    assert "(1 unstable)" in text([result.table.listing(result)])
+    assert "unstable: " in "\n".join(caption(result.table, result))
 
 
 def test_data_without_files_are_called_as_the_record_calls_them(record):
     bodies = {"name": "cycle", "tasks": 3, "environment_steps": 10000}
     result = built([record(benchmark=bodies, provenance={"data": "cartpole v1, hopper v5"})])
-    assert "cycle: cartpole v1, hopper v5; 3 tasks of 10,000 environment steps." in result.caption
+    assert "cycle: cartpole v1, hopper v5; 3 tasks of 10,000 environment steps." in caption(result.table, result)
 
 
 def test_a_metric_without_a_better_direction_has_no_best(record):
@@ -225,7 +226,8 @@ def test_a_metric_without_a_better_direction_has_no_best(record):
 
 
 def test_the_caption_says_what_the_numbers_are(seeds, record, benchmarks):
-    said = "\n".join(built([*seeds("relu", [0.5, 0.6]), *seeds("tanh", [0.8, 0.9], collapsed=True)]).caption)
+    result = built([*seeds("relu", [0.5, 0.6]), *seeds("tanh", [0.8, 0.9], collapsed=True)])
+    said = "\n".join(caption(result.table, result))
     assert "mean ± SD over 2 seeds" in said
     assert "embedded: not the paper's data" in said
     assert "10 tasks of 1 epoch, batches of 16" in said
@@ -239,7 +241,8 @@ def test_the_caption_says_what_the_numbers_are(seeds, record, benchmarks):
     ]
     failed = record("tanh", status="failed", benchmark=benchmarks["mnist"], schedule="full")
     del failed["provenance"]["data_part"]  # it never saw its data
-    said = "\n".join(built([*published_data, failed]).caption)
+    result = built([*published_data, failed])
+    said = "\n".join(caption(result.table, result))
     assert "Permuted MNIST: part of real MNIST; 500 tasks" in said
     assert "CIFAR 5+1 is trained in class blocks: the column measures recency" in said
     assert "reduced" not in said
@@ -259,7 +262,7 @@ def test_the_headline_of_each_agent_has_a_table_of_its_own(record, seeds):
     assert (one.metric.unit, other.metric.unit) == ("points", "%")
     (cell,) = one.cells.values()
     assert (cell.mean, cell.n, cell.beside) == (11.0, 3, {"parameters": 5, "seconds": 1.0})
-    assert one.caption[0] == "Mean return (points), mean ± SD over 3 seeds."
+    assert caption(one.table, one)[0] == "Mean return (points), mean ± SD over 3 seeds."
 
 
 def test_agents_never_share_a_column(record):

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from analysis.__main__ import main
-from analysis.tables.origin import rows_of
+from analysis.origin import rows_of
 from plasticity_lab.agents.replay.measures import GROUPS
 from plasticity_lab.records.record import write_record
 from plasticity_lab.records.store import Store
@@ -171,11 +171,13 @@ def test_a_table_leaves_out_and_names_agents_that_do_not_measure_it(store, recor
     played = record(science={"agent": {"name": "player"}})
     played["summary"] = {"mean_return": 10.0}
     write_record(store, played | {"measures": PLAYER.as_json()})
-    assert main(["table", "--store", str(store.root)]) == 0
+    assert main(["table", "2", "--store", str(store.root)]) == 0
     out, err = capsys.readouterr()
     assert out.startswith("Table 2: Total Average Online Task Accuracy")
     assert "agent.name" not in out
     assert err.startswith("Left out: 1 runs of agent=player, which do not measure taoa; `table headline`")
+    assert main(["table", "--store", str(store.root)]) == 0
+    assert capsys.readouterr().out.count("Headline: ") == 2, "what each agent names first, where nothing is named"
 
 
 def test_runs_that_wait_are_not_said_to_measure_something_else(tmp_path, record, benchmarks, capsys):

@@ -2,13 +2,12 @@
 
 from analysis.rows import rows
 from analysis.tables import TABLES
-from analysis.tables.make import made
+from analysis.tables.declared.table_e1 import schedules
 from analysis.tables.render import latex, text
-from analysis.tables.schedule import schedules
 
 
 def lines(name, records=()):
-    (shown,) = made(TABLES[name], rows(records))
+    (shown,) = TABLES[name].listings(rows(records))
     return shown
 
 

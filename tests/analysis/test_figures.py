@@ -15,16 +15,16 @@ from analysis.figures.courses import binned, extents, over_runs
 from analysis.figures.curve import draw_curve, panels_of
 from analysis.figures.end_labels import spread
 from analysis.figures.numbers import csv_text
-from analysis.figures.read_metrics import metrics_of
 from analysis.figures.static import pictures
 from analysis.figures.style import looks
 from analysis.figures.two_orders import two_orders
 from analysis.names import ACTIVATIONS
+from analysis.read_metrics import metrics_of
 from analysis.rows import rows, rows_in
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.record import write_record
 from plasticity_lab.records.store import Store
-from tests.helpers.curves import CYCLE, bodies_in_turn, classified, played
+from tests.helpers.curves import CYCLE, bodies_in_turn, classified, on_every_task, played
 from tests.helpers.made_up_agent import PLAYER, rollouts
 from tests.helpers.stores import planned_records
 
@@ -68,6 +68,8 @@ def test_a_figure_is_written_in_three_forms_with_its_numbers(two_rates, in_both_
     for seed in range(3):
         one = record(seed=seed, benchmark=CYCLE)
         bodies_in_turn(two_rates, one, [([seed, 2 * seed, -seed, 4 - seed], [0, 2, 3, seed])] * 2)
+    split = {"name": "split_digits", "source": "digits", "tasks": 2, "batch_size": 32}
+    on_every_task(two_rates, record(benchmark=split), [[0.9, 0.2], [0.4, 0.8]], forward=True)
     by = ["--by", "optimizer.lr"] if name == "sensitivity" else []
     assert main(["figure", name, *by, "--store", str(two_rates.root)]) == 0
     said = capsys.readouterr().out

@@ -7,8 +7,9 @@ import pytest
 
 from analysis.rows import rows
 from analysis.tables import TABLES
-from analysis.tables.grid import grid_of
-from analysis.tables.make import made
+from analysis.tables.build import build
+from analysis.tables.caption import caption
+from analysis.tables.grid import grid
 from analysis.tables.render import csv_text, text
 from tests.analysis.test_paper import of_benchmark
 
@@ -35,7 +36,7 @@ def shown(seeds):
             summary={"final_accuracy_last_task": 0.5},
         ),
     ]  # fmt: skip
-    return made(TABLES["tableE4"], rows(records))
+    return build(TABLES["tableE4"], rows(records))
 
 
 def above(result):
@@ -46,11 +47,12 @@ def test_each_cell_is_compared_with_the_same_activation_begun_anew(shown):
     online, final = shown
     assert above(online) == pytest.approx({("relu", "none"): -10, ("relu", "ewc"): 10, ("relu", "snr"): -25})
     assert above(final) == pytest.approx({("relu", "none"): -10, ("relu", "ewc"): 15, ("relu", "snr"): 10})
-    words = text([online])
+    words = text([online.table.listing(online)])
     assert "-10.00" in words
     assert "Above ref.: the mean less that of intervention=fresh_each_task in the same row" in words
     lines = {
-        (line["activation"], line["intervention"]): line for line in csv.DictReader(io.StringIO(csv_text([online])))
+        (line["activation"], line["intervention"]): line
+        for line in csv.DictReader(io.StringIO(csv_text([online.table.listing(online)])))
     }
     assert float(lines["relu", "ewc"]["above_fresh_each_task"]) == pytest.approx(10)
     assert lines["relu", "fresh_each_task"]["above_fresh_each_task"] == ""
@@ -59,15 +61,16 @@ def test_each_cell_is_compared_with_the_same_activation_begun_anew(shown):
 def test_columns_come_in_the_tables_order_and_counts_of_resets_stand_where_there_are_any(shown):
     for result in shown:
         assert [column.name for column in result.columns] == [name for name in ORDER if name != "l2_init"]
-        header = grid_of(result, str, str).header
+        listing = grid(result.table, result)
+        header = listing.header
         assert header.count("above ref.") == 3
         of_snr = header[header.index("+SNR") : header.index("+EWC")]
         assert of_snr.count("resets") == header.count("resets") == 1
-        assert all(len(line) == len(header) for line in grid_of(result, str, str).body)
+        assert all(len(line) == len(header) for line in listing.body)
 
 
 def test_what_is_missing_is_trained_by_a_command_that_names_each_choice_once(shown):
-    (line,) = [line for line in shown[0].caption if line.startswith("Missing") and "+L2-Init" in line]
+    (line,) = [line for line in caption(shown[0].table, shown[0]) if line.startswith("Missing") and "+L2-Init" in line]
     assert "experiment=tableE4" in line
     for result in shown:
         for command in result.fill.values():

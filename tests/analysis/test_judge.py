@@ -8,7 +8,8 @@ from analysis.rows import rows
 from analysis.statistics.holm import holm
 from analysis.statistics.welch import welch
 from analysis.tables.build import build
-from analysis.tables.table2 import TABLE2
+from analysis.tables.caption import caption
+from analysis.tables.declared.table2 import TABLE2
 
 AGAINST_ALL = replace(TABLE2, against="all")
 
@@ -40,7 +41,7 @@ def test_one_other_that_could_be_as_good_takes_the_mark(seeds):
     found, result = cells(AGAINST_ALL, [record for name in close for record in seeds(name, close[name])])
     assert found["rrelu"].best
     assert not found["rrelu"].significant
-    assert "better than each of the others" in "\n".join(result.caption)
+    assert "better than each of the others" in "\n".join(caption(result.table, result))
 
 
 def test_a_column_of_one_has_a_best_and_no_test(seeds):

@@ -20,7 +20,7 @@ def store(tmp_path):
 
 
 def kept(store, record, measures=CLASSIFIER, rows=3):
-    """Writes a record that says what its numbers are, and metrics of so many tasks."""
+    """Writes a record that says what its numbers are, and metrics of that many tasks."""
     columns = {
         field.name: ["task"] * rows if field.name == "kind" else np.arange(rows).astype(field.type.to_pandas_dtype())
         for field in measures.schema

@@ -4,15 +4,16 @@ import pytest
 
 from analysis.rows import rows
 from analysis.tables.build import build
+from analysis.tables.caption import caption
+from analysis.tables.declared.table2 import TABLE2
 from analysis.tables.render import csv_text
-from analysis.tables.table2 import TABLE2
 
 MADE = {"commit": "e57c382f9aab2bd8", "dirty": False, "device": "cpu", "mode": "eager", "versions": {"torch": "2.13.0"}}
 
 
 def captioned(records):
     (result,) = build(TABLE2, rows(records))
-    return result, "\n".join(result.caption)
+    return result, "\n".join(caption(result.table, result))
 
 
 def test_the_caption_says_by_which_code_and_on_what(seeds):
@@ -39,7 +40,7 @@ def test_a_mean_over_what_was_not_made_alike_is_named(seeds, record, differing, 
     by_name = {row.name: cell for (row, _), cell in result.cells.items()}
     assert by_name["relu"].mixed
     assert not by_name["tanh"].mixed
-    assert "mixed" in csv_text([result]).splitlines()[0]
+    assert "mixed" in csv_text([result.table.listing(result)]).splitlines()[0]
 
 
 def test_runs_of_another_precision_have_a_column_of_their_own(seeds):

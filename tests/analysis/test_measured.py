@@ -13,10 +13,9 @@ import pytest
 from PIL import Image
 
 from analysis.__main__ import main
+from analysis.origin import rows_of
 from analysis.statistics.method import AT_FIRST
 from analysis.tables import TABLES
-from analysis.tables.make import made
-from analysis.tables.origin import rows_of
 from analysis.tables.render import text
 from tests.helpers.measured import MEASURED, NOT_MADE, is_data, makers
 
@@ -64,7 +63,7 @@ def test_the_command_that_a_page_gives_prints_the_numbers_that_are_stored(name, 
     printed = capsys.readouterr().out
     assert stored.with_suffix(".txt").read_text().strip() in printed
     assert (tmp_path / stored.name).exists()
-    again = made(TABLES[stored.stem], rows_of(tmp_path / stored.name))
+    again = TABLES[stored.stem].listings(rows_of(tmp_path / stored.name))
     assert text(again) == stored.with_suffix(".txt").read_text(), "and what that wrote makes them once more"
 
 

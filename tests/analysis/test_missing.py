@@ -9,15 +9,15 @@ import pytest
 from analysis.rows import Planned, rows
 from analysis.tables import TABLES
 from analysis.tables.build import build
-from analysis.tables.make import has_something, made
+from analysis.tables.caption import caption
+from analysis.tables.declared.table2 import TABLE2
 from analysis.tables.missing import NOT_HERE
 from analysis.tables.render import csv_text, text
-from analysis.tables.table2 import TABLE2
 from launch.command import resolve
 
 
 def said(result, start="Missing"):
-    return [line for line in result.caption if line.startswith(start)]
+    return [line for line in caption(result.table, result) if line.startswith(start)]
 
 
 def words_of(line):
@@ -49,7 +49,10 @@ def test_a_hole_in_the_grid_says_in_the_csv_what_fills_it(seeds, benchmarks):
         *seeds("gelu", [0.6, 0.7], beta=0.8),
     ]
     (result,) = build(TABLE2, rows(records))
-    lines = {(line["row"], line["benchmark"]): line for line in csv.DictReader(io.StringIO(csv_text([result])))}
+    lines = {
+        (line["row"], line["benchmark"]): line
+        for line in csv.DictReader(io.StringIO(csv_text([result.table.listing(result)])))
+    }
     hole = lines["ReLU", "permuted_mnist"]
     assert (hole["mean"], hole["n"], hole["paper_mean"]) == ("", "", "78.85")
     assert words_of(hole["missing"]) == ["activation=relu", "benchmark=permuted_mnist", "schedule=demo", "seed=0,1"]
@@ -71,13 +74,13 @@ def test_runs_that_wait_or_failed_say_what_finishes_them(seeds, record):
 @pytest.mark.parametrize("name", [name for name in TABLES if name not in ("selected", "headline")])
 def test_a_table_without_runs_shows_the_papers_numbers_and_pretends_nothing(name):
     table = TABLES[name]
-    shown = made(table, [])
+    shown = table.listings([])
     assert shown
     words = text(shown)
     if name in ("tableE1", "tableB1"):
-        assert has_something(shown), "made from conf/"
+        assert any(each.is_ours for each in shown), "made from conf/"
         return
-    assert not has_something(shown)
+    assert not any(each.is_ours for each in shown)
     assert NOT_HERE in words or "python -m plasticity_lab.main" in words
     for line in csv.DictReader(io.StringIO(csv_text(shown))):
         assert not line.get("mean")
@@ -85,7 +88,7 @@ def test_a_table_without_runs_shows_the_papers_numbers_and_pretends_nothing(name
 
 @pytest.mark.parametrize("name", ["tableA1", "tableG1"])
 def test_what_no_agent_or_benchmark_of_this_version_fills_says_so(name):
-    words = text(made(TABLES[name], []))
+    words = text(TABLES[name].listings([]))
     assert NOT_HERE in words
     assert "python -m plasticity_lab.main" not in words
 
@@ -109,7 +112,7 @@ def test_what_no_agent_or_benchmark_of_this_version_fills_says_so(name):
 )
 def test_the_commands_of_a_table_without_runs_name_runs(name, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    lines = [line for each in made(TABLES[name], []) for line in each.caption if "plasticity_lab.main" in line]
+    lines = [line for each in TABLES[name].listings([]) for line in each.caption if "plasticity_lab.main" in line]
     assert lines
     for line in lines:
         words = [word for word in words_of(line) if not word.startswith(("seed=", "hyperparams="))]

@@ -9,10 +9,10 @@ from analysis.conf import as_published
 from analysis.rows import rows
 from analysis.tables import TABLES
 from analysis.tables.build import build
-from analysis.tables.make import made
+from analysis.tables.caption import caption
+from analysis.tables.declared.table2 import TABLE2
 from analysis.tables.paper import of_another, paper_values
 from analysis.tables.render import csv_text, latex, markdown, text
-from analysis.tables.table2 import TABLE2
 
 
 def of_benchmark(name, **differing):
@@ -37,15 +37,15 @@ def test_runs_that_are_not_as_published_mark_the_papers_number_and_have_no_diffe
     (result,) = build(TABLE2, rows(records))
     (column,) = result.columns
     assert column.unlike == unlike
-    (line,) = csv.DictReader(io.StringIO(csv_text([result])))
-    for shown in (text([result]), markdown([result])):
+    (line,) = csv.DictReader(io.StringIO(csv_text([result.table.listing(result)])))
+    for shown in (text([result.table.listing(result)]), markdown([result.table.listing(result)])):
         assert ("4.76 ± 1.01‡" in shown) == bool(unlike)
         assert ("+0.74" in shown) == (not unlike)
-    assert (r"$^\ddagger$" in latex([result])) == bool(unlike)
+    assert (r"$^\ddagger$" in latex([result.table.listing(result)])) == bool(unlike)
     assert line["paper_mean"] == "4.76"
     assert (line["difference"] == "") == bool(unlike)
     if unlike:
-        assert f"‡ CIFAR 5+1: the paper's numbers are {of_another(unlike)}" in "\n".join(result.caption)
+        assert f"‡ CIFAR 5+1: the paper's numbers are {of_another(unlike)}" in "\n".join(caption(result.table, result))
 
 
 def test_what_the_papers_numbers_are_of_is_said_in_words():
@@ -81,7 +81,7 @@ def test_tables_of_interventions_have_one_for_each_metric(seeds):
         *seeds("relu", [0.5, 0.6], benchmark=mnist, summary={"final_accuracy_last_task": 0.9}),
         *seeds("relu", [0.7, 0.8], benchmark=mnist, intervention="l2_init", summary={"final_accuracy_last_task": 0.95}),
     ]
-    online, final = made(TABLES["tableE4"], rows(records))
+    online, final = build(TABLES["tableE4"], rows(records))
     assert [column.label for column in online.columns] == ["Vanilla", "+L2-Init"]
     by_name = {column.name: cell for (_, column), cell in final.cells.items()}
     assert by_name["l2_init"].mean == pytest.approx(95)

@@ -10,13 +10,12 @@ from rich.console import Console
 from analysis.rows import rows
 from analysis.tables import named
 from analysis.tables.build import build
-from analysis.tables.make import made
+from analysis.tables.declared.table2 import TABLE2
 from analysis.tables.render import csv_text, latex, markdown, terminal, text
-from analysis.tables.table2 import TABLE2
 
 
 @pytest.fixture
-def results(seeds, record, benchmarks):
+def built(seeds, record, benchmarks):
     """Leaky-ReLU at two slopes, ReLU with a diverged run and Tanh collapsed once, beside the paper's values."""
     mnist = {"benchmark": benchmarks["mnist"]}
     return build(
@@ -30,6 +29,11 @@ def results(seeds, record, benchmarks):
             record("tanh", seed=2, taoa=0.1, collapsed=True, **mnist),
         ]),
     )  # fmt: skip
+
+
+@pytest.fixture
+def results(built):
+    return [TABLE2.listing(each) for each in built]
 
 
 @pytest.mark.parametrize("rendered", [text, markdown, latex])
@@ -55,11 +59,11 @@ def test_the_best_and_nothing_else_is_bold(results, rendered, best):
     assert len(re.findall(r"\*\*\d|\\textbf", shown)) == 1
 
 
-def test_csv_has_a_line_a_cell_and_all_digits(results):
+def test_csv_has_a_line_a_cell_and_all_digits(built, results):
     lines = {line["row"]: line for line in csv.DictReader(io.StringIO(csv_text(results)))}
     assert len(lines) == 4
     best = lines["Leaky-ReLU (negative_slope=0.6)"]
-    (cell,) = [cell for (row, _), cell in results[0].cells.items() if row.label == best["row"]]
+    (cell,) = [cell for (row, _), cell in built[0].cells.items() if row.label == best["row"]]
     assert float(best["mean"]) == cell.mean
     assert float(best["p_against_next"]) == cell.against_next.p
     assert (best["best"], best["significant"], best["paper_mean"]) == ("True", "True", "84.14")
@@ -88,7 +92,7 @@ def test_latex_is_balanced_and_escaped(results):
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
 @pytest.mark.parametrize("name", ["table2", "A1", "B1", "E1", "F1"])
 def test_latex_makes_a_page_of_which_nothing_sticks_out(results, name, tmp_path):
-    shown = results if name == "table2" else made(named(name), [])
+    shown = results if name == "table2" else named(name).listings([])
     (tmp_path / "page.tex").write_text(
         r"\documentclass{article}\usepackage{amssymb, booktabs, graphicx}"
         f"\\begin{{document}}\n{latex(shown)}\n\\end{{document}}\n"
@@ -100,7 +104,7 @@ def test_latex_makes_a_page_of_which_nothing_sticks_out(results, name, tmp_path)
 
 
 def test_markdown_keeps_its_columns_where_a_name_has_a_bar(record):
-    shown = markdown(build(TABLE2, rows([record("odd|name")])))
+    shown = markdown(TABLE2.listings(rows([record("odd|name")])))
     assert r"odd\|name" in shown
     table = [line for line in shown.splitlines() if line.startswith("|")]
     assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table}) == 1
@@ -118,7 +122,7 @@ def test_brackets_in_a_setting_survive_the_terminal(seeds):
     records = [*seeds("rational", [0.5], version="[red]"), *seeds("rational", [0.6], version="A")]
     (line,) = [
         line
-        for line in text(build(TABLE2, rows(records))).splitlines()
+        for line in text(TABLE2.listings(rows(records))).splitlines()
         if line.startswith("  Rational (version=[red])")
     ]
     assert "50.00" in line

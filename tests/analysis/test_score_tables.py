@@ -12,14 +12,13 @@ from analysis.figures import FIGURES
 from analysis.figures.asked import Asked
 from analysis.figures.numbers import csv_text
 from analysis.frames import FIRST
+from analysis.origin import origin, rows_of
 from analysis.rows import rows
 from analysis.statistics.gap import gap_summary
 from analysis.statistics.method import SCORE
 from analysis.statistics.plasticity_score import plasticity_scores
 from analysis.tables import TABLES
-from analysis.tables.make import has_something, made, ready
-from analysis.tables.origin import origin, rows_of
-from analysis.tables.properties import PROPERTIES, property_listing
+from analysis.tables.declared.table_a1_g1 import PROPERTIES
 from analysis.tables.render import latex, markdown, text
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.stage_returns import StageReturn
@@ -38,7 +37,7 @@ def last_cycle(returns):
 
 
 def shown(name, cycles, records):
-    return made(TABLES[name], rows(records), None, cycles.metrics)
+    return TABLES[name].listings(rows(records), None, cycles.metrics)
 
 
 def cells(listing):
@@ -100,7 +99,7 @@ def test_a_gap_needs_two_cycles_and_tests_and_is_never_0_for_want_of_them(cycles
     once = {"relu": [[([1, 2, 3, 4], [1, 1, 1, 1])]]}
     for records in (cycles(once), cycles(last_cycle(RETURNS), tested=False)):
         (listing,) = shown("tableF3", cycles, records)
-        assert not has_something([listing])
+        assert not any(each.is_ours for each in [listing])
         assert cells(listing)["relu", "iqm"]["value"] is None
     (listing,) = shown("tableF2", cycles, cycles(once, lr=0.01))
     assert cells(listing)["relu", "ant"]["value"] == 3
@@ -134,14 +133,14 @@ def test_a_selection_has_a_listing_of_its_own_and_every_format_shows_it(cycles):
 
 def test_runs_whose_metrics_are_not_at_hand_have_no_numbers(cycles):
     records = cycles(last_cycle(RETURNS))
-    listings = made(TABLES["tableF2"], rows(records))
-    assert not has_something(listings)
+    listings = TABLES["tableF2"].listings(rows(records))
+    assert not any(each.is_ours for each in listings)
     assert "(0/3, 3 without their returns)" in text(listings)
 
 
 def test_marks_of_properties_are_laid_out_as_the_paper_does():
     marks = {"rselu": dict.fromkeys(PROPERTIES, False) | {"NZG": True}}
-    listing = property_listing(TABLES["tableG1"], marks)
+    listing = TABLES["tableG1"].listing(marks)
     assert listing.body[0] == ["R-SeLU", "−", "✓", *["−"] * 7]
     assert listing.body[1] == ["Bo-PReLU", *[""] * 9]
     assert "not in this version" in listing.caption[-1]
@@ -151,9 +150,9 @@ def test_marks_of_properties_are_laid_out_as_the_paper_does():
 def test_the_json_of_a_table_makes_it_again_without_the_store_and_so_all_others_and_the_figures(cycles, tmp_path):
     records = cycles(last_cycle(RETURNS), lr=1e-4)
     kept = tmp_path / "tableF1.json"
-    kept.write_text(origin(ready(TABLES["tableF1"], rows(records), cycles.metrics)))
+    kept.write_text(origin(TABLES["tableF1"].ready(rows(records), cycles.metrics)))
     for name in ("table3", "table4", "tableF1", "tableF2", "tableF3"):
-        assert text(made(TABLES[name], rows_of(kept))) == text(shown(name, cycles, records))
+        assert text(TABLES[name].listings(rows_of(kept))) == text(shown(name, cycles, records))
     for name in ("figure6", "figureF1"):
         own, again = (
             FIGURES[name](asked) for asked in (Asked(rows(records), cycles.metrics), Asked(rows_of(kept), none))
@@ -179,12 +178,12 @@ def test_returns_that_are_no_numbers_come_back_out_of_the_json(record, tmp_path)
 
 def test_an_old_table_goes_on_saying_how_its_intervals_were_made_and_makes_them_so(cycles, tmp_path):
     kept = tmp_path / "tableF1.json"
-    kept.write_text(origin(ready(TABLES["tableF1"], rows(cycles(last_cycle(RETURNS))), cycles.metrics)))
+    kept.write_text(origin(TABLES["tableF1"].ready(rows(cycles(last_cycle(RETURNS))), cycles.metrics)))
     groups = json.loads(kept.read_text())
     for group in groups:
         group["intervals"]["score"] |= {"replicates": 300, "level": 0.8}
     kept.write_text(json.dumps(groups))
-    (listing,) = made(TABLES["tableF1"], rows_of(kept))
+    (listing,) = TABLES["tableF1"].listings(rows_of(kept))
     assert "80 % interval (stratified percentile bootstrap, 300 replicates, seed 0)" in listing.caption[0]
     returns = {name: np.array(runs, dtype=float) for name, runs in RETURNS.items()}
     expected = plasticity_scores(returns, method=replace(SCORE, replicates=300, level=0.8)).scores["relu"]
@@ -193,7 +192,7 @@ def test_an_old_table_goes_on_saying_how_its_intervals_were_made_and_makes_them_
         expected.high,
     )
     assert all(group["intervals"]["score"]["replicates"] == 300 for group in json.loads(origin(rows_of(kept))))
-    with_others = made(TABLES["tableF1"], [*rows_of(kept), *rows(cycles({"tanh": [[([1] * 4, [1] * 4)]]}, lr=0.5))])
+    with_others = TABLES["tableF1"].listings([*rows_of(kept), *rows(cycles({"tanh": [[([1] * 4, [1] * 4)]]}, lr=0.5))])
     assert "95 %" in with_others[-1].caption[0], "of runs that keep different methods, today's"
     groups[0]["intervals"]["score"]["name"] = "by the moon"
     kept.write_text(json.dumps(groups))

@@ -9,7 +9,6 @@ import pytest
 from analysis.rows import rows
 from analysis.statistics.selection_bias import selection_bias
 from analysis.tables import TABLES
-from analysis.tables.make import has_something, made
 from analysis.tables.render import csv_text, text
 from analysis.tables.selection import selections
 from analysis.tables.settings import same
@@ -42,7 +41,7 @@ def test_the_best_setting_and_the_bias_of_choosing_it_are_those_of_the_statistic
 
 
 def test_the_table_of_selections_prints_the_bias(searched):
-    shown = made(TABLES["selected"], rows(searched))
+    shown = TABLES["selected"].listings(rows(searched))
     words = text(shown)
     (line,) = csv.DictReader(io.StringIO(csv_text(shown)))
     assert "negative_slope=0.6 (of 3)" in words
@@ -53,8 +52,8 @@ def test_the_table_of_selections_prints_the_bias(searched):
 
 
 def test_a_store_without_a_search_says_what_searches(seeds):
-    shown = made(TABLES["selected"], rows(seeds("relu", [0.5, 0.6])))
-    assert not has_something(shown)
+    shown = TABLES["selected"].listings(rows(seeds("relu", [0.5, 0.6])))
+    assert not any(each.is_ours for each in shown)
     assert "hyperparams=grid" in text(shown)
 
 
@@ -83,7 +82,7 @@ def test_a_setting_that_diverged_cannot_win_and_searches_of_other_protocols_stay
 
 
 def test_table_e2_has_what_was_found_beside_what_is_published(searched):
-    (shown,) = made(TABLES["tableE2"], rows(searched))
+    (shown,) = TABLES["tableE2"].listings(rows(searched))
     lines = {(line["activation"], line["benchmark"]): line for line in csv.DictReader(io.StringIO(csv_text([shown])))}
     ours = lines["leaky_relu", "permuted_mnist"]
     assert json.loads(ours["settings"]) == {"activation.negative_slope": 0.6, "optimizer.lr": 0.001}
@@ -109,7 +108,7 @@ def test_strengths_of_an_intervention_are_searched_for_table_e9(seeds, benchmark
         science = {"intervention": {"name": "l2_init", "strength": strength}}
         return seeds("relu", values, benchmark=benchmarks["mnist"], hyperparams="best", science=science)
 
-    (shown,) = made(TABLES["tableE9"], rows([*search(1e-3, [0.5, 0.6]), *search(3e-4, [0.7, 0.8])]))
+    (shown,) = TABLES["tableE9"].listings(rows([*search(1e-3, [0.5, 0.6]), *search(3e-4, [0.7, 0.8])]))
     line = next(line for line in shown.lines if (line["activation"], line["benchmark"]) == ("relu", "permuted_mnist"))
     assert json.loads(line["settings"])["intervention.strength"] == 3e-4
     assert line["as_published"], "Table E9 has 3e-4 at a rate of 1e-3"

@@ -14,8 +14,7 @@ from analysis.outcomes import over_tasks, why_none
 from analysis.rows import rows
 from analysis.tables import TABLES
 from analysis.tables.build import build
-from analysis.tables.headline import HEADLINE
-from analysis.tables.make import made
+from analysis.tables.declared.headline import HEADLINE
 from analysis.tables.render import csv_text, text
 from plasticity_lab.agents.ppo.measures import PPO_MEASURES
 from plasticity_lab.records.record import write_metrics, write_record
@@ -108,7 +107,7 @@ def test_a_choice_among_runs_without_a_value_is_none_and_says_why(ppo, record, s
     assert "no episode ended in 4 of 4 runs" in told
     assert "No activation here has two settings" not in told
     lost = [*ends(record, "diverged"), record(lr=0.3, taoa=0.5), record(lr=0.4, taoa=0.6)]
-    (listing,) = made(TABLES["selected"], rows(lost))
+    (listing,) = TABLES["selected"].listings(rows(lost))
     assert any("2 have no value on a seed" in line for line in listing.caption)
 
 
@@ -121,11 +120,11 @@ def test_a_cell_counts_runs_with_and_without_an_episode_apart(ppo):
     (cell,) = result.cells.values()
     assert (cell.n, cell.expected, cell.no_episode, cell.no_value, cell.mean) == (2, 4, 1, 1, 4.0)
     assert not cell.complete
-    words = text([result])
+    words = text([result.table.listing(result)])
     assert "(2/4, no episode ended in 1, 1 without a value, over 2 of 4 tasks)" in words
     assert "no episode ended in 1 of 4 runs" in words
     assert "In 1 of 2 runs with a value" in words
-    line = csv_text([result]).splitlines()[0]
+    line = csv_text([result.table.listing(result)]).splitlines()[0]
     assert {"no_episode", "no_value", "over_tasks"} <= set(line.split(","))
     lines = not_shown(groups(HEADLINE, found))
     assert "1 without an ended episode" in lines[0]
@@ -134,7 +133,7 @@ def test_a_cell_counts_runs_with_and_without_an_episode_apart(ppo):
 
 
 def test_a_table_of_classifiers_has_no_column_of_what_they_do_not_lack(seeds):
-    header = csv_text(build(HEADLINE, rows(seeds("relu", [0.5, 0.6])))).splitlines()[0].split(",")
+    header = csv_text(HEADLINE.listings(rows(seeds("relu", [0.5, 0.6])))).splitlines()[0].split(",")
     assert not {"no_episode", "no_value", "over_tasks"} & set(header)
 
 
@@ -154,13 +153,13 @@ def test_a_curve_is_of_all_runs_that_have_it_whatever_their_headline(ppo):
 
 def test_bodies_without_an_ended_episode_have_no_return_and_count_as_no_failure(cycles):
     records = cycles({"relu": [[([1, 2, 3, 4], [1, 1, 1, 1])] * 2, [([None, 2, 3, 6], [1, 1, 1, 1])] * 2]})
-    (listing,) = made(TABLES["tableF2"], rows(records), None, cycles.metrics)
+    (listing,) = TABLES["tableF2"].listings(rows(records), None, cycles.metrics)
     of = {line["column"]: line for line in listing.lines if line["activation"] == "relu"}
     assert (of["halfcheetah"]["value"], of["halfcheetah"]["no_episode"], of["halfcheetah"]["failed"]) == (1, 1, 0)
     assert (of["hopper"]["value"], of["hopper"].get("no_episode")) == (5, None)
     assert "No episode ended in a task of 1 of 2 finished runs" in text([listing])
     for name in ("tableF1", "tableF3"):
-        (listing,) = made(TABLES[name], rows(records), None, cycles.metrics)
+        (listing,) = TABLES[name].listings(rows(records), None, cycles.metrics)
         assert "(1/2, no episode ended in 1)" in text([listing])
 
 

@@ -5,7 +5,7 @@ import shlex
 import pytest
 
 from analysis.reported import reported
-from analysis.tables.table_e4_e8 import BENCHMARKS
+from analysis.tables.declared.table_e4_e8 import BENCHMARKS
 from launch.command import resolve, run_command
 from launch.launchers import report
 from launch.runs.options import CONF

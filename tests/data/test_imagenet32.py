@@ -91,7 +91,7 @@ def test_where_there_is_nothing_it_says_what_to_put_where(tmp_path, capsys):
 
 
 def test_what_is_there_and_not_prepared_is_to_be_prepared(tmp_path):
-    with pytest.raises(DataError, match=r"is not prepared yet: run `python -m plasticity_lab.data fetch imagenet32"):
+    with pytest.raises(DataError, match=r"`python -m plasticity_lab.data fetch imagenet32"):
         imagenet32.load(class_files(tmp_path), SMALL)
 
 
@@ -126,7 +126,7 @@ def test_floats_that_are_pixels_are_taken(tmp_path):
 def test_a_picture_that_is_none_is_named(tmp_path):
     path = class_folders(tmp_path) / "imagenet32/train/n00000003/1.png"
     path.write_bytes(b"nothing")
-    with pytest.raises(DataError, match=r"n00000003/1\.png is no picture"):
+    with pytest.raises(DataError, match=r"n00000003/1\.png"):
         imagenet32.fetch(tmp_path, SMALL)
 
 
@@ -135,7 +135,7 @@ def test_damaged_files_are_told_with_the_way_out(tmp_path, file):
     imagenet32.fetch(class_files(tmp_path), SMALL)
     path = tmp_path / "imagenet32" / file
     path.write_bytes(path.read_bytes()[:40])
-    with pytest.raises(DataError, match=r"damaged, or do not belong together: move contents.json aside and run"):
+    with pytest.raises(DataError, match=r"contents\.json aside.*"):
         imagenet32.load(tmp_path, SMALL)
 
 

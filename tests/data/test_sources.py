@@ -77,9 +77,7 @@ def test_an_outline_has_the_published_number_and_shape(name, train, classes):
 
 
 def test_an_unknown_name_is_answered_with_the_right_ones(tmp_path):
-    with pytest.raises(
-        ConfigError, match="no image set 'mnits'; there are cifar10, cifar100, digits, imagenet32, mnist"
-    ):
+    with pytest.raises(ConfigError, match=r"'mnits'.*cifar10, cifar100, digits, imagenet32, mnist"):
         load_images("mnits", tmp_path)
 
 
@@ -96,7 +94,7 @@ def test_a_file_that_is_not_the_published_one_is_refused(publisher, tmp_path):
     raw = tmp_path / mnist.SUBFOLDER
     other = (publisher.root / "altered" / "train-labels-idx1-ubyte.gz").read_bytes()
     (raw / "train-labels-idx1-ubyte.gz").write_bytes(other)
-    with pytest.raises(DataError, match=r"train-labels-idx1-ubyte\.gz is not the published file .* move it aside"):
+    with pytest.raises(DataError, match=r"train-labels-idx1-ubyte\.gz.*aside"):
         mnist.load(tmp_path, publisher.files)
 
 

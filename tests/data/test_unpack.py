@@ -71,12 +71,12 @@ def test_an_unsafe_or_foreign_archive_is_refused_before_anything_is_written(tmp_
 def test_a_damaged_archive_is_refused(tmp_path, folder, spoil):
     archive = written(tmp_path / "a.tar.gz", *WANTED)
     archive.write_bytes(spoil(archive.read_bytes()))
-    with pytest.raises(DataError, match="is truncated or damaged: move it aside"):
+    with pytest.raises(DataError, match="aside"):
         unpack(archive, WANTED, folder)
     assert list(folder.iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_made_is_not_blamed_on_the_archive(tmp_path, folder):
     (folder / "set").write_text("a file where the folder should be")
-    with pytest.raises(DataError, match=r"cannot be written \(.*--folder"):
+    with pytest.raises(DataError, match=r"--folder"):
         unpack(written(tmp_path / "a.tar.gz", *WANTED), WANTED, folder)

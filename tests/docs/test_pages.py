@@ -155,6 +155,17 @@ def test_every_page_can_be_reached_from_the_readme():
     assert set(PAGES) <= found
 
 
+def test_the_index_links_every_page_of_its_folder():
+    index = ROOT / "docs/README.md"
+    linked = {(index.parent / link.partition("#")[0]).resolve() for link in LINK.findall(index.read_text())}
+    assert not set((ROOT / "docs").rglob("*.md")) - {index} - linked
+
+
+def test_the_readme_explains_what_its_first_table_shows_before_it():
+    before, _, _ = (ROOT / "README.md").read_text().partition("```text")
+    assert all(f"**{name}**" in before for name in ("TAOA", "GAP"))
+
+
 def test_the_python_of_the_store_page_runs(tmp_path, monkeypatch):
     trained(Store(tmp_path / "store"), "save_weights=final")
     monkeypatch.chdir(tmp_path)

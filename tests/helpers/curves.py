@@ -1,6 +1,7 @@
 """Records that have metrics, as runs leave them: of a classifier, of an agent with episodes, of bodies in turn."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from plasticity_lab.records.classifier import CLASSIFIER, summarise
 from plasticity_lab.records.measures import Measures
 from plasticity_lab.records.record import write_metrics, write_record
 from plasticity_lab.records.store import Store
+from plasticity_lab.records.task_matrix import with_matrix
 from tests.helpers.made_up_agent import PLAYER, rollouts
 from tests.helpers.made_up_agent import summarise as summarise_play
 
@@ -35,6 +37,26 @@ def classified(store: Store, record: Mapping[str, Any], accuracies: Sequence[flo
     }
     table = pa.table({field.name: pa.array(columns[field.name], field.type) for field in CLASSIFIER.schema})
     return _kept(store, record, CLASSIFIER, table, summarise(table))
+
+
+def on_every_task(
+    store: Store, record: Mapping[str, Any], after: Sequence[Sequence[float]], forward: bool
+) -> dict[str, Any]:
+    """Writes a classifier's run that was so accurate on task j (column) once task i (row) was learned; an untrained
+    network is right in a tenth.  Returns its record.
+    """
+    measures = with_matrix(replace(CLASSIFIER, headline="final_accuracy"), forward)
+    tasks = range(len(after))
+    lines = []
+    for task in tasks:
+        at = {"task": task, "epoch": task, "step": 90 * (task + 1), "hard": True}
+        lines.append({**at, "kind": "task", "aoa": 0.5, "train_loss": 1.0, "final_accuracy": after[task][task]})
+        for on in tasks:
+            untrained = 0.1 if task == 0 else None
+            pair = {"on": on, "accuracy_on": after[task][on], "untrained_accuracy_on": untrained}
+            lines.append({**at, "kind": "pair", **pair})
+    table = pa.Table.from_pylist(lines, measures.schema)
+    return _kept(store, record, measures, table, measures.summarise(table))
 
 
 def played(store: Store, record: Mapping[str, Any], which: int) -> dict[str, Any]:

@@ -12,17 +12,16 @@ from analysis.figures.asked import Asked
 from analysis.figures.drawing import Drawing
 from analysis.figures.numbers import csv_text as points
 from analysis.figures.static import pictures
+from analysis.origin import rows_of
 from analysis.tables import TABLES
-from analysis.tables.grid import Shown
-from analysis.tables.make import made
-from analysis.tables.origin import rows_of
+from analysis.tables.listing import Listing
 from analysis.tables.render import csv_text, latex, markdown, text
 from launch.bench.agreement import NAMES, drawing, table
 from launch.bench.learned import Learned, read
 
 ROOT = Path(__file__).parents[2]
 MEASURED = ROOT / "analysis" / "measured"
-FORMS: Mapping[str, Callable[[list[Shown]], str]] = {".csv": csv_text, ".md": markdown, ".txt": text, ".tex": latex}
+FORMS: Mapping[str, Callable[[list[Listing]], str]] = {".csv": csv_text, ".md": markdown, ".txt": text, ".tex": latex}
 TWO_ORDERS = tuple(MEASURED / f"cifar51_{protocol}" / "table2.json" for protocol in ("as_published", "clean"))
 MILLION = MEASURED / "ppo_cleanrl" / "million"
 NO_STAGES = "its runs' returns by task were not kept"
@@ -76,7 +75,7 @@ def runs_of(path: Path) -> Path:
 
 
 def _table(path: Path) -> bytes:
-    return FORMS[path.suffix](made(TABLES[path.stem], rows_of(runs_of(path)))).encode()
+    return FORMS[path.suffix](TABLES[path.stem].listings(rows_of(runs_of(path)))).encode()
 
 
 def _picture(drawn: Callable[[], Drawing]) -> bytes:

@@ -156,7 +156,7 @@ class Interrupted(Exception):
 
 
 class Keeper:
-    """Stops the pack after so many looks; never by default."""
+    """Stops the pack after that many looks; never by default."""
 
     def __init__(self, looks: int | None = None) -> None:
         self.left = looks

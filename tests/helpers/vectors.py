@@ -27,7 +27,7 @@ BITS = [
 
 @contextlib.contextmanager
 def vectors(bits: int) -> Iterator[None]:
-    """Code that is compiled inside has vectors of so many bits; graphs of other widths are not met.
+    """Code that is compiled inside has vectors of that many bits; graphs of other widths are not met.
 
     torch's own cache does not tell widths apart: code for 256 bits that it gave a process of 512 wrote behind its
     buffers. So each width has a folder of its own there.

@@ -42,5 +42,5 @@ def test_strength_zero_is_no_intervention_bit_for_bit():
 
 
 def test_a_negative_strength_is_refused():
-    with pytest.raises(ConfigError, match=r"intervention.strength is -1.0; it must be at least 0"):
+    with pytest.raises(ConfigError, match=r"intervention\.strength.*-1\.0.* 0"):
         build("intervention", "l2", L2_CLASS, {"strength": -1})

@@ -1,4 +1,4 @@
-"""Resets reach the records: so many by the end of each task, and in all."""
+"""Resets reach the records: how many by the end of each task, and in all."""
 
 from pathlib import Path
 

@@ -23,7 +23,7 @@ NAMES = [
     ),
     (
         "network=auto,mlpp",
-        "There is no network=mlpp (did you mean mlp?); there are actor_critic, auto, cnn, cnn_case_study, mlp.",
+        "There is no network=mlpp (did you mean mlp?); there are actor_critic, auto, cnn, cnn_case_study, mlp, …",
     ),
     ("optimizer=adamW", "There is no optimizer=adamW (did you mean adamw?); there are adam, adamw, rmsprop, sgd."),
     ("hyperparams=bst", "There is no hyperparams=bst (did you mean best?); there are best, …"),
@@ -40,7 +40,7 @@ NAMES = [
         "hyperparams.grid=case_study",
         "hyperparams=default has no setting 'grid'; hyperparams=grid has.",
     ),
-    ("experiment=nope", "There is no experiment=nope; there are demo, …"),
+    ("experiment=nope", "There is no experiment=nope; there are catch, demo, …"),
     ("hydra/launcher=slrum", "There is no hydra/launcher=slrum; there are basic, packed…"),
     ("sed=1", "There is no setting 'sed' (did you mean seed?); there are activation, …"),
     (

@@ -157,7 +157,7 @@ def test_settings_out_of_range_are_refused(settings):
 
 
 def test_a_kernel_that_does_not_fit_is_refused():
-    with pytest.raises(ConfigError, match=r"too large for what conv2 receives \(2 × 2 pixels\)"):
+    with pytest.raises(ConfigError, match=r"conv2.*2 × 2"):
         model(image=DIGITS)
 
 
@@ -210,5 +210,5 @@ def test_compiled_a_run_is_the_same_alone_and_packed_and_agrees_with_eager():
 
 @pytest.mark.parametrize(("name", "network"), [("cnn", CNN()), ("cnn_case_study", CNNCaseStudy())])
 def test_what_is_no_image_is_refused_by_the_networks_own_name(name, network):
-    with pytest.raises(ConfigError, match=rf"network={name} takes images, .* network=mlp takes it"):
+    with pytest.raises(ConfigError, match=rf"network={name}.*network=mlp"):
         model(image=(64,), network=network)

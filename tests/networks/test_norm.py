@@ -117,7 +117,7 @@ def test_every_network_can_have_it_and_refuses_other_words(network):
     target, settings = choice("network", network)
     assert settings["norm"] == "none"
     assert build("network", network, target, settings | {"norm": "layer"}).norm == "layer"
-    with pytest.raises(ConfigError, match=r"network\.norm is 'batch'; it must be one of none, layer"):
+    with pytest.raises(ConfigError, match=r"network\.norm.*'batch'.*none, layer"):
         build("network", network, target, settings | {"norm": "batch"})
 
 

@@ -49,7 +49,7 @@ def test_a_status_has_the_fields_that_belong_to_it():
     for wrong in ({"error": "x"}, {"diverged_at_step": 1}):
         with pytest.raises(ValueError, match="done record"):
             new_record(run(1), "done", {}, **wrong)
-    with pytest.raises(ValueError, match="must be one of done, diverged, failed"):
+    with pytest.raises(ValueError, match="done, diverged, failed"):
         new_record(run(1), "running", {})
 
 
@@ -141,7 +141,7 @@ def test_metrics_come_back_bit_for_bit_and_damage_is_named(store):
     content = store.metrics("abc").read_bytes()
     for damaged in (b"", content[:-30], content[:4] + bytes(len(content) - 4)):
         store.metrics("abc").write_bytes(damaged)
-        with pytest.raises(CorruptRecord, match=r"metrics\.parquet is not a complete Parquet file"):
+        with pytest.raises(CorruptRecord, match=r"metrics\.parquet"):
             read_metrics(store, "abc")
 
 
@@ -159,7 +159,7 @@ def left(store, name="abc"):
 
 READ = {"metrics.parquet": read_metrics, "weights.pt": read_weights, "statistics.pt": read_statistics}
 FILES = pytest.mark.parametrize("file", READ)
-LISTED = pytest.mark.parametrize("listed", [True, False], ids=["files listed", "a record of before"])
+LISTED = pytest.mark.parametrize("listed", [True, False], ids=["files listed", "an old record"])
 
 
 @FILES
@@ -202,7 +202,7 @@ def test_flipped_bits_never_become_numbers(store, file):
     content = path.read_bytes()
     for at in range(0, len(content), 101):
         path.write_bytes(content[:at] + bytes([content[at] ^ 1 << at % 8]) + content[at + 1 :])
-        with pytest.raises(CorruptRecord, match=f"{file} is not what was written.*rerun=true"):
+        with pytest.raises(CorruptRecord, match=f"{file}.*rerun=true"):
             read(store, "abc")
 
 
@@ -214,7 +214,7 @@ def test_weights_that_no_record_knows_of_are_read_whole_or_refused(store, damage
     flipped = content[:4000] + bytes([content[4000] ^ 1]) + content[4001:]
     for damaged in (damage(content), flipped):
         path.write_bytes(damaged)
-        with pytest.raises(CorruptRecord, match=r"weights\.pt does not hold weights that can be read"):
+        with pytest.raises(CorruptRecord, match=r"weights\.pt"):
             read_weights(store, "abc")
 
 
@@ -223,7 +223,7 @@ def test_a_file_that_a_record_lists_and_that_is_gone_is_damage_and_not_nothing(s
     left(store)
     (store.run_folder("abc") / file).unlink()
     if file != "metrics.parquet":
-        with pytest.raises(CorruptRecord, match=f"{file} is missing.*rerun=true"):
+        with pytest.raises(CorruptRecord, match=f"{file}.*missing.*rerun=true"):
             READ[file](store, "abc")
     write_record(store, new_record(run(1), "done", {}, files={}))
     assert READ[file](store, run(1).id) is None
@@ -232,7 +232,7 @@ def test_a_file_that_a_record_lists_and_that_is_gone_is_damage_and_not_nothing(s
 def test_a_file_of_tensors_that_holds_something_else_is_refused(store):
     write_weights(store, "abc", {"w": torch.arange(3.0)})
     torch.save({"w": {"nested": torch.arange(3.0)}}, store.weights("abc"))
-    with pytest.raises(CorruptRecord, match=r"weights\.pt holds something else"):
+    with pytest.raises(CorruptRecord, match=r"weights\.pt"):
         read_weights(store, "abc")
 
 

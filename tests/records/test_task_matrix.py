@@ -82,7 +82,7 @@ def test_easy_tasks_are_learned_but_do_not_count():
 
 
 def learned(measures, after, untrained, tasks, hard=(True, True, True)):
-    """A journal of two runs, the second with half the accuracies of the first, after so many tasks."""
+    """A journal of two runs, the second with half the accuracies of the first, after that many tasks."""
     journal = Journal(2, measures)
     for task in range(tasks):
         updates = {name: np.full((2, 2), 0.5) for name in ("accuracy", "loss")}

@@ -67,7 +67,7 @@ def formed(kind: str, form: str | None) -> Any:
 
 
 def stepped(kind: str, form: str | None = None, rows=(0, 1, 2, 3), chunk=STEPS) -> dict[str, torch.Tensor]:
-    """Parameters of those runs after all steps, their corrections taken so many steps at a time."""
+    """Parameters of those runs after all steps, their corrections taken that many steps at a time."""
     cls, _, runs = KINDS[kind]
     optimizer, update = cls(), formed(kind, form)
     settings = on_run_axis([cls(**runs[k]) for k in rows], dtype=torch.float64)

@@ -65,11 +65,12 @@ class Candidates:
 
     def of(self, activation: str, benchmark: str) -> Sequence[Candidate]:
         """The candidates with an activation and a benchmark.  Raises StoreError."""
-        from plasticity_lab.records.record import records_of  # pyarrow: most commands need not wait for it
+        from plasticity_lab.records.kept_files import CorruptRecord  # pyarrow: most commands need not wait for it
+        from plasticity_lab.records.record import records_of
 
         key = (activation, benchmark)
         if self._held is None:
-            corrupt: list[StoreError] = []
+            corrupt: list[CorruptRecord] = []
             records = records_of(self._store, corrupt)
             self._held = _held(records, all_plans(self._store, unreadable=[]))  # who plans the runs names those
             self.corrupt = corrupt
@@ -129,8 +130,8 @@ class Candidates:
 
 def effective(seeds: Numbers) -> Seeds:
     """The seeds in effect: stream_seed and init_seed follow seed unless they are set."""
-    followed = (seeds.seed if each is None else each for each in (seeds.stream_seed, seeds.init_seed))
-    return (seeds.seed, *followed)
+    stream_seed, init_seed = (seeds.seed if each is None else each for each in (seeds.stream_seed, seeds.init_seed))
+    return seeds.seed, stream_seed, init_seed
 
 
 def differing(candidate: Candidate, study: Study) -> dict[str, tuple[Any, Any]]:

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from launch.runs.arguments import instead
-from launch.runs.options import Grid, GridWithIntervention
-from launch.runs.values.place import Found, Place, Rates, unpinned
+from launch.runs.options import Activation, BenchmarkAlone, Grid, GridWithIntervention
+from launch.runs.values.place import Found, Place, Rates, extras_of, unpinned
 from launch.runs.values.published import Rows, Tables
 from launch.runs.values.with_intervention import WithIntervention, has_strength, intervenes, strengths
 from plasticity_lab import component
@@ -88,7 +88,7 @@ class Grids:
 
     def _grid(self, place: Place) -> tuple[str, Grid]:
         """The grid that is asked for, or the benchmark's own, and its name."""
-        name = place.benchmark.extras.default_grid if place.rule.grid is None else place.rule.grid
+        name = extras_of(place.benchmark, BenchmarkAlone).default_grid if place.rule.grid is None else place.rule.grid
         grids = place.rule.grids or {}
         if name is None:
             raise ConfigError(
@@ -102,7 +102,7 @@ class Grids:
     def _shapes(self, place: Place, name: str, table: str | None) -> list[Settings]:
         """The shapes of the grid, then those of the published table; equal ones come to one run later."""
         activation = place.activation
-        grids = activation.extras.grids or {}
+        grids = extras_of(activation, Activation).grids or {}
         shapes: list[Settings] = [{}]
         if name in grids:
             shapes = list(combinations(blocks(activation.name, name, grids[name]), _own(place.pinned)))

@@ -2,13 +2,14 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from launch.runs.options import Hyperparams, Option
+from launch.runs.options import Extras, Hyperparams, Option
 from launch.runs.precedence import Nodes
 
 Values = Mapping[str, Mapping[str, Any]]
 """Group → setting → value."""
+AnyExtras = TypeVar("AnyExtras", bound=Extras)
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,18 @@ class Source(Protocol):
 
     def found(self, place: Place) -> Iterable[Found]:
         """The values for a place, one or more, what is pinned left out.  Raises ConfigError."""
+        ...
 
     def notes(self) -> list[str]:
         """What is to be said once about all places.  Raises ConfigError for what is known only after the last one."""
+        ...
+
+
+def extras_of(option: Option, kind: type[AnyExtras]) -> AnyExtras:
+    """What an option's file holds besides settings, as its group has it.  Raises TypeError for another group."""
+    if not isinstance(option.extras, kind):
+        raise TypeError(f"{option.group}={option.name} has {type(option.extras).__name__} beside its settings.")
+    return option.extras
 
 
 def unpinned(values: Values, place: Place) -> dict[str, dict[str, Any]]:

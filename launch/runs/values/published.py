@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from launch.runs.values.place import Place, Values
+from launch.runs.options import BenchmarkAlone
+from launch.runs.values.place import Place, Values, extras_of
 from plasticity_lab.component import as_typed
 from plasticity_lab.errors import ConfigError
 
@@ -69,7 +70,7 @@ class Rows:
     def row(self, names: str | Sequence[str], place: Place) -> Values | None:
         """That of an activation on a benchmark, or on its stand-in, in some tables; None if there is none."""
         published, benchmark = self._tables.together(names), place.benchmark
-        source = published.benchmark_for(benchmark.name, benchmark.extras.stand_in)
+        source = published.benchmark_for(benchmark.name, extras_of(benchmark, BenchmarkAlone).stand_in)
         if source is not None and source != benchmark.name:
             self._stand_ins[benchmark.name] = source
         row = published.rows.get((source or "", place.activation.name))

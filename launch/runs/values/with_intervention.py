@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from launch.runs.groups import COMPONENTS
-from launch.runs.values.place import Place, Values
+from launch.runs.options import BenchmarkAlone, Intervention
+from launch.runs.values.place import Place, Values, extras_of
 from launch.runs.values.published import Published, Tables, number, published_lines
 
 COLUMNS = ("intervention", "benchmark", "activation", "lr", "strength")
@@ -28,7 +29,7 @@ def has_strength(place: Place) -> bool:
 
 def strengths(place: Place) -> Sequence[float]:
     """Those that its intervention's file lists, if it does."""
-    return place.parts["intervention"].extras.strengths or ()
+    return extras_of(place.parts["intervention"], Intervention).strengths or ()
 
 
 class WithIntervention:
@@ -45,7 +46,7 @@ class WithIntervention:
         if table not in self._read:
             self._read[table] = read_with_interventions(self._tables.path(table))
         published = self._read[table].get(place.parts["intervention"].name, Published({}))
-        source = published.benchmark_for(place.benchmark.name, place.benchmark.extras.stand_in)
+        source = published.benchmark_for(place.benchmark.name, extras_of(place.benchmark, BenchmarkAlone).stand_in)
         return published.rows.get((source or "", place.activation.name))
 
     def best(self, table: str, place: Place) -> tuple[Values, Mapping[str, Any]]:

@@ -26,8 +26,10 @@ def axes(declared: Declared) -> dict[str, str]:
 
 
 def metrics(declared: Declared) -> dict[Kind, list[str]]:
-    """For each kind of row what W&B is told of it: `epoch/aoa`, `task/final_accuracy`, and so on; marks with tasks."""
-    found = {kind: [column.name for column in declared.columns_of(kind)] for kind in declared.kinds}
+    """For each kind of row what W&B gets of it: `epoch/aoa`, `task/final_accuracy`, and so on; marks with tasks."""
+    found: dict[Kind, list[str]] = {
+        kind: [column.name for column in declared.columns_of(kind)] for kind in declared.kinds
+    }
     return {**found, "task": [*found["task"], *declared.marks]}
 
 

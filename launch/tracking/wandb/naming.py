@@ -96,4 +96,5 @@ def _text(value: Any) -> str:
 def _contents(file: str) -> Mapping[str, Any]:
     """What stands in a file of conf/; nothing where there is none."""
     path = CONF / file
-    return OmegaConf.to_container(OmegaConf.load(path)) if path.is_file() else {}
+    found: Any = OmegaConf.to_container(OmegaConf.load(path)) if path.is_file() else {}
+    return found

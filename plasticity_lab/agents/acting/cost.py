@@ -49,4 +49,4 @@ def _step(body: Body, steps: int) -> None:
         if body.discrete:
             environments.step(draw.integers(0, body.actions, (1, 1)))
         else:
-            environments.step(draw.uniform(body.low, body.high, (1, 1, body.actions)).astype(np.float32))
+            environments.step(draw.uniform(*body.bounds, (1, 1, body.actions)).astype(np.float32))

@@ -27,17 +27,23 @@ from plasticity_lab.networks.model import Model
 class PPO(Agent[BodyBenchmark, Bodies, PPOLearner]):
     """Proximal policy optimisation.  Source: Schulman et al. 2017, in the form of Dohare et al. 2024 by default.
 
-    environments, rollout: of each run, and steps of each of them between updates. minibatches, epochs: into how many
-    parts a rollout is cut, in how many passes over it. gamma, gae_lambda: of generalised advantage estimation. clip:
-    how far the ratio of probabilities may go from 1; clip_value: whether the value is held as near to what it was.
-    value_weight: of the squared error, without a half; entropy_weight: of the bonus. max_norm: of a run's gradients;
-    null: any. advantages: normalised over the rollout (batch), over each minibatch, or not (none).
+    environments: of each run, stepped side by side.
+    rollout: steps of each environment between updates.
+    minibatches: into how many parts a rollout is cut; epochs: in how many passes over it.
+    gamma: the discount; gae_lambda: λ of generalised advantage estimation; both in [0, 1].
+    clip: how far the ratio of probabilities may go from 1.
+    clip_value: whether the value, too, is held as near to what it was.
+    value_weight: of the squared error, without a half.
+    entropy_weight: of the bonus for entropy.
+    max_norm: of a run's gradients; null: any.
+    advantages: normalised over the rollout (batch), over each minibatch (minibatch), or not (none).
     timeout_is_terminal: whether an episode cut off by its limit of steps counts as if it had ended there; else the
-    value of its last observation is added. clip_action: whether the body is given actions within its bounds.
-    normalise_observations, normalise_rewards: by running statistics of each body. rollout_mode: whether randomised
-    activations draw their slopes while acting too (train), or take the mean (eval). anneal_lr: whether the learning
-    rate falls to 0 over the run, rollout by rollout. target_kl: how much the policy may change by a rollout before
-    its remaining passes are left out; null: by any amount.
+        value of its last observation is added.
+    clip_action: whether the body is given actions within its bounds.
+    normalise_observations, normalise_rewards: by running statistics of each body.
+    rollout_mode: whether randomised activations draw their slopes while acting too (train), or take the mean (eval).
+    anneal_lr: whether the learning rate falls to 0 over the run, rollout by rollout.
+    target_kl: how much the policy may change by a rollout before its remaining passes are left out; null: any amount.
     """
 
     learns = BodyBenchmark

@@ -50,7 +50,7 @@ def likeliest(
     policy = _finite(network.answers(flat if normaliser is None else normaliser.scaled(flat), body.name)["policy"])
     if body.discrete:
         return policy.argmax(axis=2)
-    return np.clip(policy, np.float32(body.low), np.float32(body.high)) if clips else policy
+    return np.clip(policy, *np.array(body.bounds, np.float32)) if clips else policy
 
 
 def _finite(values: NDArray[Any]) -> NDArray[Any]:

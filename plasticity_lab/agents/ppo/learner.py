@@ -79,7 +79,6 @@ class PPOLearner:
         self._acting: dict[str, ActingNetwork] = {}
         self._steps: dict[str, Step] = {}  # for each body its own: compiled, one is a graph of one body's shapes
         self.environments: Environments | None = None
-        self.actor: Actor | None = None
         self._saved: Mapping[str, Any] = {}
         # The last rollout, "x" (K, R, D) and "action" (K, R, ...), where the intervention looks at it.
         self._rollout: dict[str, Tensor] = {}

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from plasticity_lab.agents.ppo.advantages import advantages, normalised
 from plasticity_lab.agents.ppo.policy import log_probability
-from plasticity_lab.agents.ppo.rollout import Seen
+from plasticity_lab.agents.ppo.rollout import Transitions
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking.run_axis import aligned
 
@@ -38,7 +38,7 @@ class Minibatches:
         return self.count * self.passes
 
     def tables(
-        self, seen: Seen, settings: Mapping[str, Array], seeds: Sequence[int], first: int
+        self, seen: Transitions, settings: Mapping[str, Array], seeds: Sequence[int], first: int
     ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """What all updates read, and what has a row for each.
 

@@ -23,8 +23,8 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Seen:
-    """A rollout.
+class Transitions:
+    """What a rollout observed, did and was paid, step by step.
 
     x (K, T, N, D): what the network was given. action (K, T, N) whole, or (K, T, N, A). outputs: name → (K, T, N, O).
     rewards, as they are learned from; following, the value of what a step led to; terminated: whether nothing follows;
@@ -48,7 +48,7 @@ class Actor:
 
     seeds: of their noise. gamma: (K,). normaliser: of the body; it is asked for observations and rewards only as the
     two settings say. What is not finite in an observation or an action is taken as 0, and its run is named
-    (`Seen.finite`): the environment goes on.
+    (`Transitions.finite`): the environment goes on.
     """
 
     def __init__(
@@ -70,14 +70,14 @@ class Actor:
         self.normalise_observations, self.normalise_rewards = normalise_observations, normalise_rewards
         self.timeout_is_terminal = timeout_is_terminal
         clips = clip_action and not self.body.discrete
-        self.bounds = (np.float32(self.body.low), np.float32(self.body.high)) if clips else None
+        self.bounds = np.array(self.body.bounds, np.float32) if clips else None
         self.finite = np.ones(len(seeds), bool)
 
     def begin(self) -> None:
         """The environments are new: their first observations are seen."""
         self.normaliser.begin(self._flat(self.environments.observations))
 
-    def rollout(self, first: int) -> Seen:
+    def rollout(self, first: int) -> Transitions:
         """Acts for T steps.  first: steps of the run before them."""
         self.finite = np.ones(len(self.seeds), bool)
         noise = action_noise(self.body, self.seeds, first, self.steps, self.environments.observations.shape[1])
@@ -114,7 +114,7 @@ class Actor:
         stacked = {name: np.stack(values, axis=1) for name, values in rows.items()}
         if self.timeout_is_terminal:
             stacked["terminated"] = stacked["ended"]
-        return Seen(
+        return Transitions(
             outputs=outputs_by_name, following=following, finite=self.finite, episodes=episodes_of(ended), **stacked
         )
 

@@ -62,8 +62,8 @@ class ExperienceReplay(NoReplay):
     """Each step learns arriving images together with images drawn from a memory of earlier tasks: one mean over both.
 
     memory: how many images a run remembers at most, and per_task of one task. When a task has ended, as many of its
-    images as there is room for are drawn into the memory, all alike; where tasks become so many that their shares
-    shrink, images of earlier ones leave it. replayed: how many are drawn for a step, none twice in it. Its draws follow
+    images as there is room for are drawn into the memory, all alike; with more tasks than it has room
+    for, images of earlier ones leave it. replayed: how many are drawn for a step, none twice in it. Its draws follow
     the run's init_seed.
 
     Source: Appendix B.5 (Split-CIFAR-100: a "random-sampling buffer" of 10,000, "capped at 500 examples per task");

@@ -1,6 +1,6 @@
 """What is measured of groups of classes: a classifier's numbers, and accuracies among a group's own classes.
 
-Four accuracies tell of a run: online (`aoa`), on the training images at the end of a task (`train_accuracy`), on its
+A run has four accuracies: online (`aoa`), on the training images at the end of a task (`train_accuracy`), on its
 test images among all classes (`final_accuracy`), and among the task's own (`masked_accuracy`).
 """
 

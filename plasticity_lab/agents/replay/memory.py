@@ -14,7 +14,7 @@ Indices = NDArray[np.int64]
 
 
 def shares(sizes: Sequence[int], memory: int, per_task: int) -> list[int]:
-    """How many images of each task are remembered once so many tasks are learned.  sizes: how many each task had.
+    """How many images of each task are remembered once that number of tasks is learned.  sizes: how many each task had.
 
     All the same, as many as there is room for; what is left over is given to the earliest tasks, one each. Never more
     than `per_task` of a task, nor more than `memory` in all.

@@ -62,7 +62,8 @@ class HeldOutByPixel:
         shape = (runs, *self._by_pixel[keys[0]].shape)
         if self._room.shape != shape:
             self._room = np.empty(shape, np.uint8)
-        for shown, key, lesson in zip(self._room, keys[:runs], lessons[:runs], strict=True):
+        for run, (key, lesson) in enumerate(zip(keys[:runs], lessons[:runs], strict=True)):
+            shown = self._room[run]
             if lesson.pixels is None:
                 shown[...] = self._by_pixel[key]
             else:  # a mode lets NumPy write in place; no pixel is out of range

@@ -1,6 +1,6 @@
 """The networks, activations and interventions that are measured: names and shapes, which need no torch."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 ACTIVATIONS = {
@@ -49,7 +49,7 @@ class Setting:
     batch_size: int
     brightness: int
     steps: int
-    widths: dict[str, Sequence[int]]
+    widths: Mapping[str, Sequence[int]]
 
 
 MLP_WIDTHS = {"cpu": (1, 2, 4, 8, 16), "cuda": (16, 64, 256, 512)}

@@ -92,7 +92,6 @@ class ValueLearner:
         self.step = Compiled(step, ("dqn step", parts.structure, model.told, body.name)) if compiled else step
         self.unstable = np.zeros(self.runs, np.bool_)
         self.environments: Environments | None = None
-        self.actor: Actor | None = None
         self._saved: Mapping[str, Any] = {}
 
     def begin(self, task: SegmentedTask, fresh: bool) -> None:

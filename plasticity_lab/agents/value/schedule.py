@@ -36,7 +36,7 @@ class Exploration:
 
 @dataclass(frozen=True)
 class Timetable:
-    """What is due by the time a run has taken so many steps.
+    """What is due by the time a run has taken that many steps.
 
     min_history: steps that the memory must hold before anything is learned; also once more where it was lost.
     update_period: steps between updates. target_period: steps between copies of the network into its target.
@@ -61,6 +61,6 @@ class Timetable:
         return after // self.target_period > before // self.target_period
 
     def all_updates(self, steps: int, environments: int) -> int:
-        """Of a whole run of so many steps that never loses its memory, with so many environments."""
+        """Of a whole run that never loses its memory, by its steps and its environments."""
         begins = self.min_history // environments * environments
         return max(0, steps // self.update_period - begins // self.update_period)

@@ -64,6 +64,8 @@ class LabelledBenchmark(Benchmark[ImageSet]):
 
     tasks_are = "labelled images"
 
+    classes_come_once: ClassVar[bool] = False
+    """Whether no class of a task was trained in a task before it: forward transfer is not defined then."""
     permutes: ClassVar[bool] = False
     """Whether its tasks permute pixels: their held-out images are laid out in another way then."""
 
@@ -161,8 +163,8 @@ class LabelledBenchmark(Benchmark[ImageSet]):
 
     def steps_of(self, position: int) -> int:
         """Steps of the task at that position."""
-        by_epochs = self.epochs * self.batches_of(position) if self.epochs is not None else self.steps
-        return min(by_epochs, self.steps) if self.steps is not None else by_epochs
+        by_epochs = None if self.epochs is None else self.epochs * self.batches_of(position)
+        return min(length for length in (by_epochs, self.steps) if length is not None)
 
     def epochs_of(self, position: int) -> int:
         """Epochs of the task at that position, a last incomplete one counted."""

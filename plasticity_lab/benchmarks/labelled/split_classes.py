@@ -14,6 +14,7 @@ class SplitClasses(GroupedClasses):
     """
 
     tasks_are = "groups of classes that come one after another"
+    classes_come_once = True
 
     def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
         """The training and the held-out images of group `position`.

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plasticity_lab.environments.classic.trigonometry import sine_and_cosine
+from plasticity_lab.environments.simulation import Saved
 
 GRAVITY = 9.8  # m/s²
 POLE_MASS = 0.1  # kg
@@ -55,7 +56,7 @@ class CartPole:
         terminated = (np.abs(self.physics[0]) > TRACK) | (np.abs(self.physics[2]) > UPRIGHT)
         return self.physics.T.astype(np.float32, order="C"), np.ones(len(terminated)), terminated
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def state(self) -> dict[str, Saved]:
         """One entry, "physics" (M, 4): the observations before they are rounded to float32."""
         return {"physics": self.physics.T.copy()}
 

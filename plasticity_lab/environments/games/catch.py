@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plasticity_lab.environments.body import Body
+from plasticity_lab.environments.simulation import Saved
 
 ROWS, COLUMNS = 10, 5
 STEPS_A_BALL = ROWS - 1
@@ -68,7 +69,7 @@ class Catch:
         self.row = np.where(follows, 0, self.row).astype(np.int8)
         return self._shown(self._every), rewards, landed & last
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def state(self) -> dict[str, Saved]:
         """Arrays "columns" (M, balls), and "ball", "row" and "paddle" (M,)."""
         return {name: getattr(self, name).copy() for name in ("columns", "ball", "row", "paddle")}
 

@@ -11,18 +11,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plasticity_lab.environments.mujoco.physics import Physics, Reading
+from plasticity_lab.environments.simulation import Saved
 from plasticity_lab.errors import PlasticityError
 
 
 class Rules(Protocol):
-    """What Gymnasium's class of a body computes from MuJoCo's numbers, in its order, so that the bits are its own.
+    """What Gymnasium's class of a body computes from MuJoCo's numbers, in its order, so that the bits are its own."""
 
-    file: the model. frame_skip: MuJoCo's steps in one of ours. contact_forces: whether cfrc_ext is read.
-    """
+    @property
+    def file(self) -> str:
+        """The file of the model."""
+        ...
 
-    file: str
-    frame_skip: int
-    contact_forces: bool
+    @property
+    def frame_skip(self) -> int:
+        """MuJoCo's steps in one of ours."""
+        ...
+
+    @property
+    def contact_forces(self) -> bool:
+        """Whether cfrc_ext is read."""
+        ...
 
     def noise(
         self, stream: np.random.Generator, positions: int, velocities: int
@@ -94,7 +103,7 @@ class MuJoCoBody:
             rewards[broke], terminated[broke] = np.nan, True
         return observations, rewards, terminated
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def state(self) -> dict[str, Saved]:
         """MuJoCo's state, with the accelerations that its solver starts from: "physics" (M, ...); and "place" (M,)."""
         return {"physics": self._physics.state(), "place": self._place.copy()}
 

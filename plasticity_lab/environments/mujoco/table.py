@@ -24,7 +24,7 @@ def _built(name: str, copies: int) -> Simulation:
 
     (body,) = (body for body in MUJOCO_BODIES if body.name == name)
     simulation = MuJoCoBody(RULES[name], copies)
-    simulation.check(name, body.low, body.high)
+    simulation.check(name, *body.bounds)
     return simulation
 
 

@@ -28,7 +28,7 @@ class Processes:
     measured: bool = False
 
     def of(self, body: Body, copies: int) -> int:
-        """How many are to step so many copies of a body: all, or this one alone."""
+        """How many processes are to step that many copies of a body: all, or this one alone."""
         most = min(self.most, copies)
         return most if most == 1 or not self.measured or helped(body, copies, most) else 1
 
@@ -37,7 +37,7 @@ ALONE = Processes()
 
 
 def helped(body: Body, copies: int, processes: int) -> bool:
-    """Whether so many processes step copies of the body faster than one, measured here and now: a fraction of a second.
+    """Whether several processes step copies of the body faster than one, measured here and now: a fraction of a second.
 
     By the wall clock, since others at work on the machine are what may make helpers late.
     """
@@ -59,7 +59,7 @@ def _begun(simulation: Simulation, body: Body, copies: int) -> list[float]:
 
 def _seconds(simulation: Simulation, body: Body, copies: int, steps: int) -> float:
     shape = (copies, *body.action)
-    actions = np.zeros(shape, np.int64) if body.discrete else np.full(shape, np.mean([body.low, body.high]), np.float32)
+    actions = np.zeros(shape, np.int64) if body.discrete else np.full(shape, np.mean(body.bounds), np.float32)
     began = time.perf_counter()
     for _ in range(steps):
         simulation.step(actions)

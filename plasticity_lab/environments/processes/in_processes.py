@@ -52,7 +52,7 @@ class InProcesses:
         shares = [*(share for _, share in self._helpers), self._own.copies]
         asked = [np.flatnonzero((copies >= share.start) & (copies < share.stop)) for share in shares]
         words = [
-            ("start", copies[there] - share.start, [streams[at] for at in there]) if len(there) else None
+            ("start", copies[there] - share.start, [streams[at] for at in there.tolist()]) if len(there) else None
             for there, share in zip(asked, shares, strict=True)
         ]
         *theirs, own = words

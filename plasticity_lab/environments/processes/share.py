@@ -34,7 +34,7 @@ class Layout:
 
 
 def layout_of(body: Body, copies: int) -> Layout:
-    """That of so many copies of a body."""
+    """That of a number of copies of a body."""
     return Layout(copies, math.prod(body.action), body.frame, body.dtype, body.has_lives)
 
 

@@ -1,4 +1,4 @@
-"""Checkpoints of before agents declared what they measure: a classifier's journal, in one flat mapping."""
+"""Checkpoints from before agents declared what they measure: a classifier's journal, in one flat mapping."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -17,7 +17,14 @@ from tests.tenants.packs import FIND, differing, packs_of, trained
 
 DETERMINISTIC = [name for name in choices("activation") if not component.load(choice("activation", name)[0]).randomised]
 MUJOCO = (*SMALL, "benchmark.bodies=[hopper,ant]", "protocol=clean", "benchmark.test_episodes=0")
-PIXELS = (*SMALL, "benchmark=catch", "benchmark.balls=2", "benchmark.test_episodes=2", "benchmark.tasks=1")
+PIXELS = (
+    *SMALL,
+    "benchmark=catch",
+    "network=actor_critic",
+    "benchmark.balls=2",
+    "benchmark.test_episodes=2",
+    "benchmark.tasks=1",
+)
 RESETS = (FIND, "intervention=random_units", "intervention.every=3", "intervention.share=0.25")
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from plasticity_lab.agents.ppo.minibatches import Minibatches
-from plasticity_lab.agents.ppo.rollout import Seen
+from plasticity_lab.agents.ppo.rollout import Transitions
 from plasticity_lab.records.rows import Episodes
 
 K, T, N = 2, 3, 2
@@ -21,7 +21,7 @@ LOGITS = np.stack([np.zeros((K, T, N)), np.arange(K * T * N).reshape(K, T, N) / 
 
 def tables(normalised="none", minibatches=2, passes=2, seeds=(3, 1), first=0):
     nothing = np.zeros(0, np.int64)
-    seen = Seen(
+    seen = Transitions(
         x=np.arange(K * T * N, dtype=np.float32).reshape(K, T, N, 1),
         action=np.arange(K * T * N).reshape(K, T, N) % 2,
         outputs={"policy": LOGITS, "value": VALUE[..., None]},

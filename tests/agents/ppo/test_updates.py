@@ -46,7 +46,7 @@ def length(moved):
 
 
 def test_a_run_stops_after_the_first_pass_that_has_changed_its_policy_by_more_than_target_kl():
-    """Each with what it had then, moments too: what it has after so many passes without a target. How much a pass has
+    """Each with what it had then, moments too: what it has after that many passes without a target. How much a pass has
     changed is the mean of its last minibatch, which is measured before the update by it. An intervention that looks in
     the middle of a pass changes nothing.
     """
@@ -120,7 +120,7 @@ def test_no_two_updates_of_a_run_draw_the_same_numbers(monkeypatch):
         counts.append(int(count))
         return uniforms(keys, count, numbers)
 
-    monkeypatch.setattr("plasticity_lab.agents.ppo.step.uniforms", counted)
+    monkeypatch.setattr("plasticity_lab.agents.drawn.uniforms", counted)
     after_a_rollout("activation=rrelu", "agent.epochs=1", "agent.minibatches=2", rollout=2)
     assert counts == [0, 1, 2, 3, 4, 5]
 

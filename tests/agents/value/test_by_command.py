@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from launch.__main__ import main as launch
+from launch.command import run_command
 from launch.tracking.wandb import content
 from launch.work.worker import work
 from plasticity_lab.agents.target_network import TargetNetwork
@@ -130,12 +130,9 @@ def test_killed_without_its_memory_it_goes_on_refills_it_and_the_record_says_so(
 
 
 def test_a_plan_says_how_much_it_remembers(store, capsys):
-    from launch.command import run_command
-
     words = ("agent=dqn", "benchmark=catch_84", "seed=0", "device=cpu", "dry_run=true", f"store={store.root}")
     assert run_command([*words, "tracking=store"]) == 0
     assert "GiB" in capsys.readouterr().out  # 100,000 frames of 84 × 84
-    assert launch(["status", "--store", str(store.root)]) != 0
 
 
 @pytest.mark.slow

@@ -18,6 +18,10 @@ from launch.command import resolve
         ["intervention=l2_init", "optimizer=sgd", "optimizer.momentum=0.9", "network=mlp", "network.width=32"],
         ["benchmark=classic_cycle", "agent=ppo", "benchmark.bodies=[cartpole]", "protocol=clean", "schedule=smoke"],
         ["benchmark=classic_cycle", "agent=ppo_cleanrl"],
+        # What a schedule would cap of an agent, and what a benchmark or an agent would set of other choices.
+        ["benchmark=catch", "schedule=smoke", "agent.capacity=1000000", "agent.target_period=8000"],
+        ["benchmark=catch_84", "network.stride=1", "optimizer.lr=1e-3", "benchmark.environment_steps=500"],
+        ["benchmark=classic_cycle", "optimizer.lr=1e-3"],
         ["precision=fp32", "optimizer.epsilon=1e-7", "optimizer.reset=task"],
     ],
 )

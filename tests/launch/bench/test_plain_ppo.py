@@ -17,7 +17,7 @@ from launch.bench.learned import Learned, cleanrl, kept, packed, read
 from launch.command import resolve
 from plasticity_lab.agents.ppo.advantages import advantages
 from plasticity_lab.agents.ppo.policy import entropy, log_probability
-from plasticity_lab.agents.ppo.rollout import Seen
+from plasticity_lab.agents.ppo.rollout import Transitions
 from plasticity_lab.agents.ppo.step import step_of
 from plasticity_lab.assembly import assembled, resources
 from plasticity_lab.errors import ConfigError
@@ -85,7 +85,7 @@ def seen_by(run):
     def packed(value):
         return value.reshape(1, ROWS, 1, *value.shape[1:])
 
-    return Seen(
+    return Transitions(
         x=packed(store["observations"]),
         action=packed(store["actions"]),
         outputs={name: packed(value) for name, value in given.items()},

@@ -26,7 +26,7 @@ IMPORTING_SECONDS = 4.0
 
 
 def chaos(store, words, kills, training_seconds, draw):
-    """Gives the command until so many SIGKILLs have hit it.  Returns how many did: fewer if it ended before.
+    """Gives the command until that many SIGKILLs have hit it.  Returns how many did: fewer if it ended before.
 
     The victims are the launcher, a worker, or all at once; mostly they are hit while packs train, sometimes earlier.
     """

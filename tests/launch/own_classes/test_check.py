@@ -11,7 +11,9 @@ from launch.command import resolve, run_command
 from launch.own_classes import check
 from launch.own_classes.check import checked
 from launch.own_classes.named import own_classes
+from launch.own_classes.tiny import tinies
 from launch.runs.groups import COMPONENTS
+from plasticity_lab.assembly import cost_of
 from plasticity_lab.records.own_classes import digest_of_class
 from tests.helpers.faulty_classes import FAULTY, IN_ORDER, Idle, Misspelt, OneNumber, Plain, Standardised, planted
 from tests.helpers.sweeps import SMOKE
@@ -42,6 +44,16 @@ def test_a_class_in_order_passes(group, cls, tmp_path):
     assert not result.faults
     assert len(result.lines) >= 8, "small packs were trained"
     assert bool(result.notes) == (cls is Idle)
+
+
+def test_under_a_value_agent_a_small_pack_learns_too(tmp_path):
+    """With an agent's own warm-up it would train nothing, and packed would equal alone whatever the class does."""
+    words = [planted(tmp_path), f"activation={IN_ORDER['activation'][0].__name__.lower()}", "agent=dqn", "network=mlp"]
+    resolved = resolve([*words, "benchmark=catch", "device=cpu"])
+    (own,) = own_classes(resolved.runs)
+    small = next(tinies(own, tmp_path))
+    assert cost_of(small.runs[0], small.resource).updates > 20
+    assert not checked(own, resolved.settings).faults
 
 
 @pytest.mark.parametrize(("group", "cls", "word"), ALL_FAULTY, ids=lambda each: getattr(each, "__name__", None))

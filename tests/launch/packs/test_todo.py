@@ -218,7 +218,7 @@ def test_a_done_file_says_which_runs(store):
 
 
 def raising(error, times=100):
-    """A train_pack that fails so many times."""
+    """A train_pack that fails that many times."""
     left = [error] * times
 
     def train_pack(*arguments):

@@ -96,5 +96,5 @@ def test_duplicates_merge_and_keep_the_names_they_were_asked_under():
 def test_the_desk_tells_true_from_one():
     desk = Desk()
     desk.part("activation", "ratio", TARGET, {"c": 1})
-    with pytest.raises(ConfigError, match=r"activation.c is true; it must be a finite number"):
+    with pytest.raises(ConfigError, match=r"activation\.c.*true"):
         desk.part("activation", "ratio", TARGET, {"c": True})

@@ -134,7 +134,7 @@ def test_a_group_that_is_no_science_is_no_part_of_an_id_but_of_plan_record_and_p
 
 @pytest.mark.parametrize("words", [["intervention=none,redo"], ["intervention=redo", "intervention.every=1,2"]])
 def test_a_group_that_is_no_science_is_not_swept(no_science, words):
-    with pytest.raises(ConfigError, match=r"changes no run's numbers, so it cannot be swept"):
+    with pytest.raises(ConfigError, match=r"cannot be swept"):
         resolve(words)
 
 

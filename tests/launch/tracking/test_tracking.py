@@ -159,8 +159,8 @@ def warnings_of(caplog):
 def test_a_companion_that_dies_costs_one_line_and_no_run(store, monkeypatch, caplog):
     really = Tracked.begin
 
-    def begin(self, runs):
-        really(self, runs)
+    def begin(self, runs, measures):
+        really(self, runs, measures)
         if self._connection is not None and self._connection.running:
             self._connection.kill()
             self._connection.process.wait()

@@ -37,7 +37,7 @@ def statuses(store, *words):
 
 
 def vanish(store, pack, times):
-    """So many workers of other hosts claim a pack in turn, and are not heard of again."""
+    """That many workers of other hosts claim a pack in turn, and are not heard of again."""
     for number in range(times):
         lease = Leases(store, 100, Owner(f"node{number}", 1)).claim([pack.id])
         os.utime(store.lease(pack.id, lease.epoch), (1, 1))

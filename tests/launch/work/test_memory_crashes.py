@@ -17,11 +17,15 @@ from launch.work.worker import work
 from plasticity_lab.records import bulk_log
 from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
+from tests.agents.value.packs import SMALL
 from tests.helpers.crashing_disk import MODES, CrashingDisk, in_a_process
 from tests.helpers.sweeps import after_looks, all_kept, never, planned, runs_of, trained
 from tests.tenants.packs import BODIES
 
-WORDS = (*BODIES, "seed=0,1", "save_weights=final", "launch.workers=1", "benchmark.environment_steps=192")
+PACK = ("seed=0,1", "save_weights=final", "launch.workers=1")
+TENANT = (*BODIES, *PACK, "benchmark.environment_steps=192")
+DQN = (*SMALL, *PACK, "agent.epoch_steps=40", "benchmark.environment_steps=160", "agent.capacity=100")
+PACKS = [pytest.param(TENANT, id="tenant"), pytest.param(DQN, id="dqn")]
 MEMORY = ("replay_memory_mib=0", "replay_memory_minutes=0", "checkpoint_minutes=0.0001", "launch.lease_seconds=60")
 TRIALS = 6
 """Of some 300 operations, spread over them; the slow test has every third one."""
@@ -29,11 +33,16 @@ LAST = 60
 """Checkpoints follow the clock, so that one more or less may be written: the last operations may not be reached."""
 
 
+@pytest.fixture(scope="module", params=PACKS)
+def words(request):
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
+def undisturbed(words, tmp_path_factory):
     store = Store(tmp_path_factory.mktemp("undisturbed") / "store")
-    trained(store, *WORDS)
-    return all_kept(store, runs_of(*WORDS))
+    trained(store, *words)
+    return all_kept(store, runs_of(*words))
 
 
 @pytest.fixture(autouse=True)
@@ -45,10 +54,10 @@ def in_a_hurry(monkeypatch):
 
 
 class Trial:
-    """words: beside WORDS. Each time a new store with the same plan."""
+    """Each time a new store with the same plan."""
 
     def __init__(self, folder, *words):
-        self.folder, self.words = folder, (*WORDS, *words)
+        self.folder, self.words = folder, words
         self.store = Store(folder / "store")
         self.sweep = planned(self.store, *self.words).sweep
         shutil.copytree(self.store.root, folder / "planned")
@@ -78,9 +87,8 @@ class Trial:
         assert work(self.store, self.sweep, "cpu", never)
         runs = runs_of(*self.words)
         assert list((self.store.root / "packs").iterdir()) == []
-        return all_kept(self.store, runs), {
-            flag for run in runs for flag in read_record(self.store, run.id).get("flags", {})
-        }
+        flags = [read_record(self.store, run.id).get("flags", {}) for run in runs]
+        return all_kept(self.store, runs), {name for each in flags for name, holds in each.items() if holds}
 
 
 def holds(trial, undisturbed, at, mode, caplog):
@@ -98,8 +106,8 @@ def holds(trial, undisturbed, at, mode, caplog):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_at_some_operations(tmp_path, undisturbed, mode, caplog):
-    trial = Trial(tmp_path, *MEMORY)
+def test_at_some_operations(tmp_path, words, undisturbed, mode, caplog):
+    trial = Trial(tmp_path, *words, *MEMORY)
     _, count = trial.crashed(None, mode)
     assert count > 100
     for at in range(2 + MODES.index(mode), count - LAST, count // TRIALS):
@@ -108,8 +116,8 @@ def test_at_some_operations(tmp_path, undisturbed, mode, caplog):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
-def test_at_every_third_operation(tmp_path, undisturbed, mode, caplog):
-    trial = Trial(tmp_path, *MEMORY)
+def test_at_every_third_operation(tmp_path, words, undisturbed, mode, caplog):
+    trial = Trial(tmp_path, *words, *MEMORY)
     _, count = trial.crashed(None, mode)
     for at in range(1, count - LAST, 3):
         holds(trial, undisturbed, at, mode, caplog)

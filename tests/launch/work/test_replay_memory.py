@@ -166,7 +166,7 @@ class Sizes:
         monkeypatch.setattr(bulk_log._Sink, "_put", put)
 
     def kept(self, minutes, added=10, stopping=False):
-        """What becomes of the memory at a checkpoint, so many minutes and entries later."""
+        """What becomes of the memory at a checkpoint, that many minutes and entries later."""
         self.now += 60 * minutes
         self.added += added
         content = self.memory.to_keep({"x": Entries(self.values, self.added)}, stopping)

@@ -83,9 +83,9 @@ def test_pairs_the_wrong_way_round_are_left_out_by_name_and_typed_ones_refused()
         "hyperparams: rrelu cannot have lower above upper, so these pairs of its grid are left out: "
     )
     assert "[0.3, 0.2], [0.4, 0.2]" in note
-    with pytest.raises(ConfigError, match=r"activation.lower is 0.6 and activation.upper is 0.2"):
+    with pytest.raises(ConfigError, match=r"activation\.lower.*0\.6.*activation\.upper.*0\.2"):
         resolve([*words, "activation.lower=0.6"])
-    with pytest.raises(ConfigError, match=r"grid benchmarks of activation=rrelu holds nothing besides what is typed"):
+    with pytest.raises(ConfigError, match=r"benchmarks.*activation=rrelu"):
         resolve([*GRID, "activation=rrelu", "activation.upper=0.001"])
 
 
@@ -140,6 +140,6 @@ def test_a_benchmark_from_outside_need_not_name_a_grid(tmp_path):
         "default_network: mlp\ndefault_agent: supervised\n"
     )
     words = [f"hydra.searchpath=[file://{tmp_path}]", "benchmark=mine", *GRID]
-    with pytest.raises(ConfigError, match=r"no default_grid; say hyperparams.grid=case_study or benchmarks"):
+    with pytest.raises(ConfigError, match=r"default_grid.*hyperparams\.grid=case_study.*benchmarks"):
         resolve(words)
     assert len(resolve([*words, "hyperparams.grid=case_study"]).runs) == 3

@@ -1,8 +1,8 @@
 """What each agent names first of what its runs came to: the table of runs that no table of the papers is about."""
 
-from analysis.tables.table import Table
+from analysis.tables.means import means
 
-HEADLINE = Table(
+HEADLINE = means(
     name="headline",
     title="Headline",
     rows="activation",
@@ -12,3 +12,5 @@ HEADLINE = Table(
     reported=(),
     source="",
 )
+
+TABLES = (HEADLINE,)

@@ -3,14 +3,13 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from analysis.conf import FOLDER, option
 from analysis.names import ACTIVATIONS, display
 from analysis.rows import Row, key
-from analysis.tables.grid import NOTHING
-from analysis.tables.listing import Listing
+from analysis.tables.listing import NOTHING, Listing
+from analysis.tables.table import Table
 
 Block = Mapping[str, Sequence[Any]]
 """Setting, or settings that move together with a comma between → values; a grid is the product of its settings."""
@@ -18,17 +17,12 @@ GRIDS = ("case_study", "benchmarks")
 """What hyperparams.grid takes: Table B1's, and with what Appendix B.4 adds."""
 
 
-@dataclass(frozen=True)
-class GridsTable:
-    """The declaration: its name and title, and the paper's tables that the grids are of."""
-
-    name: str
-    title: str
-    source: str
+Line = dict[str, Any]
+"""What the CSV has of an activation, a grid and who chose its values; `finished` where there are runs."""
 
 
-def grids_table(table: GridsTable, rows: Sequence[Row], metric_name: str | None = None) -> list[Listing]:
-    """One listing: a line for each activation, grid and source of its values.  Needs no runs.
+def build(table: Table[list[Line]], rows: Sequence[Row], metric_name: str | None) -> list[list[Line]]:
+    """A line for each activation, grid and source of its values.
 
     Where there are runs, it says how many settings of each activation have finished ones.
     """
@@ -39,11 +33,10 @@ def grids_table(table: GridsTable, rows: Sequence[Row], metric_name: str | None 
         if row.status in ("done", "diverged"):
             shape = {name: value for name, value in row.own.items() if name.startswith("activation.")}
             finished.setdefault(row.activation, set()).add(key(shape))
-    body, lines = [], []
+    lines: list[Line] = []
     for name in names:
         for grid, whose, values, count in _grids(name):
             tried = len(finished.get(name, ()))
-            body.append([display(ACTIVATIONS, name), grid, values, whose, f"{count:,}", *[f"{tried:,}"] * bool(rows)])
             lines.append(
                 {
                     "table": table.name,
@@ -55,16 +48,35 @@ def grids_table(table: GridsTable, rows: Sequence[Row], metric_name: str | None 
                     **({"finished": tried} if rows else {}),
                 }
             )
-    caption = [
+    return [lines]
+
+
+def render(table: Table[list[Line]], found: list[Line]) -> Listing:
+    """The same as words."""
+    body = [
+        [
+            *(display(ACTIVATIONS, line["activation"]), line["grid"], line["values"], line["whose"]),
+            *(f"{line[count]:,}" for count in ("settings", "finished") if count in line),
+        ]
+        for line in found
+    ]
+    counted = ["in the store"] * ("finished" in found[0])
+    header = ["activation", "grid", "values explored", "whose", "settings", *counted]
+    return Listing(
+        table.name, table.title, header, body, found, right=frozenset(range(4, len(header))), long=frozenset({2})
+    )
+
+
+def caption(table: Table[list[Line]], found: list[Line]) -> list[str]:
+    """What the grids are, and what was counted."""
+    said = [
         "As the files of conf/activation/ list them, and hyperparams=grid trains them, times the learning rates of "
         "conf/hyperparams/grid.yaml; settings: how many, pairs with the lower bound above the upper included.",
         f"Whose: paper, values that {table.source} print; ours, values that we chose where no grid is printed.",
     ]
-    if rows:
-        caption.append("In the store: how many settings of the activation's shape have runs that finished or diverged.")
-    header = ["activation", "grid", "values explored", "whose", "settings", *["in the store"] * bool(rows)]
-    align = ["left", "left", "left", "left", "right", *["right"] * bool(rows)]
-    return [Listing(table.name, table.title, header, body, caption, lines, align=align, long=frozenset({2}))]
+    if "finished" in found[0]:
+        said.append("In the store: how many settings of the activation's shape have runs that finished or diverged.")
+    return said
 
 
 def _grids(name: str) -> list[tuple[str, str, str, int]]:
@@ -87,3 +99,16 @@ def _words(block: Block) -> str:
 
 def _values(values: Sequence[Any]) -> str:
     return "{" + ", ".join(value if isinstance(value, str) else json.dumps(value) for value in values) + "}"
+
+
+TABLE_B1 = Table(
+    name="tableB1",
+    title="Table B1: settings that are searched",
+    build=build,
+    render=render,
+    caption=caption,
+    runs="shown",
+    source="Table B1 and Appendix B.4",
+)
+
+TABLES = (TABLE_B1,)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from analysis.tables.table2 import TABLE2
+from analysis.tables.declared.table2 import TABLE2
 
 TABLE_G2 = replace(
     TABLE2,
@@ -20,3 +20,5 @@ TABLE_G3 = replace(
     only={"activation": ("selu", "rselu", "rand_smooth_leaky")},
     experiment="tableG3",
 )
+
+TABLES = (TABLE_G2, TABLE_G3)

@@ -4,7 +4,7 @@ import heapq
 from collections.abc import Sequence
 
 
-def last_end(held: Sequence[float], waiting: Sequence[float]) -> float:
+def makespan(held: Sequence[float], waiting: Sequence[float]) -> float:
     """Seconds from now.  held: what each worker still needs for the pack it has, 0 for none, of one worker at least.
 
     waiting: what the others need, in the order in which they are taken.

@@ -1,8 +1,8 @@
 """Table 2: online accuracy of every activation on the continual supervised benchmarks (with G2's and G3's rows)."""
 
-from analysis.tables.table import Table
+from analysis.tables.means import means
 
-TABLE2 = Table(
+TABLE2 = means(
     name="table2",
     title="Table 2",
     rows="activation",
@@ -13,3 +13,5 @@ TABLE2 = Table(
     source="Tables 2, G2 and G3",
     experiment="table2",
 )
+
+TABLES = (TABLE2,)

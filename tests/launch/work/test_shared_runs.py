@@ -7,7 +7,7 @@ import pytest
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
 from launch.packs.run_claims import Claim, claim_runs, clear_claims
-from launch.work.elsewhere import Elsewhere
+from launch.work.shared_runs import Elsewhere
 from launch.work.worker import work
 from plasticity_lab.records.checkpoint import save_checkpoint
 from plasticity_lab.records.record import read_record

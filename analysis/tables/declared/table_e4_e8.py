@@ -5,11 +5,11 @@ Both are shown, and its values stand beside the one they read as. A column that 
 task, and says how much plasticity the others lost; of interventions that reset, how often stands beside them.
 """
 
-from analysis.tables.table import Table
+from analysis.tables.means import means
 
 BENCHMARKS = ("permuted_mnist", "random_label_mnist", "random_label_cifar", "cifar51", "continual_imagenet")
 TABLES_E4_E8 = tuple(
-    Table(
+    means(
         name=f"tableE{number}",
         title=f"Table E{number}",
         rows="activation",
@@ -25,3 +25,5 @@ TABLES_E4_E8 = tuple(
     )
     for number, benchmark in enumerate(BENCHMARKS, start=4)
 )
+
+TABLES = TABLES_E4_E8

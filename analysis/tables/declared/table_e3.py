@@ -1,8 +1,8 @@
 """Table E3: the generalization gap, final task accuracy less average online accuracy, of every activation."""
 
-from analysis.tables.table import Table
+from analysis.tables.means import means
 
-TABLE_E3 = Table(
+TABLE_E3 = means(
     name="tableE3",
     title="Table E3",
     rows="activation",
@@ -13,3 +13,5 @@ TABLE_E3 = Table(
     source="Table E3",
     experiment="tableE3",
 )
+
+TABLES = (TABLE_E3,)

@@ -5,9 +5,9 @@ learned: the same among each task's own classes, of its training images, online,
 after it, among all classes and among its own.
 """
 
-from analysis.tables.table import Table
+from analysis.tables.means import means
 
-TABLE1 = Table(
+TABLE1 = means(
     name="table1",
     title="Table 1",
     rows="activation",
@@ -18,7 +18,9 @@ TABLE1 = Table(
     reported=("table1_split_cifar100.csv",),
     source="Table 1",
     renamed={"iid": "split_cifar100_joint", "class_incremental": "split_cifar100"},
-    only={"benchmark": ("split_cifar100_joint", "split_cifar100")},
+    only={"benchmark": ("split_cifar100_joint", "split_cifar100", "split_digits_joint", "split_digits")},
     against="all",
     experiment="table1",
 )
+
+TABLES = (TABLE1,)
