@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
+from plasticity_lab.benchmarks.labelled.joint_classes import JointClasses
 from plasticity_lab.benchmarks.labelled.new_classes import NewClasses
 from plasticity_lab.component import check, load, parameters, typed
 from plasticity_lab.errors import ConfigError
@@ -48,6 +49,22 @@ def test_each_setting_has_one_line_that_explains_it(cls):
     assert set(parameters(cls)) <= set(explained)
     twice = {name for name in explained if explained.count(name) > 1}
     assert twice <= {"order"}, "only what a class makes of its base's setting is said again"
+
+
+NEEDED = ["source", "tasks", "epochs", "steps", "batch_size"]
+COMMON = ["order", "normalise", "subset", "eval_images", "eval_matrix"]
+
+
+@pytest.mark.parametrize(
+    ("cls", "order"),
+    [
+        (JointClasses, [*NEEDED, "groups", "classes_per_task", "images_per_class", *COMMON]),
+        (NewClasses, [*NEEDED, "classes_per_task", "images_per_class", "classes_repeat", *COMMON]),
+        (Declared, ["source", "images", *NEEDED[1:], "noise", *COMMON]),
+    ],
+)
+def test_a_classs_own_settings_come_before_those_of_its_base_as_records_and_names_have_them(cls, order):
+    assert list(parameters(cls)) == order
 
 
 @pytest.mark.parametrize("cls", [Declared, ByHand])
