@@ -97,8 +97,19 @@ def load_as(target: str | None, kind: type[Kind]) -> type[Kind]:
 
 @functools.cache
 def parameters(cls: type[Component]) -> dict[str, inspect.Parameter]:
-    """The settings a component takes, in the order of its constructor."""
-    return dict(list(inspect.signature(cls).parameters.items()))
+    """The settings a component takes, in the order in which records and names of runs have them.
+
+    It is that of the constructor.  Of keyword-only dataclasses, which are given theirs by those they are derived from:
+    those without a default first, then what a class declares itself before what it inherits.
+    """
+    found = dict(inspect.signature(cls).parameters)
+    constructor_of = next(each for each in cls.__mro__ if "__init__" in vars(each))
+    by_keyword = any(each.kind is each.KEYWORD_ONLY for each in found.values())
+    if not (by_keyword and "__dataclass_fields__" in vars(constructor_of)):
+        return found
+    declared = dict.fromkeys(name for each in cls.__mro__ for name in inspect.get_annotations(each))
+    needed = [name for name, each in found.items() if each.default is each.empty]
+    return {name: found[name] for name in [*needed, *declared] if name in found}
 
 
 @functools.cache

@@ -113,7 +113,7 @@ class Run:
         return replace(self, asked_as=[*self.asked_as, *new]) if new else self
 
     def as_json(self) -> dict[str, Any]:
-        """The run as a mapping; `plan_before` reads such ones."""
+        """The run as a mapping, which `from_json` reads."""
         return {
             "id": self.id,
             "science": self.science,

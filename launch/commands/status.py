@@ -28,6 +28,7 @@ from launch.plan.table import PRINTED_WIDTH
 from launch.wording import counted, flag_in_words, in_bytes, in_time, say, some
 from launch.work.patience import fault_of
 from plasticity_lab.errors import StoreError
+from plasticity_lab.records.old_format import OldFormat
 from plasticity_lab.records.plan import read_plan, sweeps_of
 from plasticity_lab.records.run_index import RunIndex
 from plasticity_lab.records.store import Store
@@ -99,6 +100,8 @@ def _states(store: Store, options: argparse.Namespace, index: RunIndex) -> tuple
     for sweep in shown:
         try:
             plan = read_plan(store, sweep)
+        except OldFormat:
+            raise  # it says all that there is to be said of the others too
         except StoreError as error:
             damaged.append(str(error))
         else:

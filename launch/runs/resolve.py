@@ -15,7 +15,8 @@ from launch.runs.groups import SCIENCE as GROUPS_OF_SCIENCE
 from launch.runs.options import ADJUSTABLE, RULES, Hyperparams, Option, Options
 from launch.runs.precedence import Nodes, before_hyperparams
 from launch.runs.settings import Numbers, keys, nested, numbers, settings
-from launch.runs.values.place import Place, Sources, put
+from launch.runs.values.place import Place, put
+from launch.runs.values.sources import Sources
 from plasticity_lab import component
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.settings import Settings, checked

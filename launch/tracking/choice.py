@@ -1,17 +1,15 @@
 """What `tracking=` means: where runs are written on this machine, and what a worker does about it."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from launch.tracking.measured import Measured
 from launch.tracking.wandb.key import key_configured, require_key
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.measures import Measures
 from plasticity_lab.records.settings import TrackingSettings
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _FORBIDDEN = "/\\#?%:"
 """Signs that W&B allows in no project's name."""
@@ -43,24 +41,6 @@ def decided(tracking: TrackingSettings) -> tuple[TrackingSettings, str]:
     }
     line = "" if tracking.backend == "store" else lines[backend]
     return tracking.model_copy(update={"backend": backend}), line
-
-
-class Measured(Protocol):
-    """The part of a journal that is tracked."""
-
-    @property
-    def events(self) -> int:
-        """How many rows of epochs, tasks and pairs there are of each run."""
-        ...
-
-    @property
-    def measures(self) -> Measures:
-        """What is measured."""
-        ...
-
-    def table(self, k: int, after: int = 0) -> "pa.Table":
-        """The rows of run k, without the first `after` events and their episodes."""
-        ...
 
 
 class Tracking(Protocol):

@@ -9,8 +9,8 @@ import queue
 import sys
 from collections.abc import Sequence
 
-from launch.tracking.choice import Measured
 from launch.tracking.connection import Connection
+from launch.tracking.measured import Measured
 from launch.tracking.messages import BEGIN, FINISH, LEAVE, ROWS, Answer, described
 from launch.tracking.wandb.content import rows
 from launch.tracking.wandb.marks import Destination

@@ -16,6 +16,7 @@ from launch.work.recording import divide, end_pack, recorded_elsewhere
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.checkpoint import latest_epoch
 from plasticity_lab.records.damage import DamagedFile
+from plasticity_lab.records.old_format import OldFormat
 from plasticity_lab.records.plan import OtherFormat, Pack, Plan, read_plan
 from plasticity_lab.records.store import Store
 
@@ -80,10 +81,10 @@ class Elsewhere:
         return all(waits) and not any(self.leases.holds(claim.pack) for each in waits for claim in each or ())
 
     def _planned(self, claim: Claim) -> tuple[Plan, Pack] | None:
-        """A pack with the plan that holds it; None where that plan is gone, damaged, or another by now."""
+        """A pack with the plan that holds it; None where that plan cannot be read, or is another by now."""
         try:
             plan = read_plan(self.store, claim.sweep)
-        except (DamagedFile, OtherFormat):
+        except (DamagedFile, OtherFormat, OldFormat):
             return None
         except StoreError:
             if self.store.plan(claim.sweep).exists():

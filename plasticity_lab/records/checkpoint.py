@@ -6,10 +6,12 @@ A worker writes under its own epoch only, so one that lost its lease without kno
 import contextlib
 import logging
 import shutil
+from collections.abc import Mapping
 from typing import Any
 
 from plasticity_lab.records.damage import DamagedFile, read_file
 from plasticity_lab.records.files import names, write_atomically
+from plasticity_lab.records.old_format import OldFormat
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.tensors import save_tensors, tensors_of
 
@@ -23,7 +25,7 @@ def save_checkpoint(store: Store, pack: str, epoch: int, payload: dict[str, Any]
     It replaces the one of the same epoch; of the earlier ones the latest stays to fall back on.  Raises StoreError.
     """
     write_atomically(store.checkpoint(pack, epoch), lambda file: save_tensors(payload, file))
-    for older in [earlier for earlier in _epochs(store, pack) if earlier < epoch][1:]:
+    for older in [earlier for earlier in epochs_of(store, pack) if earlier < epoch][1:]:
         with contextlib.suppress(OSError):
             store.checkpoint(pack, older).unlink()
 
@@ -31,14 +33,18 @@ def save_checkpoint(store: Store, pack: str, epoch: int, payload: dict[str, Any]
 def load_checkpoint(store: Store, pack: str) -> dict[str, Any] | None:
     """The state of a pack at its highest complete epoch, on the CPU; None if there is none.
 
-    A damaged file is named in a warning, and the next lower epoch counts.  Raises StoreError if it cannot be read.
+    A damaged file is named in a warning, and the next lower epoch counts.  Raises OldFormat; StoreError if it cannot be
+    read.
     """
-    for epoch in _epochs(store, pack):
+    for epoch in epochs_of(store, pack):
         path = store.checkpoint(pack, epoch)
         try:
             content = read_file(path, GOES_BACK)
             if content is not None:  # else its holder has just ended or dropped it
-                return tensors_of(content)
+                payload = tensors_of(content)
+                if has_old_journal(payload):
+                    raise OldFormat(store, path, "is a checkpoint with a journal")
+                return payload
         except DamagedFile as error:
             log.warning("%s", error)
         except ValueError as error:
@@ -48,7 +54,13 @@ def load_checkpoint(store: Store, pack: str) -> dict[str, Any] | None:
 
 def latest_epoch(store: Store, pack: str) -> int:
     """The highest lease epoch that left a checkpoint; -1 if none has.  Raises StoreError."""
-    return max(_epochs(store, pack), default=-1)
+    return max(epochs_of(store, pack), default=-1)
+
+
+def has_old_journal(payload: Mapping[str, Any]) -> bool:
+    """Whether a checkpoint is older than what agents declare to measure; `migration.checkpoints` reads those."""
+    journal = payload.get("journal")
+    return isinstance(journal, Mapping) and "train_loss" in journal
 
 
 def clear_pack(store: Store, pack: str) -> None:
@@ -56,8 +68,8 @@ def clear_pack(store: Store, pack: str) -> None:
     shutil.rmtree(store.pack_folder(pack), ignore_errors=True)
 
 
-def _epochs(store: Store, pack: str) -> list[int]:
-    """The lease epochs that left a checkpoint, highest first."""
+def epochs_of(store: Store, pack: str) -> list[int]:
+    """The lease epochs that left a checkpoint of a pack, highest first.  Raises StoreError."""
     stem = store.checkpoint(pack, 0).stem
     found = [name.rpartition(".") for name in names(store.pack_folder(pack))]
     return sorted((int(epoch) for name, _, epoch in found if name == stem and epoch.isdecimal()), reverse=True)

@@ -17,7 +17,6 @@ from torch import Tensor
 from plasticity_lab.records.chunk import Chunk, Stage
 from plasticity_lab.records.growing import Growing
 from plasticity_lab.records.measures import Kind, Measures, Taken
-from plasticity_lab.records.old_journal import is_old, translated
 from plasticity_lab.records.position import Position
 from plasticity_lab.records.rows import Episodes, Evaluation, Rows
 from plasticity_lab.records.running_mean import RunningMean
@@ -171,8 +170,6 @@ class Journal:
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Continues from a state.  Raises ValueError if it is that of another number of runs, or of other measures."""
-        if is_old(state):
-            state = translated(state)
         if len(state["diverged"]) != self.runs:
             raise ValueError(f"The state holds {len(state['diverged'])} runs; this journal has {self.runs}.")
         kept = {kind: set(means) for kind, means in state["means"].items()} | {"last": set(state["last"])}

@@ -4,24 +4,23 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any, BinaryIO, TypeVar
 
 from plasticity_lab.errors import ConfigError, StoreError
-from plasticity_lab.records import plan_before, plan_lines
+from plasticity_lab.records import plan_lines
 from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
 from plasticity_lab.records.files import create_once, names, write_atomically
 from plasticity_lab.records.identity import pack_id, sweep_id
+from plasticity_lab.records.old_format import OldFormat
 from plasticity_lab.records.plan_lines import Shortened
-from plasticity_lab.records.settings import Settings, checked, of_first_plans
+from plasticity_lab.records.settings import Settings, checked
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
 FORMAT = 4
-"""Plans of formats 1 to 3 are read as well: `plan_before` knows what their packs and runs were like. They did not keep
-by which code they were made, and those of format 1 held only some of the settings."""
-_FIELDS = {"format": int, "sweep": str, "command": list, "settings": dict, "asked": list}
-_ADVICE = "its sweep's command plans it anew, and finished runs are kept"
+"""`migration.old_plans` brings those of formats 1 to 3 to this one."""
+_FIELDS = {"format": int, "sweep": str, "command": list, "settings": dict, "asked": list, "code": dict}
+ADVICE = "its sweep's command plans it anew, and finished runs are kept"
 Item = TypeVar("Item")
 
 
@@ -29,7 +28,7 @@ class OtherFormat(StoreError):
     """A plan that another version of plasticity_lab has written; `sweep` is the sweep's id."""
 
     def __init__(self, path: Path, sweep: str, format: int) -> None:
-        super().__init__(f"{path} has format {format}; this version reads formats 1 to {FORMAT}.")
+        super().__init__(f"{path} has format {format}; this version reads format {FORMAT}.")
         self.sweep = sweep
 
 
@@ -127,26 +126,28 @@ def write_plan(store: Store, plan: Plan) -> None:
 def read_plan(store: Store, sweep: str) -> Plan:
     """The plan of a sweep; packs that were divided since are replaced by their halves.
 
-    Raises DamagedFile; OtherFormat; StoreError if there is no plan, or the disk does not answer.
+    Raises DamagedFile; OldFormat, OtherFormat; StoreError if there is no plan, or the disk does not answer.
     """
     path = store.plan(sweep)
-    value = read_mapping(path, _ADVICE)
+    value = read_mapping(path, ADVICE)
     if value is None:
         raise StoreError(f"There is no sweep {sweep} in {store.root}: {path} does not exist.")
-    if isinstance(value.get("format"), int) and not 1 <= value["format"] <= FORMAT:
-        raise OtherFormat(path, sweep, value["format"])
+    format = value.get("format")
+    if isinstance(format, int) and 1 <= format < FORMAT:
+        raise OldFormat(store, path, f"is a plan of format {format}")
+    if isinstance(format, int) and format != FORMAT:
+        raise OtherFormat(path, sweep, format)
     fault = _fault(value) or (None if value["sweep"] == sweep else "is the plan of another sweep")
     if fault:
-        raise DamagedFile(path, fault, _ADVICE)
-    form = _form_of(value)
+        raise DamagedFile(path, fault, ADVICE)
     return Plan(
         sweep=value["sweep"],
         command=value["command"],
         asked=value["asked"],
-        runs=form.runs_in(value),
-        packs=in_parts(store, (Pack(**pack) for pack in form.packs_in(value))),
-        settings=_settings_in(value, path, store),
-        code=value.get("code", {}),
+        runs=plan_lines.runs_in(value),
+        packs=in_parts(store, (Pack(**pack) for pack in plan_lines.packs_in(value))),
+        settings=settings_of(value["settings"], path),
+        code=value["code"],
     )
 
 
@@ -199,7 +200,7 @@ def sweeps_of(store: Store) -> list[str]:
 def all_plans(store: Store, unreadable: list[StoreError]) -> Iterator[Plan]:
     """The plans of every sweep in the store; why one cannot be read is added to unreadable.
 
-    Raises StoreError if the disk does not answer.
+    Raises OldFormat; StoreError if the disk does not answer.
     """
     for sweep in sweeps_of(store):
         try:
@@ -220,29 +221,21 @@ def sweep_of(runs: Iterable[Run]) -> str:
     return sweep_id(run.id for run in runs)
 
 
-def _settings_in(value: Mapping[str, Any], path: Path, store: Store) -> Settings:
-    """The settings of the command that a plan was made for.  Raises DamagedFile."""
-    settings = value["settings"]
+def settings_of(settings: Mapping[str, Any], path: Path) -> Settings:
+    """The settings of the command that the plan of that path was made for.  Raises DamagedFile."""
     try:
-        return checked(Settings, settings if value["format"] > 1 else of_first_plans(settings, store.root))
-    except KeyError as error:
-        raise DamagedFile(path, f"lacks the setting {error.args[0]}", _ADVICE) from error
+        return checked(Settings, settings)
     except (ConfigError, TypeError, ValueError) as error:
-        raise DamagedFile(path, f"holds settings that cannot be: {str(error).rstrip('.')}", _ADVICE) from error
-
-
-def _form_of(value: Mapping[str, Any]) -> ModuleType:
-    """The module that knows the packs and runs of a plan's format."""
-    return plan_lines if value["format"] == FORMAT else plan_before
+        raise DamagedFile(path, f"holds settings that cannot be: {str(error).rstrip('.')}", ADVICE) from error
 
 
 def _fault(value: Mapping[str, Any]) -> str | None:
     """What is wrong with what a plan.json holds, but for its settings; None if nothing is."""
-    if fault := fault_of_fields(value, _FIELDS | ({"code": dict} if value.get("format") == FORMAT else {})):
+    if fault := fault_of_fields(value, _FIELDS):
         return fault
     if not all(isinstance(run, str) for run in value["asked"]):
         return "lacks runs that its command named"
-    return _form_of(value).fault_of(value)
+    return plan_lines.fault_of(value)
 
 
 def _in_lines(plan: Plan) -> Iterator[str]:

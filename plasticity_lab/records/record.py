@@ -32,12 +32,13 @@ from plasticity_lab.records.kept_files import (
     keeps_weights,
     seals_of,
 )
+from plasticity_lab.records.old_format import OldFormat
 from plasticity_lab.records.record_facts import failures, flags_of, pack_of
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run, group_of
 
 FORMAT = 2
-"""Records of format 1 did not keep `targets`; they are read as well, and stay as they are."""
+"""Those of format 1 did not keep `targets`; `migration` brings them to this one."""
 STATUSES = ("done", "diverged", "failed")
 _FIELDS = {
     "run": str,
@@ -117,19 +118,26 @@ def write_record(store: Store, record: Mapping[str, Any]) -> None:
 
 
 def read_record(store: Store, run: str, declarations: Declarations | None = None) -> dict[str, Any] | None:
-    """The record of a run, or None if it has none.  Raises CorruptRecord; StoreError if the disk does not answer.
+    """The record of a run, or None if it has none.
 
     declarations: those of records read before, where many are read.
+    Raises CorruptRecord; OldFormat for a whole one of format 1; StoreError if the disk does not answer.
     """
     path = store.record(run)
     try:
         record = read_mapping(path, ADVICE)
     except DamagedFile as error:
         raise CorruptRecord(path, error.reason) from error
-    if record is None:
-        return None
+    if record is not None:
+        check_record(store, run, record, declarations)
+    return record
+
+
+def check_record(store: Store, run: str, record: Mapping[str, Any], declarations: Declarations | None = None) -> None:
+    """Raises CorruptRecord where the record under the id of a run is none; OldFormat for a whole one of format 1."""
+    path = store.record(run)
     if record.get("format") not in (1, FORMAT):
-        raise CorruptRecord(path, f"is of no format that this version of plasticity_lab reads, 1 to {FORMAT}")
+        raise CorruptRecord(path, f"is of no format that this version of plasticity_lab reads, which is {FORMAT}")
     if fault := fault_of_fields(record, _FIELDS if record["format"] == 1 else _FIELDS | {"targets": dict}):
         raise CorruptRecord(path, fault)
     if record["run"] != run:
@@ -142,7 +150,8 @@ def read_record(store: Store, run: str, declarations: Declarations | None = None
         (declarations or Declarations()).of(record)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise CorruptRecord(path, "does not say what its numbers are in a way that can be read") from error
-    return record
+    if record["format"] == 1:
+        raise OldFormat(store, path, "is a record of format 1")
 
 
 def outcome_of(store: Store, run: str, declarations: Declarations | None = None) -> Outcome | None:
@@ -167,7 +176,7 @@ def outcome_of(store: Store, run: str, declarations: Declarations | None = None)
         pack_seconds=source.get("pack_seconds"),
         kind=source.get("device"),
         keeps_weights=record["status"] in FINISHED and keeps_weights(store, record),
-        classes=digest(_targets_that_train(record)) if "targets" in record else None,
+        classes=None if record.get("targets_assumed") else digest(_targets_that_train(record)),
         names=[digest(name) for name in record["asked_as"]],
         marks=[],
     )

@@ -90,28 +90,6 @@ class Settings(Strict):
     tracking: TrackingSettings
 
 
-def of_first_plans(values: Mapping[str, Any], store: Path) -> dict[str, Any]:
-    """The settings that a plan of format 1 stands for: it held what workers read, and not yet where they should run."""
-    return {
-        "store": store,
-        "data": values["data"],
-        "device": "auto",
-        "mode": "auto",
-        "dry_run": False,
-        "rerun": values.get("rerun", False),
-        "save_weights": values["save_weights"],
-        "checkpoint_minutes": values["checkpoint_minutes"],
-        "launch": {
-            "workers": None,
-            "wait": False,
-            "lease_seconds": values["lease_seconds"],
-            # The first plans of all set no limit.
-            "retries": values.get("retries", 1_000_000),
-        },
-        "tracking": values.get("tracking") or {"backend": "store", "project": "", "entity": None, "live_runs": 0},
-    }
-
-
 def checked(model: type[Checked], values: Mapping[str, Any], where: str = "") -> Checked:
     """The values as the model declares them.  Raises ConfigError, `where` before the key of the first that is wrong.
 

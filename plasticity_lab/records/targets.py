@@ -1,12 +1,8 @@
-"""The classes that a record's numbers come from: those it names, or for an old record those that conf/ names today."""
+"""The classes that a record's numbers come from, as it names them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
-
-import yaml
 
 from plasticity_lab.component import load
 from plasticity_lab.errors import ConfigError, StoreError
@@ -14,26 +10,6 @@ from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.measures import Column, Measures
 from plasticity_lab.records.task_matrix import with_matrix
 from plasticity_lab.run import Run, group_of, option_of
-
-_CONF = Path(__file__).resolve().parents[2] / "conf"
-
-
-@dataclass(frozen=True)
-class Targets:
-    """classes: address → class (see `Run.targets`). assumed: whether they are those of today's conf/, as the record is
-    older than `targets`.
-    """
-
-    classes: Mapping[str, str]
-    assumed: bool
-
-
-def targets_of(record: Mapping[str, Any]) -> Targets:
-    """The classes of a record, or of a run in plan.json.  Raises StoreError where an option is no longer in conf/."""
-    if "targets" in record:
-        return Targets(record["targets"], assumed=False)
-    groups = {group: each["name"] for group, each in record["science"].items() if isinstance(each, Mapping)}
-    return Targets({group: _of_today(group, name) for group, name in groups.items()}, assumed=True)
 
 
 def measures_of(targets: Mapping[str, str], science: Mapping[str, Any] | None = None) -> Measures:
@@ -64,10 +40,18 @@ def _columns_of_interventions(targets: Mapping[str, str]) -> Sequence[Column]:
 
 
 def run_of(record: Mapping[str, Any]) -> tuple[Run, bool]:
-    """The run that a record describes, and whether its classes are assumed.  Raises StoreError; see `targets_of`."""
-    targets = targets_of(record)
-    besides = record.get("besides", {})
-    return Run(record["run"], record["science"], targets.classes, record["asked_as"], besides), targets.assumed
+    """The run that a record describes, and whether its classes are assumed: those that conf/ named when the store was
+    migrated, as the record is older than `targets`.  Raises StoreError where conf/ had one of its options no longer.
+    """
+    science, targets, assumed = record["science"], record["targets"], bool(record.get("targets_assumed"))
+    chosen = {group: each["name"] for group, each in science.items() if isinstance(each, Mapping)} if assumed else {}
+    for group, name in chosen.items():
+        if group not in targets:
+            raise StoreError(
+                f"The record of run {record['run']} does not say which class {group}={name} is: an earlier version "
+                "wrote it, and conf/ had no such option any more when the store was migrated."
+            )
+    return Run(record["run"], science, targets, record["asked_as"], record.get("besides", {})), assumed
 
 
 def check_targets(run: Run, record: Mapping[str, Any]) -> None:
@@ -75,8 +59,8 @@ def check_targets(run: Run, record: Mapping[str, Any]) -> None:
 
     An id holds the names of options, not their classes: an option of one's own that hides another shares its ids.
     """
-    recorded, asked = record.get("targets", {}), run.trained_by
-    if recorded == asked:
+    recorded, asked = record["targets"], run.trained_by
+    if recorded == asked or record.get("targets_assumed"):
         return
     for address in recorded.keys() & asked.keys():
         before, now = recorded[address], asked[address]
@@ -96,15 +80,3 @@ def _are_one(before: str, now: str) -> bool:
         return load(before) is load(now)
     except ConfigError:
         return before.startswith("plasticity_lab.") and now.startswith("plasticity_lab.")
-
-
-@cache
-def _of_today(group: str, name: str) -> str:
-    path = _CONF / group / f"{name}.yaml"
-    try:
-        target = yaml.safe_load(path.read_text(encoding="utf-8")).get("_target_")
-    except (OSError, yaml.YAMLError, AttributeError):
-        target = None
-    if target is None:
-        raise StoreError(f"The record does not say which class {group}={name} is, and {path} names none any more.")
-    return target

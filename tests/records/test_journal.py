@@ -10,6 +10,7 @@ import torch
 
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.journal import Journal
+from plasticity_lab.records.migration.checkpoints import translated
 from plasticity_lab.records.position import Position
 from plasticity_lab.records.rows import Rows
 
@@ -166,7 +167,7 @@ def test_a_checkpoint_of_before_measures_were_declared_goes_on_bit_for_bit():
         for name, value in before.items()
     }
     resumed = Journal(RUNS, CLASSIFIER)
-    resumed.load(state)
+    resumed.load(translated(state))
     assert resumed.position == Position(1, STEPS + 20)
     cuts = (0, 10, 20, STEPS)
     whole = write(Journal(RUNS, CLASSIFIER), cuts, loss=diverging())

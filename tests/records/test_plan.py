@@ -1,6 +1,6 @@
 import json
 import re
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
 
@@ -63,37 +63,6 @@ def test_the_sweep_is_named_by_its_runs_whatever_their_order(store, plan):
 def test_a_sweep_that_is_not_there_is_a_sentence(store):
     with pytest.raises(StoreError, match=r"\b123\b.*plan\.json"):
         read_plan(store, "123")
-
-
-def in_format(number, plan, text):
-    """A plan as earlier versions wrote it: with whole runs, and before format 3 with packs that had a label, and
-    neither updates nor unit.
-    """
-    value = json.loads(text) | {
-        "runs": {name: run.as_json() for name, run in plan.runs.items()},
-        "packs": [{**asdict(pack), "width": pack.width} for pack in plan.packs],
-    }
-    for key in ("code", "packs_alike", "runs_alike", "values"):
-        del value[key]
-    for pack in value["packs"] if number < 3 else ():
-        pack["label"] = pack.pop("family")
-        del pack["unit"], pack["updates"]
-    if number == 1:
-        settings = value["settings"]
-        names = ("data", "rerun", "save_weights", "checkpoint_minutes", "tracking")
-        value["settings"] = {name: settings[name] for name in names}
-        value["settings"] |= {name: settings["launch"][name] for name in ("lease_seconds", "retries")}
-    return json.dumps(value | {"format": number})
-
-
-@pytest.mark.parametrize("number", [1, 2, 3])
-def test_plans_of_before_are_read_as_those_of_classifiers(store, plan, number):
-    path = store.plan(plan.sweep)
-    path.write_text(in_format(number, plan, path.read_text()))
-    found = read_plan(store, plan.sweep)
-    assert found.packs == plan.packs
-    assert {(pack.unit, pack.updates == pack.steps) for pack in found.packs} == {("steps", True)}
-    assert (found.runs, found.asked) == (plan.runs, plan.asked)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Networks out of the store: rebuilt from their records, with the weights that were saved."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -11,10 +10,13 @@ from plasticity_lab.agents.supervised.images import Pixels, laid_out
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.data.sources import load_images
 from plasticity_lab.errors import InputError, StoreError
+from plasticity_lab.records.migration.changed import Changed
+from plasticity_lab.records.migration.records import migrate_records
 from plasticity_lab.records.record import new_record, read_metrics, read_record, write_record
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.weights import read_weights, write_weights
 from plasticity_lab.saved_network import load_network
+from tests.helpers.old_files import record_in_format_1
 from tests.helpers.sweeps import runs_of, trained
 from tests.tenants.packs import BODIES
 
@@ -49,17 +51,13 @@ def test_a_saved_network_is_as_accurate_as_its_record_says(store):
 def test_the_classes_of_an_old_record_are_those_of_today_and_it_says_so(store):
     trained(store, "save_weights=final")
     (run,) = runs_of()
-    path = store.record(run.id)
-    record = json.loads(path.read_text()) | {"format": 1}
-    del record["targets"]
-    path.write_text(json.dumps(record))
+    record_in_format_1(store, run.id)
+    with pytest.raises(StoreError, match="launch migrate"):
+        load_network(store, run.id)
+    migrate_records(store, Changed(), dry_run=False)
     network = load_network(store, run.id)
     assert network.assumed
     assert network.run.trained_by == run.trained_by
-    record["science"]["activation"]["name"] = "forgotten"
-    path.write_text(json.dumps(record))
-    with pytest.raises(StoreError, match="activation=forgotten"):
-        load_network(store, run.id)
 
 
 def test_what_cannot_be_loaded_is_a_sentence(store):

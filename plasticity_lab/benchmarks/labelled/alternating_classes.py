@@ -1,6 +1,7 @@
 """Input shift with alternating difficulty: new classes in every task, several in a hard one and few in an easy one."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,46 +13,40 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
 
 
+@dataclass(eq=False, kw_only=True)
 class AlternatingClasses(LabelledBenchmark):
     """Even tasks are hard (`classes_hard` classes), odd ones easy (`classes_easy`); metrics count the hard ones.
 
     The stream seed puts all classes in a random order, and each task takes the next of them: no class comes twice.
-    With `classes_repeat`, for sets of few classes, each hard task and the easy one after it draw anew, so that no class
-    comes twice within such a pair. Labels keep their true values: the head has an output for every class of the set.
-    A task holds `images_per_class` training images of each class: the first ones of the file, or drawn by the stream
-    seed (`subset`). `order`: class_blocks (in every epoch all images of a class, then the next, as the classes were
-    drawn), fixed (the order of the file, which mixes the classes), shuffle. Evaluated on the test images of the task's
-    classes, as many of each as the class with the fewest has.
+    Labels keep their true values: the head has an output for every class of the set. Evaluated on the test images of
+    the task's classes, as many of each as the class with the fewest has.
+
+    classes_hard: classes of a hard task.
+    classes_easy: classes of an easy one.
+    images_per_class: training images of each class: the first ones of the file, or drawn by the stream seed (`subset`).
+    classes_repeat: for sets of few classes: each hard task and the easy one after it draw anew, so that no class comes
+        twice within such a pair.
+    order: class_blocks (in every epoch all images of a class, then the next, as the classes were drawn), fixed (the
+        order of the file, which mixes the classes), shuffle.
 
     Source: Section 6, Appendix E (5+1 CIFAR); Kumar et al. 2023, who shuffle. The paper does not say in which order the
     images come; class blocks are what its numbers fit.
     """
 
-    def __init__(
-        self,
-        source: str,
-        tasks: int,
-        epochs: int | None,
-        steps: int | None,
-        batch_size: int,
-        classes_hard: int = 5,
-        classes_easy: int = 1,
-        images_per_class: int = 500,
-        classes_repeat: bool = False,
-        order: str = "class_blocks",
-        normalise: str = "std",
-        subset: str = "first",
-        eval_images: int | None = None,
-        eval_matrix: bool = False,
-    ) -> None:
-        self.classes_hard = check("benchmark.classes_hard", classes_hard, at_least=1)
-        self.classes_easy = check("benchmark.classes_easy", classes_easy, at_least=1)
-        self.images_per_class = check("benchmark.images_per_class", images_per_class, at_least=1)
-        self.classes_repeat = classes_repeat
-        images = max(classes_hard, classes_easy) * images_per_class
-        super().__init__(
-            source, images, tasks, epochs, steps, batch_size, order, normalise, subset, eval_images, eval_matrix
-        )
+    images: int = field(init=False)
+    classes_hard: int = 5
+    classes_easy: int = 1
+    images_per_class: int = 500
+    classes_repeat: bool = False
+    order: str = "class_blocks"
+    normalise: str = "std"
+
+    def __post_init__(self) -> None:
+        check("benchmark.classes_hard", self.classes_hard, at_least=1)
+        check("benchmark.classes_easy", self.classes_easy, at_least=1)
+        check("benchmark.images_per_class", self.images_per_class, at_least=1)
+        self.images = max(self.classes_hard, self.classes_easy) * self.images_per_class
+        super().__post_init__()
 
     def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
         """The images of task `position`'s classes.

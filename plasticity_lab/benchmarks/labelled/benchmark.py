@@ -39,16 +39,27 @@ class Lesson:
     hard: bool = True
 
 
+@dataclass(eq=False)
 class LabelledBenchmark(Benchmark[ImageSet]):
     """A sequence of tasks over one image set. Final classes write `lesson`.
 
-    A task ends after `epochs` passes over its images or after `steps` steps, whichever comes first (null: no such
-    limit). `order` of the batches: fixed (the images' own, in every epoch), shuffle (anew in every epoch),
-    class_blocks (class after class). `normalise`: raw (0 to 1), std (each channel to mean 0 and deviation 1), half
-    (−1 to 1). `subset`: the first `images` training images; shared: a drawn subset, the same in every run; drawn: one
-    of the stream seed's own; each_task: as drawn, and anew for every task. `eval_images`: how many held-out images are
-    evaluated after a task (null: all). `eval_matrix`: whether every task is evaluated after every task, which ACC, BWT
-    and FWT need. It changes no number of a run, and is no part of its id.
+    A final class with settings of its own is a keyword-only dataclass: it declares those alone, and checks their ranges
+    in `__post_init__`, which ends with the one of this class.
+
+    source: the name of the image set (`data/sources.py`).
+    images: training images of a task.
+    tasks: how many.
+    epochs: passes over its images after which a task ends; null: no such limit.
+    steps: steps after which a task ends, where it has not ended before; null: no such limit.
+    batch_size: images of a step; the last batch of an epoch may have fewer.
+    order: of the batches: fixed (the images' own, in every epoch), shuffle (anew in every epoch), class_blocks (class
+        after class).
+    normalise: raw (0 to 1), std (each channel to mean 0 and deviation 1), half (−1 to 1).
+    subset: first (the first `images` training images), shared (a drawn subset, the same in every run), drawn (one of
+        the stream seed's own), each_task (as drawn, and anew for every task).
+    eval_images: held-out images that are evaluated after a task; null: all.
+    eval_matrix: whether every task is evaluated after every task, which ACC, BWT and FWT need. It changes no number of
+        a run, and is no part of its id.
     """
 
     tasks_are = "labelled images"
@@ -58,38 +69,35 @@ class LabelledBenchmark(Benchmark[ImageSet]):
     permutes: ClassVar[bool] = False
     """Whether its tasks permute pixels: their held-out images are laid out in another way then."""
 
-    def __init__(
-        self,
-        source: str,
-        images: int,
-        tasks: int,
-        epochs: int | None,
-        steps: int | None,
-        batch_size: int,
-        order: str = "fixed",
-        normalise: str = "raw",
-        subset: str = "first",
-        eval_images: int | None = None,
-        eval_matrix: bool = False,
-    ) -> None:
-        self.source = source
-        self.images = check("benchmark.images", images, at_least=1)
-        self.tasks = check("benchmark.tasks", tasks, at_least=1)
-        self.epochs = check("benchmark.epochs", epochs, at_least=1)
-        self.steps = check("benchmark.steps", steps, at_least=1)
-        if epochs is None and steps is None:
+    source: str
+    images: int
+    tasks: int
+    epochs: int | None
+    steps: int | None
+    batch_size: int
+    order: str = "fixed"
+    normalise: str = "raw"
+    subset: str = "first"
+    eval_images: int | None = None
+    eval_matrix: bool = False
+
+    def __post_init__(self) -> None:
+        check("benchmark.images", self.images, at_least=1)
+        check("benchmark.tasks", self.tasks, at_least=1)
+        check("benchmark.epochs", self.epochs, at_least=1)
+        check("benchmark.steps", self.steps, at_least=1)
+        if self.epochs is None and self.steps is None:
             raise ConfigError("benchmark.epochs and benchmark.steps are both null; one of them must end a task.")
-        self.batch_size = check("benchmark.batch_size", batch_size, at_least=1)
-        if batch_size > self.max_shown:
+        check("benchmark.batch_size", self.batch_size, at_least=1)
+        if self.batch_size > self.max_shown:
             raise ConfigError(
-                f"benchmark.batch_size is {batch_size}, and the largest task has {self.max_shown} training images; "
-                "it must be at most that."
+                f"benchmark.batch_size is {self.batch_size}, and the largest task has {self.max_shown} training "
+                "images; it must be at most that."
             )
-        self.order = check("benchmark.order", order, one_of=("fixed", "shuffle", "class_blocks"))
-        self.normalise = check("benchmark.normalise", normalise, one_of=("raw", "std", "half"))
-        self.subset = check("benchmark.subset", subset, one_of=SUBSETS)
-        self.eval_images = check("benchmark.eval_images", eval_images, at_least=1)
-        self.eval_matrix = eval_matrix
+        check("benchmark.order", self.order, one_of=("fixed", "shuffle", "class_blocks"))
+        check("benchmark.normalise", self.normalise, one_of=("raw", "std", "half"))
+        check("benchmark.subset", self.subset, one_of=SUBSETS)
+        check("benchmark.eval_images", self.eval_images, at_least=1)
 
     @classmethod
     def canonical(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,7 +134,7 @@ class LabelledBenchmark(Benchmark[ImageSet]):
     def task_images(self) -> Sequence[int]:
         """How many training images an epoch of the first tasks shows; the following tasks repeat these numbers.
 
-        So the totals of a run take no longer for a billion tasks than for one. The constructor reads it.
+        So the totals of a run take no longer for a billion tasks than for one. `__post_init__` reads it.
         """
         return [self.images]
 

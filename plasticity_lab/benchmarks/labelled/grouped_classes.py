@@ -1,6 +1,7 @@
 """The classes of a set in groups, which one head tells apart: what split and joint training have in common."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,46 +14,39 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
 
 
+@dataclass(eq=False, kw_only=True)
 class GroupedClasses(LabelledBenchmark):
     """Groups of `classes_per_task` classes; task t is evaluated on group t. Final classes say what it is trained on.
 
     The stream seed puts all classes in a random order, and each group is the next of them: no class is in two groups.
-    Labels keep their true values, and the head has an output for every class of the set, whatever the task.
-    Of each class there are `images_per_class` training images: the first ones of the file, or drawn by the stream seed
-    (`subset`). Held out are the test images of the group's classes, as many of each as the class with the fewest has.
+    Labels keep their true values, and the head has an output for every class of the set, whatever the task. Held out
+    are the test images of the group's classes, as many of each as the class with the fewest has.
+
+    classes_per_task: classes of a group.
+    images_per_class: training images of each class: the first ones of the file, or drawn by the stream seed (`subset`).
     """
 
     tasks_are = "groups of classes"
 
-    def __init__(
-        self,
-        source: str,
-        tasks: int,
-        epochs: int | None,
-        steps: int | None,
-        batch_size: int,
-        classes_per_task: int = 5,
-        images_per_class: int = 500,
-        order: str = "shuffle",
-        normalise: str = "std",
-        subset: str = "first",
-        eval_images: int | None = None,
-        eval_matrix: bool = False,
-    ) -> None:
-        self.classes_per_task = check("benchmark.classes_per_task", classes_per_task, at_least=1)
-        self.images_per_class = check("benchmark.images_per_class", images_per_class, at_least=1)
-        images = classes_per_task * images_per_class
-        super().__init__(
-            source, images, tasks, epochs, steps, batch_size, order, normalise, subset, eval_images, eval_matrix
-        )
-        if subset == "each_task":
+    images: int = field(init=False)
+    classes_per_task: int = 5
+    images_per_class: int = 500
+    order: str = "shuffle"
+    normalise: str = "std"
+
+    def __post_init__(self) -> None:
+        check("benchmark.classes_per_task", self.classes_per_task, at_least=1)
+        check("benchmark.images_per_class", self.images_per_class, at_least=1)
+        self.images = self.classes_per_task * self.images_per_class
+        super().__post_init__()
+        if self.subset == "each_task":
             raise ConfigError(
                 "benchmark.subset is 'each_task', and no class comes in two tasks of this benchmark; it must be one of "
                 "first, shared, drawn."
             )
 
     @property
-    def groups(self) -> int:
+    def group_count(self) -> int:
         """How many groups there are: one for each task."""
         return self.tasks
 
@@ -86,11 +80,12 @@ class GroupedClasses(LabelledBenchmark):
         return there[: self.images_per_class]
 
     def _check_enough(self, image_set: ImageSet) -> None:
-        needed = self.groups * self.classes_per_task
+        needed = self.group_count * self.classes_per_task
         if needed > image_set.classes:
             raise ConfigError(
-                f"{image_set.name} has {image_set.classes} classes; {self.groups} groups of {self.classes_per_task}, "
-                f"no class in two, need {needed}. Lower {self._fewer} or benchmark.classes_per_task."
+                f"{image_set.name} has {image_set.classes} classes; {self.group_count} groups of "
+                f"{self.classes_per_task}, no class in two, need {needed}. Lower {self._fewer} or "
+                "benchmark.classes_per_task."
             )
         check_every_class(image_set, self.images_per_class)
 

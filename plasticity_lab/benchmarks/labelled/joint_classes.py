@@ -1,5 +1,7 @@
 """The i.i.d. twin of class-incremental learning: all classes at once, for as many steps, evaluated group by group."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,55 +13,42 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
 
 
+@dataclass(eq=False, kw_only=True)
 class JointClasses(GroupedClasses):
     """Every task trains on the images of all `groups` groups; task t is evaluated on group t, as its split twin's is.
 
     An epoch shows as many images as an epoch of a split task has, so that the same settings give as many steps of the
     same sizes: the first part of a pass over all images, the next epoch the next part. With as many groups as tasks,
-    `epochs` epochs of every task together are `epochs` passes over all images. `order`: shuffle (every pass in an order
-    of its own) or fixed (that of the file).
+    `epochs` epochs of every task together are `epochs` passes over all images.
+
+    groups: groups that are trained on in every task.
+    order: shuffle (every pass in an order of its own) or fixed (that of the file).
 
     Source: Section 2 (Table 1, "joint training" with an "identical budget").
     """
 
     tasks_are = "groups of classes that come all at once"
 
-    def __init__(
-        self,
-        source: str,
-        tasks: int,
-        epochs: int | None,
-        steps: int | None,
-        batch_size: int,
-        groups: int = 20,
-        classes_per_task: int = 5,
-        images_per_class: int = 500,
-        order: str = "shuffle",
-        normalise: str = "std",
-        subset: str = "first",
-        eval_images: int | None = None,
-        eval_matrix: bool = False,
-    ) -> None:
-        self._groups = check("benchmark.groups", groups, at_least=1)
-        super().__init__(
-            source, tasks, epochs, steps, batch_size, classes_per_task, images_per_class, order, normalise, subset,
-            eval_images, eval_matrix,
-        )  # fmt: skip
-        if tasks > groups:
+    groups: int = 20
+
+    def __post_init__(self) -> None:
+        check("benchmark.groups", self.groups, at_least=1)
+        super().__post_init__()
+        if self.tasks > self.groups:
             raise ConfigError(
-                f"benchmark.tasks is {tasks}, and each is evaluated on a group of its own; it must be at most "
-                f"benchmark.groups, {groups}."
+                f"benchmark.tasks is {self.tasks}, and each is evaluated on a group of its own; it must be at most "
+                f"benchmark.groups, {self.groups}."
             )
-        if order == "class_blocks":
+        if self.order == "class_blocks":
             raise ConfigError(
                 "benchmark.order is 'class_blocks', and joint training mixes the classes; it must be one of fixed, "
                 "shuffle."
             )
 
     @property
-    def groups(self) -> int:
+    def group_count(self) -> int:
         """How many groups are trained on in every task."""
-        return self._groups
+        return self.groups
 
     @property
     def max_images(self) -> int:

@@ -1,5 +1,7 @@
 """Input shift: classes that have not been seen before in every task, each time to be told from one another."""
 
+from dataclasses import dataclass, field
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,41 +13,34 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
 
 
+@dataclass(eq=False, kw_only=True)
 class NewClasses(LabelledBenchmark):
     """Each task tells `classes_per_task` classes apart that no task before it had; they are called 0, 1, …
 
-    The stream seed puts all classes in a random order, and each task takes the next of them. With `classes_repeat`, for
-    sets of few classes, another order follows when one is used up: no class comes twice within one. The head has an
-    output for each class of a task, and is not told when a task begins.
-    A task holds `images_per_class` training images of each class: the first ones of the file, or drawn by the stream
-    seed (`subset`). Evaluated on the test images of its classes, as many of each as the class with the fewest has.
+    The stream seed puts all classes in a random order, and each task takes the next of them. The head has an output for
+    each class of a task, and is not told when a task begins. Evaluated on the test images of the task's classes, as
+    many of each as the class with the fewest has.
+
+    classes_per_task: classes that a task tells apart.
+    images_per_class: training images of each class: the first ones of the file, or drawn by the stream seed (`subset`).
+    classes_repeat: for sets of few classes: another order follows when one is used up, and no class comes twice within
+        one.
 
     Source: Section 6, Appendix E (Continual ImageNet); Dohare et al. 2024 and Kumar et al. 2023, who shuffle.
     """
 
-    def __init__(
-        self,
-        source: str,
-        tasks: int,
-        epochs: int | None,
-        steps: int | None,
-        batch_size: int,
-        classes_per_task: int = 2,
-        images_per_class: int = 600,
-        classes_repeat: bool = False,
-        order: str = "shuffle",
-        normalise: str = "std",
-        subset: str = "first",
-        eval_images: int | None = None,
-        eval_matrix: bool = False,
-    ) -> None:
-        self.classes_per_task = check("benchmark.classes_per_task", classes_per_task, at_least=2)
-        self.images_per_class = check("benchmark.images_per_class", images_per_class, at_least=1)
-        self.classes_repeat = classes_repeat
-        images = classes_per_task * images_per_class
-        super().__init__(
-            source, images, tasks, epochs, steps, batch_size, order, normalise, subset, eval_images, eval_matrix
-        )
+    images: int = field(init=False)
+    classes_per_task: int = 2
+    images_per_class: int = 600
+    classes_repeat: bool = False
+    order: str = "shuffle"
+    normalise: str = "std"
+
+    def __post_init__(self) -> None:
+        check("benchmark.classes_per_task", self.classes_per_task, at_least=2)
+        check("benchmark.images_per_class", self.images_per_class, at_least=1)
+        self.images = self.classes_per_task * self.images_per_class
+        super().__post_init__()
 
     def outputs(self, image_set: ImageSet) -> int:
         """One for each class of a task."""

@@ -1,5 +1,7 @@
 """Input shift: the same images in every task, their pixels in another order."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark, Lesson
@@ -8,36 +10,20 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
 
 
+@dataclass(eq=False, kw_only=True)
 class PermutedPixels(LabelledBenchmark):
     """Each task permutes the pixels of all images by a permutation of its own; test images are permuted alike.
 
-    `unpermuted_first`: whether the first task shows the images as they are; else it is permuted too. Source: Section 6,
-    Appendix E (Permuted MNIST: a fixed subset of 10,000 images, one epoch, 500 tasks). Kumar et al. 2023 leave the
-    first task unpermuted, and draw a subset for each task (`subset`: each_task).
+    unpermuted_first: whether the first task shows the images as they are; else it is permuted too.
+
+    Source: Section 6, Appendix E (Permuted MNIST: a fixed subset of 10,000 images, one epoch, 500 tasks). Kumar et al.
+    2023 leave the first task unpermuted, and draw a subset for each task (`subset`: each_task).
     """
 
     neutral = {"unpermuted_first": False}
     permutes = True
 
-    def __init__(
-        self,
-        source: str,
-        images: int,
-        tasks: int,
-        epochs: int | None,
-        steps: int | None,
-        batch_size: int,
-        order: str = "fixed",
-        normalise: str = "raw",
-        subset: str = "first",
-        eval_images: int | None = None,
-        eval_matrix: bool = False,
-        unpermuted_first: bool = False,
-    ) -> None:
-        super().__init__(
-            source, images, tasks, epochs, steps, batch_size, order, normalise, subset, eval_images, eval_matrix
-        )
-        self.unpermuted_first = unpermuted_first
+    unpermuted_first: bool = False
 
     def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
         """The subset with task `position`'s pixel order.  Raises ConfigError where pixels would change channel."""

@@ -1,5 +1,7 @@
 """Concept shift: the same images in every task, under new random labels."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark, Lesson
@@ -8,32 +10,21 @@ from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.randomness.host import host_stream
 
 
+@dataclass(eq=False, kw_only=True)
 class RandomLabels(LabelledBenchmark):
     """Each task draws a label for each image, to be memorised; evaluated on the task's own images.
 
-    `labels`: iid (uniform over the classes, as published) or permute (the true labels in a random order, which keeps
-    the class counts; Kumar et al. 2023). Source: Section 6, Appendix E; Lyle et al. 2023.
+    labels: iid (uniform over the classes, as published) or permute (the true labels in a random order, which keeps the
+        class counts; Kumar et al. 2023).
+
+    Source: Section 6, Appendix E; Lyle et al. 2023.
     """
 
-    def __init__(
-        self,
-        source: str,
-        images: int,
-        tasks: int,
-        epochs: int | None,
-        steps: int | None,
-        batch_size: int,
-        order: str = "fixed",
-        normalise: str = "raw",
-        subset: str = "first",
-        eval_images: int | None = None,
-        eval_matrix: bool = False,
-        labels: str = "iid",
-    ) -> None:
-        super().__init__(
-            source, images, tasks, epochs, steps, batch_size, order, normalise, subset, eval_images, eval_matrix
-        )
-        self.labels = check("benchmark.labels", labels, one_of=("iid", "permute"))
+    labels: str = "iid"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check("benchmark.labels", self.labels, one_of=("iid", "permute"))
 
     def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
         """The subset under task `position`'s labels."""
