@@ -4,7 +4,7 @@ Legend: K runs.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -13,8 +13,14 @@ from torch import Tensor
 
 from plasticity_lab.stacking.run_axis import beside
 
-if TYPE_CHECKING:
-    from plasticity_lab.agents.packed_network import PackedNetwork
+
+class Followed(Protocol):
+    """What a target follows: a packed network."""
+
+    @property
+    def parameters(self) -> Mapping[str, Tensor]:
+        """By name, each (K, …); a network that is loaded may have other tensors from then on."""
+        ...
 
 
 class TargetNetwork:
@@ -24,7 +30,7 @@ class TargetNetwork:
     leaves them alone, but for an intervention that changes them itself (`Now.targets`).
     """
 
-    def __init__(self, online: "PackedNetwork") -> None:
+    def __init__(self, online: Followed) -> None:
         self.online = online
         self.parameters = {name: value.clone() for name, value in online.parameters.items()}
 
