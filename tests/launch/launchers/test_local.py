@@ -218,7 +218,7 @@ def test_a_read_only_disk_is_a_sentence(run, small_disk):
 
 
 @pytest.mark.parametrize(("how", "moment"), [("Ctrl-C", "importing"), ("SIGTERM", "training")])
-def test_an_interrupted_sweep_ends_quietly_and_goes_on_bit_for_bit(store, tmp_path, how, moment):
+def test_an_interrupted_sweep_ends_quietly_and_goes_on_bit_for_bit(store, undisturbed, how, moment):
     words = ("activation=relu,rand_smooth_leaky", "seed=0,1", "launch.workers=1", "benchmark.tasks=6")
     with command(store, *words) as process:
         moments = {
@@ -235,10 +235,8 @@ def test_an_interrupted_sweep_ends_quietly_and_goes_on_bit_for_bit(store, tmp_pa
         assert workers_of(process.pid) == []
     assert "Traceback" not in err
     assert err.splitlines()[-1] == "Interrupted. The same command again continues where this one stopped."
-    undisturbed = Store(tmp_path / "undisturbed")
-    trained(undisturbed, *words)
     trained(store, *words)
-    assert all_kept(store, runs_of(*words)) == all_kept(undisturbed, runs_of(*words))
+    assert all_kept(store, runs_of(*words)) == undisturbed(*words)
 
 
 def maps_torch(process):
