@@ -20,8 +20,9 @@ from tests.helpers.sweeps import SMOKE, after_looks, all_kept, never, runs_of, s
 
 CPU = AVX2.calibration
 
-ENDED = ("seed=0,1", "launch.workers=1", "save_weights=final", "launch.lease_seconds=0.3")
-BEGUN = ("seed=5,6", "launch.workers=1", "launch.lease_seconds=0.3")
+SHORT = ("launch.workers=1", "launch.lease_seconds=0.3", "benchmark.images=96")
+ENDED = ("seed=0,1", "save_weights=final", *SHORT)
+BEGUN = ("seed=5,6", *SHORT)
 PYTHON = re.compile(r"Traceback|[a-z](Error|Exception)\b|indices must|NoneType|object (is|has)|'(dict|list|str)'|codec")
 
 
