@@ -118,7 +118,10 @@ def test_the_schedules_shorten_every_benchmark():
     caps = yaml.safe_load((CONF / "schedule" / "smoke.yaml").read_text())["at_most"]
     assert (caps["tasks"], caps["steps"], caps["epochs"], caps["environment_steps"]) == (3, 100, 2, 4096)
     smoke, full_length = (
-        {run.name("benchmark"): run.science["benchmark"] for run in resolve(["benchmark=glob(*)", f"schedule={name}"]).runs}
+        {
+            run.name("benchmark"): run.science["benchmark"]
+            for run in resolve(["benchmark=glob(*)", f"schedule={name}"]).runs
+        }
         for name in ("smoke", "full")
     )
     for path in (CONF / "benchmark").glob("*.yaml"):
