@@ -1,6 +1,6 @@
 """Sweeps whose workers are processes on several kinds of CPU: torch's vector capability is set for each of them.
 
-Who goes on with what is tested in tests/launch/work/test_other_kinds.py too, in one process that changes its kind's name.
+Who goes on with what is tested in tests/launch/work/test_other_kinds.py too, in one process under several names.
 """
 
 import contextlib
