@@ -38,6 +38,8 @@ OPTIMIZERS = {  # what of an optimizer's settings the mates have of their own, b
     "rmsprop": {"alpha": 0.9, "weight_decay": 0.1},
 }
 FAMILIES = [(name, {}) for name in choices("activation")]
+KINDS = ("leaky_relu", "crelu", "deep_fourier", "swiglu", "bo_prelu", "rand_smooth_leaky")
+"""Plain, concatenating (with one function, with two), gated, learnable, randomised: one of each."""
 STRUCTURES = [(name, own) for name, several in VARIANTS.items() for own in several]
 
 
@@ -96,9 +98,18 @@ def hold(case: Case, packs: dict[int, tuple[int, ...]], monkeypatch, **how) -> N
     assert not differing(alone, resumed.of(2)), "interrupted"
 
 
-@pytest.mark.parametrize("shape", ["digits", "mnist", "width 91"])
 @pytest.mark.parametrize("family", FAMILIES, ids=named)
-def test_a_run_is_the_same_alone_packed_and_resumed(family, shape, monkeypatch):
+def test_a_run_is_the_same_alone_packed_and_resumed(family, monkeypatch):
+    hold(Case(family, "digits"), {4: (1,), 32: (0, 13, 31)}, monkeypatch)
+
+
+@pytest.mark.parametrize("shape", ["mnist", "width 91"])
+@pytest.mark.parametrize(
+    "family",
+    [pytest.param(each, marks=() if each[0] in KINDS else pytest.mark.slow) for each in FAMILIES],
+    ids=list(map(named, FAMILIES)),
+)
+def test_so_it_is_at_other_shapes(family, shape, monkeypatch):
     hold(Case(family, shape), {4: (1,), 32: (0, 13, 31)}, monkeypatch)
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from omegaconf import OmegaConf
 
 from plasticity_lab.activations.activation import Site
 from plasticity_lab.component import build
 from plasticity_lab.randomness.host import host_stream
+from tests.helpers import packs
 
 FOLDER = Path(__file__).parents[2] / "conf" / "activation"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
@@ -18,9 +18,8 @@ SHAPES = [(16, 100), (4, 100), (13, 91), (5, 6, 7, 7)]
 
 
 def choice(name):
-    settings = OmegaConf.to_container(OmegaConf.load(FOLDER / f"{name}.yaml"))
-    settings.pop("grids", None)
-    return build("activation", name, settings.pop("_target_"), settings)
+    target, settings = packs.choice("activation", name)
+    return build("activation", name, target, settings)
 
 
 def pack(activation, name, shape, runs, training):

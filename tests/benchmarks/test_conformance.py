@@ -32,7 +32,7 @@ def made_images(name: str) -> ImageSet:
     """Of the shape that the benchmark's set has, and of enough classes."""
     outline = source_named(choice("benchmark", name)[1]["source"]).outline
     channels, side = (1, 8) if outline is None else outline().train_images.shape[1:3]
-    return images(side, 900, 300, channels=channels, classes=18)
+    return images(side, 600, 120, channels=channels, classes=18)
 
 
 def run_of(name: str, seed: int, network: str | None = None) -> Run:

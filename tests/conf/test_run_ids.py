@@ -24,7 +24,13 @@ def ids(command: str) -> str:
     return f"{len(found)} runs {hashlib.sha256(' '.join(found).encode()).hexdigest()[:16]}"
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+GRIDS = [command for command in COMMANDS if command.startswith("experiment=tableE2_")][1:]
+"""Whole grids like the first, whose benchmarks and activations other commands name too."""
+
+
+@pytest.mark.parametrize(
+    "command", [pytest.param(each, marks=pytest.mark.slow if each in GRIDS else ()) for each in COMMANDS]
+)
 def test_a_command_names_the_runs_it_always_did(command):
     assert ids(command) == COMMANDS[command]
 

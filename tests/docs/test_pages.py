@@ -180,7 +180,8 @@ def test_the_python_of_the_store_page_runs(tmp_path, monkeypatch):
 
 
 def test_the_python_of_the_page_about_ppo_plays_a_trained_policy(tmp_path, monkeypatch):
-    words = ("benchmark=classic_cycle", "agent=ppo_cleanrl", "benchmark.environment_steps=512", "agent.rollout=64")
+    words = ("benchmark=classic_cycle", "agent=ppo_cleanrl", "benchmark.environment_steps=64", "benchmark.tasks=1")
+    words = (*words, "agent.rollout=64", "agent.minibatches=2", "agent.epochs=1", "network.width=16")
     trained(Store(tmp_path / "store"), *words, "save_weights=final")
     monkeypatch.chdir(tmp_path)
     blocks = [each for language, each in fences((ROOT / "docs/agents/ppo.md").read_text()) if language == "python"]

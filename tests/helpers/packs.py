@@ -4,7 +4,9 @@ import io
 import os
 import shutil
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -49,13 +51,19 @@ NO_INTERVENTION = "plasticity_lab.interventions.none.NoIntervention", {}
 
 def choices(group: str) -> list[str]:
     """The names of a config group's choices that name a class."""
-    return sorted(path.stem for path in (CONF / group).glob("*.yaml") if "_target_" in OmegaConf.load(path))
+    return sorted(path.stem for path in (CONF / group).glob("*.yaml") if "_target_" in _content(group, path.stem))
 
 
 def choice(group: str, name: str) -> tuple[str, dict[str, Any]]:
     """A choice's class and its settings as its file gives them."""
-    content = OmegaConf.to_container(OmegaConf.load(CONF / group / f"{name}.yaml"))
-    return content["_target_"], {key: value for key, value in content.items() if key not in NOT_SETTINGS}
+    content = _content(group, name)
+    return content["_target_"], {key: deepcopy(value) for key, value in content.items() if key not in NOT_SETTINGS}
+
+
+@cache
+def _content(group: str, name: str) -> dict[str, Any]:
+    """A choice's file, which is read once: a pack of many runs asks for the same few."""
+    return OmegaConf.to_container(OmegaConf.load(CONF / group / f"{name}.yaml"))
 
 
 def images(side: int, train: int, test: int, *, classes: int = 10, channels: int = 1) -> ImageSet:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from plasticity_lab.agents import graphs
 from plasticity_lab.interventions.composed import Composed
 from plasticity_lab.interventions.intervention import Intervention, Now
 from plasticity_lab.interventions.l2_init import L2Init
@@ -95,7 +96,7 @@ def test_beside_one_that_does_nothing_a_run_is_as_without_it():
     assert [name for name in both[0] if name != "metrics" and both[0][name] != alone[0][name]]
 
 
-@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=needs_compiler)])
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=[needs_compiler, pytest.mark.slow])])
 def test_packed_is_alone_and_resumed(compiled):
     sweep = packs_of(*BOTH, "intervention.l2_init.strength=0.01,0.1", "seed=0,1")
     packed = trained(sweep, compiled=compiled)
@@ -103,6 +104,20 @@ def test_packed_is_alone_and_resumed(compiled):
     if not compiled:
         assert not differing(trained(sweep, stops=(1, 2))[2], packed[2])
     assert len({each["output.weight"] for each in packed}) == 4
+
+
+def test_the_step_with_both_is_one_graph(monkeypatch):
+    """Captured as it is for the compiler, and computed by torch's own operations."""
+
+    def captured(function, arguments):
+        return torch.compile(function, fullgraph=True, dynamic=False, backend="eager")
+
+    monkeypatch.setattr(graphs, "graph_of", lambda function, same, arguments: captured(function, arguments))
+    sweep = packs_of(*BOTH, "intervention.l2_init.strength=0.01,0.1", "seed=0")
+    for eager, ours in zip(trained(sweep), trained(sweep, compiled=True), strict=True):
+        for name in eager.keys() - {"metrics"}:
+            values = [np.frombuffer(each[name], np.float32) for each in (ours, eager)]
+            np.testing.assert_allclose(*values, rtol=1e-4, atol=1e-5)
 
 
 def test_what_two_members_measure_under_one_name_has_theirs_before_it():

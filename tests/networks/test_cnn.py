@@ -187,10 +187,21 @@ def hold(family: tuple[str, dict], setting: str, packs: dict[int, tuple[int, ...
             assert not differing(alone, pack.of(place)), f"place {place} of {runs}"
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("setting", ["digits", "digits, 5×5, pooled first"])
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 def test_a_run_is_the_same_alone_and_at_every_place_of_a_pack(family, setting):
     hold(family, setting, {2: (1,), 3: (0, 2), 4: (1, 3), 8: (0, 5)})
+
+
+@pytest.mark.parametrize("kind", ["concatenating", "randomised"])
+def test_so_it_is_of_images_in_colour(kind):
+    hold(FAMILIES[kind], "32×32×3", {3: (0, 2), 5: (3,)})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+def test_so_it_is_of_images_in_colour_at_every_place(family):
+    hold(family, "32×32×3", {2: (1,), 3: (0, 2), 4: (1, 3), 8: (0, 5)})
 
 
 @pytest.mark.parametrize("name", choices("activation"))

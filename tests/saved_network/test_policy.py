@@ -20,7 +20,8 @@ from tests.helpers.sweeps import runs_of, trained
 KEPT = ("save_weights=final", "launch.workers=1")
 TESTED = (*CLEANRL, "benchmark.test_episodes=3", "seed=0,1", *KEPT)
 UNSCALED = (*BOTH, "benchmark.test_episodes=0", *KEPT)
-PIXELS = (*SMALL, "benchmark=catch", "benchmark.balls=2", "benchmark.stack=2", "benchmark.test_episodes=3", *KEPT)
+CATCH = ("benchmark=catch", "benchmark.balls=2", "benchmark.stack=2", "benchmark.test_episodes=3")
+PIXELS = (*SMALL, *CATCH, "network=small_nature", "network.width=1", "network.hidden=16", *KEPT)
 MOMENTS = ["count", "mean", "variance"]
 
 

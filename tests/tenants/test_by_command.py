@@ -9,9 +9,21 @@ import pytest
 
 from analysis.__main__ import main as analysis
 from launch.__main__ import main as launch
+from launch.command import run_command
 from plasticity_lab.records.record import read_metrics, read_record
 from plasticity_lab.records.store import Store
-from tests.helpers.sweeps import all_kept, command, ended_packs, planned, runs_of, said, trained, wait_until, workers_of
+from tests.helpers.sweeps import (
+    SMOKE,
+    all_kept,
+    command,
+    ended_packs,
+    planned,
+    runs_of,
+    said_last,
+    trained,
+    wait_until,
+    workers_of,
+)
 from tests.tenants.packs import BODIES, FIND, RESETS
 
 SWEEP = (*BODIES, *RESETS, "seed=0,1,2", "save_weights=final", "launch.workers=1")
@@ -72,33 +84,31 @@ def test_killed_and_given_again_it_ends_with_the_undisturbed_numbers(store, tmp_
         time.sleep(0.3)
         for worker in workers_of(process.pid):
             os.kill(worker, signal.SIGKILL)
-    status, err = said(store, *LONG)
-    assert status == 0, err
+    trained(store, *LONG)
     runs = runs_of(*LONG)
     assert all_kept(store, runs) == all_kept(undisturbed, runs)
     (pack,) = ended_packs(store)
     assert pack["epoch"] > 0, "it was begun once only"
 
 
-def test_it_is_tracked(tmp_path):
-    store = Store(tmp_path / "store")
-    status, err = said(store, *BODIES, "seed=0", "tracking=wandb_offline", WANDB_SILENT="true")
-    assert status == 0, err
+def test_it_is_tracked(store, monkeypatch):
+    monkeypatch.setenv("WANDB_SILENT", "true")
+    trained(store, *BODIES, "seed=0", "tracking=wandb_offline")
     (folder,) = (store.root / "wandb").glob("offline-run-*")
     assert any(folder.glob("*.wandb"))
     (marks,) = store.root.glob("tracked/*")
     assert [runs_of(*BODIES, "seed=0")[0].id] in json.loads(marks.read_text()).values()
 
 
-def test_what_does_not_fit_together_is_refused_in_a_sentence(store):
+def test_what_does_not_fit_together_is_refused_in_a_sentence(store, capsys):
     for words, named in [
         ((FIND, "agent=actor_critic"), ("agent=actor_critic", "permuted_digits", "labelled images")),
         (("agent=supervised", "benchmark=classic_cycle"), ("agent=supervised", "classic_cycle")),
         ((*BODIES, "network=cnn"), ("network=cnn", "network=mlp")),
         ((*BODIES, "agent.clip=0"), ("agent.clip", "above 0")),
     ]:
-        status, err = said(store, *words)
-        assert status == 1
+        assert run_command(said_last(*SMOKE, f"store={store.root}", *words)) == 1
+        err = capsys.readouterr().err
         assert all(word in err for word in named), err
         assert "Traceback" not in err
     assert not store.root.exists()

@@ -61,7 +61,8 @@ def test_compiled_a_run_is_the_same_alone_and_in_packs_of_six_widths(words):
 
 
 @needs_compiler
+@pytest.mark.slow
 def test_compiled_a_run_is_the_same_alone_and_in_a_pack_of_three():
-    """The pack in which torch's own exp and log were seen to differ, over some updates."""
+    """The pack in which torch's own exp and log were seen to differ, over some updates (as in stacking)."""
     runs = packs_of(*BODIES, *SHORT, "seed=0,1,2")
     assert not differing(trained(runs[:1], compiled=True)[0], trained(runs, compiled=True)[0])

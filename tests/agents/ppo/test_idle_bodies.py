@@ -12,6 +12,9 @@ from tests.helpers.packs import CPU, choices
 from tests.tenants.packs import FIND, RESETS, packs_of
 
 RANDOM_UNITS = (FIND, *RESETS)
+WORDS = [*((f"intervention={name}",) for name in choices("intervention")), RANDOM_UNITS]
+OF_SLOPES = [("intervention=none",), ("intervention=l2_init",), ("intervention=redo",), RANDOM_UNITS]
+"""For parameters of the activation, in each adapter too: by gradients, towards their start, with their units."""
 
 
 def taught(learner, task) -> None:
@@ -28,12 +31,13 @@ def everything(learner) -> dict[str, torch.Tensor]:
     return numbers(learner) | {f"kept {name}": value.clone() for name, value in learner.network.kept.items()}
 
 
-@pytest.mark.parametrize("words", [*((f"intervention={name}",) for name in choices("intervention")), RANDOM_UNITS])
-@pytest.mark.parametrize("activation", ["relu", "prelu"])  # one with parameters of its own, in each adapter too
+@pytest.mark.parametrize(
+    ("words", "activation"), [*((words, "relu") for words in WORDS), *((words, "prelu") for words in OF_SLOPES)]
+)
 def test_what_belongs_to_idle_bodies_does_not_move_and_is_met_again_as_it_was_left(monkeypatch, words, activation):
     there_are(monkeypatch)
     own = () if activation == "relu" else ("activation.scope=layer",)
-    runs = packs_of(*BOTH, *words, "seed=0,1", f"activation={activation}", *own)
+    runs = packs_of(*BOTH, "benchmark.environment_steps=64", *words, "seed=0,1", f"activation={activation}", *own)
     stream, learner = assembled(runs, resources(Path())(runs[0]), CPU, False)
     for position, (active, idle) in enumerate([("sliders", "chosen"), ("chosen", "sliders"), ("sliders", "chosen")]):
         before = everything(learner)

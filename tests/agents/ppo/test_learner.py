@@ -144,8 +144,9 @@ def test_by_our_kernels_packed_alone_and_resumed_are_the_same_and_near_to_eager(
         torch.testing.assert_close(value, theirs[name], rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize("body", ["sliders", "chosen"])
-@pytest.mark.parametrize("activation", DETERMINISTIC)
+@pytest.mark.parametrize(
+    ("activation", "body"), [*((name, "sliders") for name in DETERMINISTIC), ("relu", "chosen"), ("crelu", "chosen")]
+)
 def test_the_ratio_of_the_first_minibatch_is_1_where_nothing_is_drawn(activation, body):
     """What acted, on the host and padded, is what learns: to rounding, whatever the activation."""
     runs = packs_of(*SMALL, f"benchmark.bodies=[{body}]", f"activation={activation}", "seed=0,1")

@@ -49,11 +49,12 @@ def as_a_worker_computes(monkeypatch):
     ids=["board", "l2_init", "randomised", "redo", "fresh_each_task", "numbers", "convolutions"],
 )
 def test_packed_alone_and_resumed_are_the_same(words):
-    pack = packs_of(*words, "seed=3,1,0")
+    length = () if "network=small_nature" in words else ("benchmark.environment_steps=180",)  # the ring comes round
+    pack = packs_of(*words, *length, "seed=3,1,0")
     packed = trained(pack)
     assert len({each["metrics"] for each in packed}) == len(pack)
     assert not differing(packed[1], trained([pack[1]])[0])
-    resumed = trained(pack, stops=[1, 3, 2])
+    resumed = trained(pack, stops=[1, 2, 1])
     assert not [name for k in range(len(pack)) for name in differing(packed[k], resumed[k])]
 
 

@@ -175,10 +175,13 @@ def test_what_is_not_measured_is_named():
         Workload(activation="rational")
 
 
-def test_quick_ends_with_a_table_and_a_file_where_only_torch_and_numpy_are(tmp_path):
+@pytest.mark.parametrize(
+    "among", [("--networks", "mlp", "--interventions", "none,l2_init"), pytest.param((), marks=pytest.mark.slow)]
+)
+def test_quick_ends_with_a_table_and_a_file_where_only_torch_and_numpy_are(tmp_path, among):
     block = f"import sys; sys.modules.update(dict.fromkeys('{NAMES_BLOCKED}'.split(',')))"
     start = f"{block}; from launch.bench.__main__ import main; sys.exit(main(sys.argv[1:]))"
-    parts = ["--parts", "widths,activations,interventions,records", "--activations", "relu,rrelu"]
+    parts = ["--parts", "widths,activations,interventions,records", "--activations", "relu,rrelu", *among]
     done = subprocess.run(
         [sys.executable, "-c", start, "--quick", *parts, "--out", tmp_path], capture_output=True, text=True, check=True
     )

@@ -89,7 +89,9 @@ def test_the_store_grows_about_as_much_as_was_said(store, words):
 
 def test_weights_and_the_statistics_beside_them_are_counted(store):
     scaled = ("agent.normalise_observations=true", "agent.normalise_rewards=true")
-    plan = planned(store, "agent=ppo", "benchmark=classic_cycle", *scaled, "save_weights=final", *ONE)
+    plan = planned(
+        store, "agent=ppo", "benchmark=classic_cycle", "benchmark.tasks=1", *scaled, "save_weights=final", *ONE
+    )
     prices = costs_to_train(plan.settings)
     both, neither = (store_bytes(plan.packs, plan.runs, kept, prices) for kept in ("final", "none"))
     work(store, plan.sweep, "cpu", never)

@@ -79,7 +79,7 @@ def kill(launcher, victims, draw):
 @pytest.mark.parametrize(
     ("kills", "words"),
     [
-        (3, ("activation=relu,rand_smooth_leaky", "seed=0,1", "benchmark.tasks=10", "launch.workers=1")),
+        (2, ("activation=relu,rand_smooth_leaky", "seed=0,1", "benchmark.tasks=6", "launch.workers=1")),
         pytest.param(
             20,
             (

@@ -1,4 +1,7 @@
-"""Sweeps whose workers are processes on several kinds of CPU: torch's vector capability is set for each of them."""
+"""Sweeps whose workers are processes on several kinds of CPU: torch's vector capability is set for each of them.
+
+Who goes on with what is tested in tests/launch/work/test_other_kinds.py too, in one process under several names.
+"""
 
 import contextlib
 import os
@@ -81,6 +84,7 @@ def capability_of(store, run):
     return re.fullmatch(r"cpu-(\w+)-[0-9a-f]{6}", made["device"])[1]
 
 
+@pytest.mark.slow
 def test_each_run_is_one_kind_s_whoever_is_killed(store, worker, twins):
     """Planned on a third kind. One worker is killed and comes again; the other is killed and does not."""
     at_once("plan", store, None, *WORDS)

@@ -27,7 +27,7 @@ TENANT = (*BODIES, *PACK, "benchmark.environment_steps=192")
 DQN = (*SMALL, *PACK, "agent.epoch_steps=40", "benchmark.environment_steps=160", "agent.capacity=100")
 PACKS = [pytest.param(TENANT, id="tenant"), pytest.param(DQN, id="dqn")]
 MEMORY = ("replay_memory_mib=0", "replay_memory_minutes=0", "checkpoint_minutes=0.0001", "launch.lease_seconds=60")
-TRIALS = 6
+TRIALS = 3
 """Of some 300 operations, spread over them; the slow test has every third one."""
 LAST = 60
 """Checkpoints follow the clock, so that one more or less may be written: the last operations may not be reached."""
