@@ -30,9 +30,17 @@ class Method:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-SCORE = Method("stratified percentile bootstrap", replicates=REPLICATES, seed=0)
-"""Of a Plasticity Score: `bootstrap`."""
-GAP = Method("Student's t")
+PERCENTILE = Method("stratified percentile bootstrap", replicates=REPLICATES, seed=0)
+"""Of what the papers have intervals of: `bootstrap`."""
+STUDENT = Method("Student's t")
+"""`interval`: of means."""
+WINSORISED = "winsorised Student's t"
+"""What `STUDENT` is called where runs are cut off, as of an interquartile mean."""
+WHOLE_RUNS = ", whole runs"
+"""Behind its name where a run that met several tasks is one draw."""
+SCORE = PERCENTILE
+"""Of a Plasticity Score."""
+GAP = STUDENT
 """Of a mean change of the generalization gap: `half_width`."""
 EFFECT = Method("noncentral t")
 """Of Hedges' g: `hedges`."""
