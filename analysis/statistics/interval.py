@@ -5,7 +5,7 @@
     difference(ours_NM, theirs_KM, of="iqm")            Student's t of the difference
     improvement_interval(ours_NM, theirs_KM)            Student's t of the probability that a run of ours wins
 
-values_NM: runs × tasks, or (N,) of one task. NaN: a run that is missing, so that tasks may have unequal numbers of runs.
+values_NM: runs × tasks, or (N,) of one task. NaN: a run that is missing; tasks may have unequal numbers of runs.
 of: "mean", "iqm", "median" (over tasks of their means) or "optimality gap".
 rows: "apart" where each task was met by runs of its own, as games are; "together" where a row is one run that met
 every task, as in a cycle of bodies, so that what its tasks have in common counts (it needs all rows whole).
@@ -15,14 +15,14 @@ where something is None. `covered.words` says how often such intervals hold the 
 with two, intervals are wide, as they must be. Values that are infinite are counted, and there is no number then.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from analysis.statistics.bootstrap import bootstrap
-from analysis.statistics.contributions import AGGREGATES, Contributions
+from analysis.statistics.contributions import AGGREGATES, Contributions, Tasks
 from analysis.statistics.iqm import iqm
 from analysis.statistics.method import PERCENTILE, STUDENT, WHOLE_RUNS, WINSORISED, Method
 from analysis.statistics.student import Error, apart, half_width, together
@@ -99,15 +99,21 @@ def improvement_interval(
 ) -> Interval:
     """The probability that a run of ours beats one of theirs on the same task, averaged over tasks; a tie is half.
 
-    What a run adds is the part of the other arm that it beats: DeLong's variance, with the degrees of freedom of Brunner
-    and Munzel. Where every run of one arm beats every run of the other, nothing varies, and there is no interval.
+    What a run adds is the part of the other arm that it beats: DeLong's variance, with the degrees of freedom of
+    Brunner and Munzel. Where every run of one arm beats every run of the other, nothing varies: there is no interval.
 
     Source: Brunner and Munzel 2000; Agarwal et al. 2021 for the average.  Raises ValueError as `difference` does.
     """
     return _of_two(ours_NM, theirs_KM, rows, level, _wins)
 
 
-def _of_two(ours_NM, theirs_KM, rows, level, parts_of) -> Interval:
+def _of_two(
+    ours_NM: np.ndarray,
+    theirs_KM: np.ndarray,
+    rows: Rows,
+    level: float,
+    parts_of: Callable[[Tasks, Tasks], list[Contributions]],
+) -> Interval:
     method = replace(STUDENT, level=level)
     ours, first = _sorted(ours_NM, method)
     theirs, second = _sorted(theirs_KM, method)
@@ -125,11 +131,11 @@ def _of_two(ours_NM, theirs_KM, rows, level, parts_of) -> Interval:
     return _by_student(replace(found, value=parts[0].value - parts[1].value), parts, rows, level)
 
 
-def _wins(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> list[Contributions]:
+def _wins(ours: Tasks, theirs: Tasks) -> list[Contributions]:
     """What runs of both arms add to the probability that ours win: value is that of ours, less 0."""
     mine, others = [], []
     for a, b in zip(ours, theirs, strict=True):
-        beats = (np.greater.outer(a, b) + np.greater_equal.outer(a, b)) / (2 * len(ours))
+        beats = (np.greater.outer(a, b).astype(float) + np.greater_equal.outer(a, b)) / (2 * len(ours))
         mine.append(beats.mean(axis=1))
         others.append(beats.mean(axis=0))
     value = float(sum(each.mean() for each in mine))

@@ -34,18 +34,15 @@ def apart(parts: Sequence[Contributions]) -> Error:
     variances, freedoms = [], []
     for part in parts:
         common = 1 / len(part.added)
-        for runs, kept in zip(part.added, part.inside, strict=True):
-            n, inside = len(runs), max(kept, 1)
-            variance = 0.0 if np.ptp(runs) == 0 else float(runs.var(ddof=1)) / n
-            if not variance:
-                continue
-            free = float(n - 1)
+        for n, kept, variance in zip(map(len, part.added), part.inside, _variances(part.added), strict=True):
+            free, inside = n - 1.0, max(kept, 1)
             if part.cut:
                 left = max(inside - common, common / 2)
                 variance *= (n - common) / n * inside / left
                 free *= left / (n - common)
-            variances.append(variance)
-            freedoms.append(free)
+            if variance:
+                variances.append(variance)
+                freedoms.append(free)
     return _error(variances, freedoms)
 
 
@@ -73,11 +70,19 @@ def together(parts: Sequence[Contributions]) -> Error:
 
 def half_width(error: Error, level: float) -> float:
     """Half the width of the interval of an aggregate.  Raises ValueError where there is no standard error."""
-    import scipy.stats  # slow to import; see `welch`
+    import scipy.special  # slow to import; see `welch`
 
     if error.error is None or error.df is None:
         raise ValueError(f"There is no standard error: {error.reason}.")
-    return float(scipy.stats.t.ppf(0.5 + level / 2, error.df)) * error.error
+    return float(scipy.special.stdtrit(error.df, 0.5 + level / 2)) * error.error
+
+
+def _variances(added: Sequence[np.ndarray]) -> list[float]:
+    """s² / n of each task, exactly 0 where its runs are the same: a rounded mean would leave some 1e-33."""
+    if len({*map(len, added)}) > 1:
+        return [each for runs in added for each in _variances([runs])]
+    runs = np.stack(added)
+    return np.where(np.ptp(runs, axis=1) > 0, runs.var(axis=1, ddof=1) / runs.shape[1], 0.0).tolist()
 
 
 def _error(variances: Sequence[float], freedoms: Sequence[float]) -> Error:
