@@ -8,10 +8,11 @@ import scipy.stats
 
 from analysis.statistics.bootstrap import bootstrap
 from analysis.statistics.covered import family
+from analysis.statistics.hedges import hedges
 from analysis.statistics.improvement import improvement
 from analysis.statistics.interval import difference, improvement_interval, interval
 from analysis.statistics.iqm import CUT
-from analysis.statistics.method import BOUNDS_ANEW, PERCENTILE, STUDENT, WHOLE_RUNS
+from analysis.statistics.method import BOUNDS_ANEW, EFFECT, PERCENTILE, STUDENT, WHOLE_RUNS
 from analysis.statistics.normalise import PERCENTILES
 from analysis.statistics.plasticity_score import plasticity_scores
 from analysis.statistics.studentised import studentised
@@ -78,6 +79,12 @@ def _improvement(arms: np.ndarray, name: str, replicates: int) -> list[Ends]:
     return [bootstrap(improvement, *arms, name=name, replicates=replicates).interval]
 
 
+def _effect(arms: np.ndarray, name: str, replicates: int) -> list[Ends]:
+    """Of the first task alone, as Hedges' g has no tasks."""
+    found = hedges(*arms[:, :, 0])
+    return [None if found.low is None or found.high is None else (found.low, found.high)]
+
+
 def _score(published: bool) -> Makes:
     def makes(arms: np.ndarray, name: str, replicates: int) -> list[Ends]:
         method = replace(PERCENTILE if published else BOUNDS_ANEW, replicates=replicates)
@@ -111,6 +118,7 @@ SIMULATED = (
     Simulated("median", _T, 1, _of_one("median"), _mean),
     Simulated("difference of means", _T, 2, lambda arms, *_: [difference(*arms).ends], _nothing),
     Simulated("difference of iqms", _T, 2, lambda arms, *_: [difference(*arms, of="iqm").ends], _nothing),
+    Simulated("effect", EFFECT.name, 2, _effect, _nothing),
     Simulated("improvement", _T, 2, lambda arms, *_: [improvement_interval(*arms).ends], _half),
     Simulated("improvement", _DRAWN, 2, _improvement, _half, drawn=True),
     Simulated("score", family(BOUNDS_ANEW.name), ARMS, _score(False), _scores(ARMS), drawn=True),

@@ -47,6 +47,21 @@ class Spread:
         errors = self.errors(arm)
         return np.where(errors > 0, scipy.special.stdtrit(many - 1.0, 0.5 + level / 2) * errors, np.nan)
 
+    def p_of(self, arm: str, other: str, difference: np.ndarray) -> np.ndarray:
+        """Two-sided p of whether the numbers of two arms, which lie that far apart, are the same, (T,); NaN of one run,
+        and where what was drawn does not vary.
+
+        As the bounds are the same for both, their differences vary less than they do.
+        """
+        import scipy.special  # slow to import; see `welch`
+
+        many = min(self.runs[arm], self.runs[other])
+        apart = self.replicates[arm] - self.replicates[other]
+        if many < 2 or len(apart) < 2:
+            return np.full(apart.shape[1:], np.nan)
+        errors = apart.std(axis=0, ddof=1) * math.sqrt(many / (many - 1))
+        return np.where(errors > 0, 2 * scipy.special.stdtr(many - 1.0, -np.abs(difference) / errors), np.nan)
+
 
 def spread(
     returns: Mapping[str, np.ndarray],

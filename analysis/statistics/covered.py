@@ -1,6 +1,7 @@
 """How often an interval holds the truth: what the committed simulation measured, for captions.
 
-Its result lies in analysis/measured/coverage/, a file for what intervals are of; `python -m analysis coverage` makes it.
+Its results lie in analysis/measured/coverage/, a file for what intervals are of;
+`python -m analysis coverage` made them.
 """
 
 import csv
@@ -8,7 +9,11 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from analysis.statistics.method import Method
+
 FOLDER = Path(__file__).parents[1] / "measured" / "coverage"
+LEVEL = 0.95
+"""Of the intervals that were simulated."""
 MANY = 10
 """From this many seeds on, a caption need not say it."""
 _WINSORISED = "winsorised "
@@ -42,6 +47,12 @@ def words(of: str, method: str, seeds: int, tasks: int) -> str | None:
         return None
     part, seeds, tasks = found
     return f"covers {100 * part:.1f} % for normal runs at {seeds} seeds × {tasks} task{'s' * (tasks > 1)}"
+
+
+def with_coverage(method: Method, of: str, seeds: int, tasks: int) -> str:
+    """A method as a caption has it, with what it covers: "95 % interval (Student's t; covers 95.1 % for …)"."""
+    said = words(of, method.name, seeds, tasks) if method.level == LEVEL else None
+    return f"{method.words[:-1]}; {said})" if said else method.words
 
 
 def file_of(of: str) -> str:

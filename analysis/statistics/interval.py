@@ -50,6 +50,13 @@ class Interval:
     reason: str | None = None
 
     @property
+    def number(self) -> float:
+        """The value.  Raises TypeError where there is none."""
+        if self.value is None:
+            raise TypeError(f"There is no value: {self.reason}.")
+        return self.value
+
+    @property
     def ends(self) -> tuple[float, float] | None:
         """Low and high, or None."""
         return None if self.low is None or self.high is None else (self.low, self.high)

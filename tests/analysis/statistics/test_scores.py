@@ -10,7 +10,7 @@ from analysis.reported.reported import FOLDER
 from analysis.statistics.gap import gap_change, gap_summary, gaps
 from analysis.statistics.improvement import improvement
 from analysis.statistics.iqm import iqm
-from analysis.statistics.method import SCORE
+from analysis.statistics.method import PERCENTILE
 from analysis.statistics.normalise import normalise
 from analysis.statistics.plasticity_score import plasticity_scores
 from analysis.statistics.profiles import above
@@ -151,7 +151,9 @@ def test_a_plasticity_score_is_the_iqm_of_normalised_returns_over_all_arms_compa
     """Two arms of four seeds in two environments: bounds from all eight runs, failures at the floor and scored 0."""
     low = np.array([[0.0, 100.0]] * 3 + [[0.0, -1e30]])
     high = np.array([[10.0, 200.0]] * 4)
-    found = plasticity_scores({"low": low, "high": high}, percentiles=(0, 100), method=replace(SCORE, replicates=200))
+    found = plasticity_scores(
+        {"low": low, "high": high}, percentiles=(0, 100), method=replace(PERCENTILE, replicates=200)
+    )
     assert found.normalised.low.tolist() == [0.0, -500.0]
     assert found.normalised.high.tolist() == [10.0, 200.0]
     assert found.scores["high"].value == 1.0
