@@ -15,6 +15,7 @@ from pathlib import Path
 from analysis.asked import write
 from analysis.coverage.laws import LAWS
 from analysis.coverage.methods import OF
+from analysis.coverage.page import tables
 from analysis.coverage.simulate import Cell, Covered, Sizes, simulated
 from analysis.statistics.covered import FOLDER, file_of
 
@@ -37,6 +38,7 @@ def add_command(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--out", type=Path, help="a folder for a file of each; without it the numbers are printed alone"
     )
+    command.add_argument("--stored", action="store_true", help="print what is stored, as docs/statistics.md has it")
     command.set_defaults(make=_make)
 
 
@@ -51,6 +53,9 @@ def _least(least: int) -> Callable[[str], int]:
 
 
 def _make(asked: argparse.Namespace) -> None:
+    if asked.stored:
+        print(tables())
+        return
     sizes = Sizes(asked.datasets, asked.few, asked.replicates, asked.seed)
     cells = [
         Cell(of, law, seeds, tasks)

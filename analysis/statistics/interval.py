@@ -199,5 +199,5 @@ def _drawn(tasks: Sequence[np.ndarray], of: str, found: Interval, name: str) -> 
         return replace(found, reason="the runs do not differ")
     method = found.method
     told = {"replicates": method.replicates, "level": method.level, "seed": method.seed}
-    low, high = bootstrap(_BY_REPLICATE[of], np.stack(tasks, axis=1), name=name, **told).interval
-    return replace(found, low=low, high=high)
+    made = bootstrap(_BY_REPLICATE[of], np.stack(tasks, axis=1), name=name, **told).interval
+    return replace(found, low=made[0], high=made[1]) if made else found

@@ -22,7 +22,7 @@ def best(table: Table[Scores], found: Scores) -> Places:
     choose = min if table.returns == "gap" else max
     places = set()
     for column in _columns(found):
-        values = {label: shown.value for label, shown in _complete(found.arms, column).items()}
+        values = {label: shown.value or 0.0 for label, shown in _complete(found.arms, column).items()}
         if len(values) > 1:
             of_all = choose(values.values())
             places |= {(label, column) for label, value in values.items() if value == of_all}
