@@ -12,7 +12,7 @@ from analysis.statistics.bounded import spread
 from analysis.statistics.covered import MANY, with_coverage
 from analysis.statistics.interval import Interval, interval
 from analysis.statistics.iqm import iqm
-from analysis.statistics.method import PERCENTILE, Method, shared
+from analysis.statistics.method import PERCENTILE, Method, Methods, shared
 from analysis.statistics.normalise import Normalised, normalise, scored
 from analysis.statistics.plasticity_score import bounded
 from analysis.tables.score_best import PUBLISHED
@@ -34,9 +34,9 @@ def figure_6(asked: Asked) -> Drawing:
             alike = [body_name(body) for body, low, high in _ends(found, made) if high <= low]
             reasons.append(f"{found.title} has no score: all runs return the same with {', '.join(alike)}.")
             continue
-        method = shared(row.methods for row in found.rows)["score"]
-        panels += _panels(found, made, method)
-        words = WHAT.format(*_bands(found, method), *made.percentiles, made.floor)
+        methods = shared(row.methods for row in found.rows)
+        panels += _panels(found, made, methods)
+        words = WHAT.format(*_bands(found, methods), *made.percentiles, made.floor)
         said += [words] if words not in said else []
         said += [_bounds(found, made), *found.caption]
     if not panels:
@@ -44,21 +44,23 @@ def figure_6(asked: Asked) -> Drawing:
     return Drawing("figure6", "Plasticity score over the cycles", panels, [*said, *reasons])
 
 
-def _bands(found: Cycled, method: Method) -> tuple[str, str]:
+def _bands(found: Cycled, methods: Methods) -> tuple[str, str]:
     """What the band is, and what it is in the panel beside."""
+    method, published = methods["score"], methods.get("published", PERCENTILE)
     runs = min((len(arm.runs) for arm in found.arms if len(arm.runs) > 1), default=MANY)
-    ours, theirs = (with_coverage(each, "score", runs, 1) for each in (method, PERCENTILE))
+    ours, theirs = (with_coverage(each, "score", runs, 1) for each in (method, published))
     beside = f"; {PUBLISHED}, the paper's {theirs}, which takes the bounds for given"
     return ours, beside * (method.name != PERCENTILE.name)
 
 
-def _panels(found: Cycled, made: Normalised, method: Method) -> list[Panel]:
+def _panels(found: Cycled, made: Normalised, methods: Methods) -> list[Panel]:
     """The scores with their bands, and beside them with the paper's."""
+    method, published = methods["score"], methods.get("published", PERCENTILE)
     if method.name == PERCENTILE.name:
         return [_panel(found, found.title, _published(found, made, method))]
     return [
         _panel(found, found.title, _by_student(found, made, method)),
-        _panel(found, f"{found.title}: {PUBLISHED}", _published(found, made, PERCENTILE)),
+        _panel(found, f"{found.title}: {PUBLISHED}", _published(found, made, published)),
     ]
 
 

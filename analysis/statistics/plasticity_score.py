@@ -34,10 +34,11 @@ def plasticity_scores(
     floor: float = FLOOR,
     percentiles: tuple[float, float] = PERCENTILES,
     method: Method = BOUNDS_ANEW,
-    published: bool = True,
+    published: Method | None = PERCENTILE,
 ) -> PlasticityScores:
     """The scores of all arms that are compared: arm → returns over the last part of each environment's last stage, (N
-    seeds, M environments). method: by what their intervals are made. published: whether the paper's are made too.
+    seeds, M environments). method: by what their intervals are made. published: by what the paper's are, None without
+    them.
 
     Raises ValueError as `normalise` does.  Source: the paper's Section 7, Tables 3 and F1.
     """
@@ -46,7 +47,7 @@ def plasticity_scores(
     if not scores or method.name == PERCENTILE.name:
         made = {arm: _by_percentiles(values, arm, method) for arm, values in scores.items()}
         return PlasticityScores(made, made, normalised)
-    theirs = {arm: _by_percentiles(values, arm, PERCENTILE) for arm, values in scores.items()} if published else {}
+    theirs = {arm: _by_percentiles(values, arm, published) for arm, values in scores.items()} if published else {}
     cycles = {arm: np.asarray(returns[arm], dtype=np.float64)[None] for arm in scores}
     found = spread(cycles, lambda each: iqm(each[:, 0])[:, None], method, floor, percentiles)
     made = {arm: _by_student(values, found, arm, method) for arm, values in scores.items()}

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from analysis.conf import has
 from analysis.names import ACTIVATIONS, BENCHMARKS, BODIES, display
 from analysis.statistics.covered import MANY, with_coverage
-from analysis.statistics.method import PERCENTILE
 from analysis.tables.caption import data_line
 from analysis.tables.made_by import made_lines
 from analysis.tables.missing import NOT_HERE, TRAINING, as_words
@@ -60,11 +59,13 @@ def caption_of(table: Table[Scores], found: Scores) -> list[str]:
 def _methods(table: Table[Scores], found: Scores) -> dict[str, str]:
     """Of what intervals are → by what they are made, and how often they hold the truth."""
     runs = min((arm.n for arm in found.arms.values() if arm.n > 1), default=MANY)
-    of = {"score": ("score", len(table.bodies)), "gap": ("mean", 1), "effect": ("effect", 1)}
-    said = {name: with_coverage(method, of[name][0], runs, of[name][1]) for name, method in found.methods.items()}
+    of = {"score": ("score", len(table.bodies)), "gap": ("mean", 1)}
+    said = {name: with_coverage(found.methods[name], what, runs, tasks) for name, (what, tasks) in of.items()}
     theirs = any(shown.published for arm in found.arms.values() for shown in arm.columns.values())
-    paper = with_coverage(PERCENTILE, "score", runs, len(table.bodies))
-    return {**said, "published": f"; {PUBLISHED}: the paper's {paper}, which takes the bounds for given" * theirs}
+    if not theirs:
+        return {**said, "published": ""}
+    made = with_coverage(found.methods["published"], "score", runs, len(table.bodies))
+    return {**said, "published": f"; {PUBLISHED}: the paper's {made}, which takes the bounds for given"}
 
 
 def _without(found: Scores) -> list[str]:

@@ -104,11 +104,8 @@ def _word(shown: Shown | None, arm: Arm | None) -> str:
 
 
 def _published_ends(shown: Shown | None) -> dict[str, float]:
-    return (
-        dict(zip(("published_low", "published_high"), shown.published, strict=True))
-        if shown and shown.published
-        else {}
-    )
+    ends = shown.published if shown else None
+    return {"published_low": ends[0], "published_high": ends[1]} if ends else {}
 
 
 def _published(arm: Arm | None) -> str:
@@ -146,11 +143,7 @@ def _line(
         "half_width": shown.half_width if shown else None,
         "low": shown.low if shown else None,
         "high": shown.high if shown else None,
-        **(
-            {"published_low": shown.published[0], "published_high": shown.published[1]}
-            if shown and shown.published
-            else {}
-        ),
+        **_published_ends(shown),
         **({"no_interval_because": shown.reason} if shown and shown.reason else {}),
         "n": arm.n if arm else None,
         "expected": arm.expected if arm else None,

@@ -103,7 +103,8 @@ def _scores(table: Table[Scores], selection: Mapping[str, str], rows: Sequence[R
     values = {name: np.stack([ends[row.run] for row in runs], axis=2) for name, runs in whole.items() if runs}
     found = None
     if table.returns == "score" and values:
-        found = plasticity_scores({name: arm[1, 0] for name, arm in values.items()}, method=methods["score"])
+        returns = {name: arm[1, 0] for name, arm in values.items()}
+        found = plasticity_scores(returns, method=methods["score"], published=methods.get("published"))
     most = max(len(runs) for runs in by_arm.values())
     arms = {
         name: Arm(
@@ -156,14 +157,14 @@ def _columns(
         score = found.scores.get(name) if found else None
         if score is None:
             return {"score": Shown(None, failed=int(lost.sum()))}
-        theirs = found.as_published[name].ends if found and score.method != found.as_published[name].method else None
+        theirs = found.as_published.get(name) if found else None
         return {
             "score": Shown(
                 score.value,
                 low=score.low,
                 high=score.high,
                 failed=int(lost.sum()),
-                published=theirs,
+                published=theirs.ends if theirs and theirs.method != score.method else None,
                 reason=score.reason,
             )
         }
