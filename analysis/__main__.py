@@ -1,4 +1,4 @@
-"""`python -m analysis table|figure|report|check-paper|reproduction`: what runs came to, and what the paper says."""
+"""`python -m analysis table|figure|report|…`: what runs came to, and what the paper says."""
 
 import argparse
 import importlib
@@ -13,6 +13,7 @@ COMMANDS = {
     "figure": ("analysis.figures.command", "a figure, from the runs of a store"),
     "report": ("analysis.report.command", "everything that a store holds, as one HTML page"),
     "check-paper": ("analysis.check_paper.command", "the paper's claims, recomputed from its own printed numbers"),
+    "coverage": ("analysis.coverage.command", "how often each interval holds the truth, by simulation"),
     "reproduction": ("analysis.reproduction.command", "how closely analysis/measured reproduces the paper"),
 }
 """Command → its module and what it is for. The module of the one that is given is imported, and no other."""

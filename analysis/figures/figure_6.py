@@ -1,6 +1,6 @@
 """Figure 6: the Plasticity Score of each activation after each stage of a cycle of bodies."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -8,14 +8,18 @@ from analysis.figures.asked import Asked
 from analysis.figures.cycles import Arm, Cycled, body_name, cycled
 from analysis.figures.drawing import Drawing, Panel, Series
 from analysis.figures.style import MOST
-from analysis.statistics.bootstrap import bootstrap
+from analysis.statistics.bounded import spread
+from analysis.statistics.covered import MANY, with_coverage
+from analysis.statistics.interval import Interval, interval
 from analysis.statistics.iqm import iqm
-from analysis.statistics.method import Method, shared
+from analysis.statistics.method import PERCENTILE, Method, Methods, shared
 from analysis.statistics.normalise import Normalised, normalise, scored
+from analysis.statistics.plasticity_score import bounded
+from analysis.tables.score_best import PUBLISHED
 from plasticity_lab.errors import ConfigError
 
 WHAT = (
-    "Interquartile mean over seeds of the return over the last 15 % of each stage, normalised; the band is its {}. "
+    "Interquartile mean over seeds of the return over the last 15 % of each stage, normalised; the band is its {}{}. "
     "0 and 1 are percentiles {:g} and {:g} of the runs shown, in the last cycle; a return below "
     "{:g}, or one that is not finite, is a failure and scores 0."
 )
@@ -30,22 +34,44 @@ def figure_6(asked: Asked) -> Drawing:
             alike = [body_name(body) for body, low, high in _ends(found, made) if high <= low]
             reasons.append(f"{found.title} has no score: all runs return the same with {', '.join(alike)}.")
             continue
-        method = shared(row.methods for row in found.rows)["score"]
-        said += [words for words in [WHAT.format(method.words, *made.percentiles, made.floor)] if words not in said]
-        panels.append(_panel(found, made, method))
+        methods = shared(row.methods for row in found.rows)
+        panels += _panels(found, made, methods)
+        words = WHAT.format(*_bands(found, methods), *made.percentiles, made.floor)
+        said += [words] if words not in said else []
         said += [_bounds(found, made), *found.caption]
     if not panels:
         raise ConfigError(" ".join(reasons))
     return Drawing("figure6", "Plasticity score over the cycles", panels, [*said, *reasons])
 
 
-def _panel(found: Cycled, made: Normalised, method: Method) -> Panel:
+def _bands(found: Cycled, methods: Methods) -> tuple[str, str]:
+    """What the band is, and what it is in the panel beside."""
+    method, published = methods["score"], methods.get("published", PERCENTILE)
+    runs = min((len(arm.runs) for arm in found.arms if len(arm.runs) > 1), default=MANY)
+    ours, theirs = (with_coverage(each, "score", runs, 1) for each in (method, published))
+    beside = f"; {PUBLISHED}, the paper's {theirs}, which takes the bounds for given"
+    return ours, beside * (method.name != PERCENTILE.name)
+
+
+def _panels(found: Cycled, made: Normalised, methods: Methods) -> list[Panel]:
+    """The scores with their bands, and beside them with the paper's."""
+    method, published = methods["score"], methods.get("published", PERCENTILE)
+    if method.name == PERCENTILE.name:
+        return [_panel(found, found.title, _published(found, made, method))]
+    return [
+        _panel(found, found.title, _by_student(found, made, method)),
+        _panel(found, f"{found.title}: {PUBLISHED}", _published(found, made, published)),
+    ]
+
+
+def _panel(found: Cycled, title: str, stages: Sequence[Sequence[Interval]]) -> Panel:
+    """stages: of each arm the score of each stage."""
     lines = sorted(
-        (_line(arm, made, method) for arm in found.arms),
+        (_line(arm, scores) for arm, scores in zip(found.arms, stages, strict=True)),
         key=lambda line: -np.mean([float(y) for y in line.y[-len(found.bodies) :]]),
     )
     return Panel(
-        title=found.title,
+        title=title,
         x_label=f"stage: {', '.join(map(body_name, found.bodies))} in turn",
         y_label="plasticity score",
         series=lines[:MOST],
@@ -55,19 +81,46 @@ def _panel(found: Cycled, made: Normalised, method: Method) -> Panel:
     )
 
 
-def _line(arm: Arm, made: Normalised, method: Method) -> Series:
-    scores_SN = np.moveaxis(scored(arm.returns[:, 0], *made.bounds, made.floor), 1, 2).reshape(-1, len(arm.runs))
-    told = {"replicates": method.replicates, "level": method.level, "seed": method.seed}
-    found = [bootstrap(iqm, scores[:, None], name=f"{arm.label} {at}", **told) for at, scores in enumerate(scores_SN)]
+def _line(arm: Arm, scores: Sequence[Interval]) -> Series:
     return Series(
         label=arm.label,
         key=arm.activation,
-        x=[*range(1, len(found) + 1)],
-        y=[estimate.number for estimate in found],
-        y_range=[estimate.interval for estimate in found],
-        n=[len(arm.runs)] * len(found),
+        x=[*range(1, len(scores) + 1)],
+        y=[score.number for score in scores],
+        y_range=[score.ends for score in scores],
+        n=[len(arm.runs)] * len(scores),
         runs=arm.runs,
     )
+
+
+def _by_student(found: Cycled, made: Normalised, method: Method) -> list[list[Interval]]:
+    """By bounds that are drawn anew with the runs."""
+    returns = {arm.label: arm.returns[:, 0] for arm in found.arms}
+    drawn = spread(returns, _stages, method, made.floor, made.percentiles)
+    intervals = []
+    for arm in found.arms:
+        values = _stages(scored(arm.returns[:, 0], *made.bounds, made.floor)[None])[0]
+        halves = drawn.half_widths(arm.label, method.level)
+        runs = (len(arm.runs),)
+        intervals.append([bounded(float(v), float(half), runs, method) for v, half in zip(values, halves, strict=True)])
+    return intervals
+
+
+def _stages(scores_RCNM: np.ndarray) -> np.ndarray:
+    """The interquartile mean over seeds of each stage: (R, C, N, M) → (R, C · M)."""
+    each = iqm(np.moveaxis(scores_RCNM, 2, 3)[..., None])  # (R, C, M, N, 1) → (R, C, M)
+    return each.reshape(len(each), -1)
+
+
+def _published(found: Cycled, made: Normalised, method: Method) -> list[list[Interval]]:
+    """As the paper has it: runs are drawn from scores that stay."""
+    intervals = []
+    for arm in found.arms:
+        scores_SN = np.moveaxis(scored(arm.returns[:, 0], *made.bounds, made.floor), 1, 2).reshape(-1, len(arm.runs))
+        intervals.append(
+            [interval(scores, "iqm", method, name=f"{arm.label} {at}") for at, scores in enumerate(scores_SN)]
+        )
+    return intervals
 
 
 def _bounds(found: Cycled, made: Normalised) -> str:

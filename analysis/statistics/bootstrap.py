@@ -2,7 +2,8 @@
 
 Source: Agarwal et al. 2021. Each environment is a stratum: its seeds are drawn again with replacement, as many as there
 were, and the environments stay. The interval is what lies between percentiles of the aggregate over many such draws.
-With five seeds such intervals are too narrow (the SD that they see is short by √(4/5)): tests say by how much.
+With five seeds such intervals are too narrow (the SD that they see is short by √(4/5)): tests say by how much, and so
+does docs/statistics.md. The papers have them; `interval` is what covers.
 """
 
 from collections.abc import Callable, Iterator, Sequence

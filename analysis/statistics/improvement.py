@@ -25,8 +25,9 @@ def probability_of_improvement(
     level: float = 0.95,
     seed: int = 0,
 ) -> Estimate:
-    """`improvement` of scores (N seeds, M environments) over (K, M), with its interval: both arms are drawn again.
+    """`improvement` of scores (N seeds, M environments) over (K, M), with the papers' interval: both are drawn again.
 
+    With few seeds it is too narrow: `interval.improvement_interval` covers.
     An interval of which 0.5 is no part speaks for a difference; name: as in "relu over tanh".
     Raises ValueError for arms with different environments.
     """

@@ -35,14 +35,18 @@ def mean_sd(values: Values) -> MeanSD:
 
 
 def half_width(values_N: np.ndarray, level: float = 0.95) -> np.ndarray:
-    """Half the width of the interval of a mean by Student's t: (N, ...) → (...); NaN of fewer than two values."""
+    """Half the width of the interval of a mean by Student's t: (N, ...) → (...).
+
+    NaN of fewer than two values, and of equal ones, which say nothing of how others would vary.
+    """
     import scipy.stats  # slow to import; see `welch`
 
     values = np.asarray(values_N, dtype=np.float64)
     n = len(values)
     if n < 2:
         return np.full(values.shape[1:], np.nan)
-    return scipy.stats.t.ppf(0.5 + level / 2, n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n)
+    half = scipy.stats.t.ppf(0.5 + level / 2, n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n)
+    return np.where(np.ptp(values, axis=0) > 0, half, np.nan)
 
 
 def mean_score(scores_NM: np.ndarray) -> np.ndarray:

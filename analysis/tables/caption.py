@@ -6,6 +6,7 @@ from typing import Any
 from analysis.names import DATA
 from analysis.outcomes import in_words, over_tasks
 from analysis.rows import Row
+from analysis.statistics.covered import with_coverage
 from analysis.statistics.method import Method, shared
 from analysis.tables.made_by import made_lines
 from analysis.tables.missing import NOT_HERE, missing_lines, waiting_lines
@@ -116,8 +117,9 @@ def _significance(result: Result, effect: Method) -> list[str]:
     best = "best, the lowest," if result.metric.better == "less" else "best"
     others = "the next best of them" if table.against == "next" else "each of the others of them"
     rule = (
-        f"Bold (** in plain text): the {best} of a column's complete cells; †: better than {others}, "
-        f"Welch's two-sided t-test (unequal variances), p < {table.level}."
+        f"Bold (** in plain text): the {best} of a column's complete cells, and those from which it is not told apart "
+        f"(Welch's two-sided t-test, unequal variances, p ≥ {table.level}). †: that test, of whether the best has the "
+        f"same mean as {others}, has p < {table.level}, not corrected for other tests: it is better."
     )
     verdicts = [*filter(None, (_verdict(result, column) for column in result.columns))]
     return [rule, *_beside_welch(result, effect), *verdicts]
@@ -132,7 +134,9 @@ def _beside_welch(result: Result, effect: Method) -> list[str]:
     if any(cell.paired and cell.paired.p is not None for cell in best):
         words.append("paired: the t-test of the differences at the same seeds")
     if any(cell.effect and cell.effect.g is not None for cell in best):
-        words.append(f"g: Hedges' effect size, the difference in SDs over seeds, with its {effect.words}")
+        runs = min(cell.n for cell in best if cell.effect and cell.effect.g is not None)
+        made = with_coverage(effect, "effect", runs, 1)
+        words.append(f"g: Hedges' effect size, the difference in SDs over seeds, with its {made}")
     line = "; ".join(words)
     return [f"{line[:1].upper()}{line[1:]}."] if line else []
 

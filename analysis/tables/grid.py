@@ -25,7 +25,7 @@ def grid(table: Table[Result], result: Result) -> Listing:
         cells = [row.label]
         for column in result.columns:
             cell, place = result.cells.get((row, column)), (len(body), len(cells))
-            if cell and cell.best:
+            if cell and (cell.best or cell.alike):
                 bold.add(place)
             if cell and (said := _notes(cell)):
                 notes[place] = said
@@ -88,6 +88,7 @@ def _cell_line(result: Result, row: Heading, column: Heading, cell: Cell | None)
         **({f"above_{result.table.reference}": result.above.get((row, column))} if result.table.reference else {}),
         "paper_unlike": "; ".join(column.unlike) if paper else None,
         "best": cell.best,
+        "not_told_from_best": cell.alike,
         "significant": cell.significant,
         "next": cell.next,
         "t_against_next": cell.against_next.t if cell.against_next else None,

@@ -23,6 +23,9 @@ def judged(
 
     Only complete cells are ranked and tested; none where the metric has no better direction.
 
+    A cell from which the best is not told apart is marked as alike: Welch's test of the two has a p that is not below
+    the table's level. Where there is no test, nothing is said of it.
+
     Against the next best, each is tested against the one after it; against all, the best alone, against each of them.
     effect: by what the intervals of effect sizes are made.
     """
@@ -34,7 +37,8 @@ def judged(
         return dict(cells), {}
     found = dict(cells)
     for head in ranked:
-        found[head] = replace(cells[head], best=cells[head].mean == cells[ranked[0]].mean)
+        best = cells[head].mean == cells[ranked[0]].mean
+        found[head] = replace(cells[head], best=best, alike=not best and _alike(cells, ranked[0], head, table.level))
     if table.against == "all":
         found[ranked[0]], tests = _against_all(found, ranked, table.level, effect)
         return found, {ranked[0]: tests}
@@ -55,6 +59,12 @@ def corrected(cells: Mapping[Place, Cell], tests: Mapping[Place, Sequence[Welch]
         if p is not None:
             p_of.setdefault(best, []).append(p)
     return dict(cells) | {best: replace(cells[best], holm=max(of)) for best, of in p_of.items()}
+
+
+def _alike(cells: Cells, best: Heading, other: Heading, level: float) -> bool:
+    """Whether the best is not told apart from another cell."""
+    test = welch(cells[best].values, cells[other].values)
+    return test.p is not None and not test.significant(level)
 
 
 def _against(cells: Cells, head: Heading, other: Heading, level: float, effect: Method) -> Cell:

@@ -20,8 +20,9 @@ class Cell:
     runs alone. expected: how many runs there should be; waiting: how many a plan names that have not ended. superseded:
     runs left out because the same settings and seed were run again later. flagged: what else the records of finished
     runs say of them → of how many. mixed: what made the finished runs, where it was not the same → of how many, as in
-    {"mode": {"eager": 2, "compiled": 3}}. own: the settings that belong to the activation. best and significant are
-    False for a cell with missing runs. done: the ids of all runs that finished, with a value or without; no_episode,
+    {"mode": {"eager": 2, "compiled": 3}}. own: the settings that belong to the activation. alike: whether it is not the
+    best of its column, which is not told apart from it either. best, alike and significant are False for a cell with
+    missing runs. done: the ids of all runs that finished, with a value or without; no_episode,
     no_value: of how many of them no value is there, since no episode ended or for another reason. some_tasks: of the
     finished runs with a value, where no episode ended in some of their tasks: in how many of how many one did.
 
@@ -53,6 +54,7 @@ class Cell:
     some_tasks: Sequence[tuple[int, int]] = ()
     paper: Published | None = None
     best: bool = False
+    alike: bool = False
     significant: bool = False
     next: str | None = None
     against_next: Welch | None = None

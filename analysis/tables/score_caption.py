@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 
 from analysis.conf import has
 from analysis.names import ACTIVATIONS, BENCHMARKS, BODIES, display
+from analysis.statistics.covered import MANY, with_coverage
 from analysis.tables.caption import data_line
 from analysis.tables.made_by import made_lines
 from analysis.tables.missing import NOT_HERE, TRAINING, as_words
 from analysis.tables.paper import of_another, unlike_paper
+from analysis.tables.score_best import PUBLISHED, alike
 from analysis.tables.score_paper import paper_of
 from analysis.tables.scores import Scores
 from analysis.tables.stages import without_episode
@@ -16,15 +18,20 @@ from analysis.tables.table import Table
 _WHAT = {
     "return": "Mean return over the last 15 % of the steps, mean ± SD over seeds, by environment.",
     "score": "Plasticity score: interquartile mean over seeds and environments of normalised returns of the last "
-    "cycle, with its {score}.",
+    "cycle, with its {score}{published}.",
     "gap": "Change of the generalization gap from the first cycle to the last, mean ± half-width of its {gap} over "
     "seeds; then the interquartile mean of the environments' means. A run that failed counts as 0.",
+}
+_ALIKE = {
+    "return": ", and those from which it is not told apart (Welch's two-sided t-test, p ≥ {})",
+    "gap": ", and those from which it is not told apart (Welch's two-sided t-test, p ≥ {})",
+    "score": ", and those from which it is not told apart (Student's t of the difference, bounds drawn anew, p ≥ {})",
 }
 
 
 def caption_of(table: Table[Scores], found: Scores) -> list[str]:
     """The caption's sentences, one a line."""
-    said = [_WHAT[table.returns or "return"].format(**{of: method.words for of, method in found.methods.items()})]
+    said = [_WHAT[table.returns or "return"].format(**_methods(table, found))]
     if not found.arms:
         reason = f"No runs of it; the paper's numbers alone. Missing: all of it: {command_of(table, {})}."
         return [*said, reason, f"Paper: what it reports in {table.source} (5 seeds)."]
@@ -32,9 +39,10 @@ def caption_of(table: Table[Scores], found: Scores) -> list[str]:
     said += [f"{words}." for words in _selected(found.selection)]
     said.append(f"{display(BENCHMARKS, benchmark)}: {data_line(found.rows)}.")
     said += made_lines(found.rows, {label: arm.mixed for label, arm in found.arms.items()})
+    others = _ALIKE.get(table.returns or "", "") if alike(table, found) else ""
     said.append(
         "Failed: a return below -500, or one that is not finite. k/n: k of n runs have a value; bold: the best of "
-        "those that are complete."
+        f"those that are complete{others.format(table.level)}."
     )
     said += _without(found)
     said += _bounds(table, found)
@@ -46,6 +54,18 @@ def caption_of(table: Table[Scores], found: Scores) -> list[str]:
         shown = ", ".join(display(ACTIVATIONS, name) for name in absent)
         said.append(f"Missing: {shown}: {command_of(table, found.selection, absent)}.")
     return said
+
+
+def _methods(table: Table[Scores], found: Scores) -> dict[str, str]:
+    """Of what intervals are → by what they are made, and how often they hold the truth."""
+    runs = min((arm.n for arm in found.arms.values() if arm.n > 1), default=MANY)
+    of = {"score": ("score", len(table.bodies)), "gap": ("mean", 1)}
+    said = {name: with_coverage(found.methods[name], what, runs, tasks) for name, (what, tasks) in of.items()}
+    theirs = any(shown.published for arm in found.arms.values() for shown in arm.columns.values())
+    if not theirs:
+        return {**said, "published": ""}
+    made = with_coverage(found.methods["published"], "score", runs, len(table.bodies))
+    return {**said, "published": f"; {PUBLISHED}: the paper's {made}, which takes the bounds for given"}
 
 
 def _without(found: Scores) -> list[str]:

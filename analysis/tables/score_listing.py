@@ -7,6 +7,7 @@ from analysis.names import ACTIVATIONS, BODIES, display
 from analysis.rows import Row
 from analysis.tables.listing import NOTHING, Listing
 from analysis.tables.printed_scores import as_printed
+from analysis.tables.score_best import PUBLISHED, alike, best
 from analysis.tables.score_caption import caption_of, command_of
 from analysis.tables.score_paper import SETTING, paper_of
 from analysis.tables.scores import Arm, Scores, Shown, scores
@@ -36,6 +37,7 @@ def columns_of(table: Table[Scores]) -> list[str]:
 def render(table: Table[Scores], found: Scores) -> Listing:
     """A line for each activation at one setting, each number with the paper's beside it."""
     columns, paper = columns_of(table), paper_of(table)
+    published = any(shown.published for arm in found.arms.values() for shown in arm.columns.values())
     in_paper = list(dict.fromkeys(activation for activation, _ in paper))
     labels = sorted(found.arms, key=lambda label: (_place(found.arms[label].activation, in_paper), label))
     labels = labels or list(in_paper)
@@ -49,20 +51,26 @@ def render(table: Table[Scores], found: Scores) -> Listing:
             printed = paper.get((activation, column))
             cells += [_word(shown, arm), printed or NOTHING]
             listed.append(_line(table, found, label, activation, column, shown, arm, printed))
+        if published:
+            cells.append(_published(arm))
         if SETTING in table.beside:
             cells += [words_of(arm.own, list(arm.own)) if arm else NOTHING, paper.get((activation, SETTING), NOTHING)]
         body.append(cells)
-    headings = [ACROSS.get(column) or display(BODIES, column) for column in columns] + ["setting"] * (
-        SETTING in table.beside
-    )
+    headings = [ACROSS.get(column) or display(BODIES, column) for column in columns]
+    beside = [PUBLISHED] * published + ["setting", "paper"] * (SETTING in table.beside)
     return Listing(
         name=table.name,
         title=_title(table, found),
-        header=["activation", *(heading for each in headings for heading in (each, "paper"))],
+        header=["activation", *(heading for each in headings for heading in (each, "paper")), *beside],
         body=body,
         lines=listed,
         right=frozenset(range(2, 2 + 2 * len(columns), 2)),
-        bold=_best(table, found, labels, columns),
+        bold=frozenset(
+            (line, 1 + 2 * columns.index(column))
+            for line, label in enumerate(labels)
+            for of, column in best(table, found) | alike(table, found)
+            if of == label and column in columns
+        ),
         is_ours=any(arm.columns for arm in found.arms.values()),
     )
 
@@ -91,7 +99,19 @@ def _word(shown: Shown | None, arm: Arm | None) -> str:
     lost |= {"without their returns": arm.unread, "without a second cycle or tests": arm.incomplete} if arm else {}
     notes += [f"{count} {what}" for what, count in lost.items() if count]
     notes += [f"no episode ended in {silent}"] * bool(silent)
+    notes += [f"no interval: {shown.reason}"] if shown and shown.value is not None and shown.reason else []
     return f"{number} ({', '.join(notes)})" if notes else number
+
+
+def _published_ends(shown: Shown | None) -> dict[str, float]:
+    ends = shown.published if shown else None
+    return {"published_low": ends[0], "published_high": ends[1]} if ends else {}
+
+
+def _published(arm: Arm | None) -> str:
+    """The interval of an arm's score as the paper makes it."""
+    ends = [shown.published for shown in arm.columns.values() if shown.published] if arm else []
+    return f"[{ends[0][0]:.4f}, {ends[0][1]:.4f}]" if ends else NOTHING
 
 
 def _number(value: float, behind: float | None) -> str:
@@ -99,33 +119,6 @@ def _number(value: float, behind: float | None) -> str:
     both = [value] if behind is None else [value, behind]
     form = "{:,.2f}" if max(map(abs, both)) < LONG else "{:.2e}"
     return " ± ".join(map(form.format, both))
-
-
-def _best(
-    table: Table[Scores], found: Scores, labels: Sequence[str], columns: Sequence[str]
-) -> frozenset[tuple[int, int]]:
-    """The best of each column among arms that are complete; of a gap the lowest."""
-    if found.printed_best is not None:
-        return frozenset(
-            (line, 1 + 2 * place)
-            for line, label in enumerate(labels)
-            for place, column in enumerate(columns)
-            if (label, column) in found.printed_best
-        )
-    choose = min if table.returns == "gap" else max
-    bold = set()
-    for place, column in enumerate(columns):
-        values = {
-            line: found.arms[label].columns[column].value
-            for line, label in enumerate(labels)
-            if column != "sd" and label in found.arms and found.arms[label].n == found.arms[label].expected
-            and found.arms[label].columns and found.arms[label].columns[column].value is not None
-            and not found.arms[label].columns[column].no_episode
-        }  # fmt: skip
-        if len(values) > 1:
-            best = choose(values.values())
-            bold |= {(line, 1 + 2 * place) for line, value in values.items() if value == best}
-    return frozenset(bold)
 
 
 def _line(
@@ -150,6 +143,8 @@ def _line(
         "half_width": shown.half_width if shown else None,
         "low": shown.low if shown else None,
         "high": shown.high if shown else None,
+        **_published_ends(shown),
+        **({"no_interval_because": shown.reason} if shown and shown.reason else {}),
         "n": arm.n if arm else None,
         "expected": arm.expected if arm else None,
         "diverged": arm.diverged if arm else None,

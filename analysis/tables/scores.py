@@ -3,7 +3,6 @@
 They are made of what a run returned in the last part of each of its stages, and in the test after it.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from analysis.rows import Row
+from analysis.statistics.bounded import Spread
 from analysis.statistics.gap import gap_change, gap_summary
+from analysis.statistics.interval import interval
 from analysis.statistics.method import TODAY, Method, Methods, shared
 from analysis.statistics.normalise import Normalised, failed
 from analysis.statistics.plasticity_score import PlasticityScores, plasticity_scores
@@ -26,6 +27,9 @@ from analysis.tables.table import Table
 class Shown:
     """A number of ours: the value, what stands behind ± or between brackets, how many runs of it failed, and how many
     it is without since no episode ended in them.
+
+    published: the ends of the interval as the paper makes it, where that is another. reason: why there is no interval
+    where one is to be expected. values: of the runs that it is a mean of, by which the best is told from others.
     """
 
     value: float | None
@@ -35,6 +39,9 @@ class Shown:
     high: float | None = None
     failed: int = 0
     no_episode: int = 0
+    published: tuple[float, float] | None = None
+    reason: str | None = None
+    values: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,8 @@ class Arm:
 class Scores:
     """The arms of one selection of runs, by their labels: the activation, with what tells it from others of it.
 
-    bounds: what the scores were normalised by, of a table of scores. methods: of the intervals.
+    bounds: what the scores were normalised by, of a table of scores; spread: by what they are told apart, where bounds
+    are drawn anew. methods: of the intervals.
     printed_best: where the numbers are those of the table as it was printed, since the returns that they are of were
     not kept: the (label, column) of those that were the best before they were rounded.
     """
@@ -74,6 +82,7 @@ class Scores:
     arms: Mapping[str, Arm]
     rows: Sequence[Row]
     bounds: Normalised | None = None
+    spread: Spread | None = None
     methods: Methods = field(default_factory=lambda: TODAY)
     printed_best: frozenset[tuple[str, str]] | None = None
 
@@ -94,7 +103,8 @@ def _scores(table: Table[Scores], selection: Mapping[str, str], rows: Sequence[R
     values = {name: np.stack([ends[row.run] for row in runs], axis=2) for name, runs in whole.items() if runs}
     found = None
     if table.returns == "score" and values:
-        found = plasticity_scores({name: arm[1, 0] for name, arm in values.items()}, method=methods["score"])
+        returns = {name: arm[1, 0] for name, arm in values.items()}
+        found = plasticity_scores(returns, method=methods["score"], published=methods.get("published"))
     most = max(len(runs) for runs in by_arm.values())
     arms = {
         name: Arm(
@@ -115,7 +125,8 @@ def _scores(table: Table[Scores], selection: Mapping[str, str], rows: Sequence[R
         )
         for name, runs in by_arm.items()
     }
-    return Scores(selection, arms, rows, found.normalised if found else None, methods=methods)
+    bounds, spread = (found.normalised, found.spread) if found else (None, None)
+    return Scores(selection, arms, rows, bounds, spread, methods=methods)
 
 
 def _ends(table: Table[Scores], row: Row) -> np.ndarray | None:
@@ -146,19 +157,34 @@ def _columns(
         score = found.scores.get(name) if found else None
         if score is None:
             return {"score": Shown(None, failed=int(lost.sum()))}
-        return {"score": Shown(score.value, low=score.low, high=score.high, failed=int(lost.sum()))}
-    if table.returns == "return":
-        means = [mean_sd(of[~np.isnan(of)]) for of in last.T]
+        theirs = found.as_published.get(name) if found else None
         return {
-            environment: Shown(mean.mean, sd=mean.sd, failed=int(lost[at]), no_episode=int(silent[at]))
+            "score": Shown(
+                score.value,
+                low=score.low,
+                high=score.high,
+                failed=int(lost.sum()),
+                published=theirs.ends if theirs and theirs.method != score.method else None,
+                reason=score.reason,
+            )
+        }
+    if table.returns == "return":
+        values = [of[~np.isnan(of)] for of in last.T]
+        means = [mean_sd(of) for of in values]
+        return {
+            environment: Shown(
+                mean.mean, sd=mean.sd, failed=int(lost[at]), no_episode=int(silent[at]), values=values[at].tolist()
+            )
             for at, (environment, mean) in enumerate(zip(table.bodies, means, strict=True))
         }
     change = gap_change(ends[:, 0], ends[:, 1])
     summary = gap_summary(change.change, gap.level)
-    half = [None if math.isnan(width) else float(width) for width in summary.half]
-    columns = {
-        environment: Shown(float(summary.mean[at]), half_width=half[at], failed=int(change.failed[:, at].sum()))
-        for at, environment in enumerate(table.bodies)
-    }
+    columns = {}
+    for at, environment in enumerate(table.bodies):
+        found_at = interval(change.change[:, at], method=gap)
+        half = None if found_at.ends is None else float(summary.half[at])
+        lost_at, values = int(change.failed[:, at].sum()), change.change[:, at].tolist()
+        mean = float(summary.mean[at])
+        columns[environment] = Shown(mean, half_width=half, failed=lost_at, reason=found_at.reason, values=values)
     columns["iqm"] = Shown(summary.iqm)
     return {**columns, **({"mean": Shown(summary.overall), "sd": Shown(summary.sd)} if "mean" in table.beside else {})}

@@ -13,6 +13,7 @@ from analysis.figures.static import draw
 from analysis.report.plotly_figure import charts
 from analysis.rows import rows
 from analysis.statistics.plasticity_score import plasticity_scores
+from analysis.tables.score_best import PUBLISHED
 from plasticity_lab.errors import ConfigError
 from tests.helpers.curves import CYCLE
 
@@ -62,12 +63,16 @@ def test_figure_6_ends_with_the_scores_of_table_f1_of_each_body(cycles):
     last = {name: np.array([run[1][0] for run in runs]) for name, runs in returns.items()}
     expected = plasticity_scores(last).normalised.scores
     for name, label in (("relu", "ReLU"), ("tanh", "Tanh")):
-        own = [float(line["y"]) for line in lines if line["series"] == label]
+        own = [float(line["y"]) for line in lines if line["series"] == label and PUBLISHED not in line["panel"]]
         assert len(own) == 8, "two cycles of four bodies"
         assert own[4:] == pytest.approx(expected[name].mean(axis=0)), "of two runs nothing is cut off"
-    ends = [line for line in lines if line["series"] == "Tanh"][4]
+    theirs = [line for line in lines if line["series"] == "Tanh" and PUBLISHED in line["panel"]]
+    assert [float(line["y"]) for line in theirs] == pytest.approx(own), "the same scores, with the paper's bands"
+    ends = theirs[4]
     assert float(ends["y_low"]) == pytest.approx(expected["tanh"][:, 0].min())
     assert float(ends["y_high"]) == pytest.approx(expected["tanh"][:, 0].max())
+    ours = [line for line in lines if line["series"] == "Tanh"][4]
+    assert 0 <= float(ours["y_low"]) < float(ends["y_low"]), "of two runs Student's interval is wide"
     assert any(line.startswith("0 and 1 are HalfCheetah ") for line in drawing.caption)
     assert draw(drawing).axes[0].get_xlabel() == "stage: HalfCheetah, Humanoid, Ant, Hopper in turn"
 

@@ -41,7 +41,26 @@ def test_one_other_that_could_be_as_good_takes_the_mark(seeds):
     found, result = cells(AGAINST_ALL, [record for name in close for record in seeds(name, close[name])])
     assert found["rrelu"].best
     assert not found["rrelu"].significant
-    assert "better than each of the others" in "\n".join(caption(result.table, result))
+    said = "\n".join(caption(result.table, result))
+    assert "the same mean as each of the others" in said
+
+
+def test_those_from_which_the_best_is_not_told_apart_are_marked_as_it_is(seeds):
+    values = {"relu": [0.50, 0.51, 0.52], "rrelu": [0.80, 0.81, 0.83], "tanh": [0.70, 0.80, 0.92], "gelu": [0.7] * 3}
+    for table in (TABLE2, AGAINST_ALL):
+        found, result = cells(table, [record for name in values for record in seeds(name, values[name])])
+        assert [name for name, cell in found.items() if cell.best] == ["rrelu"]
+        assert [name for name, cell in found.items() if cell.alike] == ["tanh"]
+        assert welch(values["rrelu"], values["tanh"]).p >= table.level > welch(values["rrelu"], values["gelu"]).p
+        listing = table.listing(result)
+        assert {listing.body[line][0] for line, _ in listing.bold} == {"RReLU", "Tanh"}
+        assert "not told apart" in "\n".join(listing.caption)
+
+
+def test_of_what_cannot_be_tested_nothing_is_said(seeds):
+    found, _ = cells(TABLE2, [*seeds("relu", [0.5]), *seeds("tanh", [0.6])])
+    assert found["tanh"].best
+    assert not found["relu"].alike
 
 
 def test_a_column_of_one_has_a_best_and_no_test(seeds):

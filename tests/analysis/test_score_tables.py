@@ -14,8 +14,8 @@ from analysis.figures.numbers import csv_text
 from analysis.frames import FIRST
 from analysis.origin import origin, rows_of
 from analysis.rows import rows
-from analysis.statistics.gap import gap_summary
-from analysis.statistics.method import SCORE
+from analysis.statistics import covered
+from analysis.statistics.method import BOUNDS_ANEW, PERCENTILE
 from analysis.statistics.plasticity_score import plasticity_scores
 from analysis.tables import TABLES
 from analysis.tables.declared.table_a1_g1 import PROPERTIES
@@ -68,12 +68,26 @@ def test_scores_are_normalised_over_all_runs_and_say_by_what(cycles):
     for name in RETURNS:
         line, score = cells(listing)[name, "score"], expected.scores[name]
         assert (line["value"], line["low"], line["high"]) == (score.value, score.low, score.high)
+        assert (line["published_low"], line["published_high"]) == expected.as_published[name].ends
     assert cells(listing)["relu", "score"]["paper"] == "0.1593 ± 0.043"
     caption = "\n".join(listing.caption)
+    for method in (BOUNDS_ANEW, PERCENTILE):
+        assert method.words[:-1] in caption
+        assert covered.words("score", method.name, 3, 4) in caption
     assert "percentiles 5 and 95 of the 6 runs of this table" in caption
     low, high = expected.normalised.low[0], expected.normalised.high[0]
     assert f"HalfCheetah-v5 {low:,.1f} to {high:,.1f}" in caption
     assert "lr=0.0001" in text([listing])
+
+
+def test_scores_that_are_not_told_apart_are_shown_as_a_group(cycles):
+    near = {"relu": [[9, 2, 3, 4], [8, 3, 3, 5], [7, 2, 4, 4]], "tanh": [[8, 3, 3, 4], [9, 2, 4, 4], [7, 2, 3, 3]]}
+    far = {name: [[value + shift for value in run] for run in near["relu"]] for name, shift in (("crelu", -30),)}
+    (listing,) = shown("tableF1", cycles, cycles(last_cycle({**near, **far})))
+    bold = {listing.body[line][0] for line, _ in listing.bold}
+    assert len(bold) == 2
+    assert not any("CReLU" in label for label in bold)
+    assert "not told apart" in "\n".join(listing.caption)
 
 
 def test_changes_of_the_gap_count_failures_as_0_and_are_summed_up_as_table_f3_does(cycles):
@@ -84,8 +98,9 @@ def test_changes_of_the_gap_count_failures_as_0_and_are_summed_up_as_table_f3_do
     (listing,) = shown("tableF3", cycles, records)
     of = {column: line for (name, column), line in cells(listing).items() if name == "rand_smooth_leaky"}
     assert (of["humanoid"]["value"], of["humanoid"]["failed"]) == (0.0, 1)
-    expected = gap_summary(np.array([change] * 3))
-    assert of["ant"]["half_width"] == pytest.approx(expected.half[2])
+    assert of["ant"]["half_width"] is None, "equal runs have no interval, and not one of no width"
+    assert "do not differ" in of["ant"]["no_interval_because"]
+    assert "no interval: the runs do not differ" in text([listing])
     # Table F3 prints -59.03, Table 4 the same with the sign lost.
     assert of["iqm"]["value"] == pytest.approx(-59.03, abs=0.005)
     assert of["iqm"]["paper"] == "-59.03"
@@ -181,12 +196,12 @@ def test_an_old_table_goes_on_saying_how_its_intervals_were_made_and_makes_them_
     kept.write_text(origin(TABLES["tableF1"].ready(rows(cycles(last_cycle(RETURNS))), cycles.metrics)))
     groups = json.loads(kept.read_text())
     for group in groups:
-        group["intervals"]["score"] |= {"replicates": 300, "level": 0.8}
+        group["intervals"]["score"] = {"name": PERCENTILE.name, "replicates": 300, "level": 0.8, "seed": 0}
     kept.write_text(json.dumps(groups))
     (listing,) = TABLES["tableF1"].listings(rows_of(kept))
     assert "80 % interval (stratified percentile bootstrap, 300 replicates, seed 0)" in listing.caption[0]
     returns = {name: np.array(runs, dtype=float) for name, runs in RETURNS.items()}
-    expected = plasticity_scores(returns, method=replace(SCORE, replicates=300, level=0.8)).scores["relu"]
+    expected = plasticity_scores(returns, method=replace(PERCENTILE, replicates=300, level=0.8)).scores["relu"]
     assert (cells(listing)["relu", "score"]["low"], cells(listing)["relu", "score"]["high"]) == (
         expected.low,
         expected.high,

@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[2]
 MEASURED = ROOT / "analysis" / "measured"
 FORMS: Mapping[str, Callable[[list[Listing]], str]] = {".csv": csv_text, ".md": markdown, ".txt": text, ".tex": latex}
 TWO_ORDERS = tuple(MEASURED / f"cifar51_{protocol}" / "table2.json" for protocol in ("as_published", "clean"))
+COVERAGE = MEASURED / "coverage"
 MILLION = MEASURED / "ppo_cleanrl" / "million"
 NO_STAGES = "its runs' returns by task were not kept"
 NO_RUNS = "the runs of 250,000 steps were not kept"
@@ -65,6 +66,8 @@ def makers() -> dict[Path, Callable[[], bytes]]:
 
 def is_data(path: Path) -> bool:
     """Whether a file is what others are made of."""
+    if path.parent == COVERAGE:  # a simulation, with the command that made it
+        return path.suffix in (".csv", ".json")
     return path.suffix == ".json" and (path.stem in TABLES or (path.parent == MILLION and path.stem in DATA))
 
 

@@ -1,0 +1,122 @@
+"""`python -m analysis coverage`: how often each interval holds the truth, by simulation."""
+
+import argparse
+import csv
+import io
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from importlib.metadata import version
+from multiprocessing import get_context
+from pathlib import Path
+
+from analysis.asked import write
+from analysis.coverage.laws import LAWS
+from analysis.coverage.methods import OF
+from analysis.coverage.page import tables
+from analysis.coverage.simulate import Cell, Covered, Sizes, simulated
+from analysis.statistics.covered import FOLDER, file_of
+
+COLUMNS = ("of", "method", "distribution", "seeds", "tasks", "datasets", "intervals", "without", "coverage")
+
+
+def add_command(command: argparse.ArgumentParser) -> None:
+    """The options of the command, and what it does."""
+    command.add_argument("--of", nargs="+", choices=OF, default=[*OF], metavar="WHAT", help=f"of {', '.join(OF)}")
+    command.add_argument("--distribution", nargs="+", choices=LAWS, default=[*LAWS], help="which made-up runs")
+    command.add_argument("--seeds", nargs="+", type=_least(2), default=[2, 3, 5, 10, 20], metavar="N")
+    command.add_argument("--tasks", nargs="+", type=_least(1), default=[1, 4, 20], metavar="M")
+    command.add_argument(
+        "--datasets", type=_least(1), default=4000, help="data sets of each size, where nothing is drawn"
+    )
+    command.add_argument("--few", type=_least(1), default=2000, help="data sets of each size for a bootstrap")
+    command.add_argument("--replicates", type=_least(2), default=500, help="of each bootstrap")
+    command.add_argument("--seed", type=int, default=0, help="of the made-up runs")
+    command.add_argument("--workers", type=_least(1), default=1, help="processes")
+    command.add_argument(
+        "--out", type=Path, help="a folder for a file of each; without it the numbers are printed alone"
+    )
+    command.add_argument("--stored", action="store_true", help="print what is stored, as docs/statistics.md has it")
+    command.set_defaults(make=_make)
+
+
+def _least(least: int) -> Callable[[str], int]:
+    def whole(word: str) -> int:
+        number = int(word)
+        if number < least:
+            raise argparse.ArgumentTypeError(f"{number} is less than {least}")
+        return number
+
+    return whole
+
+
+def _make(asked: argparse.Namespace) -> None:
+    if asked.stored:
+        print(tables())
+        return
+    sizes = Sizes(asked.datasets, asked.few, asked.replicates, asked.seed)
+    cells = [
+        Cell(of, law, seeds, tasks)
+        for of in asked.of
+        for law in asked.distribution
+        for tasks in sorted(set(asked.tasks))
+        for seeds in sorted(set(asked.seeds))
+    ]
+    begun, found = time.monotonic(), {}
+    for many, (cell, lines) in enumerate(_all(cells, sizes, asked.workers), start=1):
+        found[cell] = lines
+        said = ", ".join(f"{line.method} {100 * line.coverage:.1f} %" for line in lines)
+        minutes = (time.monotonic() - begun) / 60
+        print(
+            f"{many}/{len(cells)}, {minutes:.1f} min: {cell.of}, {cell.distribution}, {cell.seeds} seeds × "
+            f"{cell.tasks} tasks: {said}",
+            file=sys.stderr,
+            flush=True,
+        )
+    for of in dict.fromkeys(asked.of):
+        content = csv_text([line for cell in cells if cell.of == of for line in found[cell]])
+        if asked.out is None:
+            print(content, end="")
+            continue
+        for ending, text in (("csv", content), ("json", json.dumps(_how(asked, of), indent=1) + "\n")):
+            write(asked.out / f"{file_of(of)}.{ending}", text.encode())
+        print(f"Written: {asked.out / file_of(of)}.{{csv,json}}")
+
+
+def _all(cells: Sequence[Cell], sizes: Sizes, workers: int) -> Iterator[tuple[Cell, list[Covered]]]:
+    """The cells as they are done; the largest begin first, so that none ends long after the others."""
+    first = sorted(cells, key=lambda cell: -cell.seeds * cell.tasks)
+    if workers == 1:
+        yield from ((cell, simulated(cell, sizes)) for cell in first)
+        return
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+        cell_of = {pool.submit(simulated, cell, sizes): cell for cell in first}
+        yield from ((cell_of[done], done.result()) for done in as_completed(cell_of))
+
+
+def csv_text(lines: Sequence[Covered]) -> str:
+    """A line for each method of each cell; no coverage where no data set had an interval."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for line in lines:
+        cell, said = line.cell, f"{line.coverage:.4f}" if line.looked_at else ""
+        writer.writerow([
+            cell.of, line.method, cell.distribution, cell.seeds, cell.tasks, line.datasets, line.looked_at,
+            f"{line.without:.4f}", said,
+        ])  # fmt: skip
+    return file.getvalue()
+
+
+def _how(asked: argparse.Namespace, of: str) -> dict[str, str]:
+    """The command that makes a file again, and by which libraries it was made."""
+    words = ["python -m analysis coverage", "--of", f"'{of}'" if " " in of else of]
+    for name in ("distribution", "seeds", "tasks"):
+        words += [f"--{name}", *map(str, getattr(asked, name))]
+    for name in ("datasets", "few", "replicates", "seed"):
+        words += [f"--{name}", str(getattr(asked, name))]
+    if asked.out.resolve() == FOLDER:
+        words += ["--out", "/".join(FOLDER.parts[-3:])]
+    return {"command": " ".join(words), "numpy": version("numpy"), "scipy": version("scipy")}

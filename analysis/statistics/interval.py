@@ -1,0 +1,203 @@
+"""Intervals that cover: of an aggregate of runs by task, of the difference of two arms, and of how often one wins.
+
+    interval(values_NM, of="iqm")                       Student's t, of winsorised runs where some are cut off
+    interval(values_NM, of="iqm", method=PERCENTILE)    what the papers have: a stratified percentile bootstrap
+    difference(ours_NM, theirs_KM, of="iqm")            Student's t of the difference
+    improvement_interval(ours_NM, theirs_KM)            Student's t of the probability that a run of ours wins
+
+values_NM: runs × tasks, or (N,) of one task. NaN: a run that is missing; tasks may have unequal numbers of runs.
+of: "mean", "iqm", "median" (over tasks of their means) or "optimality gap".
+rows: "apart" where each task was met by runs of its own, as games are; "together" where a row is one run that met
+every task, as in a cycle of bodies, so that what its tasks have in common counts (it needs all rows whole).
+
+Each gives an `Interval`: value, low, high, method (its `words` are for a caption), runs (of each task), and `reason`
+where something is None. `covered.words` says how often such intervals hold the truth. All need two runs of each task:
+with two, intervals are wide, as they must be. Values that are infinite are counted, and there is no number then.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from analysis.statistics.bootstrap import bootstrap
+from analysis.statistics.contributions import AGGREGATES, Contributions, Tasks
+from analysis.statistics.iqm import iqm
+from analysis.statistics.method import PERCENTILE, STUDENT, WHOLE_RUNS, WINSORISED, Method
+from analysis.statistics.student import Error, apart, half_width, together
+from analysis.statistics.summaries import mean_score, median_score, optimality_gap
+
+Rows = Literal["apart", "together"]
+_BY_REPLICATE = {"mean": mean_score, "iqm": iqm, "median": median_score, "optimality gap": optimality_gap}
+"""The same aggregates of many replicates at once."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A number with its interval: None where `reason` says why; of a single run there is a value and no interval.
+
+    method: by what the interval is made. runs: how many of each task, of the first arm and then of the second where two
+    are compared. infinite: how many values are.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    method: Method
+    runs: tuple[int, ...]
+    infinite: int = 0
+    reason: str | None = None
+
+    @property
+    def number(self) -> float:
+        """The value.  Raises TypeError where there is none."""
+        if self.value is None:
+            raise TypeError(f"There is no value: {self.reason}.")
+        return self.value
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """Low and high, or None."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+
+def interval(
+    values_NM: np.ndarray, of: str = "mean", method: Method = STUDENT, rows: Rows = "apart", name: str = ""
+) -> Interval:
+    """The aggregate of an arm's runs with its interval.
+
+    method: `STUDENT`, or `PERCENTILE`, with the level, and with replicates and seed of what is drawn. name: whose they
+    are; with the method's seed it decides what is drawn.
+
+    Raises ValueError for values of more axes, and for names of aggregates or methods that there are not.
+    """
+    if of not in AGGREGATES:
+        raise ValueError(f"Intervals are of {', '.join(AGGREGATES)}; not of '{of}'.")
+    tasks, found = _sorted(values_NM, method)
+    if tasks is None:
+        return found
+    part = AGGREGATES[of](tasks)
+    found = replace(found, value=part.value)
+    if method.name == PERCENTILE.name:
+        return _drawn(tasks, of, found, name)
+    if method.name != STUDENT.name:
+        raise ValueError(f"Intervals are by {STUDENT.name} or by {PERCENTILE.name}; not by '{method.name}'.")
+    return _by_student(found, [part], rows, method.level)
+
+
+def difference(
+    ours_NM: np.ndarray, theirs_KM: np.ndarray, of: str = "mean", rows: Rows = "apart", level: float = 0.95
+) -> Interval:
+    """The aggregate of ours less that of theirs, arms of the same tasks and of runs of their own.
+
+    Of means of one task it is the interval of Welch's test.  Raises ValueError as `interval` does, and for arms of
+    different tasks.
+    """
+    if of not in AGGREGATES:
+        raise ValueError(f"Intervals are of {', '.join(AGGREGATES)}; not of '{of}'.")
+    return _of_two(
+        ours_NM, theirs_KM, rows, level, lambda ours, theirs: [AGGREGATES[of](arm) for arm in (ours, theirs)]
+    )
+
+
+def improvement_interval(
+    ours_NM: np.ndarray, theirs_KM: np.ndarray, rows: Rows = "apart", level: float = 0.95
+) -> Interval:
+    """The probability that a run of ours beats one of theirs on the same task, averaged over tasks; a tie is half.
+
+    What a run adds is the part of the other arm that it beats: DeLong's variance, with the degrees of freedom of
+    Brunner and Munzel. Where every run of one arm beats every run of the other, nothing varies: there is no interval.
+
+    Source: Brunner and Munzel 2000; Agarwal et al. 2021 for the average.  Raises ValueError as `difference` does.
+    """
+    return _of_two(ours_NM, theirs_KM, rows, level, _wins)
+
+
+def _of_two(
+    ours_NM: np.ndarray,
+    theirs_KM: np.ndarray,
+    rows: Rows,
+    level: float,
+    parts_of: Callable[[Tasks, Tasks], list[Contributions]],
+) -> Interval:
+    method = replace(STUDENT, level=level)
+    ours, first = _sorted(ours_NM, method)
+    theirs, second = _sorted(theirs_KM, method)
+    if len(first.runs) != len(second.runs):
+        raise ValueError(f"Arms are compared on the same tasks; these have {len(first.runs)} and {len(second.runs)}.")
+    found = replace(
+        first,
+        runs=first.runs + second.runs,
+        infinite=first.infinite + second.infinite,
+        reason=first.reason or second.reason,
+    )
+    if ours is None or theirs is None:
+        return found
+    parts = parts_of(ours, theirs)
+    return _by_student(replace(found, value=parts[0].value - parts[1].value), parts, rows, level)
+
+
+def _wins(ours: Tasks, theirs: Tasks) -> list[Contributions]:
+    """What runs of both arms add to the probability that ours win: value is that of ours, less 0."""
+    mine, others = [], []
+    for a, b in zip(ours, theirs, strict=True):
+        beats = (np.greater.outer(a, b).astype(float) + np.greater_equal.outer(a, b)) / (2 * len(ours))
+        mine.append(beats.mean(axis=1))
+        others.append(beats.mean(axis=0))
+    value = float(sum(each.mean() for each in mine))
+    return [Contributions(value, mine, [*map(len, mine)]), Contributions(0.0, others, [*map(len, others)])]
+
+
+def _sorted(values_NM: np.ndarray, method: Method) -> tuple[list[np.ndarray] | None, Interval]:
+    """The runs of each task, and what can be said of them before anything is computed; None where nothing can."""
+    values = np.asarray(values_NM, dtype=np.float64)
+    values = values[:, None] if values.ndim == 1 else values
+    if values.ndim != 2:
+        raise ValueError(f"Values are (runs, tasks); these have the shape {values.shape}.")
+    tasks = [runs[~np.isnan(runs)] for runs in values.T]
+    runs, infinite = tuple(map(len, tasks)), int(np.isinf(values).sum())
+    reason = None
+    if not runs or min(runs) == 0:
+        reason = "no runs" if not runs or max(runs) == 0 else f"{runs.count(0)} of {len(runs)} tasks have no run"
+    elif infinite:
+        reason = f"{infinite} of {sum(runs)} values are infinite"
+    return (None if reason else tasks), Interval(None, None, None, method, runs, infinite, reason)
+
+
+def _by_student(found: Interval, parts: Sequence[Contributions], rows: Rows, level: float) -> Interval:
+    tasks = len(parts[0].added)
+    cut = any(part.cut for part in parts)
+    name = (WINSORISED if cut else STUDENT.name) + (WHOLE_RUNS if rows == "together" and tasks > 1 else "")
+    found = replace(found, method=Method(name, level))
+    reason = _why_not(found, parts, rows)
+    error = Error(None, None, reason) if reason else (together if rows == "together" else apart)(parts)
+    if error.error is None or found.value is None:
+        return replace(found, reason=error.reason)
+    half = half_width(error, level)
+    return replace(found, low=found.value - half, high=found.value + half)
+
+
+def _why_not(found: Interval, parts: Sequence[Contributions], rows: Rows) -> str | None:
+    """Why runs, of which there are some, have no interval."""
+    if min(found.runs) < 2:
+        return "one run has no interval" if len(found.runs) == 1 else "a task with one run"
+    if any(part.cut and len(part.added) > 1 and sum(part.inside) < 3 for part in parts):
+        return "fewer than three values in the middle half"
+    if rows == "together" and any(len({*map(len, part.added)}) > 1 for part in parts):
+        return "a run that lacks a task"
+    return None
+
+
+def _drawn(tasks: Sequence[np.ndarray], of: str, found: Interval, name: str) -> Interval:
+    """By `bootstrap`, which needs as many runs of each task."""
+    if len(set(found.runs)) > 1:
+        return replace(found, reason="tasks with unequal numbers of runs, which this bootstrap does not draw")
+    if min(found.runs) < 2:
+        return replace(found, reason="one run has no interval")
+    if all(np.ptp(runs) == 0 for runs in tasks):
+        return replace(found, reason="the runs do not differ")
+    method = found.method
+    told = {"replicates": method.replicates, "level": method.level, "seed": method.seed}
+    made = bootstrap(_BY_REPLICATE[of], np.stack(tasks, axis=1), name=name, **told).interval
+    return replace(found, low=made[0], high=made[1]) if made else found
