@@ -135,11 +135,13 @@ class SupervisedLearner:
 
     def _take(self, tables: Mapping[str, Tensor], rows: Iterable[Tensor]) -> None:
         """The steps of some rows of the tables."""
-        learned, settings = self.network.learned, self.network.settings
+        train_state, settings = self.network.train_state, self.network.settings
         images, step, measured = self.images.flatten(0, 1), self.step, self.tables.measured
         for at in rows:
-            learned = learned._replace(state=step(learned, settings, self.keys, images, tables, measured, at))
-        self.network.kept = learned.state
+            train_state = train_state._replace(
+                state=step(train_state, settings, self.keys, images, tables, measured, at)
+            )
+        self.network.kept = train_state.state
 
     def _seen(self, most: int) -> Iterable[tuple[Tensor, Tensor]]:
         """The current task's training images as an intervention wants them: (K, E, D) floats and labels (K, E).
