@@ -58,10 +58,10 @@ def run(options: argparse.Namespace) -> int:
     states, earlier, damaged = _states(store, options, index)
     index.save()
     left = [state.sweep for state in states if state.counts["waiting"] or state.counts["running"]]
-    known, untold = sweep_jobs(store, left)
+    known, unknown = sweep_jobs(store, left)
     damaged += _damaged_files(store, states)
     fault = fault_of(store)
-    for sentence in [*damaged, *untold, *([fault] if fault else [])]:
+    for sentence in [*damaged, *unknown, *([fault] if fault else [])]:
         say(sentence)
     whole = not damaged and not any(state.unreadable for state in states)
     if options.json:

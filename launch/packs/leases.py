@@ -52,8 +52,8 @@ class Lease:
         Raises LostLease if the pack is no longer the holder's; StoreError.
         """
         self.beat(surely=True)
-        told = {**content, "epoch": self.epoch, "owner": self._owner.as_json()}
-        first = create_once(self._store.done(self.pack), json.dumps(told).encode())
+        ending = {**content, "epoch": self.epoch, "owner": self._owner.as_json()}
+        first = create_once(self._store.done(self.pack), json.dumps(ending).encode())
         clear_leases(self._store, self.pack, self.epoch)
         return first
 

@@ -160,7 +160,7 @@ def _combination(
         parts |= addressed(group, chosen)
     _check_learns(options, parts["agent"], benchmark)
     for part in parts.values():
-        _check_told(options, parts["agent"], part)
+        _check_provided(options, parts["agent"], part)
     rules = {group: _rule(options, options.option(group, asked[group]), adjusted) for group in RULES}
     return parts, before_hyperparams(parts, rules["schedule"], rules["protocol"]), rules["hyperparams"]
 
@@ -217,16 +217,16 @@ def _check_learns(options: Options, agent: Option, benchmark: Option) -> None:
     )
 
 
-def _check_told(options: Options, agent: Option, part: Option) -> None:
-    """Raises ConfigError where the agent does not tell an option all that it needs, with those that do."""
-    needs = getattr(component.load(part.target), "needs", frozenset())
-    missing = sorted(needs - _class_of(agent).tells)
+def _check_provided(options: Options, agent: Option, part: Option) -> None:
+    """Raises ConfigError where the agent does not provide all that an option requires, with the agents that do."""
+    requires = getattr(component.load(part.target), "requires", frozenset())
+    missing = sorted(requires - _class_of(agent).provides)
     if not missing:
         return
     others = [options.option("agent", name) for name in options.vocabulary.options["agent"]]
-    able = [each.name for each in others if each.target and needs <= _class_of(each).tells]
+    able = [each.name for each in others if each.target and requires <= _class_of(each).provides]
     right = f"agent={' or '.join(able)} does" if able else "no agent here does"
     raise ConfigError(
-        f"{part.group}={part.name} must be told {' and '.join(missing)}, and agent={agent.name} does not tell it; "
-        f"{right}."
+        f"{part.group}={part.name} requires of its agent {' and '.join(missing)}, and agent={agent.name} does not "
+        f"provide it (`provides` of its class); {right}."
     )

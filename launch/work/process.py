@@ -54,10 +54,10 @@ def prepare_compiling() -> None:
     """
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     processor = re.sub(r"\W+", "-", cpu_model()).strip("-").lower()
-    told = Path(os.environ.get("TORCHINDUCTOR_CACHE_DIR") or cache / "plasticity_lab" / "compiled" / processor)
+    folder = Path(os.environ.get("TORCHINDUCTOR_CACHE_DIR") or cache / "plasticity_lab" / "compiled" / processor)
     capability = torch.backends.cpu.get_cpu_capability().lower()
-    if told.name != capability:  # a process that this one starts gets the folder
-        os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(told / capability)
+    if folder.name != capability:  # a process that this one starts gets the folder
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(folder / capability)
 
 
 def free_memory(device: str) -> None:

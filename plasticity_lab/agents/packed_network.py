@@ -128,7 +128,7 @@ class PackedNetwork:
             self._body_updates[self.body] = self._body_updates.get(self.body, 0) + updates
         every = self.intervention.every
         if every is not None and updates and self.updates % every == 0:
-            self.kept = self.intervention.now_and_then(self._now())
+            self.kept = self.intervention.every_n_updates(self._now())
 
     def begin_task(self, task: int) -> None:
         """What intervention and optimizer do before a task's first update, of what is active; of the first, nothing."""

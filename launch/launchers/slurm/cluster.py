@@ -48,8 +48,8 @@ def this_cluster(patience: float = PATIENCE_SECONDS) -> str | None:
 
 def largest_array() -> int:
     """How many jobs an array may have.  Raises SlurmError."""
-    told = _configured("MaxArraySize") or ""
-    return max(1, int(told)) if told.isdecimal() else 1001  # Slurm's default
+    configured = _configured("MaxArraySize") or ""
+    return max(1, int(configured)) if configured.isdecimal() else 1001  # Slurm's default
 
 
 def queue_of(

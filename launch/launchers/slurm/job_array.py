@@ -50,11 +50,11 @@ def submit(
         DelayedSubmission(work).dump(folder / PICKLE)
     extra = dict(parameters["additional_parameters"])
     own = extra.pop("comment", parameters["comment"])  # it would take the mark's place
-    told = {**parameters, "additional_parameters": extra, "comment": f"{own or ''} {mark}".strip() or None}
+    wanted = {**parameters, "additional_parameters": extra, "comment": f"{own or ''} {mark}".strip() or None}
     try:
         # submitit's own limit on starts is not used: see launch/launchers/slurm/job.py.
         executor = submitit.AutoExecutor(folder=folder, cluster="slurm")
-        executor.update_parameters(**for_submitit(told, _setup(folder), _teardown(starts)))
+        executor.update_parameters(**for_submitit(wanted, _setup(folder), _teardown(starts)))
         with contextlib.redirect_stderr(io.StringIO()):  # where submitit repeats what sbatch says
             submitted = executor.submit_array([work] * jobs)
     except (FailedJobError, FailedSubmissionError) as error:

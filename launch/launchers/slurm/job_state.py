@@ -104,7 +104,7 @@ _REASONS = {
 }
 """The beginnings of Slurm's reasons; the longest that fits counts (AssocGrpCpuLimit, QOSMaxJobsPerUserLimit, …)."""
 QUEUE_COLUMNS = ("%i", "%T", "%r", "%N")
-"""What `JobState.told` wants to hear from squeue."""
+"""What `JobState.reported` takes from squeue."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class JobState:
     number: int = 0
 
     @classmethod
-    def told(cls, job: str, words: str, reason: str, nodes: str, code: str = "") -> "JobState":
+    def reported(cls, job: str, words: str, reason: str, nodes: str, code: str = "") -> "JobState":
         """A job in Slurm's words, of which any may be empty, or say None or Unknown.
 
         words: the state, as in CANCELLED by 1000, CA or CANCEL+. code: exit status and signal, as in 1:0.
@@ -194,7 +194,7 @@ class JobState:
 def count_living(jobs: Collection[str]) -> Counter[str]:
     """Job → how many of its array wait or run; jobs that are over are left out.  Raises SlurmError."""
     rows = cluster.in_queue(jobs, ("%F", "%T"))
-    return Counter(job for job, words in rows if JobState.told(job, words, "", "").lives)
+    return Counter(job for job, words in rows if JobState.reported(job, words, "", "").lives)
 
 
 def states_of(jobs: Collection[str], patience: float) -> tuple[dict[str, JobState], str]:
@@ -205,7 +205,7 @@ def states_of(jobs: Collection[str], patience: float) -> tuple[dict[str, JobStat
     """
     found, gap = {}, ""
     for row in cluster.in_queue(jobs, QUEUE_COLUMNS, "--states=all", patience=patience):
-        found[row[0]] = JobState.told(*row)
+        found[row[0]] = JobState.reported(*row)
     try:
         rows = cluster.in_accounting(jobs, ("JobID", "State", "ExitCode", "NodeList"), patience)
     except cluster.SlurmError as error:
@@ -221,17 +221,17 @@ def with_accounting(queue: Mapping[str, JobState], rows: Iterable[Sequence[str]]
     found = dict(queue)
     for job, words, code, nodes in rows:
         name, step = job.split(".", 1) if is_step(job) else (job, "")
-        told = JobState.told(name, words, "", nodes, code)
+        reported = JobState.reported(name, words, "", nodes, code)
         if step:
             # A job's steps come after it. What ended its worker shows only in them: the job's own status is srun's.
             if step not in ("batch", "extern") and name in found and found[name].state == "FAILED":
-                state = told.state if told.state == "OUT_OF_MEMORY" else "FAILED"
-                found[name] = replace(found[name], state=state, number=told.number or found[name].number)
-        elif told.state in ENDED:
+                state = reported.state if reported.state == "OUT_OF_MEMORY" else "FAILED"
+                found[name] = replace(found[name], state=state, number=reported.number or found[name].number)
+        elif reported.state in ENDED:
             for each in _each(name):
                 # squeue is ahead of the accounting, but does not know the status, and forgets after some minutes.
-                if each not in found or found[each].state == told.state:
-                    found[each] = replace(told, job=each)
+                if each not in found or found[each].state == reported.state:
+                    found[each] = replace(reported, job=each)
     return found
 
 

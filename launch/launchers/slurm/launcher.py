@@ -187,7 +187,7 @@ def _wait(store: Store, planned: Plan) -> list[str]:
     """Shows the progress until all packs have ended, or no job is left: then it returns how the jobs ended."""
     watch, shown, asked = Watch(store, planned.packs), display(), time.monotonic()
     submitted = {planned.sweep: submissions_of(store, planned.sweep, [])}
-    told = False
+    said = False
     try:
         while not watch.over:
             shown.show(watch.look())
@@ -198,9 +198,9 @@ def _wait(store: Store, planned: Plan) -> list[str]:
                     over = not living(own_jobs(store, submitted, PATIENCE_SECONDS)[planned.sweep])
                 except cluster.SlurmError as error:
                     over = False
-                    if not told:
+                    if not said:
                         shown.say(f"Slurm does not answer; this command goes on waiting: {error}")
-                    told = True
+                    said = True
                 if over:
                     watch.look()
                     return _how_jobs_ended(store, submitted)

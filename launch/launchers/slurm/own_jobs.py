@@ -60,7 +60,7 @@ def own_jobs(
         owned = _by_mark(store, submitted, user, comment, command) or _by_number(submitted, array, command)
         if owned is not None:
             sweep, submission = owned
-            found[sweep].append(OwnJob(array, JobState.told(job, state, reason, nodes), user, submission))
+            found[sweep].append(OwnJob(array, JobState.reported(job, state, reason, nodes), user, submission))
     return found
 
 

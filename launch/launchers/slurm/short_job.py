@@ -128,14 +128,14 @@ def clear(folder: Path) -> None:
 
 
 def _awaited(sent: Sent, end: float) -> Answer:
-    told = ""
+    last_said = ""
     while (answer := _answer(sent)) is None:
         state = _state(sent.job)
         if state is None:
             return _last_look(sent)
-        if str(state) != told:
-            told = str(state)
-            say(f"Job {sent.job} {told}.")
+        if str(state) != last_said:
+            last_said = str(state)
+            say(f"Job {sent.job} {last_said}.")
         if time.monotonic() > end:
             raise NoAnswer(f"Job {sent.job} still {state}; it was not waited for any longer, and is cancelled.", False)
         time.sleep(LOOK_SECONDS)
@@ -144,7 +144,7 @@ def _awaited(sent: Sent, end: float) -> Answer:
 
 def _state(job: str) -> JobState | None:
     """How a job stands; None if it is over."""
-    states = [JobState.told(*row) for row in cluster.in_queue([job], QUEUE_COLUMNS)]
+    states = [JobState.reported(*row) for row in cluster.in_queue([job], QUEUE_COLUMNS)]
     return next((state for state in states if state.lives), None)
 
 

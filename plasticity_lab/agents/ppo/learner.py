@@ -114,7 +114,7 @@ class PPOLearner:
                 kernels=kernels,
             )
             step = step_of(self.network, task.body, agent.clip_value, agent.max_norm, kernels)
-            same = ("ppo step", structure, self.network.model.told, task.body)
+            same = ("ppo step", structure, self.network.model.structure_key, task.body)
             self._steps[task.body] = Compiled(step, same) if self.compiled else step
         self.actor = Actor(
             self.environments,
@@ -139,7 +139,7 @@ class PPOLearner:
         if self.agent.anneal_lr:
             self.network.settings["optimizer"]["lr"] = self.rates * (1 - chunk.first / self.total_steps)
         seen = self.actor.rollout(chunk.first)
-        if EXAMPLES in self.network.intervention.needs:
+        if EXAMPLES in self.network.intervention.requires:
             kept = {"x": seen.x, "action": seen.action}
             self._rollout = {name: torch.tensor(value).flatten(1, 2) for name, value in kept.items()}
         self.unstable |= ~seen.finite

@@ -25,7 +25,7 @@ class Supervised(Agent[LabelledBenchmark, ImageSet, SupervisedLearner]):
 
     measures = CLASSIFIER
     learns = LabelledBenchmark
-    tells = frozenset({EXAMPLES, TASK_BEGINS, OBSERVED, HELD_OUT})
+    provides = frozenset({EXAMPLES, TASK_BEGINS, OBSERVED, HELD_OUT})
 
     def model(self, parts: Parts[LabelledBenchmark], resource: ImageSet) -> Model:
         """From an image to "logits", a number for each class that the benchmark has told apart."""

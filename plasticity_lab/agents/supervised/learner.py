@@ -49,7 +49,7 @@ class SupervisedLearner:
         self.by_pixel = by_pixel = benchmark.permutes and not parts.kernels  # for these, images are to lie in rows
         self.held_out = (HeldOutByPixel if by_pixel else HeldOutInRows)(image_set, device)
         score = score_of(model, self.pixels, by_pixel, parts.kernels)
-        self.same = (parts.structure, model.told, *self.pixels.told)
+        self.same = (parts.structure, model.structure_key, *self.pixels.structure_key)
         self.step = Compiled(step, ("supervised step", *self.same)) if compiled else step
         self.score = Compiled(score, ("supervised score", str(by_pixel), *self.same)) if compiled else score
         self.tables = Tables(min(CHUNK_STEPS, benchmark.max_batches), self.runs, benchmark.batch_size, device)

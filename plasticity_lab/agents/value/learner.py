@@ -89,7 +89,7 @@ class ValueLearner:
             compiled=compiled, structure=parts.structure,
         )  # fmt: skip
         step = step_of(self.network, body.name)
-        self.step = Compiled(step, ("dqn step", parts.structure, model.told, body.name)) if compiled else step
+        self.step = Compiled(step, ("dqn step", parts.structure, model.structure_key, body.name)) if compiled else step
         self.unstable = np.zeros(self.runs, np.bool_)
         self.environments: Environments | None = None
         self._saved: Mapping[str, Any] = {}
