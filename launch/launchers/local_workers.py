@@ -13,8 +13,8 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any
 
-from launch.launchers.compiling_ahead import compiling_ahead
 from launch.launchers.display import Display, display
+from launch.launchers.precompiler import precompiling
 from launch.packs.watch import Watch
 from launch.plan.device import cores
 from launch.work.stop_signal import NOTICE_SECONDS
@@ -62,7 +62,7 @@ def run_workers(store: Store, sweep: str, packs: Sequence[Pack], devices: Sequen
             each = max(1, cores() // len(devices))
             for device in devices:
                 workers.append(_Worker(store, sweep, device, each, files))
-            files.enter_context(compiling_ahead(store, sweep, packs, len(workers), _environment()))
+            files.enter_context(precompiling(store, sweep, packs, len(workers), _environment()))
             while any(worker.process.poll() is None for worker in workers):
                 _pass_on(workers, shown, passed_on)
                 with contextlib.suppress(StoreFault):  # the workers wait until it works again, and say so

@@ -17,6 +17,7 @@ from plasticity_lab.agents.acting.network import ActingNetwork
 from plasticity_lab.agents.acting.snapshot import Snapshot
 from plasticity_lab.agents.agent import State
 from plasticity_lab.agents.compiled import Compiled
+from plasticity_lab.agents.evenly_spread import evenly_spread
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.ppo.evaluation import returns_in_test
@@ -27,7 +28,6 @@ from plasticity_lab.agents.ppo.policy import log_probability
 from plasticity_lab.agents.ppo.probe import probe_in
 from plasticity_lab.agents.ppo.rollout import Actor
 from plasticity_lab.agents.ppo.step import Step, step_of
-from plasticity_lab.agents.spread import evenly_spread
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.stream import Rollout, Stage
 from plasticity_lab.diagnostics.view import View

@@ -15,9 +15,9 @@ from torch import Tensor
 
 from plasticity_lab.agents.agent import State
 from plasticity_lab.agents.compiled import Compiled
+from plasticity_lab.agents.evenly_spread import evenly_spread, probe_of
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.agents.spread import evenly_spread, probe_of
 from plasticity_lab.agents.supervised.held_out import HeldOutByPixel, HeldOutInRows
 from plasticity_lab.agents.supervised.images import Pixels, laid_out
 from plasticity_lab.agents.supervised.matrix import row_of
