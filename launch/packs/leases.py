@@ -23,7 +23,7 @@ from plasticity_lab.records.store import Store
 
 log = logging.getLogger(__name__)
 ENDED_IN_A_ROW = 16
-"""When this many packs in a row turn out to have ended, the folder that tells it of all is listed again."""
+"""When this many packs in a row turn out to have ended, the folder that names all of them is listed again."""
 
 
 class LostLease(Exception):

@@ -29,7 +29,7 @@ SCIENCE = tuple(Numbers.model_fields)
 
 @dataclass(frozen=True)
 class Resolved:
-    """What a command asks for: its runs, what to tell the user once, and how to compute them."""
+    """What a command asks for: its runs, what to say once, and how to compute them."""
 
     runs: list[Run]
     notes: list[str]

@@ -14,7 +14,7 @@ from plasticity_lab.records.provenance import cpu_model
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 """Of glibc's mallopt (malloc.h)."""
 KEPT_BYTES = 2**31 - 1
-"""So large may a piece of memory be that is kept for the next tensor: the most that mallopt can be told."""
+"""The largest piece of memory that is kept for the next tensor: the most that mallopt takes."""
 
 
 class DeviceLost(PlasticityError):

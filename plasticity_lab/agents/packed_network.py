@@ -28,7 +28,7 @@ class PackedNetwork:
     """Parameters, moments and the intervention's state of K runs, on one device; every agent has one or several.
 
     updates: since the beginning, never begun anew. body: whose parts are active; None where there is one body alone.
-    name: the model's prefix, by which an agent tells its networks apart (actor, critic): parameters, units, random
+    name: the model's prefix, by which an agent distinguishes its networks (actor, critic): parameters, units, random
     numbers and columns have it. Empty where there is one network alone. optimizers: the runs' own for this network;
     None: those of the parts. targets: the networks that follow this one.
     """

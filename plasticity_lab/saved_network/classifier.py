@@ -1,4 +1,4 @@
-"""A saved network that tells images apart, and the tasks that it has learned.
+"""A saved network that classifies images, and the tasks that it has learned.
 
 Legend: B images, C channels, H, W rows and columns, D pixels (C·H·W), O classes.
 """

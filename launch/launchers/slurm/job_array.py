@@ -39,7 +39,7 @@ def submit(
 ) -> str:
     """Submits an array of jobs, each of which does the work; scripts and logs go to the folder, which is its own.
 
-    mark: what the jobs' comment is to end with. starts: how often one may start anew that is told that its time is up
+    mark: what the jobs' comment is to end with. starts: how often one may start anew that its time's signal reaches
     before it can listen.  Returns the array's id.  Raises SlurmError with what sbatch said; StoreError.
     """
     import submitit

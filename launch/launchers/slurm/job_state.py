@@ -111,7 +111,7 @@ QUEUE_COLUMNS = ("%i", "%T", "%r", "%N")
 class JobState:
     """A job as Slurm's commands name it, 12, or 12_3 in an array.
 
-    state: Slurm's long word; empty where it tells none. reason: Slurm's word for why it waits. nodes: where it runs or
+    state: Slurm's long word; empty where it gives none. reason: Slurm's word for why it waits. nodes: where it runs or
     ran, empty before. status and number: of those that failed, the exit status and the signal that ended it, 0 for
     none.
     """
@@ -178,7 +178,7 @@ class JobState:
         if self.state == "FAILED" and self.status:
             return f"failed with exit status {self.status}"
         if self.lives and not self.runs:
-            return f"in a state that this version does not know ({self.state or 'Slurm tells none'})"
+            return f"in a state that this version does not know ({self.state or 'Slurm gives none'})"
         return ENDED.get(self.state, "")
 
     def __str__(self) -> str:
@@ -201,7 +201,7 @@ def states_of(jobs: Collection[str], patience: float) -> tuple[dict[str, JobStat
     """Name → state of jobs, and of each job of an array; squeue and sacct are asked once.
 
     Jobs that neither remembers are left out. patience: seconds that each of the two may take. Returns also why it
-    cannot be told how jobs ended, where sacct does not answer.  Raises SlurmError where squeue does not.
+    is unknown how jobs ended, where sacct does not answer.  Raises SlurmError where squeue does not.
     """
     found, gap = {}, ""
     for row in cluster.in_queue(jobs, QUEUE_COLUMNS, "--states=all", patience=patience):
@@ -214,7 +214,7 @@ def states_of(jobs: Collection[str], patience: float) -> tuple[dict[str, JobStat
 
 
 def with_accounting(queue: Mapping[str, JobState], rows: Iterable[Sequence[str]]) -> dict[str, JobState]:
-    """Name → state of jobs as squeue tells them, with what sacct knows besides: how jobs ended.
+    """Name → state of jobs as squeue shows them, with what sacct knows besides: how jobs ended.
 
     rows: JobID, State, ExitCode and NodeList, each job followed by its steps.
     """
@@ -250,7 +250,7 @@ def _long(words: str) -> str:
 
 
 def _each(job: str) -> Iterator[str]:
-    """The jobs that sacct tells of in one row: several of an array that never began are 12_[0-2,5,7-11:2%2]."""
+    """The jobs that sacct shows in one row: several of an array that never began are 12_[0-2,5,7-11:2%2]."""
     array, bracket, tasks = job.rstrip("]").partition("[")
     if not bracket:
         yield job

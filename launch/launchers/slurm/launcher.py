@@ -40,7 +40,7 @@ from plasticity_lab.run import Run
 LOOK_SECONDS = 2.0
 ASK_SECONDS = 30.0
 PATIENCE_SECONDS = 20.0
-"""How often Slurm is asked whether the jobs are still there; the store, which tells how far they are, more often."""
+"""How often Slurm is asked whether the jobs are still there; the store, which shows how far they are, more often."""
 
 
 def submit_runs(
@@ -213,7 +213,7 @@ def _wait(store: Store, planned: Plan) -> list[str]:
 
 
 def _how_jobs_ended(store: Store, submitted: Submitted) -> list[str]:
-    """A sentence for each job that ended early, as far as Slurm tells."""
+    """A sentence for each job that ended early, as far as Slurm says."""
     try:
         found, _ = states_of_sweeps(store, submitted, cluster.this_cluster(), cluster.PATIENCE_SECONDS)
     except cluster.SlurmError:

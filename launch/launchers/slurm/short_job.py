@@ -103,7 +103,7 @@ def send(store: Store, task: Callable[[], Any], parameters: Mapping[str, Any], m
 def answer_to(sent: Sent, patience_seconds: float) -> Answer:
     """Waits for the answer; the job is cancelled when patience, or Ctrl-C, ends the waiting.
 
-    What the job has left is removed, except where only its log can tell what was wrong.
+    What the job has left is removed, except where only its log says what was wrong.
 
     Raises NoAnswer; PlasticityError with the sentence of a task that could not be done.
     """
@@ -171,7 +171,7 @@ def _answer(sent: Sent) -> Answer | None:
 
 
 def _why(sent: Sent) -> str:
-    """Why a job that is over has left no answer, as far as its log and Slurm tell."""
+    """Why a job that is over has left no answer, as far as its log and Slurm say."""
     state = states_of([sent.job], cluster.PATIENCE_SECONDS)[0].get(sent.job)
     ended = "" if state is None else f" ({state}, on {state.nodes})"
     lines = [line for line in (read(sent.log) or b"").decode(errors="replace").splitlines() if line.strip()]

@@ -25,7 +25,7 @@ class Snapshot:
         return torch.stack(each).all(dim=0).cpu().numpy()
 
     def restore(self, train_state: TrainState, runs: NDArray[np.bool_]) -> None:
-        """Gives these runs (K,) their numbers of then, in place."""
+        """Gives these runs (K,) the numbers that they had when it was taken, in place."""
         for run in np.flatnonzero(runs):
             for value, copy in zip(_all(train_state), self._copies, strict=True):
                 value[run].copy_(copy[run])

@@ -176,7 +176,7 @@ def test_what_slurm_leaves_open_is_no_error(told):
     assert gap == ""
     assert found == cancelled | failed | {
         "60_3": "ended early: time limit",
-        "60_4": f"{unknown} (Slurm tells none)",
+        "60_4": f"{unknown} (Slurm gives none)",
         "60_13": f"{unknown} (?)",
     }
 
