@@ -15,7 +15,7 @@ from launch.runs.groups import SCIENCE as GROUPS_OF_SCIENCE
 from launch.runs.options import ADJUSTABLE, RULES, Hyperparams, Option, Options
 from launch.runs.precedence import Nodes, before_hyperparams
 from launch.runs.settings import Numbers, keys, nested, numbers, settings
-from launch.runs.values.place import Place, Sources, put
+from launch.runs.values.place import Combination, Sources, put
 from plasticity_lab import component
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.settings import Settings, checked
@@ -98,7 +98,7 @@ def _runs(options: Options, request: Request, sources: Sources) -> Iterator[Run]
         asked = {group: name for group, name in asked.items() if group not in COMPONENTS or COMPONENTS[group].science}
         pinned = [".".join(place) for place in places_of(request.swept, parts).values()]
         for own in filled(nodes, parts, request.swept):
-            for found in sources.found(Place(hyperparams, parts, own, pinned)):
+            for found in sources.found(Combination(hyperparams, parts, own, pinned)):
                 complete = put(found.values, own)
                 chosen = {address: _part(desk, address, of, complete[address]) for address, of in parts.items()}
                 desk.check_fit(chosen)
