@@ -30,6 +30,8 @@ BENCHMARKS = {
     "continual_imagenet": "Continual ImageNet",
     "split_cifar100": "Split-CIFAR-100",
     "split_cifar100_joint": "Split-CIFAR-100, i.i.d.",
+    "split_digits": "Split digits",
+    "split_digits_joint": "Split digits, i.i.d.",
     "permuted_mnist_20": "Permuted MNIST, 20 tasks",
     "permuted_digits": "Permuted digits",
     "permuted_digits_20": "Permuted digits, 20 tasks",

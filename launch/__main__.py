@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from launch import commands
-from plasticity_lab.began import command_begins
+from plasticity_lab.command_age import command_begins
 from plasticity_lab.exits import leave, status_of
 from plasticity_lab.version import ShowVersion
 

@@ -29,7 +29,7 @@ from launch.runs.overrides import overrides_of, run_from
 from launch.runs.resolve import Resolved, resolved
 from launch.runs.words import spelled
 from launch.tracking.choice import check_tracking
-from plasticity_lab.began import command_begins
+from plasticity_lab.command_age import command_begins
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.exits import status_of
 from plasticity_lab.records.settings import Settings

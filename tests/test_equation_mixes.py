@@ -17,8 +17,8 @@ from tests.helpers.vectors import BITS, NONE, vectors
 class Mix(NamedTuple):
     """What a run is made of.
 
-    batch: rows; classes: logits of a row; width: units of its one hidden layer; replayed: of so many rows more from a
-    memory, of two tasks that have half of the classes each.
+    batch: rows; classes: logits of a row; width: units of its one hidden layer; replayed: how many further
+    rows come from a memory, of two tasks that have half of the classes each.
     """
 
     activation: str

@@ -12,6 +12,7 @@ from analysis.figures.style import MOST
 from analysis.names import ACTIVATIONS, display
 from analysis.outcomes import ended, why_none
 from analysis.rows import Row, key, varying
+from analysis.setting_words import telling, words_of
 from analysis.tables.declared.headline import HEADLINE
 from analysis.tables.result import Cell
 from plasticity_lab.errors import ConfigError
@@ -33,17 +34,20 @@ def sensitivity(asked: Asked) -> Drawing:
         study = {name: value for name, value in row.study.items() if name != by}
         named = [row.benchmark, row.protocol, row.schedule, row.hyperparams, row.intervention]
         panels_of.setdefault(key({"named": named, "study": study}), []).append(row)
-    drawn, found, most = [], [], 0
+    drawn, studies, found, most = [], [], [], 0
     for rows in panels_of.values():
         lines, used = _lines(rows, by, asked.metric)
         lines, most = lines[:MOST], max(most, len(lines))
         if sum(len(line.x) for line in lines) > len(lines):
             drawn.append((used[0], lines))
+            studies.append(_study(rows[0], by))
             found += used
     if not drawn:
         raise ConfigError(_nothing(by, list(panels_of.values()), asked.metric))
     said = f"Mean over seeds, ± 1 SD, at each value of {by} that was tried."
-    panels = [_panel(group, lines, by) for group, lines in drawn]
+    panels = [
+        _panel(title, group, lines, by) for title, (group, lines) in zip(_titles(drawn, studies), drawn, strict=True)
+    ]
     left_out = [f"Of {most} lines a panel the {MOST} with the best are shown."] if most > MOST else []
     return Drawing("sensitivity", f"Sensitivity to {by}", panels, [*caption(found, having, said), *left_out])
 
@@ -114,7 +118,7 @@ def _lines(rows: Sequence[Row], by: str, metric: str | None) -> tuple[list[Serie
 def _words(activation: str, row: Row, rows: Sequence[Row], by: str) -> str:
     """The settings in which the lines of an activation differ."""
     names = varying(one.own for one in rows if one.activation == activation)
-    return ", ".join(f"{name.removeprefix('activation.')}={row.own.get(name)}" for name in names if name != by)
+    return words_of(row.own, [name for name in names if name != by])
 
 
 def _line(label: str, activation: str, points: Sequence[tuple[Any, Cell]]) -> Series | None:
@@ -134,7 +138,25 @@ def _line(label: str, activation: str, points: Sequence[tuple[Any, Cell]]) -> Se
     )
 
 
-def _panel(group: Group, lines: Sequence[Series], by: str) -> Panel:
+def _study(row: Row, by: str) -> dict[str, Any]:
+    """What the runs of a panel share, beside the benchmark."""
+    named = {name: getattr(row, name) for name in ("protocol", "schedule", "hyperparams")}
+    rest = {name: value for name, value in row.study.items() if name not in (by, "benchmark.name")}
+    return {**named, "intervention.name": row.intervention, **rest}
+
+
+def _titles(drawn: Sequence[tuple[Group, Sequence[Series]]], studies: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A panel's benchmark, and where several are of one: in what they differ."""
+    titles = []
+    for (group, _), study in zip(drawn, studies, strict=True):
+        name = group.column.name
+        alike = [other for (one, _), other in zip(drawn, studies, strict=True) if one.column.name == name]
+        words = words_of(study, telling(alike))
+        titles.append(f"{group.title} · {words}" if words else group.title)
+    return titles
+
+
+def _panel(title: str, group: Group, lines: Sequence[Series], by: str) -> Panel:
     values = sorted({value for line in lines for value in line.x}, key=_order)
     numbers = [value for value in values if _is_number(value)]
     are_numbers = len(numbers) == len(values)
@@ -142,7 +164,7 @@ def _panel(group: Group, lines: Sequence[Series], by: str) -> Panel:
     metric = group.result.metric
     unit = f" ({metric.unit})" if metric.unit else ""
     return Panel(
-        title=group.title,
+        title=title,
         x_label=by,
         y_label=f"{metric.label}{unit}",
         series=lines if are_numbers else [replace(line, x=[str(value) for value in line.x]) for line in lines],

@@ -11,6 +11,7 @@ from analysis.figures.drawing import Drawing, Marker, Panel, Series
 from analysis.names import ACTIVATIONS, BENCHMARKS, display
 from analysis.outcomes import ended, why_none
 from analysis.rows import Row, key, varying
+from analysis.setting_words import words_of
 from plasticity_lab.errors import ConfigError
 
 ORDERS: Mapping[str, tuple[str, Marker]] = {
@@ -60,7 +61,7 @@ def _labels(whiches: Sequence[Which]) -> dict[Which, str]:
     for which in whiches:
         alike = [json.loads(own) for benchmark, activation, own in whiches if (benchmark, activation) == which[:2]]
         own = json.loads(which[2])
-        words = ", ".join(f"{name.removeprefix('activation.')}={own.get(name)}" for name in varying(alike))
+        words = words_of(own, varying(alike))
         name = display(ACTIVATIONS, which[1])
         labels[which] = f"{name} ({words})" if words else name
     return labels

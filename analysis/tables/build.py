@@ -15,6 +15,7 @@ from analysis.metrics import metric
 from analysis.names import NAMES, display
 from analysis.outcomes import some_tasks, why_without
 from analysis.rows import Row, key, varying
+from analysis.setting_words import telling, words_of
 from analysis.statistics.method import shared
 from analysis.statistics.summaries import mean_sd
 from analysis.statistics.welch import Welch
@@ -137,12 +138,13 @@ def _columns(table: Table[Result], rows: Sequence[Row], in_order: Sequence[str])
     columns = {}
     for name in sorted(by_name, key=_order(in_order)):
         differing = varying(row.study for row in by_name[name])
+        shown = telling(row.study for row in by_name[name])
         by_study = _alike(by_name[name])
         for alike in sorted(by_study, key=lambda rows: _values(rows[0].study, differing)):
             study = alike[0].study
             column = Heading(
                 name=name,
-                label=_label(table.columns, name, _settings("benchmark.", study, differing)),
+                label=_label(table.columns, name, words_of(study, shown)),
                 data=data_line(alike),
                 recency=study.get("benchmark.order") == "class_blocks",
                 settings=tuple(f"{setting}={_word(study.get(setting))}" for setting in differing),
@@ -175,11 +177,10 @@ def _telling(table: Table[Result], columns: Iterable[Sequence[Row]]) -> dict[str
     return {name: sorted(settings) for name, settings in telling.items()}
 
 
-def _head(table: Table[Result], row: Row, telling: Mapping[str, Sequence[str]]) -> Heading:
+def _head(table: Table[Result], row: Row, differing: Mapping[str, Sequence[str]]) -> Heading:
     name = getattr(row, table.rows)
-    words = _settings("activation.", row.own, telling[name])
-    own = tuple(f"{setting}={_word(row.own[setting])}" for setting in telling[name] if setting in row.own)
-    return Heading(name, _label(table.rows, name, words), own)
+    own = tuple(f"{setting}={_word(row.own[setting])}" for setting in differing[name] if setting in row.own)
+    return Heading(name, _label(table.rows, name, words_of(row.own, differing[name])), own)
 
 
 def cell_of(runs: Sequence[Row], shown: Measure, beside: Sequence[str], most: int) -> Cell:
@@ -235,11 +236,6 @@ def _values(settings: Mapping[str, Any], names: Sequence[str]) -> list[tuple[boo
     """A sort key of settings: numbers by size, then words."""
     values = [settings.get(name) for name in names]
     return [(False, value, "") if isinstance(value, int | float) else (True, 0.0, key(value)) for value in values]
-
-
-def _settings(group: str, settings: Mapping[str, Any], names: Sequence[str]) -> str:
-    """The named settings in words, without the prefix of the group they mostly come from."""
-    return ", ".join(f"{name.removeprefix(group)}={_word(settings.get(name))}" for name in names)
 
 
 def _word(value: Any) -> str:

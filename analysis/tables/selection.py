@@ -14,6 +14,7 @@ from analysis.metrics import metric
 from analysis.names import ACTIVATIONS, BENCHMARKS, display
 from analysis.outcomes import ended, why_none
 from analysis.rows import Row, key, varying
+from analysis.setting_words import telling, words_of
 from analysis.statistics.selection import best_setting, compared_on
 from analysis.statistics.selection_bias import SelectionBias, selection_bias
 from analysis.statistics.summaries import MeanSD, mean_sd
@@ -147,9 +148,9 @@ def _labels(rows: Sequence[Row]) -> dict[tuple[Any, ...], str]:
         alike.setdefault(_selection(row), {})[id(row.study)] = row.study
     labels = {}
     for selection, studies in alike.items():
-        differing = varying(studies.values())
+        differing = telling(studies.values())
         for which, study in studies.items():
-            words = ", ".join(f"{setting.removeprefix('benchmark.')}={study.get(setting)}" for setting in differing)
+            words = words_of(study, differing)
             labels[*selection, which] = f"{selection[0]} ({words})" if words else selection[0]
     return labels
 

@@ -21,7 +21,7 @@ from analysis.figures.numbers import csv_text
 from analysis.figures.static import pictures
 from analysis.statistics.summaries import half_width, mean_sd
 from analysis.statistics.welch import welch
-from launch.bench.learned import POINTS, Learned, cleanrl, kept, packed, plain, read
+from launch.bench.ppo_returns import POINTS, ReturnCurve, cleanrl, kept, packed, plain, read
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.exits import status_of
 from plasticity_lab.records.files import write_atomically
@@ -40,7 +40,7 @@ def interval(finals: Sequence[float]) -> tuple[float, float]:
     return float(np.mean(finals)), float(half_width(np.array(finals))) if len(finals) > 1 else np.nan
 
 
-def table(ours: Mapping[str, list[Learned]], theirs: Mapping[str, Mapping[str, list[Learned]]]) -> str:
+def table(ours: Mapping[str, list[ReturnCurve]], theirs: Mapping[str, Mapping[str, list[ReturnCurve]]]) -> str:
     """Final returns with their 95 % intervals, beside those of each other script by its name, in Markdown."""
     rows = []
     for label, of in theirs.items():
@@ -65,7 +65,7 @@ def _apart(a: Sequence[float], b: Sequence[float]) -> tuple[str, str]:
     return "yes" if abs(mean_a - mean_b) <= half_a + half_b else "no", f"{p:.2f}"
 
 
-def table_beside_published(named: Mapping[str, Mapping[str, list[Learned]]]) -> str:
+def table_beside_published(named: Mapping[str, Mapping[str, list[ReturnCurve]]]) -> str:
     """Final returns beside those that CleanRL prints, mean ± SD (seeds), in Markdown.  named: whose → body → runs."""
     rows = []
     for body, (mean, sd) in PUBLISHED.items():
@@ -79,7 +79,7 @@ def table_beside_published(named: Mapping[str, Mapping[str, list[Learned]]]) -> 
     return tabulate(rows, heads, tablefmt="github", disable_numparse=True)
 
 
-def drawing(named: Mapping[str, Mapping[str, list[Learned]]]) -> Drawing:
+def drawing(named: Mapping[str, Mapping[str, list[ReturnCurve]]]) -> Drawing:
     """Curves of each body that two of them have, the mean over runs with their SD."""
     panels = []
     for body in next(iter(named.values())):

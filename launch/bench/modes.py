@@ -6,7 +6,7 @@
 CPU time of a command with all that it starts: imports, graphs from the disk, evaluations, records. One worker, and a
 store of its own for each command. What is compiled is kept: each command is given once before it counts.
 ATEN_CPU_CAPABILITY=avx2 measures the other code, which needs a TORCHINDUCTOR_CACHE_DIR of its own: torch's own cache
-does not tell them apart.
+does not distinguish them.
 """
 
 import argparse
@@ -61,8 +61,8 @@ def _timed(options: argparse.Namespace) -> int:
                     seconds[mode].append(round(taken, 2))
         middle = {mode: median(of) for mode, of in seconds.items()}
         least = min(middle.values())
-        told = ", ".join(f"{mode} {of:.1f} s ({of / least:.2f} ×)" for mode, of in middle.items())
-        print(f"{name}: {told}", flush=True)
+        times = ", ".join(f"{mode} {of:.1f} s ({of / least:.2f} ×)" for mode, of in middle.items())
+        print(f"{name}: {times}", flush=True)
     made = provenance() | {"kind": kind_of("cpu"), "load": os.getloadavg()}
     options.out.mkdir(parents=True, exist_ok=True)
     write_json(options.out / "modes.json", {"cpu_seconds": found, "situations": SITUATIONS, "provenance": made})

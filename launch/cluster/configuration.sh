@@ -1,6 +1,6 @@
 # The configuration files of the one-machine Slurm; sourced by up.sh, after settings.sh.
 
-# Slurm binds to the address of the host's name; only where that is the loopback can it be told to keep to it.
+# Slurm binds to the address of the host's name; only where that is the loopback can it be set to keep to it.
 case "$(getent ahostsv4 "$(hostname)" | awk 'NR == 1 {print $1}')" in
     127.*) LOOPBACK="CommunicationParameters=NoCtldInAddrAny,NoInAddrAny" ;;
     *) LOOPBACK="# all interfaces" ;;

@@ -2,7 +2,7 @@
 # Each setting is an environment variable; `make slurm-up LAB_NODES=4` sets one, too.
 
 LAB=${SLURM_LAB:-$HOME/.slurm-lab}           # everything of the cluster lies in this folder
-CLUSTER=${LAB_CLUSTER:-lab}                  # its name, by which jobs of two clusters are told apart; each needs a folder of its own
+CLUSTER=${LAB_CLUSTER:-lab}                  # its name, by which jobs of two clusters are distinguished; each needs a folder of its own
 NODES=${LAB_NODES:-2}                        # nodes n1, n2, …: a slurmd each
 CPUS=${LAB_CPUS:-16}                         # declared for each node; more than the machine has is fine
 GPUS=${LAB_GPUS:-2}                          # fake ones, for each node

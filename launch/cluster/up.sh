@@ -82,7 +82,7 @@ start_slurm() {
     wait_for all_nodes_are_up
 }
 
-# A node that was drained, as after a wrong setting, stays so until it is told.
+# A node that was drained, as after a wrong setting, stays so until it is resumed.
 all_nodes_are_up() {
     sinfo -h -p cpu -N -o '%N %T' | awk '/drain|inval|down/ {print $1}' |
         xargs -r -I NODE scontrol update NodeName=NODE State=RESUME

@@ -82,9 +82,9 @@ class Measurement:
         earlier = _steps_measured_earlier(store, kind_of(device))
         kept_also = replace(calibration, host_steps={**earlier, **calibration.host_steps})
         write_calibration(store, kind_of(device), kept_also, facts)
-        told = {yardstick.name: yardstick.told for yardstick in yardsticks}
+        descriptions = {yardstick.name: yardstick.description for yardstick in yardsticks}
         kept = f"{calibration.basis}; kept in {store.calibration(device_name(kind_of(device)))}"
-        return "\n".join([*_in_words(calibration, facts["rates"], told), kept])
+        return "\n".join([*_in_words(calibration, facts["rates"], descriptions), kept])
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -139,8 +139,8 @@ def _set_modes(options: argparse.Namespace, store: Store) -> int:
         modes[name] = mode
     kind = kind_of(devices(options.device)[0])
     store.prepare()
-    told = ", ".join(f"{name}={mode}" for name, mode in set_modes(store, kind, modes).items()) or "none"
-    print(f"Modes set for {device_name(kind)}: {told}; kept in {store.calibration(device_name(kind))}")
+    now_set = ", ".join(f"{name}={mode}" for name, mode in set_modes(store, kind, modes).items()) or "none"
+    print(f"Modes set for {device_name(kind)}: {now_set}; kept in {store.calibration(device_name(kind))}")
     return 0
 
 
@@ -201,9 +201,12 @@ def _in_a_job(
 
 
 def _in_words(
-    calibration: Calibration, rates: Mapping[str, Mapping[str, Mapping[int, float]]], told: Mapping[str, str]
+    calibration: Calibration, rates: Mapping[str, Mapping[str, Mapping[int, float]]], descriptions: Mapping[str, str]
 ) -> list[str]:
-    """What was measured, in lines.  rates: yardstick → mode → width → run-steps a second. told: yardstick → words."""
+    """What was measured, in lines.
+
+    rates: yardstick → mode → width → run-steps a second. descriptions: yardstick → words.
+    """
     lines = []
     for name, by_mode in rates.items():
         speed = calibration.of(name)
@@ -211,7 +214,7 @@ def _in_words(
             listed = ", ".join(f"{width}: {rate:,.0f}" for width, rate in by_width.items())
             fixed, flops = speed.step_seconds[mode] * 1e6, speed.flops[mode] / 1e9
             lines.append(
-                f"{told[name]}, {mode}: packs of {speed.width[mode]}; a step takes {fixed:,.0f} µs and its work at "
-                f"{flops:,.0f} GFLOP/s (run-steps/s by width: {listed})"
+                f"{descriptions[name]}, {mode}: packs of {speed.width[mode]}; a step takes {fixed:,.0f} µs "
+                f"and its work at {flops:,.0f} GFLOP/s (run-steps/s by width: {listed})"
             )
     return [*lines, *(f"{name}: {seconds * 1e6:,.0f} µs a step" for name, seconds in calibration.host_steps.items())]

@@ -73,7 +73,7 @@ def _flag(store: Store, sweep: str) -> int:
     try:
         return add_cancellation(store, sweep)
     except StoreError as error:
-        say(f"Workers cannot be told by the store, only by Slurm: {error}")
+        say(f"Workers cannot be asked to stop by the store, only by Slurm: {error}")
         return 0
 
 
@@ -82,7 +82,7 @@ def _in_queue(store: Store, sweep: str) -> bool:
     try:
         return bool(own_jobs(store, {sweep: []}, PATIENCE_SECONDS)[sweep])
     except cluster.SlurmError as error:
-        say(f"Whether there are jobs of the sweep cannot be told: {error}")
+        say(f"Whether there are jobs of the sweep is unknown: {error}")
         return False
 
 
@@ -117,7 +117,7 @@ def _of_others(left: Sequence[OwnJob]) -> list[str]:
 def _without_slurm(
     store: Store, plan: Plan, submissions: Sequence[Submission], flagged: bool, error: cluster.SlurmError
 ) -> int:
-    """Waits for workers to end by themselves, as the leases tell, and says what may still run."""
+    """Waits for workers to end by themselves, as the leases show, and says what may still run."""
     end = time.monotonic() + WAIT_SECONDS
     while (held := _held(store, plan)) and time.monotonic() < end:
         time.sleep(LOOK_SECONDS)
@@ -133,13 +133,13 @@ def _without_slurm(
             f"{known} stay there until Slurm answers: then give `python -m launch cancel {plan.sweep}` again."
         )
     else:
-        say(f"Sweep {plan.sweep} is not cancelled: neither store nor Slurm could be told; give the command again.")
+        say(f"Sweep {plan.sweep} is not cancelled: neither store nor Slurm took the request; give the command again.")
     return 1
 
 
 def _by_themselves(flagged: bool) -> str:
     if not flagged:
-        return "Workers have only Slurm to tell them."
+        return "Only Slurm can ask workers to stop."
     return "Workers look at the store every few seconds, write their checkpoints and end, and none that starts trains."
 
 

@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     results: list[Checked] = []
     for own in owns:
-        print(own.told)
+        print(own.description)
         results.append(checked(own, found.settings))
         lines = [*results[-1].lines, "NOT in order." if results[-1].faults else "in order."]
         print("".join(f"  {line}\n" for line in lines), flush=True)

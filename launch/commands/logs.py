@@ -29,7 +29,7 @@ from plasticity_lab.records.store import Store
 FEW = 5
 """How many workers are shown, unless --all."""
 LINES = 10
-ELSEWHERE = "what a local worker says is shown where its command was given; `python -m launch status` tells more"
+ELSEWHERE = "what a local worker says is shown where its command was given; `python -m launch status` shows more"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -116,7 +116,7 @@ def _states(store: Store, submitted: Submitted) -> Mapping[str, JobState]:
     except SlurmError as error:
         found, gap = {}, str(error)
     if gap:
-        say(f"How the jobs stand, or ended, cannot be told: {gap}")
+        say(f"How the jobs stand, or ended, is unknown: {gap}")
     return {name: state for states in found.values() for name, state in states.items()}
 
 

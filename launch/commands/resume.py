@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
 def _recorded(store: Store, plan: Plan, run: str) -> Run:
     """A run of which the plan has only the id, out of its record; its metrics or weights are damaged.
 
-    Raises StoreError where the record does not tell.
+    Raises StoreError where the record does not say.
     """
     why = f"The record of run {run} was there when the sweep was planned and is not now."
     try:

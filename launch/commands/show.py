@@ -30,20 +30,25 @@ from plasticity_lab.records.targets import measures_of
 
 NOTHING_YET = "Nothing has been measured yet: no epoch has ended."
 NOTHING = "Nothing was measured: the run ended before an epoch did."
-TOLD = ("science", "besides", "asked_as", "summary", "provenance")
+SECTIONS = ("science", "besides", "asked_as", "summary", "provenance")
 
 
 @dataclass(frozen=True)
 class Shown:
     """What there is to show of a run.
 
-    state: how it stands, in a line. told: what is printed, by sections. metrics: of the curve, None where nothing was
-    measured yet; declared: what its columns are. diverged_at: the step at which it diverged. folder: of the curve's
-    picture. damaged: what is wrong with its metrics. in_training: whether it has not ended.
+    state: how it stands, in a line.
+    sections: what is printed: heading → values.
+    metrics: of the curve; None where nothing was measured yet.
+    declared: what the columns of the metrics are.
+    diverged_at: the step at which it diverged.
+    folder: of the curve's picture.
+    damaged: what is wrong with its metrics.
+    in_training: whether it has not ended.
     """
 
     state: str
-    told: Mapping[str, Any]
+    sections: Mapping[str, Any]
     metrics: pa.Table | None
     declared: Declared
     diverged_at: int | None
@@ -67,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     name = the_one(options.named, runs_of(store, plans), "run", store)
     shown = _recorded(store, name) or _planned(store, name, plans)
     print(f"Run {name}: {shown.state}")
-    print(yaml.safe_dump(dict(shown.told), sort_keys=False, allow_unicode=True, width=120), end="")
+    print(yaml.safe_dump(dict(shown.sections), sort_keys=False, allow_unicode=True, width=120), end="")
     if shown.damaged:
         raise shown.damaged
     if shown.metrics is None or not len(shown.metrics):
@@ -91,14 +96,14 @@ def _recorded(store: Store, run: str) -> Shown | None:
     state += _without(record)
     if record["error"]:
         state += f":\n{record['error'].rstrip()}\n"
-    told = {part: record[part] for part in TOLD if record.get(part)}
+    sections = {part: record[part] for part in SECTIONS if record.get(part)}
     metrics, damaged = None, None
     try:
         check_files(store, record)
         metrics = read_metrics(store, run)
     except CorruptRecord as error:
         damaged = error
-    return Shown(state, told, metrics, declared_in(record), diverged_at, store.run_folder(run), damaged)
+    return Shown(state, sections, metrics, declared_in(record), diverged_at, store.run_folder(run), damaged)
 
 
 def _without(record: Mapping[str, Any]) -> str:
@@ -125,10 +130,10 @@ def _planned(store: Store, run: str, plans: list[Plan]) -> Shown:
     state = f"in training by {held.owner}" if held.held else "waiting"
     measures = measures_of(plan.runs[run].targets, plan.runs[run].science)
     measures, table, diverged_at = _so_far(store, pack, run, measures)
-    told = {"science": plan.runs[run].science, "asked_as": plan.runs[run].asked_as}
+    sections = {"science": plan.runs[run].science, "asked_as": plan.runs[run].asked_as}
     length = f"{pack.steps:,} {pack.unit}"
-    told["pack"] = {"id": pack.id, "runs": pack.width, "length": length, "mode": pack.mode, "kind": pack.kind}
-    return Shown(state, told, table, measures.declared, diverged_at, store.pack_folder(pack.id), in_training=True)
+    sections["pack"] = {"id": pack.id, "runs": pack.width, "length": length, "mode": pack.mode, "kind": pack.kind}
+    return Shown(state, sections, table, measures.declared, diverged_at, store.pack_folder(pack.id), in_training=True)
 
 
 def _so_far(store: Store, pack: Pack, run: str, measures: Measures) -> tuple[Measures, pa.Table | None, int | None]:
@@ -151,8 +156,8 @@ def _so_far(store: Store, pack: Pack, run: str, measures: Measures) -> tuple[Mea
 
 
 def _title(run: str, shown: Shown) -> str:
-    science = shown.told["science"]
-    told = [group for group, declared in COMPONENTS.items() if group in science and declared.neutral is not None]
-    chosen = {group: science[group]["name"] for group in ("activation", "benchmark", *told)}
+    science = shown.sections["science"]
+    named = [group for group, declared in COMPONENTS.items() if group in science and declared.neutral is not None]
+    chosen = {group: science[group]["name"] for group in ("activation", "benchmark", *named)}
     words = [name for group, name in chosen.items() if name != COMPONENTS[group].neutral]
     return " · ".join([*words, f"seed {science['seed']} ({run})"])

@@ -59,10 +59,10 @@ def run(options: argparse.Namespace) -> int:
     states, earlier, damaged = _states(store, options, index)
     index.save()
     left = [state.sweep for state in states if state.counts["waiting"] or state.counts["running"]]
-    known, untold = sweep_jobs(store, left)
+    known, unknown = sweep_jobs(store, left)
     damaged += _damaged_files(store, states)
     fault = fault_of(store)
-    for sentence in [*damaged, *untold, *([fault] if fault else [])]:
+    for sentence in [*damaged, *unknown, *([fault] if fault else [])]:
         say(sentence)
     whole = not damaged and not any(state.unreadable for state in states)
     if options.json:
@@ -181,7 +181,7 @@ def _held_packs(state: SweepState) -> Table:
 
 
 def _lately(state: SweepState) -> list[str]:
-    """What the runs of packs in training measured last, a line for each pack that tells it as it goes."""
+    """What the runs of packs in training measured last, a line for each pack that measures while it trains."""
     lines = []
     for pack in state.running[:MANY]:
         words = ", ".join(f"{name} {number:,.1f}" for name, number in pack.lately.items())
@@ -204,7 +204,7 @@ def _went_wrong(state: SweepState, alone: bool) -> list[str]:
     if state.failed:
         more = sum(map(len, state.failed.values())) > len(state.given_up)
         again = "; the same command trains failed runs again" if more else ""
-        lines.append(f"`python -m launch show RUN` tells all that is known{again}.")
+        lines.append(f"`python -m launch show RUN` shows all that is known{again}.")
     if state.given_up:
         lines.append(how_to_try_again(state.given_up))
     if alone and state.diverged:

@@ -38,15 +38,15 @@ def run(options: argparse.Namespace) -> int:
         print(f"{counted(found.lacking, 'run')} to write, {found.there:,} there already.")
         return 0
     tidy(store, found)
-    told = time.monotonic()
+    last_said = time.monotonic()
 
-    def tell(done: int) -> None:
-        nonlocal told
-        if time.monotonic() - told > _SILENCE_SECONDS:
-            told = time.monotonic()
+    def report(done: int) -> None:
+        nonlocal last_said
+        if time.monotonic() - last_said > _SILENCE_SECONDS:
+            last_said = time.monotonic()
             print(f"{done:,} of {counted(found.lacking, 'run')} written", file=sys.stderr, flush=True)
 
-    failed = catch_up(store, found, tell)
+    failed = catch_up(store, found, report)
     left = found.lacking - len(failed)
     places = ", ".join(sorted({"/".join(filter(None, (to.entity, to.project))) for to in found.missing}))
     where = f"offline into {store.wandb_folder}" if options.offline else f"to W&B ({places})" if places else "to W&B"

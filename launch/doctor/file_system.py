@@ -8,7 +8,7 @@ STAT_SECONDS = 15.0
 
 
 def file_system(folder: Path) -> str:
-    """Its name, as `stat` has it; empty where `stat` cannot tell."""
+    """Its name, as `stat` has it; empty where `stat` does not know it."""
     try:
         asked = subprocess.run(
             ["stat", "--file-system", "--format=%T", folder], capture_output=True, text=True, timeout=STAT_SECONDS

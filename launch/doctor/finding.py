@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from plasticity_lab.errors import PlasticityError
 
-OK, FAILS, UNKNOWN = "ok", "fails", "cannot tell"
+OK, FAILS, UNKNOWN = "ok", "fails", "unknown"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """state: ok | fails | cannot tell. words: what was looked at, and what to do where it would fail."""
+    """state: ok | fails | unknown. words: what was looked at, and what to do where it would fail."""
 
     state: str
     words: str

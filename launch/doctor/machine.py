@@ -36,7 +36,7 @@ def of_store(store: Store, lease_seconds: float) -> list[Finding]:
 
 
 def of_data(benchmarks: Iterable[Benchmark], folder: str | None) -> list[Finding]:
-    """Whether what the benchmarks' tasks are made of is there, complete as far as they can tell."""
+    """Whether what the benchmarks' tasks are made of is there, complete as far as they can see."""
     place = data_folder(folder)
     return [attempt(lambda benchmark=benchmark: f"Data: {benchmark.verified(place)}") for benchmark in benchmarks]
 

@@ -86,7 +86,7 @@ def _partition(name: str, state: str, limit: str, minutes: int) -> Finding:
 
 
 def _kinds_of_nodes(name: str, constraint: str | None) -> str:
-    """Which nodes a partition has, by what Slurm knows of them that tells kinds apart: their features."""
+    """Which nodes a partition has, by what distinguishes kinds for Slurm: their features."""
     nodes: Counter[str] = Counter()
     for line in cluster.ask("sinfo", "--noheader", "--partition", name, "--format=%D|%f").splitlines():
         count, _, features = line.strip().partition("|")

@@ -49,7 +49,7 @@ def damaged_checkpoints(store: Store, packs: Iterable[str]) -> list[DamagedFile]
 
 
 def damaged_jobs(store: Store, sweeps: Iterable[str]) -> list[DamagedFile]:
-    """What is wrong with the files that tell which jobs sweeps were given.  Raises StoreError."""
+    """What is wrong with the files that say which jobs sweeps were given.  Raises StoreError."""
     unreadable: list[StoreError] = []
     for sweep in sweeps:
         submissions_of(store, sweep, unreadable)

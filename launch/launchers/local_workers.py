@@ -13,8 +13,8 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any
 
-from launch.launchers.compiling_ahead import compiling_ahead
 from launch.launchers.display import Display, display
+from launch.launchers.precompiler import precompiling
 from launch.packs.watch import Watch
 from launch.plan.device import cores
 from launch.work.stop_signal import NOTICE_SECONDS
@@ -57,22 +57,22 @@ def run_workers(store: Store, sweep: str, packs: Sequence[Pack], devices: Sequen
     watch, shown = Watch(store, packs), display()
     with _interrupted_by_sigterm(), contextlib.ExitStack() as files:
         workers: list[_Worker] = []
-        told: dict[str, _Worker] = {}
+        passed_on: dict[str, _Worker] = {}
         try:
             each = max(1, cores() // len(devices))
             for device in devices:
                 workers.append(_Worker(store, sweep, device, each, files))
-            files.enter_context(compiling_ahead(store, sweep, packs, len(workers), _environment()))
+            files.enter_context(precompiling(store, sweep, packs, len(workers), _environment()))
             while any(worker.process.poll() is None for worker in workers):
-                _pass_on(workers, shown, told)
+                _pass_on(workers, shown, passed_on)
                 with contextlib.suppress(StoreFault):  # the workers wait until it works again, and say so
                     now = watch.look()
                     shown.show(now, uploads.words(watch.packs) if watch.over else "")
                 time.sleep(LOOK_SECONDS)
-            _pass_on(workers, shown, told)
+            _pass_on(workers, shown, passed_on)
         except BaseException:
             _stop(workers, shown)
-            _pass_on(workers, shown, told)
+            _pass_on(workers, shown, passed_on)
             raise
         finally:
             shown.close()
@@ -118,11 +118,11 @@ class _Worker:
         return os.pread(self.gave.fileno(), 1 << 20, 0).decode(errors="replace").strip()
 
 
-def _pass_on(workers: Sequence[_Worker], shown: Display, told: dict[str, _Worker]) -> None:
+def _pass_on(workers: Sequence[_Worker], shown: Display, passed_on: dict[str, _Worker]) -> None:
     """Shows what workers say. What several say, such as the traceback of a broken installation, is shown once."""
     for worker in workers:
         for line in worker.new_lines():
-            if told.setdefault(line, worker) is worker:
+            if passed_on.setdefault(line, worker) is worker:
                 shown.say(line)
 
 

@@ -115,7 +115,7 @@ def prepared(
 
 
 def put_in_order(ready: Prepared) -> list[str]:
-    """Sets aside what is damaged, tells finished runs their new names, and writes the plan if runs are left.
+    """Sets aside what is damaged, gives finished runs their new names, and writes the plan if runs are left.
 
     Returns a line for each thing that was damaged.  Raises StoreError.
     """

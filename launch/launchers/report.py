@@ -209,7 +209,7 @@ def _say_finished(store: Store, runs: int, how: str) -> None:
 
 
 def _say_next(store: Store, runs: Sequence[str]) -> None:
-    """Says which command tells more."""
+    """Says which command shows more."""
     if len(runs) == 1:
         say(f"All about it: python -m launch show {runs[0]}{store_option(store)}")
     else:
@@ -238,8 +238,8 @@ def _without_numbers(record: Mapping[str, Any]) -> str:
 def _numbers(record: Mapping[str, Any]) -> list[str]:
     """What a run came to: the headline of its summary, and what else is better more or less and has a short title."""
     declared, summary = declared_in(record), record["summary"]
-    told = [each for each in declared.with_direction if each.short or each.name == declared.headline]
-    values = {measure: summary.get(measure.name) for measure in told}
+    shown = [each for each in declared.with_direction if each.short or each.name == declared.headline]
+    values = {measure: summary.get(measure.name) for measure in shown}
     tasks = some_tasks(summary)
     return [
         f"{measure.short or measure.title} {measure.scale * value:,.1f} {measure.unit}".rstrip()

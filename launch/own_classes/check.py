@@ -42,7 +42,7 @@ def check_own_classes(runs: Sequence[Run], settings: Settings, command: Sequence
     for own in own_classes(runs):
         if marked(own):
             continue
-        say(f"{own.told} is from outside the package, and is checked before its first pack.")
+        say(f"{own.description} is from outside the package, and is checked before its first pack.")
         begun = time.monotonic()
         found = checked(own, settings)
         if found.faults:
@@ -68,10 +68,10 @@ def checked(own: OwnClass, settings: Settings) -> Checked:
     proof = proved(own, tinies(own, data_folder(settings.data)))
     if proof.outcomes:
         asked = ", ".join(f"{verb} {count}" for verb, count in proof.asked.items())
-        lines += [f"trained: {proof.told}; {proof.updates} updates each{f'; calls: {asked}' if asked else ''}"]
-        lines += [_line(told, fault) for told, fault in proof.outcomes]
+        lines += [f"trained: {proof.description}; {proof.updates} updates each{f'; calls: {asked}' if asked else ''}"]
+        lines += [_line(title, fault) for title, fault in proof.outcomes]
     elif proof.faults:
-        lines += [f"trained: {proof.told}", _line("a run alone", proof.faults[0])]
+        lines += [f"trained: {proof.description}", _line("a run alone", proof.faults[0])]
     return Checked(own, [*lines, *proof.notes], proof.notes, proof.faults)
 
 

@@ -22,7 +22,7 @@ from plasticity_lab.stacking.run_axis import on_run_axis
 RUNS, ROWS = 30, 12
 """Rows in a multiple of 4, as batches are stored; with the odd width of a small network the last vector is incomplete.
 """
-TOLD = f"its formula, {RUNS} runs at once"
+TITLE = f"its formula, {RUNS} runs at once"
 
 
 def depends_on_place(own: OwnClass, tiny: Tiny, learner: Learner) -> Fault | None:

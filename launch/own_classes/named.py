@@ -34,7 +34,7 @@ class OwnClass:
         return f"{self.group}={self.run.name(self.group)}"
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The choice, the class, its file and line."""
         return f"{self.choice} ({self.cls.__module__}.{self.cls.__qualname__}, {place(self.cls)})"
 

@@ -18,7 +18,10 @@ from plasticity_lab.component import Component, parameters
 
 ALIKE = 0.82
 """From this ratio on (`difflib`), two names without their underscores resemble each other: after_stepp and after_step
-have 0.95, now_then and now_and_then 0.82, state and start 0.80."""
+have 0.95, penal and penalty 0.83, state and start 0.80."""
+RENAMED = {"needs": "requires", "now_and_then": "every_n_updates", "tells": "provides"}
+"""Names that contracts had in earlier versions → those that they have now. A class that has the old one alone is
+refused: what it says there would not be read."""
 
 
 def misnamed(cls: type, contract: Mapping[str, Any], built: object | None = None) -> list[Fault]:
@@ -32,6 +35,10 @@ def misnamed(cls: type, contract: Mapping[str, Any], built: object | None = None
     settings = parameters(cls) if issubclass(cls, Component) else {}
     faults = []
     for name, value in own.items():
+        renamed = RENAMED.get(name)
+        if renamed in contract and renamed not in own and name not in settings:
+            faults.append(Fault(f"'{name}' is called '{renamed}' now; rename it", place_of(cls, name)))
+            continue
         if name.startswith("_") or name in contract or name in settings or name in read:
             continue
         meant = resembled(name, [verb for verb in contract if verb not in own])

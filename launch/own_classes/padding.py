@@ -8,7 +8,7 @@ from plasticity_lab.assembly import agent_of
 from plasticity_lab.networks.units import OF_UNITS
 from plasticity_lab.stacking.normed import linear_of
 
-TOLD = "columns that fill up a layer stay zero"
+TITLE = "columns that fill up a layer stay zero"
 
 
 def filled_up(own: OwnClass, tiny: Tiny, learner: Learner) -> Fault | None:

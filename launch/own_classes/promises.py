@@ -54,7 +54,7 @@ class WatchedActivation(Watched):
         """The activation's value."""
         h = self._called("__call__", x, site)
         grown = x.shape[2] * self.expansion
-        _expect("__call__", h, (*x.shape[:2], int(grown), *x.shape[3:]), f"x {_told(x)}")
+        _expect("__call__", h, (*x.shape[:2], int(grown), *x.shape[3:]), f"x {_described(x)}")
         return h
 
 
@@ -66,7 +66,7 @@ class WatchedIntervention(Watched):
 
     @property
     def every(self) -> int | None:
-        """After how many updates `now_and_then` is called."""
+        """After how many updates `every_n_updates` is called."""
         own = self._component.every
         return own if own is None else min(own, CAPS["intervention"]["every"])
 
@@ -74,10 +74,10 @@ class WatchedIntervention(Watched):
         """The first state."""
         state = self._called("start", now)
         if not isinstance(state, dict):
-            raise BrokenPromise("start", f"'start' returns {_told(state)}, not a dictionary of tensors (K, …)")
+            raise BrokenPromise("start", f"'start' returns {_described(state)}, not a dictionary of tensors (K, …)")
         for name, value in state.items():
             if not isinstance(value, Tensor) or value.shape[:1] != (_runs(now),):
-                what = f"'start' returns under '{name}' {_told(value)}, not a tensor of {_of_runs(_runs(now))}"
+                what = f"'start' returns under '{name}' {_described(value)}, not a tensor of {_of_runs(_runs(now))}"
                 raise BrokenPromise("start", what)
         return state
 
@@ -91,9 +91,9 @@ class WatchedIntervention(Watched):
         """The next state."""
         return self._next("after_step", now)
 
-    def now_and_then(self, now: Now) -> State:
+    def every_n_updates(self, now: Now) -> State:
         """The next state."""
-        return self._next("now_and_then", now)
+        return self._next("every_n_updates", now)
 
     def before_task(self, now: Now) -> State:
         """The next state."""
@@ -108,7 +108,9 @@ class WatchedIntervention(Watched):
         values = self._called("measured", state)
         wanted = {column.of for column in self.columns}
         if not isinstance(values, Mapping) or wanted != set(values):
-            raise BrokenPromise("measured", f"'measured' returns {_told(values)}, and its columns are {sorted(wanted)}")
+            raise BrokenPromise(
+                "measured", f"'measured' returns {_described(values)}, and its columns are {sorted(wanted)}"
+            )
         return values
 
     def _next(self, verb: str, now: Now) -> State:
@@ -116,8 +118,8 @@ class WatchedIntervention(Watched):
         state = self._called(verb, now)
         after = {name: value.shape for name, value in state.items()} if isinstance(state, dict) else None
         if after != before:
-            what = f"'{verb}' returns {_told(state)}, not a state of the shapes that 'start' gave it, {_shapes(before)}"
-            raise BrokenPromise(verb, what)
+            shapes = f"not a state of the shapes that 'start' gave it, {_shapes(before)}"
+            raise BrokenPromise(verb, f"'{verb}' returns {_described(state)}, {shapes}")
         return state
 
 
@@ -132,7 +134,7 @@ class WatchedOptimizer(Watched):
             found = {name: value.shape for name, value in values.items()} if isinstance(values, dict) else None
             if found != wanted:
                 raise BrokenPromise(
-                    "start", f"'start' returns {_told(values)}, not moments like the parameters: {kind}"
+                    "start", f"'start' returns {_described(values)}, not moments like the parameters: {kind}"
                 )
         return moments
 
@@ -141,7 +143,7 @@ class WatchedOptimizer(Watched):
         rows = self._called("corrections", settings, first, steps)
         if not isinstance(rows, dict) or any(value.shape[:1] != (steps,) for value in rows.values()):
             raise BrokenPromise(
-                "corrections", f"'corrections' returns {_told(rows)}, not a row for each of {steps} steps"
+                "corrections", f"'corrections' returns {_described(rows)}, not a row for each of {steps} steps"
             )
         return rows
 
@@ -168,9 +170,9 @@ class WatchedNetwork(Watched):
         outputs: Any = self._called("forward", design, parameters, x, activate, body)
         for name, numbers in self._bodies[body].outputs.items():
             value = outputs.get(name) if isinstance(outputs, Mapping) else outputs
-            _expect("forward", value, (*x.shape[:2], numbers), f"'{name}' for x {_told(x)}")
+            _expect("forward", value, (*x.shape[:2], numbers), f"'{name}' for x {_described(x)}")
         for name in design.losses:
-            _expect("forward", outputs.get(name), (len(x),), f"the loss '{name}' for x {_told(x)}")
+            _expect("forward", outputs.get(name), (len(x),), f"the loss '{name}' for x {_described(x)}")
         return outputs
 
 
@@ -181,7 +183,7 @@ class WatchedBenchmark(Watched):
         """Task `position` of a run."""
         lesson, again = (self._called("lesson", image_set, seed, position) for _ in range(2))
         if not isinstance(lesson, Lesson):
-            raise BrokenPromise("lesson", f"'lesson' returns {_told(lesson)}, not a Lesson")
+            raise BrokenPromise("lesson", f"'lesson' returns {_described(lesson)}, not a Lesson")
         training = lesson.held_out_split == "train"
         held_out = len(image_set.train_labels if training else image_set.test_labels)
         pixels = int(np.prod(image_set.train_images.shape[1:]))
@@ -194,7 +196,7 @@ class WatchedBenchmark(Watched):
         }
         for name, (values, count, below) in rules.items():
             if values.shape != (count,) or not np.issubdtype(values.dtype, np.integer):
-                raise BrokenPromise("lesson", f"'lesson' has {name} {_told(values)}, not {count} whole numbers")
+                raise BrokenPromise("lesson", f"'lesson' has {name} {_described(values)}, not {count} whole numbers")
             if values.size and not 0 <= values.min() <= values.max() < below:
                 what = (
                     f"'lesson' has {name} from {values.min()} to {values.max()}; they must lie within 0 … {below - 1}"
@@ -218,7 +220,7 @@ WATCHED: Mapping[str, Callable[[Component], Watched]] = {
 
 def _expect(verb: str, value: Any, shape: tuple[int, ...], for_what: str) -> None:
     if not isinstance(value, Tensor) or tuple(value.shape) != shape or not torch.is_floating_point(value):
-        raise BrokenPromise(verb, f"'{verb}' returns {_told(value)}, not a tensor of floats {shape}: {for_what}")
+        raise BrokenPromise(verb, f"'{verb}' returns {_described(value)}, not a tensor of floats {shape}: {for_what}")
 
 
 def _runs(now: Now) -> int:
@@ -233,10 +235,10 @@ def _shapes(shapes: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {tuple(shape)}" for name, shape in shapes.items()) or "nothing"
 
 
-def _told(value: Any) -> str:
+def _described(value: Any) -> str:
     """A value by its kind and shape."""
     if isinstance(value, Tensor | np.ndarray):
         return f"{str(value.dtype).removeprefix('torch.')} {tuple(value.shape)}"
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{name}: {_told(each)}" for name, each in value.items()) + "}"
+        return "{" + ", ".join(f"{name}: {_described(each)}" for name, each in value.items()) + "}"
     return type(value).__name__

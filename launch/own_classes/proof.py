@@ -41,11 +41,11 @@ MIXES = (
 
 @dataclass(frozen=True)
 class Case:
-    """One pack that is tried.  told: what it is, places: which of the small runs stand in it, why: what a difference
+    """One pack that is tried.  title: what it is, places: which of the small runs stand in it, why: what a difference
     means.
     """
 
-    told: str
+    title: str
     places: Sequence[int]
     why: str
     interrupted: bool = False
@@ -88,7 +88,7 @@ class Proof:
     notes: what could not be tried, or is worth knowing.
     """
 
-    told: str = ""
+    description: str = ""
     updates: int = 0
     asked: dict[str, int] = field(default_factory=dict)
     outcomes: list[tuple[str, Fault | None]] = field(default_factory=list)
@@ -97,9 +97,9 @@ class Proof:
 
 
 LOOKS: Mapping[str, Mapping[str, Callable[[OwnClass, Tiny, Learner], Fault | None]]] = {
-    "activation": {formula.TOLD: formula.depends_on_place},
-    "intervention": {padding.TOLD: padding.filled_up},
-    "optimizer": {padding.TOLD: padding.filled_up},
+    "activation": {formula.TITLE: formula.depends_on_place},
+    "intervention": {padding.TITLE: padding.filled_up},
+    "optimizer": {padding.TITLE: padding.filled_up},
 }
 """What else is tried on the classes of a group: in words, and what finds the fault in a learner that has trained."""
 
@@ -209,7 +209,7 @@ def proved(own: OwnClass, tinies: Iterator[Tiny]) -> Proof:
     torch.set_num_threads(1)  # as workers have it
     try:
         for tiny in tinies:
-            packs, proof.told, proof.notes, proof.faults = Trained(own, tiny), tiny.told, [], []
+            packs, proof.description, proof.notes, proof.faults = Trained(own, tiny), tiny.description, [], []
             try:
                 alone = [packs.pack([place])[0] for place in range(len(tiny.runs))]
             except OwnClassError as error:
@@ -247,13 +247,13 @@ def _compare(own: OwnClass, packs: Trained, alone: Sequence[Sequence[Event]], pr
             fault = _different(where, case, packs.pack(case.places, case.interrupted), alone, packs.tiny)
         except Exception as error:
             fault = _raised(own, error)
-        _note(proof, case.told, fault)
-    for told, look in LOOKS.get(own.group, {}).items():
+        _note(proof, case.title, fault)
+    for title, look in LOOKS.get(own.group, {}).items():
         try:
             fault = look(own, packs.tiny, packs.learner)
         except Exception as error:
             fault = _raised(own, error)
-        _note(proof, told, fault)
+        _note(proof, title, fault)
     if not packs.updates:
         proof.notes.append("No update was taken in the small runs, so its verbs were hardly asked.")
     elif own.group == "intervention" and not proof.faults and packs.pack([0], without=True)[0] == list(alone[0]):
@@ -268,16 +268,16 @@ def _different(
         for ours, theirs in zip(alone[which], found[at], strict=False):
             if ours != theirs:
                 run = f"run {at + 1} of {len(case.places)} (seed {tiny.runs[which].science['seed']})"
-                what = f"{run}, {case.told}, differs from the run alone, first in {ours.when}, {ours.name}: {case.why}"
+                what = f"{run}, {case.title}, differs from the run alone, first in {ours.when}, {ours.name}: {case.why}"
                 return Fault(what, where)
         if len(alone[which]) != len(found[at]):
-            return Fault(f"a run {case.told} measures more or less often than the run alone: {case.why}", where)
+            return Fault(f"a run {case.title} measures more or less often than the run alone: {case.why}", where)
     return None
 
 
-def _note(proof: Proof, told: str, fault: Fault | None) -> None:
+def _note(proof: Proof, title: str, fault: Fault | None) -> None:
     """Adds what came out of something that was tried."""
-    proof.outcomes.append((told, fault))
+    proof.outcomes.append((title, fault))
     proof.faults += [] if fault is None else [fault]
 
 

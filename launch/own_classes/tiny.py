@@ -66,14 +66,14 @@ IMAGES_OF_STANDARD = {"source": "digits", "order": "shuffle", **CAPS["benchmark"
 class Tiny:
     """Runs that differ in their seeds and in all that may differ within a pack, and what their tasks are made of.
 
-    told: in words, what they are.
+    description: in words, what they are.
     """
 
     runs: Sequence[Run]
     resource: Resource
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """What is trained."""
         names = ", ".join(f"{group}={self.runs[0].name(group)}" for group in self.runs[0].targets)
         return (

@@ -9,7 +9,7 @@ from plasticity_lab.records.store import Store
 
 UNKNOWN, REPLACED = "unknown", "replaced"
 _FIELDS = {"status": str, "error": str | None, "diverged": int | None, "seconds": int | float | None}
-_ADVICE = "its pack counts as ended, and the records of its runs tell how"
+_ADVICE = "its pack counts as ended, and the records of its runs say how"
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ class LeaseFiles:
         return {pack: PackState("done") if pack in done else state(pack) for pack in packs}
 
     def owners(self, pack: str) -> list[Owner]:
-        """Who has had a pack, as far as it can be told, the latest last; of an ended one, who ended it.
+        """Who has had a pack, as far as it is known, the latest last; of an ended one, who ended it.
 
         Raises StoreError.
         """
@@ -98,7 +98,7 @@ class LeaseFiles:
         Raises StoreError.
         """
         if touched is None:
-            return True  # it has just ended or been taken over; the next look will tell
+            return True  # it has just ended or been taken over; the next look will show it
         if now - touched > seconds:
             return False
         owner = self.owner(pack, epoch)

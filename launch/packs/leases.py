@@ -23,7 +23,7 @@ from plasticity_lab.records.store import Store
 
 log = logging.getLogger(__name__)
 ENDED_IN_A_ROW = 16
-"""When this many packs in a row turn out to have ended, the folder that tells it of all is listed again."""
+"""When this many packs in a row turn out to have ended, the folder that names all of them is listed again."""
 
 
 class LostLease(Exception):
@@ -52,8 +52,8 @@ class Lease:
         Raises LostLease if the pack is no longer the holder's; StoreError.
         """
         self.beat(surely=True)
-        told = {**content, "epoch": self.epoch, "owner": self._owner.as_json()}
-        first = create_once(self._store.done(self.pack), json.dumps(told).encode())
+        ending = {**content, "epoch": self.epoch, "owner": self._owner.as_json()}
+        first = create_once(self._store.done(self.pack), json.dumps(ending).encode())
         clear_leases(self._store, self.pack, self.epoch)
         return first
 

@@ -38,7 +38,7 @@ class Kills:
 
 
 def oom_kills() -> Kills | None:
-    """The kills for memory in this process's control group; None where the system does not tell."""
+    """The kills for memory in this process's control group; None where the system does not say."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         groups = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]

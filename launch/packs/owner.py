@@ -19,7 +19,7 @@ class Owner:
     """A process that cannot be mistaken for a later one of the same number.
 
     `host` names the machine, and the container where the process numbers are a container's own; host names must be
-    distinct. `started` tells when the process started, `restart` how often Slurm has requeued the job before. `cluster`
+    distinct. `started` says when the process started, `restart` how often Slurm has requeued the job before. `cluster`
     is the name of the cluster whose job it is: two clusters count their jobs from the same numbers.
     """
 

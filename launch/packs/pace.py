@@ -51,7 +51,7 @@ def until_the_last(held: Sequence[float], waiting: Sequence[float], any_waits: b
 
 
 class Pace:
-    """What a worker asks of its sweep's pace, by the store; the end of a pack is read once, and of few that tell."""
+    """What a worker asks of its sweep's pace, by the store; the ends of a few packs are read, each once."""
 
     def __init__(self, store: Store) -> None:
         self.store = store

@@ -69,8 +69,8 @@ def write_progress(
     at which steps its replay memory began empty again.  Raises StoreError.
     """
     far = {"steps": int(journal.steps), "diverged": int((journal.diverged > 0).sum()), "seconds": round(seconds, 3)}
-    told = {"lately": journal.lately(), "parts": list(parts)} | ({"refills": list(refills)} if refills else {})
-    write_json(store.progress(pack.id), far | told)
+    further = {"lately": journal.lately(), "parts": list(parts)} | ({"refills": list(refills)} if refills else {})
+    write_json(store.progress(pack.id), far | further)
 
 
 def read_progress(store: Store, pack: str) -> Reached | None:

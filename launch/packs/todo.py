@@ -141,7 +141,7 @@ def how_to_try_again(given_up: Mapping[str, int]) -> str:
 
 
 def settle(store: Store, found: Outstanding) -> list[str]:
-    """Sets aside what corrupt runs have left, and tells finished runs their new names.
+    """Sets aside what corrupt runs have left, and gives finished runs their new names.
 
     Returns a line for each run set aside.  Raises StoreError.
     """

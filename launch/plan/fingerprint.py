@@ -2,7 +2,7 @@
 
 Which code MKL and oneDNN take depends on the processor, its maker, their versions, preloaded libraries and variables
 (`MKL_ENABLE_INSTRUCTIONS`, `MKL_CBWR`, `ONEDNN_MAX_CPU_ISA`). Each code adds in an order of its own, or rounds a
-function in its own way, so a few results to the bit tell them apart. The inputs are everywhere the same, to the bit.
+function in its own way, so a few results to the bit distinguish them. The inputs are everywhere the same, to the bit.
 """
 
 import hashlib

@@ -43,7 +43,7 @@ def measured(
         for mode in modes:
             if mode == "kernels" and not cost.kernels:
                 continue
-            say(f"{yardstick.told}, {mode} …")
+            say(f"{yardstick.description}, {mode} …")
             rates[name][mode] = _rates(yardstick, mode, device, repeats)
         speeds[name] = speed_of(rates[name], cost.flops, _memory(yardstick, cost.device_bytes, device))
     host_steps = {name: _step_seconds(take, repeats) for name, take in environments.items()}

@@ -94,7 +94,9 @@ def distinct(said: Axes) -> tuple[Axes, list[str]]:
         different: dict[str, Any] = {}
         again: dict[str, Any] = {}
         for value in values:
-            (again if repr(value) in different else different)[repr(value)] = value  # repr tells 1, 1.0 and true apart
+            (again if repr(value) in different else different)[repr(value)] = (
+                value  # repr distinguishes 1, 1.0 and true
+            )
         if again:
             names = some([shown(str(value)) for value in again.values()])
             verb = "is" if len(again) == 1 else "are"

@@ -31,7 +31,7 @@ class Desk:
 
     def part(self, group: str, name: str, target: str, settings: Mapping[str, Any]) -> Part:
         """The component's settings as science.  Raises ConfigError for a setting it does not have or cannot take."""
-        # Unlike the keys of a dictionary, JSON tells 1, 1.0 and true apart.
+        # Unlike the keys of a dictionary, JSON distinguishes 1, 1.0 and true.
         key = json.dumps([group, name, target, settings], default=repr)
         if key not in self._checked:
             component.build(group, name, target, settings)

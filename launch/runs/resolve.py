@@ -15,7 +15,7 @@ from launch.runs.groups import SCIENCE as GROUPS_OF_SCIENCE
 from launch.runs.options import ADJUSTABLE, RULES, Hyperparams, Option, Options
 from launch.runs.precedence import Nodes, before_hyperparams
 from launch.runs.settings import Numbers, keys, nested, numbers, settings
-from launch.runs.values.place import Place, put
+from launch.runs.values.place import Combination, put
 from launch.runs.values.sources import Sources
 from plasticity_lab import component
 from plasticity_lab.errors import ConfigError
@@ -30,7 +30,7 @@ SCIENCE = tuple(Numbers.model_fields)
 
 @dataclass(frozen=True)
 class Resolved:
-    """What a command asks for: its runs, what to tell the user once, and how to compute them."""
+    """What a command asks for: its runs, what to say once, and how to compute them."""
 
     runs: list[Run]
     notes: list[str]
@@ -99,7 +99,7 @@ def _runs(options: Options, request: Request, sources: Sources) -> Iterator[Run]
         asked = {group: name for group, name in asked.items() if group not in COMPONENTS or COMPONENTS[group].science}
         pinned = [".".join(place) for place in places_of(request.swept, parts).values()]
         for own in filled(nodes, parts, request.swept):
-            for found in sources.found(Place(hyperparams, parts, own, pinned)):
+            for found in sources.found(Combination(hyperparams, parts, own, pinned)):
                 complete = put(found.values, own)
                 chosen = {address: _part(desk, address, of, complete[address]) for address, of in parts.items()}
                 desk.check_fit(chosen)
@@ -161,7 +161,7 @@ def _combination(
         parts |= addressed(group, chosen)
     _check_learns(options, parts["agent"], benchmark)
     for part in parts.values():
-        _check_told(options, parts["agent"], part)
+        _check_provided(options, parts["agent"], part)
     rules = {group: _rule(options, options.option(group, asked[group]), adjusted) for group in RULES}
     return parts, before_hyperparams(parts, rules["schedule"], rules["protocol"]), rules["hyperparams"]
 
@@ -218,16 +218,16 @@ def _check_learns(options: Options, agent: Option, benchmark: Option) -> None:
     )
 
 
-def _check_told(options: Options, agent: Option, part: Option) -> None:
-    """Raises ConfigError where the agent does not tell an option all that it needs, with those that do."""
-    needs = getattr(component.load(part.target), "needs", frozenset())
-    missing = sorted(needs - _class_of(agent).tells)
+def _check_provided(options: Options, agent: Option, part: Option) -> None:
+    """Raises ConfigError where the agent does not provide all that an option requires, with the agents that do."""
+    requires = getattr(component.load(part.target), "requires", frozenset())
+    missing = sorted(requires - _class_of(agent).provides)
     if not missing:
         return
     others = [options.option("agent", name) for name in options.vocabulary.options["agent"]]
-    able = [each.name for each in others if each.target and needs <= _class_of(each).tells]
+    able = [each.name for each in others if each.target and requires <= _class_of(each).provides]
     right = f"agent={' or '.join(able)} does" if able else "no agent here does"
     raise ConfigError(
-        f"{part.group}={part.name} must be told {' and '.join(missing)}, and agent={agent.name} does not tell it; "
-        f"{right}."
+        f"{part.group}={part.name} requires of its agent {' and '.join(missing)}, and agent={agent.name} does not "
+        f"provide it (`provides` of its class); {right}."
     )

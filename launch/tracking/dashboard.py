@@ -12,7 +12,7 @@ from plasticity_lab.records.measures import EVERY_SUMMARY, Declared, Measure
 
 
 class _Grouping(TypedDict):
-    """What a panel with lines or bars is told of how runs are grouped."""
+    """How a panel with lines or bars groups runs."""
 
     groupby: str
     groupby_aggfunc: Literal["mean"]

@@ -36,7 +36,7 @@ class Answer:
 
 
 def described(run: Run, measures: Measures) -> dict[str, Any]:
-    """A run that is trained now, as its record will tell it: run (its id), science, asked_as, measures."""
+    """A run that is trained now, as its record will have it: run (its id), science, asked_as, measures."""
     return {"run": run.id, "science": run.science, "asked_as": list(run.asked_as), "measures": measures.as_json()}
 
 

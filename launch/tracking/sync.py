@@ -88,11 +88,11 @@ def tidy(store: Store, found: Survey) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def catch_up(store: Store, found: Survey, tell: Callable[[int], None]) -> dict[str, str]:
+def catch_up(store: Store, found: Survey, report: Callable[[int], None]) -> dict[str, str]:
     """Writes what is missing, run by run.  Returns run → why it could not.  Raises StoreError.
 
-    tell: called with how many have been written, after each batch. After a batch of which nothing could be written the
-    rest is not tried.
+    report: called with how many have been written, after each batch. After a batch of which nothing could be written,
+    the rest is not tried.
     """
     if not found.missing:
         return {}
@@ -112,7 +112,7 @@ def catch_up(store: Store, found: Survey, tell: Callable[[int], None]) -> dict[s
                 not_written = write_runs(store, destination, records, found.groups)
             failed |= not_written
             done += len(records) - len(not_written)
-            tell(done)
+            report(done)
             if records and len(not_written) == len(records):
                 down = not_written[records[-1]["run"]]
     return failed

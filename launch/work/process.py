@@ -14,7 +14,7 @@ from plasticity_lab.records.provenance import cpu_model
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 """Of glibc's mallopt (malloc.h)."""
 KEPT_BYTES = 2**31 - 1
-"""So large may a piece of memory be that is kept for the next tensor: the most that mallopt can be told."""
+"""The largest piece of memory that is kept for the next tensor: the most that mallopt takes."""
 
 
 class DeviceLost(PlasticityError):
@@ -54,10 +54,10 @@ def prepare_compiling() -> None:
     """
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     processor = re.sub(r"\W+", "-", cpu_model()).strip("-").lower()
-    told = Path(os.environ.get("TORCHINDUCTOR_CACHE_DIR") or cache / "plasticity_lab" / "compiled" / processor)
+    folder = Path(os.environ.get("TORCHINDUCTOR_CACHE_DIR") or cache / "plasticity_lab" / "compiled" / processor)
     capability = torch.backends.cpu.get_cpu_capability().lower()
-    if told.name != capability:  # a process that this one starts gets the folder
-        os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(told / capability)
+    if folder.name != capability:  # a process that this one starts gets the folder
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(folder / capability)
 
 
 def free_memory(device: str) -> None:

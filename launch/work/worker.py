@@ -82,7 +82,7 @@ def work(
     try:
         worker = Worker(store, sweep, device, stop, time_for, died_of_memory, cores, may_come)
     except Stopped:
-        return True  # it was told so while it waited for the store
+        return True  # it was asked to stop while it waited for the store
     return worker.work(patience)
 
 
@@ -152,7 +152,7 @@ class Worker:
                     break
                 self._sleep(min(max(POLL_SECONDS, POLL_SHARE * waited), LONGEST_POLL_SECONDS))
         except Stopped:
-            pass  # it was told so while it waited for the store
+            pass  # it was asked to stop while it waited for the store
         finally:
             self.tracking.close(self.stop())
         return self.well

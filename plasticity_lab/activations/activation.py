@@ -30,7 +30,7 @@ class Site:
 
 
 @dataclass(frozen=True)
-class Learned:
+class Learnable:
     """A learnable value of one run: where it starts, (n,), and whether all layers of the network share it."""
 
     start: Sequence[float]
@@ -71,7 +71,7 @@ class Activation(Component):
         """Whether the network is to trim its design until it has as many parameters as with a plain activation."""
         return False
 
-    def learnable(self, produced: int) -> dict[str, Learned]:
+    def learnable(self, produced: int) -> dict[str, Learnable]:
         """The learnable values at a layer of that many units or channels, by name."""
         return {}
 

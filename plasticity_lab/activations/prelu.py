@@ -4,7 +4,7 @@ from math import log
 
 from torch import Tensor
 
-from plasticity_lab.activations.activation import Activation, Learned, Site, along_run_axis
+from plasticity_lab.activations.activation import Activation, Learnable, Site, along_run_axis
 from plasticity_lab.activations.leaky_relu import leaky_relu
 from plasticity_lab.activations.sigmoid import sigmoid
 from plasticity_lab.component import check
@@ -14,9 +14,9 @@ SCOPES = ("global", "layer", "neuron")
 """Who shares a slope: all layers of the network, the units of a layer, nobody (a channel's pixels in a convolution)."""
 
 
-def of_scope(scope: str, start: float, produced: int) -> Learned:
+def of_scope(scope: str, start: float, produced: int) -> Learnable:
     """A learnable value of that scope at a layer of that many units or channels."""
-    return Learned([start] * (produced if scope == "neuron" else 1), shared=scope == "global")
+    return Learnable([start] * (produced if scope == "neuron" else 1), shared=scope == "global")
 
 
 class PReLU(Activation):
@@ -30,7 +30,7 @@ class PReLU(Activation):
         """Nothing: where the slope starts is the learned value's business."""
         return {}
 
-    def learnable(self, produced: int) -> dict[str, Learned]:
+    def learnable(self, produced: int) -> dict[str, Learnable]:
         """The slope, (1,) or (produced,)."""
         return {"slope": of_scope(self.scope, self.alpha_init, produced)}
 
@@ -66,7 +66,7 @@ class BoundedPReLU(Activation):
         """The bounds; where the slope starts is the learned value's business."""
         return {"alpha_min": self.alpha_min, "alpha_max": self.alpha_max}
 
-    def learnable(self, produced: int) -> dict[str, Learned]:
+    def learnable(self, produced: int) -> dict[str, Learnable]:
         """The unbounded value behind the slope, (1,) or (produced,)."""
         raw = log(self.alpha_init - self.alpha_min) - log(self.alpha_max - self.alpha_init)
         return {"raw": of_scope(self.scope, raw, produced)}

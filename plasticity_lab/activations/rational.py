@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from plasticity_lab.activations.activation import Activation, Learned, Site, along_run_axis
+from plasticity_lab.activations.activation import Activation, Learnable, Site, along_run_axis
 from plasticity_lab.activations.gain import kaiming_gain
 from plasticity_lab.component import check
 from plasticity_lab.errors import ConfigError
@@ -80,10 +80,10 @@ class Rational(Activation):
         self.approximates = check("activation.approximates", approximates, one_of=APPROXIMATED)
         self.randomised = version == "D"
 
-    def learnable(self, produced: int) -> dict[str, Learned]:
+    def learnable(self, produced: int) -> dict[str, Learnable]:
         """Numerator (n + 1,) and denominator (m,); in version C (m + 1,)."""
         above, below = starts()[(self.version, *self.degrees, self.approximates)]
-        return {"numerator": Learned(above), "denominator": Learned(below)}
+        return {"numerator": Learnable(above), "denominator": Learnable(below)}
 
     def __call__(self, x: Tensor, site: Site) -> Tensor:
         """x (K, *) → like x.  In training, version D needs n + 1 elements or more in one run's x."""

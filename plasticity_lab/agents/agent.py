@@ -133,8 +133,8 @@ class Agent(Component, Generic[AnyBenchmark, AnyResource, AnyLearner]):
     learns: ClassVar[type[Benchmark[Any]]] = Benchmark
     """The kind of benchmark: the base class of those whose tasks it can learn."""
 
-    tells: ClassVar[frozenset[str]] = frozenset()
-    """What its learner tells interventions and diagnostics beside the network (see their `needs`)."""
+    provides: ClassVar[frozenset[str]] = frozenset()
+    """What its learner provides to interventions and diagnostics beside the network (see their `requires`)."""
 
     networks: ClassVar[Sequence[str]] = ("",)
     """The names of the networks that it trains (`PackedNetwork.name`): the intervention measures itself in each."""

@@ -123,14 +123,14 @@ class Observed:
     def _check(self, name: str, values: Any, known: Collection[str]) -> None:
         """Raises OwnClassError for what is no mapping from columns to numbers of the runs."""
         if not isinstance(values, Mapping) or values.keys() - known:
-            told = sorted(values) if isinstance(values, Mapping) else values
+            found = sorted(values) if isinstance(values, Mapping) else values
             raise OwnClassError(
-                f"diagnostics={name}: 'look' returns {told}, and its columns are {', '.join(sorted(known))}."
+                f"diagnostics={name}: 'look' returns {found}, and its columns are {', '.join(sorted(known))}."
             )
         for column, value in values.items():
             if not isinstance(value, Tensor) or value.shape != (self.runs,):
-                told = tuple(value.shape) if isinstance(value, Tensor) else value
+                found = tuple(value.shape) if isinstance(value, Tensor) else value
                 raise OwnClassError(
-                    f"diagnostics={name}: 'look' returns {told} for {column}; a tensor with a number for each of "
+                    f"diagnostics={name}: 'look' returns {found} for {column}; a tensor with a number for each of "
                     f"{self.runs} runs was due."
                 )

@@ -14,7 +14,7 @@ from torch import Tensor
 from plasticity_lab.agents.observations import as_floats
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.target_network import TargetNetwork
-from plasticity_lab.agents.update import OF_BODY, Given, Learned, Loss, example_losses
+from plasticity_lab.agents.update import OF_BODY, Loss, TrainState, UpdateInputs, example_losses
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.interventions.intervention import Examples, LogLikelihood, Now
 from plasticity_lab.networks.model import Model
@@ -28,7 +28,7 @@ class PackedNetwork:
     """Parameters, moments and the intervention's state of K runs, on one device; every agent has one or several.
 
     updates: since the beginning, never begun anew. body: whose parts are active; None where there is one body alone.
-    name: the model's prefix, by which an agent tells its networks apart (actor, critic): parameters, units, random
+    name: the model's prefix, by which an agent distinguishes its networks (actor, critic): parameters, units, random
     numbers and columns have it. Empty where there is one network alone. optimizers: the runs' own for this network;
     None: those of the parts. targets: the networks that follow this one.
     """
@@ -75,9 +75,9 @@ class PackedNetwork:
         return {**{purpose: self.keys_of(purpose) for purpose in purposes}, "intervention": self.keys}
 
     @property
-    def learned(self) -> Learned:
+    def train_state(self) -> TrainState:
         """What an update changes, of the active body."""
-        return Learned(
+        return TrainState(
             self.model.active(self.parameters, self.body),
             {kind: self.model.active(values, self.body) for kind, values in self.moments.items()},
             self.kept,
@@ -103,7 +103,7 @@ class PackedNetwork:
         return self.model.start(self.seeds, self.device)
 
     def corrections(self, updates: int) -> dict[str, Tensor]:
-        """The optimizer's for the next updates, name → (S, ...); see `Given.corrections`."""
+        """The optimizer's for the next updates, name → (S, ...); see `UpdateInputs.corrections`."""
         settings, corrections = self.settings["optimizer"], self.optimizer.corrections
         shared = corrections(settings, self._moments_updates + 1, updates)
         if self.body is None or not any(self.model.owner(name) for name in self.parameters):
@@ -111,9 +111,9 @@ class PackedNetwork:
         own = corrections(settings, self._body_updates.get(self.body, 0) + 1, updates)
         return shared | {f"{OF_BODY}{name}": rows for name, rows in own.items()}
 
-    def given(self, count: Tensor, corrections: Mapping[str, Tensor]) -> Given:
+    def update_inputs(self, count: Tensor, corrections: Mapping[str, Tensor]) -> UpdateInputs:
         """What an update reads, whatever the agent.  count (): updates before it. corrections: a row of them."""
-        return Given(self.settings, self.keys, count, corrections)
+        return UpdateInputs(self.settings, self.keys, count, corrections)
 
     def due(self, most: int) -> int:
         """Of the next `most` updates, how many come before the intervention wants to be asked."""
@@ -128,7 +128,7 @@ class PackedNetwork:
             self._body_updates[self.body] = self._body_updates.get(self.body, 0) + updates
         every = self.intervention.every
         if every is not None and updates and self.updates % every == 0:
-            self.kept = self.intervention.now_and_then(self._now())
+            self.kept = self.intervention.every_n_updates(self._now())
 
     def begin_task(self, task: int) -> None:
         """What intervention and optimizer do before a task's first update, of what is active; of the first, nothing."""
@@ -160,7 +160,7 @@ class PackedNetwork:
         """What diagnostics are shown of it.  more: what else the agent provides, as `View` has it."""
         return View(
             self.model,
-            self.learned.parameters,
+            self.train_state.parameters,
             self.settings,
             self.seeds,
             example_losses(loss, self.settings),
@@ -197,7 +197,7 @@ class PackedNetwork:
 
     def _restart_moments(self) -> None:
         """Moments of what is active, as if nothing had been learned; those of idle bodies stay."""
-        parameters, moments, _ = self.learned
+        parameters, moments, _ = self.train_state
         for kind, fresh in self.optimizer.start(parameters).items():
             for name, value in fresh.items():
                 moments[kind][name].copy_(value)
@@ -206,7 +206,7 @@ class PackedNetwork:
             self._body_updates[self.body] = 0
 
     def _now(self, **more: Any) -> Now:
-        parameters, moments, kept = self.learned
+        parameters, moments, kept = self.train_state
         own, activation = self.settings["intervention"], self.settings["activation"]
         return Now(
             self.model, parameters, own, kept, moments, updates=self.updates, seeds=self.seeds, activation=activation,

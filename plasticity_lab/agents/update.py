@@ -4,7 +4,7 @@ Legend: K runs, * any shape.
 """
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -20,7 +20,7 @@ Settings = Mapping[str, Tensors]
 OF_BODY = "body."
 
 
-class Learned(NamedTuple):
+class TrainState(NamedTuple):
     """What an update changes: parameters and moments in place; state, the intervention's, is returned anew.
 
     Only what is active: parameters of idle bodies are left out, so that no gradient, penalty or moment moves them.
@@ -31,7 +31,7 @@ class Learned(NamedTuple):
     state: State
 
 
-class Given(NamedTuple):
+class UpdateInputs(NamedTuple):
     """What an update reads, whatever the agent.
 
     settings: part → name → (K,). keys: of the intervention's random numbers, (K, 2). count (): updates before this one.
@@ -45,7 +45,7 @@ class Given(NamedTuple):
     corrections: Tensors
 
 
-class Lost(NamedTuple):
+class LossOutput(NamedTuple):
     """What a loss returns.
 
     total: of any shape, summed up over everything, so that one backward pass leaves every run its own gradient: run k's
@@ -60,11 +60,11 @@ class Lost(NamedTuple):
     weights: Tensor | None = None
 
 
-Loss = Callable[[Tensors, Settings, Tensors], Lost]
+Loss = Callable[[Tensors, Settings, Tensors], LossOutput]
 """(parameters, settings, batch) → what it comes to. A free function of the model: it must not capture a learner, whose
 tensors a compiled graph would keep. Sums over examples belong on the host: inside a compiled update a sum may depend in
 its last bit on the pack's width."""
-Update = Callable[[Learned, Given, Tensors], tuple[State, Tensors]]
+Update = Callable[[TrainState, UpdateInputs, Tensors], tuple[State, Tensors]]
 Clip = Callable[[Tensors, Tensors], dict[str, Tensor]]
 """(gradients, the agent's settings) → gradients, between gradient and optimizer; each run's by itself."""
 
@@ -86,8 +86,9 @@ def update_of(
     kernels: bool = False,
     examples: str | None = None,
 ) -> Update:
-    """The update as a function of tensors alone: (learned, given, batch) → the intervention's next state, and what the
-    loss has measured.
+    """The update as a function of tensors alone.
+
+    (train state, inputs, batch) → the intervention's next state, and what the loss has measured.
 
     kernels: whether linear layers are computed by our own. Then, if examples says which of the batch's entries,
     (K, B, ...), goes through each layer once, their optimizer's step is taken by a kernel too, unless somebody needs
@@ -100,67 +101,68 @@ def update_of(
     names = {f"{layer.name}.{part}" for layer in tapped for part in ("weight", "bias")}
 
     def total(
-        parameters: Tensors, taps: Tensors, learned: Learned, given: Given, batch: Tensors
+        parameters: Tensors, taps: Tensors, train: TrainState, inputs: UpdateInputs, batch: Tensors
     ) -> tuple[Tensor, tuple[Tensors, Tensors, Tensors, Tensors]]:
-        parameters = {**learned.parameters, **parameters}
+        parameters = {**train.parameters, **parameters}
         through = ThroughKernels(parameters, taps) if kernels else parameters
-        lost = loss(through, given.settings, batch)
-        now = Now(
-            model, parameters, given.settings["intervention"], learned.state, learned.moments, given.keys, given.count
-        )
-        hidden = _activations(model, lost) if intervention.watches_units else {}
-        rows = {} if lost.weights is None else {"weights": lost.weights}
-        inputs = through.given if isinstance(through, ThroughKernels) else {}
-        total = lost.total.sum() + intervention.penalty(now).sum()
+        output = loss(through, inputs.settings, batch)
+        now = _now(model, parameters, train, inputs)
+        hidden = _activations(model, output) if intervention.watches_units else {}
+        rows = {} if output.weights is None else {"weights": output.weights}
+        layer_inputs = through.given if isinstance(through, ThroughKernels) else {}
+        total = output.total.sum() + intervention.penalty(now).sum()
         for name in model.losses:
-            total = total + lost.hidden[name].sum()
-        return total, (lost.measured, hidden, rows, inputs)
+            total = total + output.hidden[name].sum()
+        return total, (output.measured, hidden, rows, layer_inputs)
 
-    def optimize(learned: Learned, gradients: Tensors, given: Given) -> None:
+    def optimize(train: TrainState, gradients: Tensors, inputs: UpdateInputs) -> None:
         """One step of the optimizer: of what all bodies have, then of what the active body alone has."""
-        for own, corrections in _by_owner(given):
+        for own, corrections in _by_owner(inputs):
             own_names = [name for name in gradients if (model.owner(name) is not None) == own]
             if own_names:
-                parameters = {name: learned.parameters[name] for name in own_names}
-                moments = {kind: {name: values[name] for name in own_names} for kind, values in learned.moments.items()}
-                optimizer.update(parameters, gradients, moments, given.settings["optimizer"], corrections)
+                parameters = {name: train.parameters[name] for name in own_names}
+                moments = {kind: {name: values[name] for name in own_names} for kind, values in train.moments.items()}
+                optimizer.update(parameters, gradients, moments, inputs.settings["optimizer"], corrections)
 
-    def update(learned: Learned, given: Given, batch: Tensors) -> tuple[State, Tensors]:
-        others = {name: value for name, value in learned.parameters.items() if name not in names}
+    def update(train: TrainState, inputs: UpdateInputs, batch: Tensors) -> tuple[State, Tensors]:
+        others = {name: value for name, value in train.parameters.items() if name not in names}
         taps = (
             {}
             if examples is None
             else {
                 layer.name: torch.zeros(*batch[examples].shape[:2], layer.padded, device=batch[examples].device)
                 for layer in tapped
-                if f"{layer.name}.weight" in learned.parameters
+                if f"{layer.name}.weight" in train.parameters
             }
         )
-        (gradients, deltas), (measured, hidden, rows, inputs) = torch.func.grad(total, argnums=(0, 1), has_aux=True)(
-            others, taps, learned, given, batch
-        )
+        gradients_of = torch.func.grad(total, argnums=(0, 1), has_aux=True)
+        (gradients, deltas), (measured, hidden, rows, layer_inputs) = gradients_of(others, taps, train, inputs, batch)
         if clip is not None:
-            gradients = clip(gradients, given.settings["agent"])
-        optimize(learned, gradients, given)
-        for own, corrections in _by_owner(given) if tapped else ():
-            own_inputs = {name: x for name, x in inputs.items() if (model.owner(f"{name}.weight") is not None) == own}
+            gradients = clip(gradients, inputs.settings["agent"])
+        optimize(train, gradients, inputs)
+        for own, corrections in _by_owner(inputs) if tapped else ():
+            of_owner = [name for name in layer_inputs if (model.owner(f"{name}.weight") is not None) == own]
+            own_inputs = {name: layer_inputs[name] for name in of_owner}
             if own_inputs:
-                settings = given.settings["optimizer"]
-                optimizer.update_linear(own_inputs, deltas, learned.parameters, learned.moments, settings, corrections)
-        now = Now(
-            model, learned.parameters, given.settings["intervention"], learned.state, learned.moments, given.keys,
-            given.count, gradients=gradients, hidden=hidden, **rows,
-        )  # fmt: skip
+                settings = inputs.settings["optimizer"]
+                optimizer.update_linear(own_inputs, deltas, train.parameters, train.moments, settings, corrections)
+        now = _now(model, train.parameters, train, inputs, gradients=gradients, hidden=hidden, **rows)
         return intervention.after_step(now), measured
 
     return update
 
 
-def _activations(model: Model, lost: Lost) -> Tensors:
+def _now(model: Model, parameters: Tensors, train: TrainState, inputs: UpdateInputs, **more: Any) -> Now:
+    """What the intervention sees of an update.  parameters: those at this moment. more: what else it is shown."""
+    own = inputs.settings["intervention"]
+    return Now(model, parameters, own, train.state, train.moments, inputs.keys, inputs.count, **more)
+
+
+def _activations(model: Model, output: LossOutput) -> Tensors:
     """The activations of a loss's forward pass, without the network's own losses that stand beside them."""
     if not model.design.losses:
-        return lost.hidden
-    return {name: value for name, value in lost.hidden.items() if name not in model.losses}
+        return output.hidden
+    return {name: value for name, value in output.hidden.items() if name not in model.losses}
 
 
 def example_losses(loss: Loss, settings: Settings) -> Callable[[Tensors, Tensors], Tensor]:
@@ -176,7 +178,7 @@ def example_losses(loss: Loss, settings: Settings) -> Callable[[Tensors, Tensors
     return losses
 
 
-def _by_owner(given: Given) -> tuple[tuple[bool, Tensors], tuple[bool, Tensors]]:
+def _by_owner(inputs: UpdateInputs) -> tuple[tuple[bool, Tensors], tuple[bool, Tensors]]:
     """The corrections of what all bodies have (False), and of what the active body alone has (True)."""
-    of_body = {name.removeprefix(OF_BODY): row for name, row in given.corrections.items() if name.startswith(OF_BODY)}
-    return (False, given.corrections), (True, of_body)
+    of_body = {name.removeprefix(OF_BODY): row for name, row in inputs.corrections.items() if name.startswith(OF_BODY)}
+    return (False, inputs.corrections), (True, of_body)

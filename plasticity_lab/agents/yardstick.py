@@ -28,7 +28,7 @@ class Yardstick(Protocol):
         ...
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """In words, for the command that measures."""
         ...
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from plasticity_lab.data.download import Archive, download
 from plasticity_lab.data.image_set import ImageSet
-from plasticity_lab.data.place import Place
+from plasticity_lab.data.image_set_files import ImageSetFiles
 from plasticity_lab.data.unpack import unpack
 from plasticity_lab.errors import DataError
 
@@ -74,10 +74,10 @@ def load(published: Published, folder: Path) -> ImageSet:
 
     Raises DataError if the test file or every training file is missing, or a file is not made of right records.
     """
-    place = Place(published.name, published.title, folder, published.subfolder)
-    train = [name for name in published.train if place.holds(name)]
-    train_images, train_labels = _read(published, place, train or published.train[:1])
-    test_images, test_labels = _read(published, place, [published.test])
+    files = ImageSetFiles(published.name, published.title, folder, published.subfolder)
+    train = [name for name in published.train if files.holds(name)]
+    train_images, train_labels = _read(published, files, train or published.train[:1])
+    test_images, test_labels = _read(published, files, [published.test])
     counts = len(train_labels), len(test_labels)
     return ImageSet.measured(
         published.name,
@@ -117,14 +117,16 @@ def _is_whole(published: Published, folder: Path) -> bool:
         return False
 
 
-def _read(published: Published, place: Place, names: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def _read(
+    published: Published, files: ImageSetFiles, names: Sequence[str]
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Images (N, 3, 32, 32) and labels (N,) of some files, one after another.
 
     The files are read into one array, of which the images are a view, label bytes in between and all: 154 MB are
     nowhere copied to leave out 0.1 MB.
     """
-    reader = _Reader(published, place)
-    paths = [place.folder / published.subfolder / name for name in names]
+    reader = _Reader(published, files)
+    paths = [files.folder / published.subfolder / name for name in names]
     ends = np.cumsum([0, *map(reader.count, paths)])
     records = np.empty((ends[-1], reader.length), np.uint8)
     for path, start, end in zip(paths, ends[:-1], ends[1:], strict=True):
@@ -136,23 +138,23 @@ def _read(published: Published, place: Place, names: Sequence[str]) -> tuple[NDA
 class _Reader:
     """Reads files of records and checks their length and their labels; raises DataError with the way out."""
 
-    def __init__(self, published: Published, place: Place) -> None:
-        self.published, self.place = published, place
+    def __init__(self, published: Published, files: ImageSetFiles) -> None:
+        self.published, self.files = published, files
         self.length = len(published.labels) + PIXELS
 
     def count(self, path: Path) -> int:
         """How many records a file holds."""
-        if not self.place.holds(path.name):
-            raise self.place.missing(path.name)
+        if not self.files.holds(path.name):
+            raise self.files.missing(path.name)
         try:
             with path.open("rb") as file:
                 size = os.fstat(file.fileno()).st_size
         except OSError as error:
-            raise self.place.unreadable(path, error) from error
+            raise self.files.unreadable(path, error) from error
         if not size or size % self.length:
             raise DataError(
                 f"{path} is truncated or damaged: {self.published.title} has records of {self.length:,} bytes, "
-                f"and its {size:,} bytes are not a whole number of them: {self.place.remedy}."
+                f"and its {size:,} bytes are not a whole number of them: {self.files.remedy}."
             )
         return size // self.length
 
@@ -162,11 +164,11 @@ class _Reader:
             with path.open("rb") as file:
                 file.readinto(records)
         except OSError as error:
-            raise self.place.unreadable(path, error) from error
+            raise self.files.unreadable(path, error) from error
         labels = self.published.labels
         for largest, classes in zip(records[:, : len(labels)].max(axis=0), labels, strict=True):
             if largest >= classes:
                 raise DataError(
                     f"{path} is damaged or of another set: it has the label {largest} where {self.published.title} "
-                    f"has 0..{classes - 1}: {self.place.remedy}."
+                    f"has 0..{classes - 1}: {self.files.remedy}."
                 )

@@ -16,5 +16,5 @@ def data_folder(setting: str | Path | None) -> Path:
 
 
 def fetch_command(name: str, folder: Path) -> str:
-    """The command that downloads an image set into a folder, for sentences that tell the user what to do."""
+    """The command that downloads an image set into a folder, for sentences that say what to do."""
     return f"`python -m plasticity_lab.data fetch {name} --folder {shlex.quote(str(folder))}`"

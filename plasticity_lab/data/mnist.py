@@ -11,7 +11,7 @@ import numpy as np
 from plasticity_lab.data.download import Archive, download
 from plasticity_lab.data.idx import parse_idx, unpacked_bytes
 from plasticity_lab.data.image_set import ImageSet
-from plasticity_lab.data.place import Place
+from plasticity_lab.data.image_set_files import ImageSetFiles
 from plasticity_lab.errors import DataError
 
 SUBFOLDER = "MNIST/raw"
@@ -96,22 +96,22 @@ def _is_right(folder: Path, file: IdxFile) -> bool:
 
 def _read(folder: Path, file: IdxFile) -> np.ndarray:
     """The array of the first right one of the unpacked file and the .gz, so that a fresh .gz makes up for the other."""
-    place = Place("mnist", "MNIST", folder, SUBFOLDER)
-    there = [folder / SUBFOLDER / name for name in (file.name, file.archive.name) if place.holds(name)]
+    files = ImageSetFiles("mnist", "MNIST", folder, SUBFOLDER)
+    there = [folder / SUBFOLDER / name for name in (file.name, file.archive.name) if files.holds(name)]
     if not there:
-        raise place.missing(f"{file.name}[.gz]")
+        raise files.missing(f"{file.name}[.gz]")
     for path in there[:-1]:
         with contextlib.suppress(DataError):
-            return _verified(path, file.md5, place)
-    return _verified(there[-1], file.md5, place)
+            return _verified(path, file.md5, files)
+    return _verified(there[-1], file.md5, files)
 
 
-def _verified(path: Path, md5: str, place: Place) -> np.ndarray:
+def _verified(path: Path, md5: str, files: ImageSetFiles) -> np.ndarray:
     try:
-        content = unpacked_bytes(path, place.remedy)
+        content = unpacked_bytes(path, files.remedy)
     except OSError as error:
-        raise place.unreadable(path, error) from error
-    array = parse_idx(content, path, place.remedy)
+        raise files.unreadable(path, error) from error
+    array = parse_idx(content, path, files.remedy)
     if hashlib.md5(content, usedforsecurity=False).hexdigest() != md5:
-        raise DataError(f"{path} is not the published file (its md5 differs): {place.remedy}.")
+        raise DataError(f"{path} is not the published file (its md5 differs): {files.remedy}.")
     return array

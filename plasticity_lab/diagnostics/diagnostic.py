@@ -26,8 +26,8 @@ class Diagnostic(Component):
     count in whole numbers, or take sums and means run by run (`torch.stack([f(own) for own in values.unbind()])`).
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({OBSERVED})
-    """What the agent must provide (`Agent.tells`): else the two are refused together."""
+    requires: ClassVar[frozenset[str]] = frozenset({OBSERVED})
+    """What the agent must provide (`Agent.provides`): else the two are refused together."""
 
     every: int = 1
     """It looks each time this many epochs have ended, counted through the run; of an agent without epochs (PPO: a

@@ -6,4 +6,4 @@ from plasticity_lab.diagnostics.diagnostic import Diagnostic
 class NoDiagnostic(Diagnostic):
     """The run is not looked at; it is left out wherever diagnostics are taken together."""
 
-    needs = frozenset()
+    requires = frozenset()

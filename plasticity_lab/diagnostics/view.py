@@ -21,9 +21,9 @@ HeldOut = Callable[[int], Iterable[tuple[Tensor, Tensor]]]
 """At most that many of a task's held-out examples, evenly spread over them, some at a time: inputs as floats (K, B, D)
 and labels (K, B). B is a multiple of 4."""
 OBSERVED = "how the network stands"
-"""What an agent provides to diagnostics at all (`Agent.tells`): a view with a probe and a loss."""
+"""What an agent provides to diagnostics at all (`Agent.provides`): a view with a probe and a loss."""
 HELD_OUT = "a task's held-out examples"
-"""What a diagnostic that looks at them needs of the agent (`Diagnostic.needs`)."""
+"""What a diagnostic that looks at them requires of the agent (`Diagnostic.requires`)."""
 
 
 class Passed(NamedTuple):

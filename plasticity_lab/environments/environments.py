@@ -153,7 +153,7 @@ class Environments:
         """All that `load` needs to go on bit for bit from here, name → (K, N, ...): copies.
 
         "episode", "length" and "return" of the running episodes, so far; "observations", which not every simulation can
-        tell from its state; and the simulation's own. What it saves as bytes of any length is two arrays: all of them
+        give from its state; and the simulation's own. What it saves as bytes of any length is two arrays: all of them
         one after another, and their lengths (K, N).
         """
         return self._saved(self._simulation.state())

@@ -30,7 +30,7 @@ class Composed(Intervention):
         self.members = members
         own = list(members.values())
         self.watches_units = any(each.watches_units for each in own)
-        self.needs = frozenset().union(*(each.needs for each in own))
+        self.requires = frozenset().union(*(each.requires for each in own))
         self.copies = sum(each.copies for each in own)
         self.restarts_agent = any(each.restarts_agent for each in own)
         periods = [each.every for each in own if each.every is not None]
@@ -60,10 +60,10 @@ class Composed(Intervention):
         """One after the other."""
         return self._in_turn(now, "after_step")
 
-    def now_and_then(self, now: Now) -> State:
+    def every_n_updates(self, now: Now) -> State:
         """Those whose number of updates it is."""
         due = [name for name, each in self.members.items() if each.every is not None and now.updates % each.every == 0]
-        return self._in_turn(now, "now_and_then", due)
+        return self._in_turn(now, "every_n_updates", due)
 
     def before_task(self, now: Now) -> State:
         """One after the other."""

@@ -68,7 +68,7 @@ class ContinualBackprop(Resets):
             }
         return state | {"due": due}
 
-    def now_and_then(self, now: Now) -> State:
+    def every_n_updates(self, now: Now) -> State:
         """Resets as many units as are owed."""
         decay = now.settings["decay"].cpu().double().numpy()
 

@@ -34,7 +34,7 @@ class EWC(Intervention):
     Source: Kirkpatrick et al. 2017; its online form Schwarz et al. 2018 (γ is `decay`); Appendix E.3.
     """
 
-    needs = frozenset({EXAMPLES})
+    requires = frozenset({EXAMPLES})
     copies = 3
     neutral = {"batch": 1}
 

@@ -13,7 +13,7 @@ class FreshEachTask(Intervention):
     lost, or gained, by what it learned before. It has no settings: there is nothing to be weak or strong in.
     """
 
-    needs = frozenset({TASK_BEGINS})
+    requires = frozenset({TASK_BEGINS})
     restarts_agent = True
 
     def before_task(self, now: Now) -> State:

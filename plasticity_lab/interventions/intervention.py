@@ -23,9 +23,9 @@ Examples = Callable[[int], Iterable[tuple[Tensor, Tensor]]]
 LogLikelihood = Callable[[Tensors, Tensor], Tensor]
 """A network's outputs, name → (K, B, O), and answers → how likely it finds these, as logarithms, (K, B)."""
 EXAMPLES = "a finished task's examples"
-"""What the agent must provide to an intervention that looks at them (`Intervention.needs`)."""
+"""What the agent must provide to an intervention that looks at them (`Intervention.requires`)."""
 TASK_BEGINS = "when a task begins"
-"""What the agent must provide to an intervention with a verb `before_task` (`Intervention.needs`)."""
+"""What the agent must provide to an intervention with a verb `before_task` (`Intervention.requires`)."""
 
 
 class Now(NamedTuple):
@@ -79,8 +79,8 @@ class Intervention(Component):
 
     watches_units: bool = False
 
-    needs: frozenset[str] = frozenset()
-    """What the agent must provide beside the network (`Agent.tells`): else the two are refused together."""
+    requires: frozenset[str] = frozenset()
+    """What the agent must provide beside the network (`Agent.provides`): else the two are refused together."""
 
     needs_gradients: bool = False
     """Whether its `after_step` reads the update's gradients. Declared beside that verb; else it is taken to read them.
@@ -94,7 +94,7 @@ class Intervention(Component):
     to it before `before_task`. What it remembers of data stays."""
 
     every: int | None = None
-    """After how many updates `now_and_then` is called; None: never. Structure: equal within a pack."""
+    """After how many updates `every_n_updates` is called; None: never. Structure: equal within a pack."""
 
     columns: ClassVar[Sequence[Column]] = ()
     """What it measures of itself: columns of metrics.parquet that a task's row has, taken as a "value"."""
@@ -139,7 +139,7 @@ class Intervention(Component):
         """Called after the optimizer; may change parameters and moments in place, and returns the next state."""
         return now.state
 
-    def now_and_then(self, now: Now) -> State:
+    def every_n_updates(self, now: Now) -> State:
         """Called after every `every` updates, outside of what is compiled: for rare and irregular work.
 
         May change parameters and moments in place, and returns the next state.

@@ -48,7 +48,7 @@ class ReDo(Resets):
             state[name] = state[name] + (size - state[name]) * (1 / self.average)
         return state
 
-    def now_and_then(self, now: Now) -> State:
+    def every_n_updates(self, now: Now) -> State:
         """Resets the dormant units."""
         state = dict(now.state, resets=now.state["resets"].clone())
         for run, most in enumerate(now.settings["strength"].tolist()):

@@ -52,7 +52,7 @@ class SelectiveReinit(Resets):
             return now.state
         return now.state | {f"{GRADIENT}{name}": now.gradients[name].contiguous() for name in self._names(now)}
 
-    def now_and_then(self, now: Now) -> State:
+    def every_n_updates(self, now: Now) -> State:
         """Draws anew."""
         state = dict(now.state, resets=now.state["resets"].clone())
         for run, (seed, strength) in enumerate(zip(now.seeds, now.settings["strength"].tolist(), strict=True)):

@@ -16,7 +16,7 @@ class ShrinkAndPerturb(Intervention):
     would begin them anew). Source: Ash & Adams 2020, between rounds of training; Kumar et al. 2023, after every update.
     """
 
-    needs = frozenset({TASK_BEGINS})
+    requires = frozenset({TASK_BEGINS})
 
     def __init__(self, strength: float = 0.6, noise: float = 0.1, every: int | None = None) -> None:
         self.strength = check("intervention.strength", strength, at_least=0, at_most=1)
@@ -27,7 +27,7 @@ class ShrinkAndPerturb(Intervention):
         """In place, unless it is done after updates."""
         return now.state if self.every is not None else self._shrunk(now)
 
-    def now_and_then(self, now: Now) -> State:
+    def every_n_updates(self, now: Now) -> State:
         """In place."""
         return self._shrunk(now)
 

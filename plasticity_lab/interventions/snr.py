@@ -91,7 +91,7 @@ class SelfNormalizedResets(Resets):
             state |= {f"{unit.name}.{name}": value for name, value in zip(KEPT, kept, strict=True)}
         return state | {"due": due}
 
-    def now_and_then(self, now: Now) -> State:
+    def every_n_updates(self, now: Now) -> State:
         """Resets the units that are marked."""
 
         def choose(state: State, run: int) -> Chosen:

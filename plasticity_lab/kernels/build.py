@@ -55,8 +55,12 @@ def load() -> None:
 
 def folder() -> Path:
     """Where compiled code is kept: torch's own folder for it, in which the graphs lie too."""
-    told = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
-    return Path(told) / "plasticity_lab" if told else Path(tempfile.gettempdir()) / f"plasticity_lab_{os.getuid()}"
+    configured = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
+    return (
+        Path(configured) / "plasticity_lab"
+        if configured
+        else Path(tempfile.gettempdir()) / f"plasticity_lab_{os.getuid()}"
+    )
 
 
 def _compile(library: Path, flags: tuple[str, ...]) -> None:

@@ -30,7 +30,7 @@ struct Strided {
   long row, column;
 };
 
-// How many products a sum takes: `each` in each of so many segments, from one of which to the next A and B move on.
+// How many products a sum takes: `each` in each of a number of segments, from one of which to the next A and B move on.
 struct Depth {
   long each, segments = 1, a_step = 0, b_step = 0;
 };
@@ -117,7 +117,7 @@ void panel(int rows, int vectors, Product p, int last, Between& given) {
   given = between;
 }
 
-// All of it: so many rows, and `width` columns, in tiles of at most R rows and C vectors.
+// All of it: `rows` rows and `width` columns, in tiles of at most R rows and C vectors.
 template <int R, int C, class Between>
 INLINE void product(int rows, int width, Product p, Between& between) {
   const int vectors = (width + LANES - 1) / LANES, last = width % LANES;

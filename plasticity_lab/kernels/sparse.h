@@ -9,7 +9,7 @@
 
 namespace {
 
-// It is worth it where no more than one of so many numbers is not 0: a dense tile uses what it reads several times, this once.
+// It is worth it where no more than one of this many numbers is not 0: a dense tile uses what it reads several times, this once.
 constexpr long FEW = 3;
 
 // The numbers of a matrix that are not 0, row by row: those of row r, and their columns, lie from start[r] to start[r + 1].
@@ -34,7 +34,7 @@ inline bool sparse(const float* x, long rows, long columns, Sparse& found) {
   return true;
 }
 
-// Its columns as rows, so many of them.
+// Its columns as rows, and how many they are.
 inline Sparse turned(const Sparse& of, long columns) {
   const long rows = of.start.size() - 1, count = of.start.back();
   Sparse found{std::vector<long>(columns + 1), std::vector<int>(count), std::vector<float>(count)};

@@ -47,7 +47,7 @@ class ThroughKernels(dict[str, Tensor]):
 
 @cache
 def prepare() -> None:
-    """Loads the kernels, and tells torch the shapes of what they return.  Raises KernelsMissing."""
+    """Loads the kernels, and gives torch the shapes of what they return.  Raises KernelsMissing."""
     build.load()
     # Dynamo would trace into the functions and, in torch 2.13, forget their backward under torch.func.grad; what it
     # leaves to the tracing after it keeps it. Said here and not where they are: it imports all of torch.compile.

@@ -27,7 +27,7 @@ class Model:
     parameters differ from run to run. bodies: what the network is given and answers, by body; a classifier has one.
     inputs: the shape of one example, by body.
     prefix: before the name of every layer, unit and parameter, for an agent that has several networks ("actor").
-    told: in words, what is structure of neither network nor activation; models that have all three alike are the same
+    structure_key: what is structure of neither network nor activation; models that have all three alike are the same
     functions.
     """
 
@@ -37,7 +37,7 @@ class Model:
         self.network = network
         self.activations = activations
         self.activation = activations[0]
-        self.prefix, self.told = prefix, repr((prefix, dict(bodies)))
+        self.prefix, self.structure_key = prefix, repr((prefix, dict(bodies)))
         design = network.design(bodies, self.activation)
         self.design = design.named(prefix) if prefix else design
         self.units = self.design.units

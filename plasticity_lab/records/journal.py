@@ -129,8 +129,8 @@ class Journal:
         """
         first = 0
         if after:
-            told = self._events.marks[after - 1, 2]
-            first = int(np.searchsorted(self._episodes.marks[:, 2], told, side="right"))
+            before = self._events.marks[after - 1, 2]
+            first = int(np.searchsorted(self._episodes.marks[:, 2], before, side="right"))
         mine = first + np.flatnonzero(self._episodes.marks[first:, 0] == k)
         ended = self._episodes.marks[mine]
         ended[:, 0] = _CODES["episode"]

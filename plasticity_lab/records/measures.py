@@ -146,7 +146,7 @@ class Declared:
 
     @property
     def kinds(self) -> list[Kind]:
-        """The kinds of rows that tell a run's course: tasks and epochs always, episodes where something is measured of
+        """The kinds of rows that show a run's course: tasks and epochs always, episodes where something is measured of
         them.
         """
         return [kind for kind in _POSSIBLE if kind != "pair" and (kind != "episode" or self.columns_of(kind))]

@@ -1,4 +1,4 @@
-"""A saved network that tells images apart, and the tasks that it has learned.
+"""A saved network that classifies images, and the tasks that it has learned.
 
 Legend: B images, C channels, H, W rows and columns, D pixels (C·H·W), O classes.
 """
@@ -18,7 +18,7 @@ from plasticity_lab.agents.supervised.images import Pixels
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark, Lesson
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.errors import InputError
-from plasticity_lab.saved_network.examples import Given, in_rows
+from plasticity_lab.saved_network.examples import TensorOrArray, in_rows
 from plasticity_lab.saved_network.network import Outputs, SavedNetwork
 
 
@@ -32,15 +32,15 @@ class SavedClassifier(SavedNetwork):
     benchmark: LabelledBenchmark
     data: Path
 
-    def __call__(self, images: Given, task: int | None = None) -> Outputs:
+    def __call__(self, images: TensorOrArray, task: int | None = None) -> Outputs:
         """The outputs in evaluation mode: "logits", (B, O).  images, task: as in `prepared`."""
         return self.units(images, task)[0]
 
-    def units(self, images: Given, task: int | None = None) -> tuple[Outputs, Outputs]:
+    def units(self, images: TensorOrArray, task: int | None = None) -> tuple[Outputs, Outputs]:
         """The outputs, and what the activations give by unit name, (B, units) or (B, C, H, W)."""
         return self._forward(self.prepared(images, task), self.model.only_body)
 
-    def prepared(self, images: Given, task: int | None = None) -> Tensor:
+    def prepared(self, images: TensorOrArray, task: int | None = None) -> Tensor:
         """Images as the network was given them, (B, D) float32.
 
         images: (B, D), (B, C, H, W), or (B, H, W) where there is one channel; one image the same without B. uint8:

@@ -13,11 +13,11 @@ from torch import Tensor
 
 from plasticity_lab.errors import InputError
 
-Given = Tensor | ArrayLike
+TensorOrArray = Tensor | ArrayLike
 """A tensor, a NumPy array, or nested lists of numbers."""
 
 
-def in_rows(given: Given, example: tuple[int, ...]) -> Tensor:
+def in_rows(given: TensorOrArray, example: tuple[int, ...]) -> Tensor:
     """Examples (B, D), or one alone (D,), on the CPU: uint8, int64, float32 or bool.
 
     given: (B, D), (B, *), of images of one channel also (B, H, W); or one example without B. What could be either is a
@@ -51,7 +51,7 @@ def _with_batch(shape: tuple[int, ...]) -> str:
     return f"({', '.join(['B', *map(str, shape)])})"
 
 
-def _tensor(given: Given) -> Tensor:
+def _tensor(given: TensorOrArray) -> Tensor:
     if not isinstance(given, Tensor):
         try:
             array = np.asarray(given)

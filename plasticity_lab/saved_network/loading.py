@@ -88,7 +88,7 @@ def _fitting(model: Model, weights: Mapping[str, Tensor], record: Mapping[str, A
     if wanted != there:
         names = ", ".join(sorted(name for name in wanted.keys() | there.keys() if wanted.get(name) != there.get(name)))
         raise StoreError(
-            f"The weights of run {record['run']} do not fit the network that its record tells of ({names}); the code "
+            f"The weights of run {record['run']} do not fit the network that its record describes ({names}); the code "
             f"has changed since commit {record['provenance'].get('commit')}."
         )
     return parameters

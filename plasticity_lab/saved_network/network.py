@@ -11,7 +11,7 @@ from torch.nn.functional import pad
 from plasticity_lab.errors import InputError
 from plasticity_lab.networks.model import Model
 from plasticity_lab.run import Run
-from plasticity_lab.saved_network.examples import Given, floats_of, in_rows
+from plasticity_lab.saved_network.examples import TensorOrArray, floats_of, in_rows
 from plasticity_lab.stacking.run_axis import aligned, on_run_axis
 
 Outputs = dict[str, Tensor]
@@ -34,14 +34,14 @@ class SavedNetwork:
     assumed: bool
     status: str
 
-    def __call__(self, x: Given, body: str | None = None) -> Outputs:
+    def __call__(self, x: TensorOrArray, body: str | None = None) -> Outputs:
         """The outputs in evaluation mode, name → (B, O).
 
         x: what the network was given in training. body: whose inputs and outputs, where it has some for several.
         """
         return self.units(x, body)[0]
 
-    def units(self, x: Given, body: str | None = None) -> tuple[Outputs, Outputs]:
+    def units(self, x: TensorOrArray, body: str | None = None) -> tuple[Outputs, Outputs]:
         """The outputs, and what the activations give by unit name, (B, units) or (B, C, H, W)."""
         return self._forward(floats_of(in_rows(x, self.model.inputs[self._body(body)])), self._body(body))
 

@@ -21,7 +21,7 @@ from plasticity_lab.agents.ppo.statistics import scaling
 from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
 from plasticity_lab.errors import InputError, StoreError
 from plasticity_lab.networks.model import of_pixels
-from plasticity_lab.saved_network.examples import Given, floats_of, in_rows
+from plasticity_lab.saved_network.examples import TensorOrArray, floats_of, in_rows
 from plasticity_lab.saved_network.network import Outputs, SavedNetwork
 
 Statistics = dict[str, Tensor]
@@ -41,7 +41,7 @@ class SavedPolicy(SavedNetwork):
     normalisers: Mapping[str, Normaliser] | None
     packed: PackedNetwork
 
-    def __call__(self, observations: Given, body: str | None = None, prepared: bool = False) -> Outputs:
+    def __call__(self, observations: TensorOrArray, body: str | None = None, prepared: bool = False) -> Outputs:
         """The outputs: "policy" and "value", and "log_std" where actions are numbers, (B, O) each.
 
         observations: as the body shows them, or `prepared`: as the method of that name gives them. The value is that of
@@ -49,12 +49,14 @@ class SavedPolicy(SavedNetwork):
         """
         return self.units(observations, body, prepared)[0]
 
-    def units(self, observations: Given, body: str | None = None, prepared: bool = False) -> tuple[Outputs, Outputs]:
+    def units(
+        self, observations: TensorOrArray, body: str | None = None, prepared: bool = False
+    ) -> tuple[Outputs, Outputs]:
         """The outputs, and what the activations give by unit name, (B, units)."""
         x = floats_of(self._rows(observations, body)) if prepared else self.prepared(observations, body)
         return self._forward(x, self._body(body))
 
-    def prepared(self, observations: Given, body: str | None = None) -> Tensor:
+    def prepared(self, observations: TensorOrArray, body: str | None = None) -> Tensor:
         """Observations (B, D), as the body shows them → as the network was given them, float32; pixels as 0 … 1.
 
         Scaled by the statistics of the training and cut off, where the agent's `normalise_observations` says so.
@@ -71,7 +73,7 @@ class SavedPolicy(SavedNetwork):
             )
         return torch.from_numpy(normaliser.scaled(shown.reshape(1, -1, shown.shape[-1]).numpy())).reshape(shown.shape)
 
-    def act(self, observations: Given, body: str | None = None) -> NDArray[np.float32] | NDArray[np.int64]:
+    def act(self, observations: TensorOrArray, body: str | None = None) -> NDArray[np.float32] | NDArray[np.int64]:
         """The likeliest actions, as the body is given them: (B,) whole numbers, or (B, A) within its bounds where the
         agent's `clip_action` says so.
 
@@ -119,10 +121,10 @@ class SavedPolicy(SavedNetwork):
         """Whether the agent scales observations or rewards, and the store does not say by what."""
         return self.normalisers is None
 
-    def _rows(self, observations: Given, body: str | None) -> Tensor:
+    def _rows(self, observations: TensorOrArray, body: str | None) -> Tensor:
         return in_rows(observations, self.model.inputs[self._body(body)])
 
-    def _shown(self, observations: Given, body: str | None) -> Tensor:
+    def _shown(self, observations: TensorOrArray, body: str | None) -> Tensor:
         """As the body shows them.  Raises InputError where it shows pixels and these are none."""
         rows = self._rows(observations, body)
         if self._shows_pixels(self._body(body)) and (rows.is_floating_point() or (rows != rows.to(torch.uint8)).any()):

@@ -17,7 +17,7 @@ Tensors = Mapping[str, Tensor]
 class AdamW(Optimizer):
     """AdamW as PyTorch computes it.  Source: Loshchilov & Hutter 2019, Algorithm 2, with the decay times lr.
 
-    All parameters shrink, biases and learnable activation parameters too, as PyTorch has it unless told otherwise.
+    All parameters shrink, biases and learnable activation parameters too, as PyTorch does by default.
     `reset`: never (the moments cross tasks) or task (they begin anew).
     """
 

@@ -2,7 +2,7 @@
 
 These are + − × ÷, comparisons, rounding to integers, and the bits of the exponent: the same bits in scalar code and in
 vectors of any width, off by one or two in the last place. Numbers below the smallest normal one, 1.2e-38, count as 0,
-as they do on processors told to flush them. All take and return float32 of any shape.
+as they do on processors that are set to flush them. All take and return float32 of any shape.
 
 Source of the polynomials, but for erf's: Moshier, Cephes Math Library, expf.c, logf.c, tanhf.c and sinf.c.
 """

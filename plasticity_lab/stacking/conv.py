@@ -84,11 +84,11 @@ class StackedConv2d:
         """
         linear = self.linear
         weight, bias = (x.new_zeros(len(x), rows, linear.padded) for rows in (linear.inputs, 1))
-        for run, (own, told) in enumerate(zip(x.unbind(), delta.flatten(3).unbind(), strict=True)):
+        for run, (own, delta_of_run) in enumerate(zip(x.unbind(), delta.flatten(3).unbind(), strict=True)):
             patches = unfold(self._within_zeros(own), self.kernel, stride=self.stride)  # (B, P, places)
-            each = torch.bmm(patches, told.transpose(1, 2))
+            each = torch.bmm(patches, delta_of_run.transpose(1, 2))
             weight[run, :, : self.outputs] = each.square().sum(dim=0)
-            bias[run, 0, : self.outputs] = told.contiguous().sum(dim=2).square().sum(dim=0)
+            bias[run, 0, : self.outputs] = delta_of_run.contiguous().sum(dim=2).square().sum(dim=0)
         return {f"{self.name}.weight": weight, f"{self.name}.bias": bias}
 
     def __call__(self, parameters: Mapping[str, Tensor], x: Tensor) -> Tensor:

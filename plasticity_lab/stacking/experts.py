@@ -55,8 +55,8 @@ class StackedExperts:
         """
         padded = self.linear.padded
         weight, bias = (x.new_zeros(len(x), self.experts, rows, padded) for rows in (self.inputs, 1))
-        for run, (own, told) in enumerate(zip(x.unbind(), delta.unbind(), strict=True)):
-            rows, by_rows = own.flatten(0, 1).view(-1, self.slots, self.inputs), told.flatten(0, 1)
+        for run, (own, delta_of_run) in enumerate(zip(x.unbind(), delta.unbind(), strict=True)):
+            rows, by_rows = own.flatten(0, 1).view(-1, self.slots, self.inputs), delta_of_run.flatten(0, 1)
             by_rows = by_rows.reshape(-1, self.slots, self.outputs)
             each = torch.bmm(rows.transpose(1, 2), by_rows).unflatten(0, (-1, self.experts))
             weight[run, ..., : self.outputs] = each.square().sum(dim=0)

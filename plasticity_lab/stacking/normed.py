@@ -88,9 +88,12 @@ class StackedNormed:
         h: what the layer itself has made, (K, B, O, *); delta: the gradient by what the normalisation made of that.
         """
         rows = standardised(h.movedim(2, -1).flatten(2)).view(*h.shape[:2], -1, self.outputs)
-        told = delta.movedim(2, -1).reshape(rows.shape)
+        delta_rows = delta.movedim(2, -1).reshape(rows.shape)
         each = [
-            [part.sum(dim=1).square().sum(dim=0, keepdim=True) for part in (told[run] * rows[run], told[run])]
+            [
+                part.sum(dim=1).square().sum(dim=0, keepdim=True)
+                for part in (delta_rows[run] * rows[run], delta_rows[run])
+            ]
             for run in range(len(h))
         ]
         scale, shift = (torch.stack(of) for of in zip(*each, strict=True))

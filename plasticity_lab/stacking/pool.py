@@ -58,7 +58,7 @@ def _of_windows(x: Tensor, axis: int, size: int, stride: int) -> Tensor:
 def larger(first: Tensor, second: Tensor) -> Tensor:
     """The larger of two, the first where they are equal, and what is not a number before all.
 
-    Who compiles tells torch to take it whole (torch.compiler.allow_in_graph): its own gradient would be forgotten.
+    Who compiles has torch take it whole (torch.compiler.allow_in_graph): its own gradient would be forgotten.
     """
     return _Larger.apply(first, second)[0]
 

@@ -9,7 +9,7 @@ import torch
 from plasticity_lab.agents.agent import Agent
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import parts_of
-from plasticity_lab.agents.update import Lost, update_of
+from plasticity_lab.agents.update import LossOutput, update_of
 from plasticity_lab.interventions.redo import ReDo
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Shapes
@@ -161,7 +161,7 @@ class Two:
             outputs, hidden = each.model.forward(parameters, settings["activation"], batch["x"], None)
             (answer,) = outputs.values()
             off = answer - batch["wanted"][..., : answer.shape[2]]
-            return Lost(off * off, {}, hidden)
+            return LossOutput(off * off, {}, hidden)
 
         return loss
 
@@ -173,7 +173,9 @@ class Two:
         batch = {"x": x, "wanted": 0.9 * following["q"] + x[..., :3]}
         for name, each in self.networks.items():
             corrections = {key: rows[0] for key, rows in each.corrections(1).items()}
-            each.kept, _ = self.updates[name](each.learned, each.given(torch.tensor(count), corrections), batch)
+            each.kept, _ = self.updates[name](
+                each.train_state, each.update_inputs(torch.tensor(count), corrections), batch
+            )
             each.took(1)
         self.target.follow(torch.full((len(self.seeds),), TAU))
 

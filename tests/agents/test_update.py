@@ -5,7 +5,7 @@ from typing import ClassVar
 import torch
 
 from plasticity_lab.activations.relu import ReLU
-from plasticity_lab.agents.update import Given, Learned, Lost, update_of
+from plasticity_lab.agents.update import LossOutput, TrainState, UpdateInputs, update_of
 from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.stacking.run_axis import on_run_axis
@@ -45,7 +45,7 @@ def test_an_intervention_sees_what_the_optimizer_has_made_of_the_clipped_gradien
 
     def loss(own, settings, batch):
         total = 2 * own[NAME].sum(dim=(1, 2)) * batch["one"]
-        return Lost(total, {"loss": total}, {"hidden1": own[NAME] * 1}, ROWS)
+        return LossOutput(total, {"loss": total}, {"hidden1": own[NAME] * 1}, ROWS)
 
     def clip(gradients, settings):
         return {name: gradient * settings["share"].view(-1, 1, 1) for name, gradient in gradients.items()}
@@ -58,8 +58,8 @@ def test_an_intervention_sees_what_the_optimizer_has_made_of_the_clipped_gradien
     }
     moments = optimizers[0].start(parameters)
     update = update_of(model, loss, optimizers[0], pack[0], clip)
-    given = Given(settings, torch.zeros(2, 2), torch.tensor(7), {})
-    seen, measured = update(Learned(parameters, moments, {}), given, {"one": torch.ones(2)})
+    inputs = UpdateInputs(settings, torch.zeros(2, 2), torch.tensor(7), {})
+    seen, measured = update(TrainState(parameters, moments, {}), inputs, {"one": torch.ones(2)})
     gradient = torch.tensor([2.5, 3.5]).view(2, 1, 1).expand(2, 4, 4)
     torch.testing.assert_close(seen["gradient"], gradient)
     torch.testing.assert_close(seen["velocity"], gradient)

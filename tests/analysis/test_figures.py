@@ -203,7 +203,7 @@ def test_the_orders_are_joined_for_each_activation_with_the_same_settings(in_bot
     }, "the means of two seeds, in percent"
     dots = [series for series in panel.series if not series.listed]
     assert all(dot.x_sd[0] == pytest.approx(2**0.5) for dot in dots)
-    assert any("Tanh (optimizer.lr=0.0001)" in sentence for sentence in drawing.caption), "not shown, but told"
+    assert any("Tanh (lr=0.0001)" in sentence for sentence in drawing.caption), "not shown, but told"
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -304,3 +304,10 @@ def test_the_curve_of_any_agent_has_a_panel_for_each_unit(tmp_path):
     }
     draw_curve(tmp_path / "curve.png", rollouts([0, 1]).table(1), PLAYER.declared, "a run", 300)
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_panels_of_one_benchmark_say_in_what_their_runs_differ(two_rates, record):
+    for lr in (1e-3, 1e-4):
+        classified(two_rates, record("relu", lr=lr, intervention="l2_init"), [0.4, 0.4])
+    panels = {line["panel"] for line in drawn(two_rates, "sensitivity", by="optimizer.lr")}
+    assert panels == {"Permuted digits · Vanilla", "Permuted digits · +L2-Init"}

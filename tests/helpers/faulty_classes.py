@@ -140,10 +140,26 @@ class Unheard(Intervention):
 class RareMix(Intervention):
     every = 1000
 
-    def now_and_then(self, now):
+    def every_n_updates(self, now):
         for value in now.parameters.values():
             value.mul_(1 - 1e-2 * value.std())
         return now.state
+
+
+class OldVerb(Intervention):
+    """As an earlier version called the verb; a class that calls it itself is no better off."""
+
+    every = 5
+
+    def now_and_then(self, now):
+        return now.state
+
+    def after_task(self, now):
+        return self.now_and_then(now)
+
+
+class OldRequirement(Pulling):
+    needs = frozenset({"when a task begins"})
 
 
 class OneState(Intervention):
@@ -337,6 +353,10 @@ class Unsaved(Taught):
     taught_by = _Unsaved
 
 
+class OldProvision(Taught):
+    tells = frozenset()
+
+
 class Lerner(Taught):
     def lerner(self, parts, resource, device, compiled):
         return None
@@ -374,6 +394,10 @@ class Others(Largest):
         return {"smallest": torch.zeros(len(view.seeds))}
 
 
+class OldNeed(Largest):
+    needs = frozenset()
+
+
 class Watch(Largest):
     def looks(self, view):
         return {}
@@ -395,14 +419,19 @@ FAULTY = {
     },
     "intervention": {
         OneNumber: "penalty", OverRuns: "pack of 2", FirstStrength: "pack of 2", Misspelt: "after_step",
-        Unheard: "each_update", RareMix: "pack of 2", OneState: "start", Counting: "resumed", Filling: "zero",
+        Unheard: "each_update", RareMix: "pack of 2", OldVerb: "every_n_updates", OldRequirement: "requires",
+        OneState: "start", Counting: "resumed", Filling: "zero",
     },
     "network": {Centred: "pack of 2", Short: "forward", BalancedTogether: "forward", Forwrd: "forward"},
     "optimizer": {Clipped: "pack of 2", OneMoment: "start", Udpate: "update"},
     "benchmark": {AtRandom: "asked again", OnTopOfEachOther: "pack of 2", FromOne: "labels", Lessons: "lesson"},
-    "agent": {MixingRows: "pack of 2", OneRow: "shape", Ends: "'end'", Unsaved: "resumed", Lerner: "learner"},
+    "agent": {
+        MixingRows: "pack of 2", OneRow: "shape", Ends: "'end'", Unsaved: "resumed", Lerner: "learner",
+        OldProvision: "provides",
+    },
     "diagnostics": {
         OfAllRuns: "pack of 2", Writes: "hidden1.weight", InTheObject: "resumed", Others: "smallest", Watch: "look",
+        OldNeed: "requires",
     },
 }  # fmt: skip
 """By group: the class, and a word that the sentence about it must have."""

@@ -17,7 +17,7 @@ from analysis.tables import TABLES
 from analysis.tables.listing import Listing
 from analysis.tables.render import csv_text, latex, markdown, text
 from launch.bench.agreement import NAMES, drawing, table
-from launch.bench.learned import Learned, read
+from launch.bench.ppo_returns import ReturnCurve, read
 
 ROOT = Path(__file__).parents[2]
 MEASURED = ROOT / "analysis" / "measured"
@@ -92,7 +92,7 @@ def _two_orders() -> Drawing:
 
 
 @cache
-def _million() -> dict[str, dict[str, list[Learned]]]:
+def _million() -> dict[str, dict[str, list[ReturnCurve]]]:
     return {NAMES[name]: read(MILLION / f"{name}.json", dict) for name in DATA}
 
 

@@ -39,7 +39,7 @@ def after(pack: Sequence[Intervention], now: Now, hidden: dict[str, Tensor], wei
     now = now._replace(hidden=hidden, weights=weights, updates=now.updates + 1)
     now = now._replace(state=pack[0].after_step(now))
     if now.updates % pack[0].every == 0:
-        now = now._replace(state=pack[0].now_and_then(now))
+        now = now._replace(state=pack[0].every_n_updates(now))
     return now
 
 

@@ -31,7 +31,7 @@ class Told(Intervention):
             value.copy_(self.does(value))
         return {"count": now.state["count"] + 1}
 
-    def now_and_then(self, now):
+    def every_n_updates(self, now):
         self.asked.append(now.updates)
         return now.state
 
@@ -59,7 +59,7 @@ def test_rare_work_is_done_by_those_whose_turn_it_is():
     composed = Composed(members)
     assert composed.every == 2
     for updates in range(2, 13, composed.every):
-        composed.now_and_then(now(updates=updates))
+        composed.every_n_updates(now(updates=updates))
     assert [each.asked for each in members.values()] == [[4, 8, 12], [], [6, 12]]
 
 

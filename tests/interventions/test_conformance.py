@@ -164,7 +164,7 @@ def test_the_verbs_keep_the_shapes_and_the_run_axis(name):
     keys = run_keys(now.seeds, "intervention")
     now = now._replace(moments=moments, hidden=hidden, gradients=gradients, keys=keys, count=torch.tensor(0))
     state = pack[0].after_step(now)
-    state = pack[0].now_and_then(now._replace(state=state, updates=pack[0].every or 1))
+    state = pack[0].every_n_updates(now._replace(state=state, updates=pack[0].every or 1))
     state = pack[0].before_task(now._replace(state=state, task=1))
     batch = torch.ones(3, 4, 64), torch.zeros(3, 4, dtype=torch.int64)
     state = pack[0].after_task(now._replace(state=state, examples=lambda most: iter([batch])))

@@ -123,7 +123,7 @@ def test_the_utility_of_a_young_unit_is_not_held_against_it(young, least):
     utilities = [[0.985, young * 0.271, 1.97, 0.0], [1.0, young * 0.875, 2.0, 0.0]]
     now = due_now(pack, [[40.0, 3.0, 40.0, 2.0]] * 2, utilities, hidden1=1.75)
     before = copied(now)
-    state = pack[0].now_and_then(now)
+    state = pack[0].every_n_updates(now)
     for k in range(2):
         changed = changed_columns(before["hidden1.weight"][k], now.parameters["hidden1.weight"][k])
         assert changed == [least]
@@ -138,7 +138,7 @@ def test_of_more_units_than_are_mature_those_that_are_not_stay_owed():
     """Three are owed, and two are mature: age 3 is more than a maturity of 2, age 2 is not."""
     pack = [ContinualBackprop(0.0, 0.9, maturity=2)]
     now = due_now(pack, [[3.0, 2.0, 1.0, 9.0]], [[1.0, 0.1, 0.1, 1.0]], hidden1=3.5)
-    state = pack[0].now_and_then(now)
+    state = pack[0].every_n_updates(now)
     assert state["hidden1.age"].tolist() == [[0, 2, 1, 0]]
     assert state["hidden1.owed"].tolist() == [1.5]
     assert state["resets"].tolist() == [2]

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from launch.command import resolve
-from plasticity_lab.agents.spread import evenly_spread
+from plasticity_lab.agents.evenly_spread import evenly_spread
 from plasticity_lab.agents.supervised.step import log_likelihood
 from plasticity_lab.assembly import assembled
 from plasticity_lab.component import build

@@ -3,7 +3,7 @@ import pytest
 import torch
 from torch.nn.functional import conv2d, max_pool2d
 
-from plasticity_lab.activations.activation import Activation, Learned, Site
+from plasticity_lab.activations.activation import Activation, Learnable, Site
 from plasticity_lab.activations.crelu import CReLU
 from plasticity_lab.activations.deep_fourier import DeepFourier
 from plasticity_lab.activations.leaky_relu import LeakyReLU
@@ -53,7 +53,7 @@ class Numbered(Activation):
         return x
 
     def learnable(self, produced):
-        return {"own": Learned([0.0] * produced)}
+        return {"own": Learnable([0.0] * produced)}
 
 
 def model(activation=None, image=CIFAR, network=None, classes=10, runs=1):

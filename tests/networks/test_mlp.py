@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from plasticity_lab.activations.activation import Activation, Learned, Site
+from plasticity_lab.activations.activation import Activation, Learnable, Site
 from plasticity_lab.activations.crelu import CReLU
 from plasticity_lab.activations.deep_fourier import DeepFourier
 from plasticity_lab.activations.leaky_relu import LeakyReLU
@@ -33,7 +33,7 @@ class Slopes(Activation):
         return x * site.learned["own"].unsqueeze(1) + site.learned["common"].unsqueeze(1)
 
     def learnable(self, produced):
-        return {"own": Learned([self.start] * produced), "common": Learned([self.start], shared=True)}
+        return {"own": Learnable([self.start] * produced), "common": Learnable([self.start], shared=True)}
 
     def gain(self):
         return 1.0

@@ -111,7 +111,7 @@ def test_an_epoch_without_updates_has_no_means_and_is_an_epoch_all_the_same():
 @pytest.mark.parametrize(("run", "step"), [(1, 5), (-1, 5), (0, 0), (0, 11)])
 def test_an_episode_of_another_run_or_step_is_refused(run, step):
     values = {"score": np.ones(1), "length": np.ones(1)}
-    with pytest.raises(ValueError, match="run from 0 to 0 and a step from 1 to 10"):
+    with pytest.raises(ValueError, match=r"0 to 0.*1 to 10"):
         Journal(1, PLAYER).add_chunk(
             Chunk(0, 0, 10, False), Rows(updates(1), Episodes(np.array([run]), np.array([step]), values))
         )

@@ -117,9 +117,9 @@ def test_another_rings_frames_are_refused_and_nothing_is_changed(name):
     ring, other = Ring(EMULATOR, 1, 1, 7), Ring(EMULATOR, 1, 1, 7)
     fill(ring, range(5))
     bulk = ring.bulk()
-    with pytest.raises(ValueError, match=f"{name} has shape .* must have 5 rows"):
+    with pytest.raises(ValueError, match=f"{name}.*5 rows"):
         other.load(ring.state(), {**bulk, name: bulk[name][:4]})
-    with pytest.raises(ValueError, match=f"{name} is missing"):
+    with pytest.raises(ValueError, match=name):
         other.load(ring.state(), {key: value for key, value in bulk.items() if key != name})
     assert other.empty
     assert not other.arrays["frame"].any()

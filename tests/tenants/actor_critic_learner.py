@@ -15,7 +15,7 @@ from plasticity_lab.agents.agent import State
 from plasticity_lab.agents.compiled import Compiled
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.agents.update import Given, Learned, Loss, Lost, update_of
+from plasticity_lab.agents.update import Loss, LossOutput, TrainState, UpdateInputs, update_of
 from plasticity_lab.benchmarks.bodies.base import Bodies
 from plasticity_lab.benchmarks.bodies.stream import Rollout, Stage
 from plasticity_lab.environments.environments import Environments
@@ -41,7 +41,7 @@ def loss_of(model: Model) -> Loss:
     "x" (K, B, D), "action", "old", "advantage", "target" (K, B); "then_x" (K, B, D), "then_target" (K, B).
     """
 
-    def loss(parameters: Tensors, settings: Mapping[str, Tensors], batch: Tensors) -> Lost:
+    def loss(parameters: Tensors, settings: Mapping[str, Tensors], batch: Tensors) -> LossOutput:
         outputs, hidden = model.forward(parameters, settings["activation"], batch["x"], None)
         chosen = log_softmax(outputs["policy"]).gather(-1, batch["action"].unsqueeze(-1)).squeeze(-1)
         ratio, clip = exp(chosen - batch["old"]), settings["agent"]["clip"].unsqueeze(1)
@@ -51,7 +51,7 @@ def loss_of(model: Model) -> Loss:
         then, _ = model.forward(parameters, settings["activation"], batch["then_x"], None)
         again = 0.5 * (then["value"].squeeze(-1) - batch["then_target"]).square()
         total = (policy + 0.5 * value + 0.5 * again) / policy.shape[1]
-        return Lost(total, {"loss": total}, hidden)
+        return LossOutput(total, {"loss": total}, hidden)
 
     return loss
 
@@ -69,9 +69,11 @@ class ActorCriticLearner:
         network = self.network
         update = update_of(model, loss_of(model), network.optimizer, network.intervention, clip_by_norm)
 
-        def step(learned: Learned, settings: Mapping[str, Tensors], keys: Tensor, tables: Tensors, at: Tensor) -> Any:
+        def step(
+            train_state: TrainState, settings: Mapping[str, Tensors], keys: Tensor, tables: Tensors, at: Tensor
+        ) -> Any:
             now = {name: rows.index_select(0, at).squeeze(0) for name, rows in tables.items()}
-            return update(learned, Given(settings, keys, now["count"], now), now)
+            return update(train_state, UpdateInputs(settings, keys, now["count"], now), now)
 
         self.step = Compiled(step) if compiled else step
         self.at = [torch.tensor([row], device=device) for row in range(agent.updates)]
@@ -97,12 +99,14 @@ class ActorCriticLearner:
         losses, taken = [], 0
         while taken < self.agent.updates:
             part = self.network.due(self.agent.updates - taken)
-            learned = self.network.learned
+            train_state = self.network.train_state
             for at in self.at[taken : taken + part]:
-                state, measured = self.step(learned, self.network.settings, self.network.keys, tables | corrections, at)
-                learned = learned._replace(state=state)
+                state, measured = self.step(
+                    train_state, self.network.settings, self.network.keys, tables | corrections, at
+                )
+                train_state = train_state._replace(state=state)
                 losses.append(measured["loss"].cpu().numpy().astype(np.float64).sum(axis=1))
-            self.network.kept = learned.state
+            self.network.kept = train_state.state
             self.network.took(part)
             taken += part
         return Rows({"loss": np.stack(losses)}, episodes)

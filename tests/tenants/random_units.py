@@ -15,7 +15,7 @@ class RandomUnits(Intervention):
         self.every = check("intervention.every", every, at_least=1)
         self.share = check("intervention.share", share, at_least=0, at_most=1)
 
-    def now_and_then(self, now: Now) -> State:
+    def every_n_updates(self, now: Now) -> State:
         """Resets in place."""
         for run, (seed, share) in enumerate(zip(now.seeds, now.settings["share"].tolist(), strict=True)):
             for unit in now.units:

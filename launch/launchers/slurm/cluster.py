@@ -48,14 +48,14 @@ def this_cluster(patience: float = PATIENCE_SECONDS) -> str | None:
 
 def largest_array() -> int:
     """How many jobs an array may have.  Raises SlurmError."""
-    told = _configured("MaxArraySize") or ""
-    return max(1, int(told)) if told.isdecimal() else 1001  # Slurm's default
+    configured = _configured("MaxArraySize") or ""
+    return max(1, int(configured)) if configured.isdecimal() else 1001  # Slurm's default
 
 
 def queue_of(
     users: Collection[str], columns: Sequence[str], *options: str, patience: float = PATIENCE_SECONDS
 ) -> list[list[str]]:
-    """What squeue tells of the jobs of users, a row for each job of an array.  Raises SlurmError.
+    """What squeue says of the jobs of users, a row for each job of an array.  Raises SlurmError.
 
     columns: as in ("%F", "%T").
     """
@@ -65,7 +65,7 @@ def queue_of(
 def in_queue(
     jobs: Collection[str], columns: Sequence[str], *options: str, patience: float = PATIENCE_SECONDS
 ) -> list[list[str]]:
-    """What squeue tells of jobs, in the same way; nothing of those that it has forgotten.  Raises SlurmError."""
+    """What squeue says of jobs, in the same way; nothing of those that it has forgotten.  Raises SlurmError."""
     try:
         return _queue(columns, f"--jobs={','.join(sorted(jobs))}", *options, patience=patience) if jobs else []
     except SlurmError as error:
@@ -75,7 +75,7 @@ def in_queue(
 
 
 def in_accounting(jobs: Collection[str], columns: Sequence[str], patience: float = PATIENCE_SECONDS) -> list[list[str]]:
-    """What sacct tells of jobs, each followed by its steps.  columns: as in ("JobID", "State").  Raises SlurmError."""
+    """What sacct says of jobs, each followed by its steps.  columns: as in ("JobID", "State").  Raises SlurmError."""
     if not jobs:
         return []
     bound, fields = _boundary(), f"--format={','.join(columns)}"
@@ -120,7 +120,7 @@ def cancel(jobs: Collection[str]) -> None:
 
 
 def _configured(setting: str, patience: float = PATIENCE_SECONDS) -> str | None:
-    """A setting of the cluster's; None where it does not tell that.  Raises SlurmError."""
+    """A setting of the cluster's; None where it does not say.  Raises SlurmError."""
     found = re.search(rf"^{setting}\s*=\s*(\S+)", ask("scontrol", "show", "config", patience=patience), re.MULTILINE)
     return found[1] if found else None
 

@@ -38,7 +38,7 @@ from plasticity_lab.records.store import Store
 
 log = logging.getLogger("launch.launchers.slurm.job")
 LONGEST_GRACE_SECONDS = 3600.0
-"""A worker that was told to end, and not killed within this time, was not told by Slurm: it ends by itself."""
+"""A worker that was asked to end, and not killed within this time, was not asked by Slurm: it ends by itself."""
 GRACE_LOOK_SECONDS = 60.0
 """How often it asks Slurm meanwhile whether the job goes on; longer than Slurm usually waits to kill (KillWait)."""
 ASK_SECONDS = 600.0
@@ -51,10 +51,12 @@ PATIENCE_IN_LEASES = 2
 class JobWorker:
     """A worker of a sweep in a job of Slurm's.  Calling it ends the process, with status 1 if something failed.
 
-    gpu: whether it trains on the GPU that Slurm gives it. kind: of device that the plan is for. warning_seconds: how
-    long before its time limit a job may be told. starts: how often it may start anew. submission: the number of the one
-    that it is of. cancellations: how often the sweep had been cancelled when it was asked for. Workers of earlier
-    versions have neither.
+    gpu: whether it trains on the GPU that Slurm gives it.
+    kind: of device that the plan is for.
+    warning_seconds: how long before its time limit a job may get the signal that its time is up.
+    starts: how often it may start anew.
+    submission: the number of the submission that it is of. Workers of earlier versions have none.
+    cancellations: how often the sweep had been cancelled when it was asked for. Workers of earlier versions have none.
     """
 
     store: str
@@ -229,9 +231,9 @@ def _others_wait(store: Store, sweep: str) -> bool:
 
 
 def _time_until(job: str, warning_seconds: float) -> Callable[[float], bool]:
-    """A function that says whether some seconds will have passed before the job may be told that its time is up.
+    """A function that says whether some seconds will have passed before the job may get the signal that its time is up.
 
-    Slurm may be silent when a worker starts: then the job's environment tells, or Slurm is asked again.
+    Slurm may be silent when a worker starts: then the job's environment says it, or Slurm is asked again.
     """
     end, asked = _end_of(job), time.monotonic()
 
@@ -245,7 +247,7 @@ def _time_until(job: str, warning_seconds: float) -> Callable[[float], bool]:
 
 
 def _end_of(job: str) -> float:
-    """When the job's time is up, by this process's monotonic clock; infinite where it has no limit, or nobody tells."""
+    """When the job's time is up, by this process's monotonic clock; infinite where it has no limit, or nobody knows."""
     left = cluster.seconds_left(job)
     if left is None and (words := os.environ.get("SLURM_JOB_END_TIME", "")).isdecimal():
         left = int(words) - time.time()
@@ -258,7 +260,7 @@ def _wait_to_be_killed() -> int:
     while time.monotonic() < end:
         time.sleep(GRACE_LOOK_SECONDS)
         if _goes_on(this_job()):
-            log.warning("Slurm lets the job go on: it was told to end by somebody else, and ends by itself.")
+            log.warning("Slurm lets the job go on: it was asked to end by somebody else, and ends by itself.")
             break
     logging.shutdown()
     return 1

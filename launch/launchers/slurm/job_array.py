@@ -39,7 +39,7 @@ def submit(
 ) -> str:
     """Submits an array of jobs, each of which does the work; scripts and logs go to the folder, which is its own.
 
-    mark: what the jobs' comment is to end with. starts: how often one may start anew that is told that its time is up
+    mark: what the jobs' comment is to end with. starts: how often one may start anew that its time's signal reaches
     before it can listen.  Returns the array's id.  Raises SlurmError with what sbatch said; StoreError.
     """
     import submitit
@@ -50,11 +50,11 @@ def submit(
         DelayedSubmission(work).dump(folder / PICKLE)
     extra = dict(parameters["additional_parameters"])
     own = extra.pop("comment", parameters["comment"])  # it would take the mark's place
-    told = {**parameters, "additional_parameters": extra, "comment": f"{own or ''} {mark}".strip() or None}
+    wanted = {**parameters, "additional_parameters": extra, "comment": f"{own or ''} {mark}".strip() or None}
     try:
         # submitit's own limit on starts is not used: see launch/launchers/slurm/job.py.
         executor = submitit.AutoExecutor(folder=folder, cluster="slurm")
-        executor.update_parameters(**for_submitit(told, _setup(folder), _teardown(starts)))
+        executor.update_parameters(**for_submitit(wanted, _setup(folder), _teardown(starts)))
         with contextlib.redirect_stderr(io.StringIO()):  # where submitit repeats what sbatch says
             submitted = executor.submit_array([work] * jobs)
     except (FailedJobError, FailedSubmissionError) as error:

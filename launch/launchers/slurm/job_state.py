@@ -104,14 +104,14 @@ _REASONS = {
 }
 """The beginnings of Slurm's reasons; the longest that fits counts (AssocGrpCpuLimit, QOSMaxJobsPerUserLimit, …)."""
 QUEUE_COLUMNS = ("%i", "%T", "%r", "%N")
-"""What `JobState.told` wants to hear from squeue."""
+"""What `JobState.reported` takes from squeue."""
 
 
 @dataclass(frozen=True)
 class JobState:
     """A job as Slurm's commands name it, 12, or 12_3 in an array.
 
-    state: Slurm's long word; empty where it tells none. reason: Slurm's word for why it waits. nodes: where it runs or
+    state: Slurm's long word; empty where it gives none. reason: Slurm's word for why it waits. nodes: where it runs or
     ran, empty before. status and number: of those that failed, the exit status and the signal that ended it, 0 for
     none.
     """
@@ -124,7 +124,7 @@ class JobState:
     number: int = 0
 
     @classmethod
-    def told(cls, job: str, words: str, reason: str, nodes: str, code: str = "") -> "JobState":
+    def reported(cls, job: str, words: str, reason: str, nodes: str, code: str = "") -> "JobState":
         """A job in Slurm's words, of which any may be empty, or say None or Unknown.
 
         words: the state, as in CANCELLED by 1000, CA or CANCEL+. code: exit status and signal, as in 1:0.
@@ -178,7 +178,7 @@ class JobState:
         if self.state == "FAILED" and self.status:
             return f"failed with exit status {self.status}"
         if self.lives and not self.runs:
-            return f"in a state that this version does not know ({self.state or 'Slurm tells none'})"
+            return f"in a state that this version does not know ({self.state or 'Slurm gives none'})"
         return ENDED.get(self.state, "")
 
     def __str__(self) -> str:
@@ -194,18 +194,18 @@ class JobState:
 def count_living(jobs: Collection[str]) -> Counter[str]:
     """Job → how many of its array wait or run; jobs that are over are left out.  Raises SlurmError."""
     rows = cluster.in_queue(jobs, ("%F", "%T"))
-    return Counter(job for job, words in rows if JobState.told(job, words, "", "").lives)
+    return Counter(job for job, words in rows if JobState.reported(job, words, "", "").lives)
 
 
 def states_of(jobs: Collection[str], patience: float) -> tuple[dict[str, JobState], str]:
     """Name → state of jobs, and of each job of an array; squeue and sacct are asked once.
 
     Jobs that neither remembers are left out. patience: seconds that each of the two may take. Returns also why it
-    cannot be told how jobs ended, where sacct does not answer.  Raises SlurmError where squeue does not.
+    is unknown how jobs ended, where sacct does not answer.  Raises SlurmError where squeue does not.
     """
     found, gap = {}, ""
     for row in cluster.in_queue(jobs, QUEUE_COLUMNS, "--states=all", patience=patience):
-        found[row[0]] = JobState.told(*row)
+        found[row[0]] = JobState.reported(*row)
     try:
         rows = cluster.in_accounting(jobs, ("JobID", "State", "ExitCode", "NodeList"), patience)
     except cluster.SlurmError as error:
@@ -214,24 +214,24 @@ def states_of(jobs: Collection[str], patience: float) -> tuple[dict[str, JobStat
 
 
 def with_accounting(queue: Mapping[str, JobState], rows: Iterable[Sequence[str]]) -> dict[str, JobState]:
-    """Name → state of jobs as squeue tells them, with what sacct knows besides: how jobs ended.
+    """Name → state of jobs as squeue shows them, with what sacct knows besides: how jobs ended.
 
     rows: JobID, State, ExitCode and NodeList, each job followed by its steps.
     """
     found = dict(queue)
     for job, words, code, nodes in rows:
         name, step = job.split(".", 1) if is_step(job) else (job, "")
-        told = JobState.told(name, words, "", nodes, code)
+        reported = JobState.reported(name, words, "", nodes, code)
         if step:
             # A job's steps come after it. What ended its worker shows only in them: the job's own status is srun's.
             if step not in ("batch", "extern") and name in found and found[name].state == "FAILED":
-                state = told.state if told.state == "OUT_OF_MEMORY" else "FAILED"
-                found[name] = replace(found[name], state=state, number=told.number or found[name].number)
-        elif told.state in ENDED:
+                state = reported.state if reported.state == "OUT_OF_MEMORY" else "FAILED"
+                found[name] = replace(found[name], state=state, number=reported.number or found[name].number)
+        elif reported.state in ENDED:
             for each in _each(name):
                 # squeue is ahead of the accounting, but does not know the status, and forgets after some minutes.
-                if each not in found or found[each].state == told.state:
-                    found[each] = replace(told, job=each)
+                if each not in found or found[each].state == reported.state:
+                    found[each] = replace(reported, job=each)
     return found
 
 
@@ -250,7 +250,7 @@ def _long(words: str) -> str:
 
 
 def _each(job: str) -> Iterator[str]:
-    """The jobs that sacct tells of in one row: several of an array that never began are 12_[0-2,5,7-11:2%2]."""
+    """The jobs that sacct shows in one row: several of an array that never began are 12_[0-2,5,7-11:2%2]."""
     array, bracket, tasks = job.rstrip("]").partition("[")
     if not bracket:
         yield job

@@ -12,7 +12,7 @@ from plasticity_lab.records.store import Store
 FORMAT = 1
 _FIELDS = {"format": int, "launcher": dict, "settings": dict, "jobs": dict, "cancelled": bool}
 _ADVICE = (
-    "leave the file, the sweep's command sets it aside; its jobs, of which no other file tells, run scripts in the "
+    "leave the file, the sweep's command sets it aside; its jobs, which no other file names, run scripts in the "
     "folder `jobs` beside it, as `squeue --me --format='%i %o'` shows, and `scancel` ends them"
 )
 

@@ -27,7 +27,7 @@ from launch.plan.device import compiler_there, cores, kind_of, memory_of
 from launch.plan.figures import GPU
 from launch.runs.settings import store_option
 from launch.wording import counted, say
-from plasticity_lab.began import seconds_since_command
+from plasticity_lab.command_age import seconds_since_command
 from plasticity_lab.errors import ConfigError, PlanError
 from plasticity_lab.records.damage import DamagedFile, is_aside
 from plasticity_lab.records.files import names
@@ -40,7 +40,7 @@ from plasticity_lab.run import Run
 LOOK_SECONDS = 2.0
 ASK_SECONDS = 30.0
 PATIENCE_SECONDS = 20.0
-"""How often Slurm is asked whether the jobs are still there; the store, which tells how far they are, more often."""
+"""How often Slurm is asked whether the jobs are still there; the store, which shows how far they are, more often."""
 
 
 def submit_runs(
@@ -187,7 +187,7 @@ def _wait(store: Store, planned: Plan) -> list[str]:
     """Shows the progress until all packs have ended, or no job is left: then it returns how the jobs ended."""
     watch, shown, asked = Watch(store, planned.packs), display(), time.monotonic()
     submitted = {planned.sweep: submissions_of(store, planned.sweep, [])}
-    told = False
+    said = False
     try:
         while not watch.over:
             shown.show(watch.look())
@@ -198,9 +198,9 @@ def _wait(store: Store, planned: Plan) -> list[str]:
                     over = not living(own_jobs(store, submitted, PATIENCE_SECONDS)[planned.sweep])
                 except cluster.SlurmError as error:
                     over = False
-                    if not told:
+                    if not said:
                         shown.say(f"Slurm does not answer; this command goes on waiting: {error}")
-                    told = True
+                    said = True
                 if over:
                     watch.look()
                     return _how_jobs_ended(store, submitted)
@@ -213,7 +213,7 @@ def _wait(store: Store, planned: Plan) -> list[str]:
 
 
 def _how_jobs_ended(store: Store, submitted: Submitted) -> list[str]:
-    """A sentence for each job that ended early, as far as Slurm tells."""
+    """A sentence for each job that ended early, as far as Slurm says."""
     try:
         found, _ = states_of_sweeps(store, submitted, cluster.this_cluster(), cluster.PATIENCE_SECONDS)
     except cluster.SlurmError:

@@ -49,7 +49,7 @@ def mark_in(comment: str) -> Mark | None:
 def script_folder(command: str) -> Path | None:
     """The folder of the script that a job runs; None if it is no script, or is given arguments.
 
-    command: as Slurm tells it, words joined by spaces.
+    command: as Slurm shows it, words joined by spaces.
     """
     folder, slash, name = command.rpartition("/")
     return Path(folder) if slash and _SCRIPT.fullmatch(name) else None

@@ -27,7 +27,7 @@ def last_submission(store: Store, plan: Plan) -> Submission:
         why = str(unreadable[-1])
     elif was_on_slurm(store, plan):
         why = (
-            f"Sweep {plan.sweep} was given to Slurm, but {store.submissions_folder(plan.sweep)}, which tells with "
+            f"Sweep {plan.sweep} was given to Slurm, but {store.submissions_folder(plan.sweep)}, which says with "
             "which parameters, is missing."
         )
     else:
@@ -41,5 +41,5 @@ def not_on_slurm(plan: Plan) -> StoreError:
     """What is said of a sweep that local workers train."""
     return StoreError(
         f"Sweep {plan.sweep} was not given to Slurm, but trained where its command was given: Ctrl-C stops it, and "
-        f"the same command, which `python -m launch status {plan.sweep}` tells, goes on."
+        f"the same command, which `python -m launch status {plan.sweep}` shows, goes on."
     )

@@ -60,7 +60,7 @@ def own_jobs(
         owned = _by_mark(store, submitted, user, comment, command) or _by_number(submitted, array, command)
         if owned is not None:
             sweep, submission = owned
-            found[sweep].append(OwnJob(array, JobState.told(job, state, reason, nodes), user, submission))
+            found[sweep].append(OwnJob(array, JobState.reported(job, state, reason, nodes), user, submission))
     return found
 
 
@@ -79,7 +79,7 @@ def states_of_sweeps(
 ) -> tuple[dict[str, dict[str, JobState]], str]:
     """Sweep → name → state of its jobs on this cluster, those that are over too, as far as Slurm remembers them.
 
-    here: the cluster's name, where it is known. Returns also why it cannot be told how jobs ended, where sacct does not
+    here: the cluster's name, where it is known. Returns also why it is unknown how jobs ended, where sacct does not
     answer.  Raises SlurmError where squeue does not.
     """
     found: dict[str, dict[str, JobState]] = {}
@@ -129,7 +129,7 @@ def _by_number(submitted: Submitted, array: str, command: str) -> tuple[str, Sub
 def _asked_from(store: Store, each: Submission) -> bool:
     """Whether a submission was made from this store, not from another one that this is a copy of."""
     if each.launcher.get("submitit_folder"):
-        return True  # a folder that is not in the store tells nothing of it
+        return True  # a folder that is not in the store says nothing about it
     scripts = each.folder.parent if each.token else each.folder
     return is_same_folder(scripts.parent, store.sweep_folder(each.sweep))
 

@@ -45,7 +45,7 @@ def slurm_parameters(launcher: DictConfig) -> dict[str, Any] | None:
 
 
 def check_parameters(parameters: Mapping[str, Any]) -> None:
-    """Raises ConfigError where no job may run, or one would be told that its time is up before it has begun."""
+    """Raises ConfigError where no job may run, or one would get the signal that its time is up before it has begun."""
     if parameters["array_parallelism"] < 1:
         raise ConfigError(
             f"hydra.launcher.array_parallelism={parameters['array_parallelism']} lets no job run: it says how many of "

@@ -46,9 +46,9 @@ class SweepJobs:
 
 
 def sweep_jobs(store: Store, sweeps: Iterable[str]) -> tuple[dict[str, SweepJobs | None], list[str]]:
-    """Sweep → its jobs, of the sweeps that were given to Slurm; None where Slurm cannot tell.
+    """Sweep → its jobs, of the sweeps that were given to Slurm; None where Slurm does not know.
 
-    Returns also a sentence for each thing that Slurm cannot tell. It is asked once for all sweeps, and only if there
+    Returns also a sentence for each thing that Slurm does not know. It is asked once for all sweeps, and only if there
     are jobs.
     """
     submitted: dict[str, list[Submission]] = {}
@@ -64,12 +64,12 @@ def sweep_jobs(store: Store, sweeps: Iterable[str]) -> tuple[dict[str, SweepJobs
     try:
         states, gap = states_of_sweeps(store, submitted, here, PATIENCE_SECONDS)
     except SlurmError as error:
-        return dict.fromkeys(submitted), [*said, f"Which jobs run and which are queued cannot be told: {error}"]
+        return dict.fromkeys(submitted), [*said, f"Which jobs run and which are queued is unknown: {error}"]
     if gap:
-        said.append(f"How jobs ended cannot be told: {gap}")
+        said.append(f"How jobs ended is unknown: {gap}")
     for sweep, submissions in submitted.items():
         elsewhere = sorted({str(each.cluster) for each in submissions if each.job and on_another(each, here)})
-        said += [f"Sweep {sweep} has jobs on cluster {name}; how they stand is told there." for name in elsewhere]
+        said += [f"Sweep {sweep} has jobs on cluster {name}; how they stand is shown there." for name in elsewhere]
     return {sweep: _jobs_as(states[sweep].values(), is_cancelled(store, submitted[sweep])) for sweep in submitted}, said
 
 

@@ -103,7 +103,7 @@ def send(store: Store, task: Callable[[], Any], parameters: Mapping[str, Any], m
 def answer_to(sent: Sent, patience_seconds: float) -> Answer:
     """Waits for the answer; the job is cancelled when patience, or Ctrl-C, ends the waiting.
 
-    What the job has left is removed, except where only its log can tell what was wrong.
+    What the job has left is removed, except where only its log says what was wrong.
 
     Raises NoAnswer; PlasticityError with the sentence of a task that could not be done.
     """
@@ -128,14 +128,14 @@ def clear(folder: Path) -> None:
 
 
 def _awaited(sent: Sent, end: float) -> Answer:
-    told = ""
+    last_said = ""
     while (answer := _answer(sent)) is None:
         state = _state(sent.job)
         if state is None:
             return _last_look(sent)
-        if str(state) != told:
-            told = str(state)
-            say(f"Job {sent.job} {told}.")
+        if str(state) != last_said:
+            last_said = str(state)
+            say(f"Job {sent.job} {last_said}.")
         if time.monotonic() > end:
             raise NoAnswer(f"Job {sent.job} still {state}; it was not waited for any longer, and is cancelled.", False)
         time.sleep(LOOK_SECONDS)
@@ -144,7 +144,7 @@ def _awaited(sent: Sent, end: float) -> Answer:
 
 def _state(job: str) -> JobState | None:
     """How a job stands; None if it is over."""
-    states = [JobState.told(*row) for row in cluster.in_queue([job], QUEUE_COLUMNS)]
+    states = [JobState.reported(*row) for row in cluster.in_queue([job], QUEUE_COLUMNS)]
     return next((state for state in states if state.lives), None)
 
 
@@ -171,7 +171,7 @@ def _answer(sent: Sent) -> Answer | None:
 
 
 def _why(sent: Sent) -> str:
-    """Why a job that is over has left no answer, as far as its log and Slurm tell."""
+    """Why a job that is over has left no answer, as far as its log and Slurm say."""
     state = states_of([sent.job], cluster.PATIENCE_SECONDS)[0].get(sent.job)
     ended = "" if state is None else f" ({state}, on {state.nodes})"
     lines = [line for line in (read(sent.log) or b"").decode(errors="replace").splitlines() if line.strip()]

@@ -138,7 +138,7 @@ def _queued_all_the_same(store: Store, asked: Submission) -> str | None:
 
 
 def _outcome_in_queue(store: Store, asked: Submission, unless: str) -> Outcome:
-    """What came of a submission as the queue tells it.  unless: why there is no job, if there is none.
+    """What came of a submission as the queue shows it.  unless: why there is no job, if there is none.
 
     Raises SlurmError.
     """

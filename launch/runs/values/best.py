@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from launch.runs.values.place import Found, Place, Rates, unpinned
+from launch.runs.values.place import Combination, FoundValues, LearningRates, unpinned
 from launch.runs.values.published import Rows, Tables
 from launch.runs.values.with_intervention import WithIntervention, has_strength
 
@@ -11,9 +11,9 @@ class LookUp:
     """Published values for the places of one command, and what is to be said of them."""
 
     def __init__(self, tables: Tables) -> None:
-        self._rows, self._with_intervention, self._rates = Rows(tables), WithIntervention(tables), Rates()
+        self._rows, self._with_intervention, self._rates = Rows(tables), WithIntervention(tables), LearningRates()
 
-    def found(self, place: Place) -> Iterator[Found]:
+    def found(self, place: Combination) -> Iterator[FoundValues]:
         """The published values of an activation on a benchmark, and of the intervention; none if there are none."""
         row = self._rows.row(place.rule.look_up, place)
         asked = {} if row is not None else {"published": "nothing, so defaults"}
@@ -24,7 +24,7 @@ class LookUp:
         values = unpinned(values, place)
         if "optimizer" in values and not self._rates.are_for(place):
             del values["optimizer"]
-        yield Found(values, asked)
+        yield FoundValues(values, asked)
 
     def notes(self) -> list[str]:
         """Stand-ins, misses, and optimizers for which nothing is published, in one line each."""

@@ -9,7 +9,7 @@ from launch.runs.desk import Desk, Part, run_of
 from launch.runs.groups import COMPONENTS, SCIENCE
 from launch.runs.options import Options
 from launch.runs.settings import Numbers, numbers
-from launch.runs.values.place import Place, Values
+from launch.runs.values.place import Combination, Values
 from plasticity_lab import component
 from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.records.identity import canonical_json
@@ -79,7 +79,7 @@ class Candidates:
             self._read[key] = [candidate for candidate in found if candidate is not None]
         return self._read[key]
 
-    def study_of(self, place: Place, precision: str) -> Study:
+    def study_of(self, place: Combination, precision: str) -> Study:
         """What a candidate must share with a place: everything except what is selected and is not typed.
 
         Raises ConfigError for what is typed wrongly.

@@ -10,7 +10,7 @@ from typing import Any
 
 from launch.runs.arguments import instead
 from launch.runs.options import Activation, BenchmarkAlone, Grid, GridWithIntervention
-from launch.runs.values.place import Found, Place, Rates, extras_of, unpinned
+from launch.runs.values.place import Combination, FoundValues, LearningRates, extras_of, unpinned
 from launch.runs.values.published import Rows, Tables
 from launch.runs.values.with_intervention import WithIntervention, has_strength, intervenes, strengths
 from plasticity_lab import component
@@ -34,9 +34,9 @@ class Grids:
         self._crossed: dict[str, list[str]] = {}
         self._without_strengths: list[str] = []
         self._best, self._published_with = Rows(tables), WithIntervention(tables)
-        self._rates = Rates()
+        self._rates = LearningRates()
 
-    def found(self, place: Place) -> Iterator[Found]:
+    def found(self, place: Combination) -> Iterator[FoundValues]:
         """Every setting of the place's grid, less what is pinned.  Raises ConfigError where there is no such grid."""
         if place.rule.grid_with_intervention is not None and intervenes(place):
             yield from self._with_intervention(place, place.rule.grid_with_intervention)
@@ -50,7 +50,7 @@ class Grids:
         rates = [{"lr": rate} for rate in grid.learning_rates] if self._rates.are_for(place) else [{}]
         for shape in shapes:
             for rate in rates:
-                yield Found({"activation": shape, "optimizer": rate})
+                yield FoundValues({"activation": shape, "optimizer": rate})
 
     def notes(self) -> list[str]:
         """What was dropped, and whose grid was missing, in one line each."""
@@ -68,7 +68,7 @@ class Grids:
             )
         return lines + self._best.notes() + self._rates.notes()
 
-    def _with_intervention(self, place: Place, tried: GridWithIntervention) -> Iterator[Found]:
+    def _with_intervention(self, place: Combination, tried: GridWithIntervention) -> Iterator[FoundValues]:
         """Strengths × learning rates, and what is published for the place; all at the activation's published shape."""
         shape = unpinned(self._best.row(tried.look_up, place) or {}, place).get("activation", {})
         rates_are_ours = self._rates.are_for(place)
@@ -80,13 +80,15 @@ class Grids:
             if own == [{}]:
                 _once(self._without_strengths, place.parts["intervention"].name)
         for strength, rate in itertools.product(own, rates):
-            yield Found({"activation": shape, "optimizer": rate, "intervention": strength})
+            yield FoundValues({"activation": shape, "optimizer": rate, "intervention": strength})
         published = self._published_with.row(tried.unite, place) if tried.unite else None
         if published is not None:
             values = unpinned(published, place)
-            yield Found({**values, "activation": shape, "optimizer": values["optimizer"] if rates_are_ours else {}})
+            yield FoundValues(
+                {**values, "activation": shape, "optimizer": values["optimizer"] if rates_are_ours else {}}
+            )
 
-    def _grid(self, place: Place) -> tuple[str, Grid]:
+    def _grid(self, place: Combination) -> tuple[str, Grid]:
         """The grid that is asked for, or the benchmark's own, and its name."""
         name = extras_of(place.benchmark, BenchmarkAlone).default_grid if place.rule.grid is None else place.rule.grid
         grids = place.rule.grids or {}
@@ -99,7 +101,7 @@ class Grids:
             raise ConfigError(f"There is no hyperparams.grid={name}{instead(name, list(grids))}.")
         return name, grids[name]
 
-    def _shapes(self, place: Place, name: str, table: str | None) -> list[Settings]:
+    def _shapes(self, place: Combination, name: str, table: str | None) -> list[Settings]:
         """The shapes of the grid, then those of the published table; equal ones come to one run later."""
         activation = place.activation
         grids = extras_of(activation, Activation).grids or {}

@@ -13,7 +13,7 @@ AnyExtras = TypeVar("AnyExtras", bound=Extras)
 
 
 @dataclass(frozen=True)
-class Place:
+class Combination:
     """One combination of choices for which values are wanted.
 
     rule: what the option of `hyperparams` says. parts: address → the option chosen (see `Run.targets`). nodes: the
@@ -38,7 +38,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundValues:
     """Values for one run of a place, and what its record is to say about where they come from."""
 
     values: Values
@@ -48,7 +48,7 @@ class Found:
 class Source(Protocol):
     """A choice of `hyperparams`, for all places of one command."""
 
-    def found(self, place: Place) -> Iterable[Found]:
+    def found(self, place: Combination) -> Iterable[FoundValues]:
         """The values for a place, one or more, what is pinned left out.  Raises ConfigError."""
         ...
 
@@ -64,7 +64,7 @@ def extras_of(option: Option, kind: type[AnyExtras]) -> AnyExtras:
     return option.extras
 
 
-def unpinned(values: Values, place: Place) -> dict[str, dict[str, Any]]:
+def unpinned(values: Values, place: Combination) -> dict[str, dict[str, Any]]:
     """The values of settings that experiment and command line say nothing about."""
     return {
         group: {name: value for name, value in settings.items() if f"{group}.{name}" not in place.pinned}
@@ -77,13 +77,13 @@ def put(values: Values, nodes: Nodes) -> Nodes:
     return {group: {**settings, **values.get(group, {})} for group, settings in nodes.items()}
 
 
-class Rates:
+class LearningRates:
     """Which places the learning rates of a table or a grid are for: an option of `hyperparams` names its optimizers."""
 
     def __init__(self) -> None:
         self._others: dict[str, str] = {}
 
-    def are_for(self, place: Place) -> bool:
+    def are_for(self, place: Combination) -> bool:
         """Whether they are used at a place: none is typed there, and its optimizer is one they are for (none: all).
 
         An optimizer that they are not for is remembered for `notes`.

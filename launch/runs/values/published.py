@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from launch.runs.options import BenchmarkAlone
-from launch.runs.values.place import Place, Values, extras_of
+from launch.runs.values.place import Combination, Values, extras_of
 from plasticity_lab.component import as_typed
 from plasticity_lab.errors import ConfigError
 
@@ -67,7 +67,7 @@ class Rows:
         self._stand_ins: dict[str, str] = {}
         self._missing: dict[str, list[str]] = {}
 
-    def row(self, names: str | Sequence[str], place: Place) -> Values | None:
+    def row(self, names: str | Sequence[str], place: Combination) -> Values | None:
         """That of an activation on a benchmark, or on its stand-in, in some tables; None if there is none."""
         published, benchmark = self._tables.together(names), place.benchmark
         source = published.benchmark_for(benchmark.name, extras_of(benchmark, BenchmarkAlone).stand_in)

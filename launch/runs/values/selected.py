@@ -14,7 +14,7 @@ from analysis.statistics.selection import best_setting
 from launch.runs.options import Options
 from launch.runs.settings import Numbers
 from launch.runs.values.candidates import Candidate, Candidates, Seeds, Study, differing, effective
-from launch.runs.values.place import Found, Place, unpinned
+from launch.runs.values.place import Combination, FoundValues, unpinned
 from launch.runs.words import spelled
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.measures import Measure
@@ -48,7 +48,7 @@ class Selection:
         self._unfinished: set[str] = set()
         self._failed: set[str] = set()
 
-    def found(self, place: Place) -> Iterator[Found]:
+    def found(self, place: Combination) -> Iterator[FoundValues]:
         """The settings of the place's winner.  Raises ConfigError for a seed that helped to select it."""
         measure = chosen(place)
         metric = measure.name
@@ -75,7 +75,7 @@ class Selection:
             "seeds": seeds,
             "runs": [run.run for run in winner.runs],
         }
-        yield Found(unpinned(winner.runs[0].settings, place), {"selected_by": selected})
+        yield FoundValues(unpinned(winner.runs[0].settings, place), {"selected_by": selected})
 
     def notes(self) -> list[str]:
         """What was selected, among how many settings.  Raises ConfigError where there was nothing to select from."""
@@ -108,7 +108,7 @@ class Selection:
                     )
 
 
-def chosen(place: Place) -> Measure:
+def chosen(place: Combination) -> Measure:
     """The summary by which the place's settings are compared: of its agent's, one that has a better direction.
 
     Raises ConfigError.

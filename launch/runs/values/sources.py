@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from launch.runs.groups import COMPONENTS
 from launch.runs.options import CONF, Hyperparams, Options
 from launch.runs.settings import Numbers
-from launch.runs.values.place import Found, Place, Source
+from launch.runs.values.place import Combination, FoundValues, Source
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
@@ -23,11 +23,11 @@ class Sources:
         self._options, self._command, self._numbers = options, command, numbers
         self._made: dict[Callable[[], Source], Source] = {}
 
-    def found(self, place: Place) -> Iterable[Found]:
+    def found(self, place: Combination) -> Iterable[FoundValues]:
         """The values for a place; where its file says nothing, the one answer that names none.  Raises ConfigError."""
         make = self._maker(place.rule)
         if make is None:
-            return [Found({})]
+            return [FoundValues({})]
         for address, option in place.parts.items():
             if address != option.group and COMPONENTS[option.group].science:
                 raise ConfigError(

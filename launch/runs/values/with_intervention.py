@@ -9,7 +9,7 @@ from typing import Any
 
 from launch.runs.groups import COMPONENTS
 from launch.runs.options import BenchmarkAlone, Intervention
-from launch.runs.values.place import Place, Values, extras_of
+from launch.runs.values.place import Combination, Values, extras_of
 from launch.runs.values.published import Published, Tables, number, published_lines
 
 COLUMNS = ("intervention", "benchmark", "activation", "lr", "strength")
@@ -17,17 +17,17 @@ SAID = "published_with_intervention"
 """Under which name a record says what was not published, or is doubtful."""
 
 
-def intervenes(place: Place) -> bool:
+def intervenes(place: Combination) -> bool:
     """Whether its runs have an intervention."""
     return place.parts["intervention"].name != COMPONENTS["intervention"].neutral
 
 
-def has_strength(place: Place) -> bool:
+def has_strength(place: Combination) -> bool:
     """Whether they have one that can be stronger or weaker."""
     return intervenes(place) and "strength" in place.nodes["intervention"]
 
 
-def strengths(place: Place) -> Sequence[float]:
+def strengths(place: Combination) -> Sequence[float]:
     """Those that its intervention's file lists, if it does."""
     return extras_of(place.parts["intervention"], Intervention).strengths or ()
 
@@ -41,7 +41,7 @@ class WithIntervention:
         self._missing: dict[tuple[str, str], list[str]] = {}
         self._doubtful: dict[str, None] = {}
 
-    def row(self, table: str, place: Place) -> Values | None:
+    def row(self, table: str, place: Combination) -> Values | None:
         """That of an activation on a benchmark, or on its stand-in, with the place's intervention; None if none is."""
         if table not in self._read:
             self._read[table] = read_with_interventions(self._tables.path(table))
@@ -49,7 +49,7 @@ class WithIntervention:
         source = published.benchmark_for(place.benchmark.name, extras_of(place.benchmark, BenchmarkAlone).stand_in)
         return published.rows.get((source or "", place.activation.name))
 
-    def best(self, table: str, place: Place) -> tuple[Values, Mapping[str, Any]]:
+    def best(self, table: str, place: Combination) -> tuple[Values, Mapping[str, Any]]:
         """The published rate and strength, and what a record is to say of them.
 
         Without a row no rate, and of an intervention that the table has the middle one of its strengths; another keeps
@@ -82,7 +82,7 @@ class WithIntervention:
         return [*lines, *(f"hyperparams: {words}." for words in self._doubtful)]
 
 
-def _is_typed(place: Place) -> bool:
+def _is_typed(place: Combination) -> bool:
     return "intervention.strength" in place.pinned
 
 

@@ -30,13 +30,17 @@ def run_name(run: Mapping[str, Any]) -> str:
     science = run["science"]
     groups: dict[str, Choice] = {key: value for key, value in science.items() if isinstance(value, Mapping)}
     benchmark, seed = groups["benchmark"]["name"], f"seed {science['seed']}"
-    told = {group: _told(group, choice) for group, choice in groups.items()}
+    settings = {group: _settings(group, choice) for group, choice in groups.items()}
     others = sorted(groups.keys() - {"activation", "benchmark"})
     rate = [key for key in groups["optimizer"] if key == "lr"]
     parts = [
-        [groups["activation"]["name"], *told["activation"], *_words(groups["optimizer"], rate)],
-        [benchmark, *told["benchmark"]],
-        *([groups[group]["name"], *told[group]] for group in others if told[group] or not _usual(group, groups)),
+        [groups["activation"]["name"], *settings["activation"], *_words(groups["optimizer"], rate)],
+        [benchmark, *settings["benchmark"]],
+        *(
+            [groups[group]["name"], *settings[group]]
+            for group in others
+            if settings[group] or not _usual(group, groups)
+        ),
         [seed, *_words(science, _unusual_numbers(science))],
     ]
     name = " · ".join(" ".join(part) for part in parts)
@@ -44,17 +48,17 @@ def run_name(run: Mapping[str, Any]) -> str:
     return name if len(name) <= LONGEST else name[: LONGEST - len(end)] + end
 
 
-def _told(group: str, choice: Choice) -> list[str]:
+def _settings(group: str, choice: Choice) -> list[str]:
     """The settings of a group that are named, as `c=5`; without the learning rate, which stands elsewhere.
 
     Of several options each setting has its option's name before it: `redo.every=5`.
     """
     members = choice["name"].split(JOINED)
     if len(members) > 1:
-        return [f"{each}.{word}" for each in members for word in _told(group, {"name": each, **choice[each]})]
+        return [f"{each}.{word}" for each in members for word in _settings(group, {"name": each, **choice[each]})]
     default = _contents(f"{group}/{choice['name']}.yaml")  # of an option that is not in conf/, all settings are named
 
-    def is_told(setting: str, value: Any) -> bool:
+    def is_named(setting: str, value: Any) -> bool:
         if setting == "name" or (group, setting) == ("optimizer", "lr"):
             return False
         searched = (
@@ -62,7 +66,7 @@ def _told(group: str, choice: Choice) -> list[str]:
         )
         return searched or setting not in default or default[setting] != value
 
-    return _words(choice, [setting for setting, value in choice.items() if is_told(setting, value)])
+    return _words(choice, [setting for setting, value in choice.items() if is_named(setting, value)])
 
 
 def _usual(group: str, groups: Mapping[str, Choice]) -> bool:

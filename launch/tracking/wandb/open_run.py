@@ -73,8 +73,8 @@ def own_service() -> Iterator[None]:
     """W&B with a service that belongs to this process and the settings of this moment; both are gone afterwards.
 
     wandb keeps address, key and service until it is asked to end, and passes its service on to child processes in the
-    environment. A service that belongs to another process would not end, and so not complete its files, when it is told
-    to here.
+    environment. A service that belongs to another process would not end, and so not complete its files, when it
+    is asked to here.
     """
     end_service()
     os.environ.pop("WANDB_SERVICE", None)

@@ -38,12 +38,12 @@ def write_runs(
     records: Sequence[Record],
     groups: Mapping[str, str] | None = None,
     begun: Mapping[str, OpenRun] | None = None,
-    tell: Callable[[], None] = lambda: None,
+    report: Callable[[], None] = lambda: None,
 ) -> dict[str, str]:
     """Writes finished runs from their records and notes it in the store.  Returns run → why it could not be written.
 
     groups: run → sweep, for records that do not name theirs. begun: runs that are open already; they are completed.
-    tell: called after each run. To be called within `own_service`, with no other run open: W&B's service is ended.
+    report: called after each run. To be called within `own_service`, with no other run open: W&B's service is ended.
 
     Raises StoreError if the store cannot be read or written.
     """
@@ -52,7 +52,7 @@ def write_runs(
         begin_service()
         with ThreadPoolExecutor(AT_ONCE if destination.online else 1) as several:
             for _ in several.map(lambda record: batch.write(record, folder), records):
-                tell()
+                report()
         batch.end()
         if not destination.online:
             _keep_complete(store, folder, batch)

@@ -70,7 +70,7 @@ class ActingNetwork:
                 parameters = ThroughKernels(parameters)
             return model.forward(parameters, shape, as_floats(x_KBD), drawn, body)[0]
 
-        same = ("acting", structure, model.told, body, str(draws), np.dtype(dtype).name)
+        same = ("acting", structure, model.structure_key, body, str(draws), np.dtype(dtype).name)
         self._forward = Compiled(forward, same) if compiled else forward
 
     @torch.no_grad()

@@ -47,7 +47,7 @@ class PPO(Agent[BodyBenchmark, Bodies, PPOLearner]):
     """
 
     learns = BodyBenchmark
-    tells = frozenset({EXAMPLES, TASK_BEGINS, OBSERVED})
+    provides = frozenset({EXAMPLES, TASK_BEGINS, OBSERVED})
     measures = PPO_MEASURES
 
     def __init__(

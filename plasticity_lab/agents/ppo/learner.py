@@ -17,6 +17,7 @@ from plasticity_lab.agents.acting.network import ActingNetwork
 from plasticity_lab.agents.acting.snapshot import Snapshot
 from plasticity_lab.agents.agent import State
 from plasticity_lab.agents.compiled import Compiled
+from plasticity_lab.agents.evenly_spread import evenly_spread
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.ppo.evaluation import returns_in_test
@@ -27,7 +28,6 @@ from plasticity_lab.agents.ppo.policy import log_probability
 from plasticity_lab.agents.ppo.probe import probe_in
 from plasticity_lab.agents.ppo.rollout import Actor
 from plasticity_lab.agents.ppo.step import Step, step_of
-from plasticity_lab.agents.spread import evenly_spread
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.stream import Rollout, Stage
 from plasticity_lab.diagnostics.view import View
@@ -114,7 +114,7 @@ class PPOLearner:
                 kernels=kernels,
             )
             step = step_of(self.network, task.body, agent.clip_value, agent.max_norm, kernels)
-            same = ("ppo step", structure, self.network.model.told, task.body)
+            same = ("ppo step", structure, self.network.model.structure_key, task.body)
             self._steps[task.body] = Compiled(step, same) if self.compiled else step
         self.actor = Actor(
             self.environments,
@@ -135,11 +135,11 @@ class PPOLearner:
 
     def advance(self, chunk: Rollout) -> Rows:
         """Acts for a rollout, then learns from it."""
-        before = Snapshot(self.network.learned)
+        before = Snapshot(self.network.train_state)
         if self.agent.anneal_lr:
             self.network.settings["optimizer"]["lr"] = self.rates * (1 - chunk.first / self.total_steps)
         seen = self.actor.rollout(chunk.first)
-        if EXAMPLES in self.network.intervention.needs:
+        if EXAMPLES in self.network.intervention.requires:
             kept = {"x": seen.x, "action": seen.action}
             self._rollout = {name: torch.tensor(value).flatten(1, 2) for name, value in kept.items()}
         self.unstable |= ~seen.finite
@@ -148,8 +148,8 @@ class PPOLearner:
             self._probe = probe_in(common, each, self.minibatches)
         self._learn(common, each)
         losses = self.measured.isfinite().all(dim=3).all(dim=1).all(dim=0).cpu().numpy()
-        self.unstable |= ~(losses & before.finite(self.network.learned))
-        before.restore(self.network.learned, self.unstable)
+        self.unstable |= ~(losses & before.finite(self.network.train_state))
+        before.restore(self.network.train_state, self.unstable)
         return Rows(self._rows(), seen.episodes)
 
     def evaluate(self, task: Stage) -> Evaluation:
@@ -234,21 +234,21 @@ class PPOLearner:
         stopped, snapshots = np.zeros(self.runs, bool), list[tuple[Snapshot, Array]]()
         while taken < updates:
             part = network.due(in_a_pass - taken % in_a_pass)
-            learned = network.learned
+            train_state = network.train_state
             for at in self.at[taken : taken + part]:
-                state = step(learned, network.settings, self.keys, common, rows, self.measured, at)
-                learned = learned._replace(state=state)
-            network.kept = learned.state
+                state = step(train_state, network.settings, self.keys, common, rows, self.measured, at)
+                train_state = train_state._replace(state=state)
+            network.kept = train_state.state
             network.took(part)
             taken += part
             if self.agent.target_kl is not None and taken % in_a_pass == 0:
                 changed = self._means(taken - 1)[MEASURED.index("approx_kl")]
                 newly = ~stopped & (changed > self.agent.target_kl)
                 if newly.any():
-                    snapshots.append((Snapshot(network.learned), newly))
+                    snapshots.append((Snapshot(network.train_state), newly))
                     stopped |= newly
         for snapshot, runs in snapshots:
-            snapshot.restore(network.learned, runs)
+            snapshot.restore(network.train_state, runs)
 
     def _means(self, update: int) -> Array:
         """Means over the examples of one update, (Q, K)."""

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.agents.ppo.policy import entropy, log_probability
-from plasticity_lab.agents.update import Loss, Lost
+from plasticity_lab.agents.update import Loss, LossOutput
 from plasticity_lab.networks.model import Model
 from plasticity_lab.stacking.elementary import exp
 
@@ -28,7 +28,7 @@ def loss_of(model: Model, body: str, clip_value: bool) -> Loss:
     approx_kl is (ratio − 1) − log ratio, which is never negative (Schulman, "Approximating KL Divergence", 2020).
     """
 
-    def loss(parameters: Tensors, settings: Mapping[str, Tensors], batch: Tensors) -> Lost:
+    def loss(parameters: Tensors, settings: Mapping[str, Tensors], batch: Tensors) -> LossOutput:
         outputs, hidden = model.forward(
             parameters, settings["activation"], batch["x"], batch.get("drawn"), body, batch.get("noise")
         )
@@ -49,6 +49,6 @@ def loss_of(model: Model, body: str, clip_value: bool) -> Loss:
         total = (policy_loss + value_weight * value_loss - entropy_weight * spread) * batch["weight"]
         outside = ((ratio - 1).abs() > clip).to(total.dtype)
         parts = (policy_loss, value_loss, spread, (ratio - 1) - change, outside)
-        return Lost(total, dict(zip(MEASURED, parts, strict=True)), hidden, batch["weight"])
+        return LossOutput(total, dict(zip(MEASURED, parts, strict=True)), hidden, batch["weight"])
 
     return loss

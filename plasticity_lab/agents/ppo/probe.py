@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from plasticity_lab.agents.evenly_spread import probe_of
 from plasticity_lab.agents.ppo.minibatches import Minibatches
-from plasticity_lab.agents.spread import probe_of
 
 Tensors = Mapping[str, Tensor]
 

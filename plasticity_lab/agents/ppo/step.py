@@ -11,7 +11,7 @@ from torch import Tensor
 from plasticity_lab.agents.drawn import drawn
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.ppo.loss import MEASURED, loss_of
-from plasticity_lab.agents.update import Clip, Given, Learned, update_of
+from plasticity_lab.agents.update import Clip, TrainState, UpdateInputs, update_of
 from plasticity_lab.interventions.intervention import State
 from plasticity_lab.stacking.clipping import clipped
 
@@ -32,7 +32,7 @@ def step_of(network: PackedNetwork, body: str, clip_value: bool, max_norm: float
     update = update_of(model, loss, network.optimizer, network.intervention, _clip(max_norm), kernels, examples="x")
 
     def step(
-        learned: Learned,
+        train_state: TrainState,
         settings: Mapping[str, Tensors],
         keys: Tensors,
         common: Tensors,
@@ -49,7 +49,7 @@ def step_of(network: PackedNetwork, body: str, clip_value: bool, max_norm: float
         }
         batch |= {"advantage": now["advantage"], "weight": common["weight"]}
         batch |= drawn(model, keys, now["updates"], pick_KB.shape[1], body)
-        state, own = update(learned, Given(settings, keys["intervention"], now["updates"], now), batch)
+        state, own = update(train_state, UpdateInputs(settings, keys["intervention"], now["updates"], now), batch)
         measured.index_copy_(0, at, torch.stack([own[name] for name in MEASURED]).unsqueeze(0))
         return state
 

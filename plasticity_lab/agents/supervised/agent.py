@@ -25,10 +25,10 @@ class Supervised(Agent[LabelledBenchmark, ImageSet, SupervisedLearner]):
 
     measures = CLASSIFIER
     learns = LabelledBenchmark
-    tells = frozenset({EXAMPLES, TASK_BEGINS, OBSERVED, HELD_OUT})
+    provides = frozenset({EXAMPLES, TASK_BEGINS, OBSERVED, HELD_OUT})
 
     def model(self, parts: Parts[LabelledBenchmark], resource: ImageSet) -> Model:
-        """From an image to "logits", a number for each class that the benchmark has told apart."""
+        """From an image to "logits", a number for each class of the benchmark."""
         image = tuple(resource.train_images.shape[1:])
         return Model(
             parts.network, parts.activations, {"image": Shapes(image, {"logits": parts.benchmark.outputs(resource)})}

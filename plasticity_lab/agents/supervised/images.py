@@ -17,16 +17,16 @@ from plasticity_lab.data.image_set import ImageSet
 class Pixels:
     """Bytes → floats, as `normalise` says: raw (0 to 1), std (each channel standardised), half (−1 to 1).
 
-    told: all of that in words; pixels of equal words are the same function.
+    structure_key: all of that in words; pixels of equal words are the same function.
     """
 
     def __init__(self, image_set: ImageSet, normalise: str, device: torch.device) -> None:
         self.white = float(image_set.white)
         self.normalise = normalise
-        self.told = [normalise, str(self.white), str(image_set.train_images.shape[1:])]
+        self.structure_key = [normalise, str(self.white), str(image_set.train_images.shape[1:])]
         if normalise == "std":
             per_channel = int(np.prod(image_set.train_images.shape[2:]))
-            self.told += [str(values.tolist()) for values in (image_set.mean, image_set.std)]
+            self.structure_key += [str(values.tolist()) for values in (image_set.mean, image_set.std)]
             self.mean, self.deviation = (
                 torch.from_numpy(np.repeat(values, per_channel)).to(device)
                 for values in (image_set.mean, image_set.std)

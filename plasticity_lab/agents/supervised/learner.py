@@ -15,9 +15,9 @@ from torch import Tensor
 
 from plasticity_lab.agents.agent import State
 from plasticity_lab.agents.compiled import Compiled
+from plasticity_lab.agents.evenly_spread import evenly_spread, probe_of
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.agents.spread import evenly_spread, probe_of
 from plasticity_lab.agents.supervised.held_out import HeldOutByPixel, HeldOutInRows
 from plasticity_lab.agents.supervised.images import Pixels, laid_out
 from plasticity_lab.agents.supervised.matrix import row_of
@@ -49,7 +49,7 @@ class SupervisedLearner:
         self.by_pixel = by_pixel = benchmark.permutes and not parts.kernels  # for these, images are to lie in rows
         self.held_out = (HeldOutByPixel if by_pixel else HeldOutInRows)(image_set, device)
         score = score_of(model, self.pixels, by_pixel, parts.kernels)
-        self.same = (parts.structure, model.told, *self.pixels.told)
+        self.same = (parts.structure, model.structure_key, *self.pixels.structure_key)
         self.step = Compiled(step, ("supervised step", *self.same)) if compiled else step
         self.score = Compiled(score, ("supervised score", str(by_pixel), *self.same)) if compiled else score
         self.tables = Tables(min(CHUNK_STEPS, benchmark.max_batches), self.runs, benchmark.batch_size, device)
@@ -135,11 +135,13 @@ class SupervisedLearner:
 
     def _take(self, tables: Mapping[str, Tensor], rows: Iterable[Tensor]) -> None:
         """The steps of some rows of the tables."""
-        learned, settings = self.network.learned, self.network.settings
+        train_state, settings = self.network.train_state, self.network.settings
         images, step, measured = self.images.flatten(0, 1), self.step, self.tables.measured
         for at in rows:
-            learned = learned._replace(state=step(learned, settings, self.keys, images, tables, measured, at))
-        self.network.kept = learned.state
+            train_state = train_state._replace(
+                state=step(train_state, settings, self.keys, images, tables, measured, at)
+            )
+        self.network.kept = train_state.state
 
     def _seen(self, most: int) -> Iterable[tuple[Tensor, Tensor]]:
         """The current task's training images as an intervention wants them: (K, E, D) floats and labels (K, E).

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from plasticity_lab.agents.drawn import drawn
 from plasticity_lab.agents.supervised.images import Pixels
-from plasticity_lab.agents.update import Given, Learned, Loss, Lost, update_of
+from plasticity_lab.agents.update import Loss, LossOutput, TrainState, UpdateInputs, update_of
 from plasticity_lab.interventions.intervention import Intervention, State
 from plasticity_lab.networks.model import Model
 from plasticity_lab.stacking.elementary import log_softmax_at
@@ -29,13 +29,13 @@ def cross_entropy_of(model: Model) -> Loss:
     `drawn` gives. It measures "loss" and "right", (K, B).
     """
 
-    def cross_entropy(parameters: Tensors, settings: Mapping[str, Tensors], batch: Tensors) -> Lost:
+    def cross_entropy(parameters: Tensors, settings: Mapping[str, Tensors], batch: Tensors) -> LossOutput:
         outputs, hidden = model.forward(
             parameters, settings["activation"], batch["x"], batch.get("drawn"), noise=batch.get("noise")
         )
         loss_KB = -log_likelihood(outputs, batch["labels"])
         right_KB = outputs["logits"].argmax(dim=-1) == batch["labels"]
-        return Lost(loss_KB * batch["weights"], {"loss": loss_KB, "right": right_KB}, hidden, batch["weights"])
+        return LossOutput(loss_KB * batch["weights"], {"loss": loss_KB, "right": right_KB}, hidden, batch["weights"])
 
     return cross_entropy
 
@@ -54,7 +54,7 @@ def step_of(
     update = update_of(model, cross_entropy_of(model), optimizer, intervention, kernels=kernels, examples="x")
 
     def step(
-        learned: Learned,
+        train_state: TrainState,
         settings: Mapping[str, Tensors],
         keys: Tensors,
         images_RD: Tensor,
@@ -67,7 +67,7 @@ def step_of(
         x_KBD = pixels.scaled(images_RD.index_select(0, batch_KB.flatten()).view(*batch_KB.shape, -1))
         batch = {"x": x_KBD, "labels": now["labels"], "weights": now["weights"]}
         batch |= drawn(model, keys, now["position"], batch_KB.shape[1])
-        state, own = update(learned, Given(settings, keys["intervention"], now["position"], now), batch)
+        state, own = update(train_state, UpdateInputs(settings, keys["intervention"], now["position"], now), batch)
         measured["loss"].index_copy_(0, at, own["loss"].unsqueeze(0))
         measured["right"].index_copy_(0, at, own["right"].unsqueeze(0))
         return state

@@ -37,7 +37,7 @@ class WorkloadYardstick:
     workload: Workload
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The network."""
         return self.workload.network
 

@@ -46,7 +46,7 @@ class DQN(Agent[BodyBenchmark, Bodies, ValueLearner]):
     """
 
     learns = BodyBenchmark
-    tells = frozenset({TASK_BEGINS, OBSERVED})
+    provides = frozenset({TASK_BEGINS, OBSERVED})
     capped = frozenset({"capacity", "min_history", "target_period", "epsilon_decay", "epoch_steps"})
     measures = VALUE_MEASURES
 

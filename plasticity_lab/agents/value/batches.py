@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from plasticity_lab.agents.spread import PROBE
+from plasticity_lab.agents.evenly_spread import PROBE
 from plasticity_lab.replay.n_step import NStep
 from plasticity_lab.replay.ring import Index, Ring
 from plasticity_lab.replay.uniform import batch_of, drawn

@@ -89,7 +89,7 @@ class ValueLearner:
             compiled=compiled, structure=parts.structure,
         )  # fmt: skip
         step = step_of(self.network, body.name)
-        self.step = Compiled(step, ("dqn step", parts.structure, model.told, body.name)) if compiled else step
+        self.step = Compiled(step, ("dqn step", parts.structure, model.structure_key, body.name)) if compiled else step
         self.unstable = np.zeros(self.runs, np.bool_)
         self.environments: Environments | None = None
         self._saved: Mapping[str, Any] = {}
@@ -112,7 +112,7 @@ class ValueLearner:
     def advance(self, chunk: Segment) -> Rows:
         """Acts for the chunk's steps, and learns and copies the target as often as is due meanwhile."""
         environments, network = self.agent.environments, self.network
-        before, target_before = Snapshot(network.learned), dict[str, Tensor]()
+        before, target_before = Snapshot(network.train_state), dict[str, Tensor]()
         corrections = network.corrections(len(self.at))
         rows = {**corrections, "updates": torch.arange(len(self.at), device=self.device) + network.updates}
         ended, epsilons = list[tuple[Ended, int]](), list[Array]()
@@ -129,9 +129,9 @@ class ValueLearner:
                 self.target.copy()
         taken = len(epsilons)
         losses = self.measured[:taken].isfinite().all(dim=3).all(dim=1).all(dim=0).cpu().numpy()
-        self.unstable |= ~(self.actor.finite & losses & before.finite(network.learned))
+        self.unstable |= ~(self.actor.finite & losses & before.finite(network.train_state))
         if self.unstable.any():
-            before.restore(network.learned, self.unstable)
+            before.restore(network.train_state, self.unstable)
             for name, x in target_before.items():
                 for run in np.flatnonzero(self.unstable):
                     self.target.parameters[name][run].copy_(x[run])
@@ -203,7 +203,7 @@ class ValueLearner:
         network = self.network
         batch = self.batches.of(network.updates, self.device)
         network.kept = self.step(
-            network.learned, self.target.parameters, network.settings, self.keys, batch, rows, self.measured,
+            network.train_state, self.target.parameters, network.settings, self.keys, batch, rows, self.measured,
             self.at[number],
         )  # fmt: skip
         network.took(1)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
-from plasticity_lab.agents.update import Loss, Lost
+from plasticity_lab.agents.update import Loss, LossOutput
 from plasticity_lab.networks.model import Model
 
 Tensors = Mapping[str, Tensor]
@@ -31,12 +31,14 @@ def loss_of(model: Model, body: str) -> Loss:
     up the rows. Beside these the random numbers that `drawn` gives.
     """
 
-    def loss(parameters: Tensors, settings: Mapping[str, Tensors], batch: Tensors) -> Lost:
+    def loss(parameters: Tensors, settings: Mapping[str, Tensors], batch: Tensors) -> LossOutput:
         outputs, hidden = model.forward(
             parameters, settings["activation"], batch["x"], batch.get("drawn"), body, batch.get("noise")
         )
         q = outputs["q"].gather(-1, batch["action"].unsqueeze(-1)).squeeze(-1)
         error = (batch["target"] - q) * (batch["target"] - q)
-        return Lost(error * batch["weight"], dict(zip(MEASURED, (error, q), strict=True)), hidden, batch["weight"])
+        return LossOutput(
+            error * batch["weight"], dict(zip(MEASURED, (error, q), strict=True)), hidden, batch["weight"]
+        )
 
     return loss

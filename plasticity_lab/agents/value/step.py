@@ -10,7 +10,7 @@ from torch import Tensor
 
 from plasticity_lab.agents.drawn import drawn
 from plasticity_lab.agents.packed_network import PackedNetwork
-from plasticity_lab.agents.update import Given, Learned, update_of
+from plasticity_lab.agents.update import TrainState, UpdateInputs, update_of
 from plasticity_lab.agents.value.loss import MEASURED, loss_of, targets
 from plasticity_lab.interventions.intervention import State
 
@@ -33,7 +33,7 @@ def step_of(network: PackedNetwork, body: str) -> Step:
     update = update_of(model, loss_of(model, body), network.optimizer, network.intervention)
 
     def step(
-        learned: Learned,
+        train_state: TrainState,
         target: Tensors,
         settings: Mapping[str, Tensors],
         keys: Tensors,
@@ -51,7 +51,7 @@ def step_of(network: PackedNetwork, body: str) -> Step:
             "weight": batch["weight"],
             **drawn(model, keys, now["updates"], batch["x"].shape[1], body),
         }
-        state, own = update(learned, Given(settings, keys["intervention"], now["updates"], now), learn)
+        state, own = update(train_state, UpdateInputs(settings, keys["intervention"], now["updates"], now), learn)
         measured.index_copy_(0, at, torch.stack([own[name] for name in MEASURED]).unsqueeze(0))
         return state
 

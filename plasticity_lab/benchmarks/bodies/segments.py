@@ -9,7 +9,7 @@ from plasticity_lab.records.position import Position
 
 @dataclass(frozen=True)
 class Segment:
-    """A chunk: so many steps with a body.
+    """A chunk: a number of steps with a body.
 
     epoch: counted through the run, from 0. steps: of all environments of a run together. first: of the run before it.
     """

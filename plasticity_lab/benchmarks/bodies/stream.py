@@ -9,7 +9,7 @@ from plasticity_lab.records.position import Position
 
 @dataclass(frozen=True)
 class Rollout:
-    """A chunk: so many steps with a body, and the updates by what they brought. It counts as an epoch.
+    """A chunk: a number of steps with a body, and the updates by what they brought. It counts as an epoch.
 
     epoch: rollouts of the run before it. steps: of all environments of a run together. first: of the run before it.
     """

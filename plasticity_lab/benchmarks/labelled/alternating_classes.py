@@ -99,7 +99,7 @@ class AlternatingClasses(LabelledBenchmark):
 
     def _check_enough(self, image_set: ImageSet) -> None:
         hard, easy = self.classes_hard, self.classes_easy
-        together = 2 if self.classes_repeat else self.tasks  # so many tasks have no class in common
+        together = 2 if self.classes_repeat else self.tasks  # that many tasks in a row have no class in common
         needed = (together + 1) // 2 * hard + together // 2 * easy
         if needed > image_set.classes:
             raise ConfigError(

@@ -123,7 +123,7 @@ class LabelledBenchmark(Benchmark[ImageSet]):
         return verified(self.source, folder)
 
     def outputs(self, image_set: ImageSet) -> int:
-        """How many classes a network tells apart: by default all of the set."""
+        """How many classes a network distinguishes: by default all of the set."""
         return image_set.classes
 
     def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
@@ -219,7 +219,7 @@ class LabelledBenchmark(Benchmark[ImageSet]):
         return 0 if self.subset == "shared" else seed
 
     def first_held_out(self, there: int) -> NDArray[np.int64]:
-        """The held-out images that are evaluated, out of so many: all, or the first `eval_images`."""
+        """The held-out images that are evaluated, of that many: all, or the first `eval_images`."""
         return np.arange(there if self.eval_images is None else min(self.eval_images, there))
 
     def _sum_before(self, position: int, of: Callable[[int], int]) -> int:

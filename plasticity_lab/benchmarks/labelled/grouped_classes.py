@@ -1,4 +1,4 @@
-"""The classes of a set in groups, which one head tells apart: what split and joint training have in common."""
+"""The classes of a set in groups, which one head distinguishes: what split and joint training have in common."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Input shift: classes that have not been seen before in every task, each time to be told from one another."""
+"""Input shift: classes that have not been seen before in every task, each time to be distinguished."""
 
 from dataclasses import dataclass, field
 
@@ -15,13 +15,13 @@ from plasticity_lab.randomness.host import host_stream
 
 @dataclass(eq=False, kw_only=True)
 class NewClasses(LabelledBenchmark):
-    """Each task tells `classes_per_task` classes apart that no task before it had; they are called 0, 1, …
+    """Each task has `classes_per_task` classes that no task before it had; they are called 0, 1, …
 
     The stream seed puts all classes in a random order, and each task takes the next of them. The head has an output for
-    each class of a task, and is not told when a task begins. Evaluated on the test images of the task's classes, as
+    each class of a task, and is not informed when a task begins. Evaluated on the test images of the task's classes, as
     many of each as the class with the fewest has.
 
-    classes_per_task: classes that a task tells apart.
+    classes_per_task: classes of a task.
     images_per_class: training images of each class: the first ones of the file, or drawn by the stream seed (`subset`).
     classes_repeat: for sets of few classes: another order follows when one is used up, and no class comes twice within
         one.

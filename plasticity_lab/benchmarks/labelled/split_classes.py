@@ -1,4 +1,4 @@
-"""Class-incremental learning: the classes of a set come group after group, and all are to be told apart at the end."""
+"""Class-incremental learning: the classes of a set come group after group, and all must be distinguished at the end."""
 
 from plasticity_lab.benchmarks.labelled.benchmark import Lesson
 from plasticity_lab.benchmarks.labelled.grouped_classes import GroupedClasses

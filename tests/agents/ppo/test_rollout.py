@@ -20,7 +20,7 @@ def value_of(shown):
     return shown.sum(axis=-1, dtype=np.float32)
 
 
-class Answers:
+class FixedOutputs:
     """A linear policy, and a value that is the sum of what is shown; it remembers what it was asked, and when."""
 
     def __init__(self, body):
@@ -37,7 +37,7 @@ def acted(body=SLIDERS, first=0, rollouts=1, **how):
     settings = dict.fromkeys(
         ("normalise_observations", "normalise_rewards", "clip_action", "timeout_is_terminal"), False
     )
-    environments, answers = Environments(body, SEEDS, N, 0), Answers(body)
+    environments, answers = Environments(body, SEEDS, N, 0), FixedOutputs(body)
     normaliser = Normaliser(2, N, body.observation)
     actor = Actor(environments, answers, SEEDS, T, GAMMA, normaliser, **(settings | how))
     actor.begin()

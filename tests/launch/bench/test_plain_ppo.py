@@ -13,7 +13,7 @@ from torch.distributions import Normal
 
 from launch.bench import plain_ppo
 from launch.bench.agreement import interval, table
-from launch.bench.learned import Learned, cleanrl, kept, packed, read
+from launch.bench.ppo_returns import ReturnCurve, cleanrl, kept, packed, read
 from launch.command import resolve
 from plasticity_lab.agents.ppo.advantages import advantages
 from plasticity_lab.agents.ppo.policy import entropy, log_probability
@@ -177,7 +177,7 @@ def test_the_command_leaves_the_runs_episodes(tmp_path):
 
 
 def test_a_final_return_is_of_the_last_part_and_an_interval_students():
-    run = Learned.of(np.array([10.0, 84, 86, 100]), np.array([1.0, 2, 3, 5]), 100, {})
+    run = ReturnCurve.of(np.array([10.0, 84, 86, 100]), np.array([1.0, 2, 3, 5]), 100, {})
     assert run.final == 4
     at = {3: 1, 33: 2, 34: 3, 39: 5}  # of 40 parts of 2.5 steps
     np.testing.assert_array_equal(run.course, [at.get(part, np.nan) for part in range(40)])
@@ -189,7 +189,7 @@ def test_a_final_return_is_of_the_last_part_and_an_interval_students():
 
 def test_runs_are_read_again_from_the_file_that_keeps_them(tmp_path):
     path = tmp_path / "packed.json"
-    run = Learned.of(np.array([15.0, 2000.0]), np.array([9.47, 8.81]), 2048, {"seed": 3})
+    run = ReturnCurve.of(np.array([15.0, 2000.0]), np.array([9.47, 8.81]), 2048, {"seed": 3})
     with pytest.raises(ConfigError, match=r"There is no .*packed\.json"):
         read(path, packed)
     path.write_bytes(kept({"Hopper-v4": [run]}))
@@ -207,7 +207,7 @@ def test_what_cleanrls_script_printed_is_read_and_a_single_run_has_no_interval(t
     (tmp_path / "Hopper-v4_7.log").write_text(printed)
     (run,) = cleanrl(tmp_path)["Hopper-v4"]
     assert (run.steps, run.final, run.source) == (4096, 8.25, {"seed": 7})
-    others = [Learned.of(np.array([4000.0]), np.array([mean]), 4096, {}) for mean in (1.0, 2.0, 3.0)]
+    others = [ReturnCurve.of(np.array([4000.0]), np.array([mean]), 4096, {}) for mean in (1.0, 2.0, 3.0)]
     *_, row = table({"Hopper-v4": others}, {"CleanRL's own script": {"Hopper-v4": [run]}}).splitlines()
     cells = [cell.strip() for cell in row.strip("|").split("|")]
     assert cells == ["Hopper-v4", "CleanRL's own script", "8", "1", "2 ± 2", "3", "", ""]

@@ -136,7 +136,7 @@ def test_what_would_fail_of_slurm_and_no_job_is_sent(stand_in, doctor, words, se
     assert status == 1
     assert line.startswith(f"fails        {sentence}")
     assert place == "On a compute node:"
-    assert unsent.startswith("cannot tell  No job was sent")
+    assert unsent.startswith("unknown      No job was sent")
     assert not stand_in.submitted
 
 
@@ -233,6 +233,6 @@ def test_a_job_that_is_not_waited_for_is_cancelled(stand_in, doctor, store, monk
     status, (_, place, line, _) = doctor("--wait", patience)
     assert status == 0
     assert place == "On a compute node:"
-    assert line.startswith(f"cannot tell  {words}")
+    assert line.startswith(f"unknown      {words}")
     assert (stand_in.jobs / "cancelled").exists()
     assert not (store.root / "errands").exists()

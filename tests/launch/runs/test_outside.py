@@ -46,7 +46,7 @@ def test_it_joins_a_glob_and_is_checked_like_our_own(outside):
     where = f"hydra.searchpath=[file://{outside}]"
     names = [run.science["activation"]["name"] for run in resolve([where, "activation=glob(*)"]).runs]
     assert {"my_act", "relu"} <= set(names)
-    with pytest.raises(ConfigError, match=r"activation.scale is 0.0; it must be above 0"):
+    with pytest.raises(ConfigError, match=r"activation\.scale.*0\.0.*above 0"):
         resolve([where, "activation=my_act", "activation.scale=0"])
     with pytest.raises(ConfigError, match=r"did you mean my_act\?"):
         resolve([where, "activation=my_actt"])
@@ -124,7 +124,7 @@ def test_a_look_up_table_and_a_protocol_of_ones_own(outside):
     assert (run.science["network"]["init"], run.science["benchmark"]["batch_size"]) == ("kaiming", 8)
 
     table.write_text("benchmark,activation\npermuted_digits,my_act\n")
-    with pytest.raises(ConfigError, match="needs the columns benchmark, activation, lr and hyperparameters"):
+    with pytest.raises(ConfigError, match="benchmark, activation, lr and hyperparameters"):
         resolve(words)
     for line, said in [
         ("my_act,x,{}", "line 2: lr is 'x'; it must be a number"),
@@ -135,7 +135,7 @@ def test_a_look_up_table_and_a_protocol_of_ones_own(outside):
         with pytest.raises(ConfigError, match=said):
             resolve(words)
     table.unlink()
-    with pytest.raises(ConfigError, match=r"mine.csv does not exist"):
+    with pytest.raises(ConfigError, match=r"mine\.csv"):
         resolve(words)
 
 

@@ -55,7 +55,7 @@ def test_where_all_is_well_the_doctor_says_so_and_leaves_nothing(slurm, store, d
     assert status == 0, out
     assert "ok           Shared: each sees what the other has written into the store." in out
     assert "fails" not in out
-    assert "cannot tell" not in out
+    assert "unknown  " not in out
     assert not (store.root / "errands").exists()
 
 
@@ -82,7 +82,7 @@ def test_what_slurm_refuses(slurm, doctor, words, sentence):
 def test_a_job_that_stays_in_the_queue_is_cancelled(slurm, doctor):
     status, out = doctor("+hydra.launcher.additional_parameters.begin=now+1hour", "--wait", "0.05")
     assert status == 0
-    assert "cannot tell  Job " in out
+    assert "unknown      Job " in out
     assert "still waits until its time comes" in out
     wait_until(lambda: not order("squeue", "--noheader", "--name=plasticity_lab"))
 

@@ -142,7 +142,7 @@ ALL_STATES = {
     ("kind", "words"), [(kind, word) for kind, all_of in ALL_STATES.items() for word in all_of.split()]
 )
 def test_each_state_is_what_slurm_means_by_it(kind, words):
-    state = JobState.told("60", words, "None", "n1")
+    state = JobState.reported("60", words, "None", "n1")
     found = (state.lives, state.runs, state.waits, state.held, state.ended_early)
     assert (
         found
@@ -161,8 +161,8 @@ def test_each_state_is_what_slurm_means_by_it(kind, words):
 
 
 def test_a_state_that_slurm_does_not_tell_is_not_over():
-    assert JobState.told("60", "", "", "").lives
-    assert "none" in str(JobState.told("60", "", "", ""))
+    assert JobState.reported("60", "", "", "").lives
+    assert "none" in str(JobState.reported("60", "", "", ""))
 
 
 def test_what_slurm_leaves_open_is_no_error(told):
@@ -176,7 +176,7 @@ def test_what_slurm_leaves_open_is_no_error(told):
     assert gap == ""
     assert found == cancelled | failed | {
         "60_3": "ended early: time limit",
-        "60_4": f"{unknown} (Slurm tells none)",
+        "60_4": f"{unknown} (Slurm gives none)",
         "60_13": f"{unknown} (?)",
     }
 

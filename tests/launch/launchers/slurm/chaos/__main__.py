@@ -63,7 +63,7 @@ class Chaos:
     """How long and how hard.
 
     minutes: of disturbance, unless the sweep ends before. every: seconds between two acts on average. tasks: of each
-    run. workers: as many packs or more, and so many jobs. limit: a job's time in minutes, of which the first minute or
+    run. workers: as many packs or more, and as many jobs. limit: a job's time in minutes, of which the first minute or
     two count, since Slurm may announce the end so early. seed: of the order.
     """
 

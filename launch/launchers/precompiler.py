@@ -1,4 +1,4 @@
-"""Graphs are compiled ahead where this machine has a core that no worker uses."""
+"""Starts the process that compiles graphs ahead, where this machine has a core that no worker uses."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 @contextlib.contextmanager
-def compiling_ahead(
+def precompiling(
     store: Store, sweep: str, packs: Sequence[Pack], workers: int, environment: dict[str, str]
 ) -> Iterator[None]:
     """While this lasts, a process compiles what the packs behind the workers' first ones need; none if no core is free.
@@ -28,7 +28,7 @@ def compiling_ahead(
         return
     words = ["--store", str(store.root), "--sweep", sweep, "--workers", str(workers), "--parent", str(os.getpid())]
     process = subprocess.Popen(
-        [sys.executable, "-m", "launch.work.ahead", *words],
+        [sys.executable, "-m", "launch.work.precompile", *words],
         cwd=CHECKOUT,
         env=environment,
         stdin=subprocess.DEVNULL,

@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from launch.work import ahead
+from launch.work import precompile
 from plasticity_lab.records.plan import read_plan
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import planned
@@ -22,14 +22,16 @@ def test_what_the_workers_begin_with_and_what_shares_graphs_is_left_out(store, m
     plan = planned(store, "activation=relu,tanh,elu", "seed=range(16)", f"mode={mode}", "launch.workers=1")
     assert [pack.width for pack in plan.packs] == [8] * 6
     order = list(dict.fromkeys(families(plan.packs)))
-    assert families(ahead.packs_ahead(plan, plan.packs, 0)) == order
+    assert families(precompile.packs_to_precompile(plan, plan.packs, 0)) == order
     begun = families(plan.packs[:2])
-    assert families(ahead.packs_ahead(plan, plan.packs, 2)) == [name for name in order if name not in begun]
+    assert families(precompile.packs_to_precompile(plan, plan.packs, 2)) == [
+        name for name in order if name not in begun
+    ]
 
 
 def test_eager_packs_need_nothing(store):
     plan = planned(store, "activation=relu,tanh", "seed=0,1", "mode=eager")
-    assert ahead.packs_ahead(plan, plan.packs, 0) == []
+    assert precompile.packs_to_precompile(plan, plan.packs, 0) == []
 
 
 def test_a_pack_that_fails_does_not_keep_the_others_from_being_compiled(store, monkeypatch):
@@ -39,8 +41,8 @@ def test_a_pack_that_fails_does_not_keep_the_others_from_being_compiled(store, m
         met.append(runs[0].id)
         raise ZeroDivisionError
 
-    monkeypatch.setattr(ahead, "compile_graphs", compile_graphs)
+    monkeypatch.setattr(precompile, "compile_graphs", compile_graphs)
     monkeypatch.setattr(os, "nice", lambda by: None)
-    monkeypatch.setattr(ahead, "StopSignal", lambda parent: lambda: False)
-    assert ahead.main(["--store", str(store.root), "--sweep", plan.sweep, "--workers", "1"]) == 0
+    monkeypatch.setattr(precompile, "StopSignal", lambda parent: lambda: False)
+    assert precompile.main(["--store", str(store.root), "--sweep", plan.sweep, "--workers", "1"]) == 0
     assert met == [pack.runs[0] for pack in read_plan(store, plan.sweep).packs[1:]]

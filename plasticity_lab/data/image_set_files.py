@@ -1,6 +1,6 @@
 """Where the files of one image set are looked for, and the sentences about what is wrong with them there.
 
-A folder of data sets is often a group's: no sentence tells anybody to delete something there.
+A folder of data sets is often shared by a group: no sentence asks anybody to delete something there.
 """
 
 import errno
@@ -14,7 +14,7 @@ _FAULTS = (errno.EIO, errno.ESTALE)
 
 
 @dataclass(frozen=True)
-class Place:
+class ImageSetFiles:
     """name, title: what commands and sentences call the set. folder: of data sets. subfolder: its files' in that."""
 
     name: str

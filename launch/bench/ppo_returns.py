@@ -31,7 +31,7 @@ ROLLED = re.compile(r"^SPS: ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Learned:
+class ReturnCurve:
     """What one run has learned.
 
     steps: of the whole run. final: the mean return of the episodes that ended in its last part. course (`POINTS`,): the
@@ -52,7 +52,7 @@ class Learned:
         return cls(steps, float(returns[step > (1 - FINAL) * steps].mean()), course, source)
 
 
-def read(path: Path, reader: Callable[[Path], dict[str, list[Learned]]]) -> dict[str, list[Learned]]:
+def read(path: Path, reader: Callable[[Path], dict[str, list[ReturnCurve]]]) -> dict[str, list[ReturnCurve]]:
     """Gymnasium's name of a body → the runs on it, by the reader, or from a file of JSON that `kept` wrote of them.
 
     Raises ConfigError where there are none; DamagedFile where the file cannot be read.
@@ -63,11 +63,12 @@ def read(path: Path, reader: Callable[[Path], dict[str, list[Learned]]]) -> dict
     if value is None:
         raise ConfigError(f"There is no {path}; name what holds the runs, or the file of JSON that was made of it.")
     return {
-        body: [Learned(**run | {"course": np.array(run["course"], float)}) for run in of] for body, of in value.items()
+        body: [ReturnCurve(**run | {"course": np.array(run["course"], float)}) for run in of]
+        for body, of in value.items()
     }
 
 
-def kept(runs: Mapping[str, list[Learned]]) -> bytes:
+def kept(runs: Mapping[str, list[ReturnCurve]]) -> bytes:
     """What `read` reads again: body → its runs' numbers, as JSON; null in a course is nan."""
     found = {
         body: [vars(run) | {"course": [mean if np.isfinite(mean) else None for mean in run.course]} for run in of]
@@ -76,23 +77,25 @@ def kept(runs: Mapping[str, list[Learned]]) -> bytes:
     return json.dumps(found, indent=1).encode()
 
 
-def packed(store: Path) -> dict[str, list[Learned]]:
+def packed(store: Path) -> dict[str, list[ReturnCurve]]:
     """The runs of a store that are done, on one body each.  Raises ConfigError if it has none of those."""
     runs, metrics = load(store, where={"agent": "ppo_cleanrl", "status": "done", "benchmark.tasks": 1})
     episodes = metrics.filter(pl.col("kind") == "episode").select("run", "step", "return").collect()
     ends = metrics.filter(pl.col("kind") == "task").select("run", "step").collect()
-    found: dict[str, list[Learned]] = {}
+    found: dict[str, list[ReturnCurve]] = {}
     for run in runs.unique("run").sort("benchmark.bodies", "seed").iter_rows(named=True):
         own = episodes.filter(pl.col("run") == run["run"])
         steps = ends.filter(pl.col("run") == run["run"])["step"].item()
-        learned = Learned.of(own["step"].to_numpy(), own["return"].to_numpy(), steps, {key: run[key] for key in SOURCE})
+        learned = ReturnCurve.of(
+            own["step"].to_numpy(), own["return"].to_numpy(), steps, {key: run[key] for key in SOURCE}
+        )
         found.setdefault(BODIES[run["benchmark.bodies"].strip("[]")].gymnasium, []).append(learned)
     return found
 
 
-def plain(folder: Path) -> dict[str, list[Learned]]:
+def plain(folder: Path) -> dict[str, list[ReturnCurve]]:
     """The plain script's runs, BODY_SEED.json each.  Raises ConfigError if the folder has none."""
-    found: dict[str, list[Learned]] = {}
+    found: dict[str, list[ReturnCurve]] = {}
     for path in sorted(folder.glob("*.json")):
         run = json.loads(path.read_text())
         step, returns, _ = np.array(run["episodes"], float).T
@@ -102,21 +105,21 @@ def plain(folder: Path) -> dict[str, list[Learned]]:
             **{key: made[key] for key in SOURCE if key in made},
             "torch": made["versions"]["torch"],
         }
-        found.setdefault(run["body"], []).append(Learned.of(step, returns, run["steps"], source))
+        found.setdefault(run["body"], []).append(ReturnCurve.of(step, returns, run["steps"], source))
     if not found:
         raise ConfigError(f"{folder} holds no runs of the plain script; `python -m launch.bench.plain_ppo` makes them.")
     return found
 
 
-def cleanrl(folder: Path) -> dict[str, list[Learned]]:
+def cleanrl(folder: Path) -> dict[str, list[ReturnCurve]]:
     """What CleanRL's ppo_continuous_action printed, BODY_SEED.log each.  Raises ConfigError if the folder has none."""
-    found: dict[str, list[Learned]] = {}
+    found: dict[str, list[ReturnCurve]] = {}
     for path in sorted(folder.glob("*.log")):
         body, _, seed = path.stem.rpartition("_")
         text = path.read_text()
         step, returns = np.array(EPISODE.findall(text), float).T
         steps = ROLLOUT * len(ROLLED.findall(text))
-        found.setdefault(body, []).append(Learned.of(step, returns, steps, {"seed": int(seed)}))
+        found.setdefault(body, []).append(ReturnCurve.of(step, returns, steps, {"seed": int(seed)}))
     if not found:
         raise ConfigError(f"{folder} holds no logs of CleanRL's script, BODY_SEED.log each.")
     return found

@@ -1,4 +1,4 @@
-"""When the command that this process does was given: what somebody says meanwhile, as `cancel`, is about it too."""
+"""How long ago this process was given its command: what is said meanwhile, as by `cancel`, is about it too."""
 
 import os
 import time
@@ -7,18 +7,18 @@ from pathlib import Path
 LONGEST_START_SECONDS = 120.0
 """A process that claims to be older when its first command begins is one whose clocks do not fit."""
 
-_began = time.monotonic()
+_command_time = time.monotonic()
 
 
 def command_begins(with_process: bool) -> None:
     """Notes that a command begins now; with_process: that it began when this process did, which imports first."""
-    global _began
-    _began = time.monotonic() - (_age_of_process() if with_process else 0.0)
+    global _command_time
+    _command_time = time.monotonic() - (_age_of_process() if with_process else 0.0)
 
 
 def seconds_since_command() -> float:
     """How long ago the command was given."""
-    return time.monotonic() - _began
+    return time.monotonic() - _command_time
 
 
 def _age_of_process() -> float:

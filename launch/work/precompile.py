@@ -1,6 +1,6 @@
 """Compiles the graphs of packs that workers come to later, beside their first packs.
 
-    python -m launch.work.ahead --store STORE --sweep SWEEP --workers 2 --parent PID
+    python -m launch.work.precompile --store STORE --sweep SWEEP --workers 2 --parent PID
 
 It begins each such pack in memory, once for all packs that share its graphs, and leaves nothing but these (see
 `plasticity_lab.agents.graphs`). Whoever comes to such a pack before its graphs are there compiles them itself.
@@ -28,7 +28,7 @@ from plasticity_lab.run import Run
 NICENESS = 10
 
 
-def packs_ahead(plan: Plan, packs: Sequence[Pack], workers: int) -> list[Pack]:
+def packs_to_precompile(plan: Plan, packs: Sequence[Pack], workers: int) -> list[Pack]:
     """One compiled pack for each structure, mode and width, but for those that the workers begin with."""
     first: dict[tuple[str, str, int], int] = {}
     for place, pack in enumerate(packs):
@@ -49,7 +49,9 @@ def compile_graphs(runs: Sequence[Run], resource: Resource, kernels: bool) -> No
 
 def main(arguments: list[str] | None = None) -> int:
     """The command.  Returns its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m launch.work.ahead", description=(__doc__ or "").split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m launch.work.precompile", description=(__doc__ or "").split("\n")[0]
+    )
     parser.add_argument("--store", type=Path, required=True)
     parser.add_argument("--sweep", required=True)
     parser.add_argument("--workers", type=int, required=True, help="they begin with the first packs")
@@ -61,7 +63,7 @@ def main(arguments: list[str] | None = None) -> int:
     prepare_compiling()
     plan = read_plan(Store(options.store), options.sweep)
     resource_of = resources(data_folder(plan.settings.data))
-    for pack in packs_ahead(plan, plan.packs, options.workers):
+    for pack in packs_to_precompile(plan, plan.packs, options.workers):
         if stop():
             break
         with contextlib.suppress(Exception):  # the worker that trains the pack will meet it, and say it
