@@ -20,11 +20,6 @@ def short(key: str) -> str:
     return key.rpartition(".")[2].replace("_", " ")
 
 
-def in_words(settings: Mapping[str, Any], names: Sequence[str]) -> str:
-    """The named settings, as in "lr=0.01, batch_size=16"."""
-    return ", ".join(f"{name.rpartition('.')[2]}={word(settings.get(name))}" for name in names)
-
-
 def label(value: Any, own: Mapping[str, Any]) -> str:
     """An arm: the value, and what tells it from others of that value."""
     return " ".join([word(value), *(f"{name.rpartition('.')[2]}={word(of)}" for name, of in own.items())])
