@@ -54,7 +54,10 @@ def measures(section: Section, name: str | None) -> dict[str, Measure]:
 
     Raises ConfigError where agents of one benchmark name different ones first, and where no run has the value.
     """
-    return {stratum: _measure(stratum, [row for rows in of.values() for row in rows], name) for stratum, of in section.strata.items()}
+    return {
+        stratum: _measure(stratum, [row for rows in of.values() for row in rows], name)
+        for stratum, of in section.strata.items()
+    }
 
 
 def _measure(stratum: str, rows: Sequence[Row], name: str | None) -> Measure:
@@ -62,7 +65,9 @@ def _measure(stratum: str, rows: Sequence[Row], name: str | None) -> Measure:
     firsts = sorted({row.declared.headline for row in ended})
     if name is None and len(firsts) > 1:
         where = f" on {stratum}" if stratum else ""
-        raise ConfigError(f"The arms{where} name different metrics first; choose one with --metric: {', '.join(firsts)}.")
+        raise ConfigError(
+            f"The arms{where} name different metrics first; choose one with --metric: {', '.join(firsts)}."
+        )
     shown = metric(name or firsts[0], [row.declared for row in ended])
     if not any(shown.name in row.summary or shown.name in row.declared.summaries for row in ended):
         there = sorted({of for row in ended for of, value in row.summary.items() if isinstance(value, int | float)})

@@ -187,8 +187,8 @@ def _why_none(runs: Sequence[_Run], by: str) -> str:
         if not shared:
             said = "; ".join(f"{value}: {', '.join(sorted(of))}" for value, of in of_arm.items())
             return (
-                f"The arms of {by} differ in {name} too ({said}), so that a difference would not be of {by} alone; train "
-                f"runs that share it, choose some that do with --where {name}=VALUE, or compare --by {name}."
+                f"The arms of {by} differ in {name} too ({said}), so that a difference would not be of {by} alone; "
+                f"train runs that share it, choose some that do with --where {name}=VALUE, or compare --by {name}."
             )
     if not _in_two({value: {str(task) for task in tasks} for value, tasks in by_task.items()}):
         said = "; ".join(f"{value}: {', '.join(sorted(task[0] for task in of))}" for value, of in by_task.items())

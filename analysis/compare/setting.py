@@ -73,10 +73,14 @@ def chosen_setting(rows: Sequence[Row], by: str | None) -> str:
         if len(there) == 1:
             return there[0]
         advice = "say which, as in" if there else "train others, as with `intervention=none,l2_init`, and name"
-        raise ConfigError(f"Runs are compared by one setting, and {differ}; {advice} --by {(there or ['intervention'])[0]}.")
+        raise ConfigError(
+            f"Runs are compared by one setting, and {differ}; {advice} --by {(there or ['intervention'])[0]}."
+        )
     name = by.removesuffix(".name")
     if name in SEEDS:
-        raise ConfigError(f"Runs of different {name} are replicates of each other, which --by cannot compare; {differ}.")
+        raise ConfigError(
+            f"Runs of different {name} are replicates of each other, which --by cannot compare; {differ}."
+        )
     keys = {key for each in all_settings(rows).values() for key in each}
     ends = sorted(key for key in keys if key.endswith(f".{name}"))
     if name in keys:
@@ -89,7 +93,7 @@ def chosen_setting(rows: Sequence[Row], by: str | None) -> str:
 
 
 def is_own(name: str) -> bool:
-    """Whether a setting is one that is tuned for each arm: of the activation, of the intervention, the learning rate."""
+    """Whether a setting is tuned for each arm: one of the activation or the intervention, or the learning rate."""
     return name == "optimizer.lr" or name.startswith(("activation.", "intervention."))
 
 

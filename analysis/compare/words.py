@@ -44,5 +44,5 @@ def p_value(p: float | None) -> str | None:
 
 
 def listed(words: Sequence[str]) -> str:
-    """"a, b and c"."""
+    """Words as a sentence has them, as in "a, b and c"."""
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
