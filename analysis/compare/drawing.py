@@ -28,7 +28,8 @@ def drawing(
     """The figure.  metrics: reads what runs measured along their way. name: of the metric that is compared, where one
     was asked for. track: goes through what takes long, and shows how far it is.
     """
-    panels: list[Panel] = []
+    dots: list[Panel] = []
+    curves: list[Panel] = []
     lines = [
         f"Points and curves are interquartile means (IQM) over runs, differences those of {_differences(found)}; bars "
         "and bands are 95 % intervals (Student's t); the caption of the table says how often they hold the truth.",
@@ -37,22 +38,22 @@ def drawing(
     many = len({compared.section.words for compared in found.shown}) > 1
     for compared in track(found.shown):
         head = _head(compared, many)
-        panels += [_points(compared, head), _against(compared, head)]
+        dots += [_points(compared, head), _against(compared, head)]
         if compared.task is None:
-            panels.append(_profiles(compared, head))
+            curves.append(_profiles(compared, head))
             profiles = True
         along, said = course(compared, metrics, name)
         lines += said
         if along:
-            panels.append(_course(compared, along, head))
+            curves.append(_course(compared, along, head))
     if profiles:
         lines.append(
-            f"Profiles: the part of an arm's runs that score more; their bands are {BAND.words}s, point by point."
+            f"Profiles: the part of an arm's runs that score more; their bands are, point by point, the {BAND.words}."
         )
     most = max(len(compared.arms) for compared in found.shown)
     if most > MOST:
         lines.append(f"There are {most} arms and {MOST} looks: some arms look alike.")
-    kept = [panel for panel in panels if any(len(series.x) for series in panel.series)]
+    kept = [panel for panel in [*dots, *curves] if any(len(series.x) for series in panel.series)]
     return Drawing(name_of(found.by), f"{short(found.by).capitalize()} compared", kept, lines)
 
 

@@ -107,8 +107,8 @@ def compare(
     """The runs of a store, or of several, compared by a setting, as `python -m analysis compare` does it.
 
     by: the key of a setting, as "intervention"; None: the only one in which the runs differ. against: the arm with
-    which others are compared, or "best". where: keys and the values that a run must have, as `analysis.load` takes them.
-    Raises StoreError, ConfigError.
+    which others are compared, or "best". where: keys and the values that a run must have, as `analysis.load` takes
+    them.  Raises StoreError, ConfigError.
     """
     places = [Path(one).expanduser() for one in ([store] if isinstance(store, str | Path) else store)]
     told: list[str] = []
