@@ -139,7 +139,13 @@ def test_arms_without_enough_runs_have_sentences_and_no_nan(seeds):
     (shown,) = found.shown
     assert "nan" not in "\n".join(" ".join(line) for line in arms_table(shown).body)
     assert {arm.label: (arm.n, arm.expected) for arm in shown.arms}["l2"] == (0, 3)
-    for part in ("one run has no interval", "the runs do not differ", "l2: 2 of 2 runs diverged", "redo of 2", "no runs"):
+    for part in (
+        "one run has no interval",
+        "the runs do not differ",
+        "l2: 2 of 2 runs diverged",
+        "redo of 2",
+        "no runs",
+    ):
         assert part in words
     assert shown.against("redo").paired.n == 2, "the seeds that both have"
     assert shown.against("snr").test.p is None
