@@ -9,6 +9,7 @@ from typing import Any
 
 from analysis.conf import FOLDER, option
 from analysis.reported.reported import Key, Published, lines_of, published
+from analysis.statistics.welch import welch_of_summaries
 from analysis.tables.declared.table2 import TABLE2
 from analysis.tables.declared.table_e3 import TABLE_E3
 from analysis.tables.declared.table_e4_e8 import TABLES_E4_E8
@@ -23,6 +24,11 @@ PRINTED: Mapping[str, tuple[str, Sequence[Table[Result]]]] = {
     "tableE4_E8_interventions.csv": ("Tables E4–E8", TABLES_E4_E8),
 }
 """A file in analysis/reported → the paper's name of what it holds, and our tables that show it."""
+
+
+PAPERS_SEEDS = 5
+"""Over which its means and SDs are by the captions of Tables 3, F1 and F2; those of the other tables do not say it, and
+are taken to be alike."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,13 @@ class Compared:
     def apart(self) -> float:
         """Ours less the paper's."""
         return self.mean - self.paper.mean
+
+    @property
+    def p(self) -> float | None:
+        """Of Welch's test, whether both have one mean; None of one run."""
+        if self.sd is None:
+            return None
+        return welch_of_summaries((self.mean, self.sd, self.n), (self.paper.mean, self.paper.sd, PAPERS_SEEDS))
 
     @property
     def pooled_sd(self) -> float | None:

@@ -7,6 +7,7 @@ from typing import Any
 from analysis.reproduction.cells import Compared
 
 SDS = 2
+LEVEL = 0.05
 POINTS = (1, 3)
 
 
@@ -14,7 +15,8 @@ POINTS = (1, 3)
 class Share:
     """Of a table's cells over several seeds, or of one: how many were computed, and how many of them lie near.
 
-    within_sds: within two pooled SDs; None of one seed. within: within one and within three points.
+    within_sds: within two pooled SDs; None of one seed. not_told_apart: those that Welch's test does not tell from the
+    paper's (p ≥ 0.05); None of one seed. within: within one and within three points.
     """
 
     table: str
@@ -22,6 +24,7 @@ class Share:
     computed: int
     within_sds: int | None
     within: tuple[int, ...]
+    not_told_apart: int | None = None
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,7 @@ def share(table: str, several: bool, cells: Sequence[Compared]) -> Share:
         len(cells),
         sum(map(within_sds, cells)) if several else None,
         tuple(sum(abs(cell.apart) <= points for cell in cells) for points in POINTS),
+        sum(cell.p is not None and cell.p >= LEVEL for cell in cells) if several else None,
     )
 
 

@@ -6,7 +6,7 @@ from tabulate import tabulate
 
 from analysis.names import ACTIVATIONS, BENCHMARKS, INTERVENTIONS, display
 from analysis.reported.reported import lines
-from analysis.reproduction.cells import PRINTED, Compared, printed
+from analysis.reproduction.cells import PAPERS_SEEDS, PRINTED, Compared, printed
 from analysis.reproduction.scores import Ranks, misses, ranks, share, shares
 
 NOTHING = "–"
@@ -32,7 +32,7 @@ def headline(cells: Sequence[Compared]) -> str:
     words = (
         f"{len(cells)} of {sum(printed_cells().values())} printed cells are computed. Of the {total.computed} over "
         f"several seeds, {total.within_sds} lie within two pooled SDs, {total.within[0]} within one point, "
-        f"{total.within[1]} within three"
+        f"{total.within[1]} within three; Welch's test does not tell {total.not_told_apart} from the paper's (p ≥ 0.05)"
     )
     if one:
         words += f"; of the {alone.computed} of one seed, {alone.within[0]} within one, {alone.within[1]} within three"
@@ -45,8 +45,15 @@ def text(cells: Sequence[Compared], markdown: bool = False) -> str:
     heading = "## {}\n".format if markdown else "{}\n".format
     parts = [
         headline(cells),
-        heading("By table: points are percentage points, SDs pooled: √((ours² + the paper's²) / 2)"),
-        _table(_shares(cells), "table|printed|computed|seeds|within 2 SDs|within 1 point|within 3 points", style),
+        heading(
+            "By table: points are percentage points, SDs pooled: √((ours² + the paper's²) / 2); not told apart: by "
+            f"Welch's test, p ≥ 0.05, the paper's mean taken as one of {PAPERS_SEEDS} seeds"
+        ),
+        _table(
+            _shares(cells),
+            "table|printed|computed|seeds|within 2 SDs|not told apart|within 1 point|within 3 points",
+            style,
+        ),
         heading("Rank correlation (Spearman) of the activations, by column; cells of one seed included"),
         _table(_ranks(cells), "table|column|activations|correlation", style),
         heading("Misses: farther than two pooled SDs and than one point, the worst first"),
@@ -67,10 +74,11 @@ def _shares(cells: Sequence[Compared]) -> list[list[object]]:
                 one.computed,
                 "several" if one.several else "one",
                 _or_nothing(one.within_sds),
+                _or_nothing(one.not_told_apart),
                 *one.within,
             ]
             for one in of_table
-        ] or [[table, cells_printed, 0, *[NOTHING] * 4]]
+        ] or [[table, cells_printed, 0, *[NOTHING] * 5]]
     return rows
 
 

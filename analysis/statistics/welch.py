@@ -22,6 +22,20 @@ class Welch:
         return self.p is not None and self.p < level
 
 
+def welch_of_summaries(ours: tuple[float, float, int], theirs: tuple[float, float, int]) -> float | None:
+    """The p of the same test from mean, SD and size of both groups, as a paper prints them.
+
+    None for a group of fewer than two, and where neither varies.
+    """
+    import scipy.stats
+
+    (_, sd, n), (_, their_sd, their_n) = ours, theirs
+    if min(n, their_n) < 2 or (sd == 0 and their_sd == 0):
+        return None
+    result: Any = scipy.stats.ttest_ind_from_stats(*ours, *theirs, equal_var=False)  # SciPy brings no types
+    return float(result.pvalue)
+
+
 def welch(ours: Values, theirs: Values) -> Welch:
     """Two-sided test that both groups (n,), (m,) have one mean; t > 0 where ours is the greater.
 

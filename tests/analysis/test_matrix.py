@@ -70,7 +70,7 @@ def test_a_stores_table_is_what_its_runs_name_first_and_table_1_has_it_too(split
     assert first.startswith("Headline: Average accuracy over all tasks after the last")
     assert main(["table", "1", "--store", str(split.root)]) == 0
     out = capsys.readouterr().out
-    assert "split_digits" in out.split("\n\n")[1]
+    assert "Split digits" in out.split("\n\n")[1]
     assert [words.count("55.00 ± 0.00") for words in (first, out)] == [1, 1]
 
 

@@ -37,6 +37,13 @@ def test_nearness_by_hand():
     assert [each.activation for each in misses(CELLS)] == ["selu", "celu"], "the worst first"
 
 
+def test_welchs_answer_by_hand():
+    # t = 2 / √(4/5 + 4/5) = 1.58 with 8 degrees of freedom, whose 97.5 % quantile is 2.31; 5 / √(0.02/5) is far beyond.
+    assert CELLS[2].p == pytest.approx(2 * scipy.stats.t.sf(2 / 1.6**0.5, 8))
+    several, one = shares(CELLS)
+    assert (several.not_told_apart, one.not_told_apart) == (2, None), "relu: t = 0.4 / √(0.25/5) = 1.79; elu: 3.58"
+
+
 def test_ranks_are_spearmans_over_a_column():
     (found,) = ranks([*CELLS, cell(1.0, 0.1, 1.0, 0.1, table="Table E3")])
     expected = scipy.stats.spearmanr([70, 60, 50, 40, 30], [70.4, 60.8, 52, 45, 28.5]).statistic
@@ -113,8 +120,8 @@ def test_the_readme_and_its_page_quote_what_the_commands_say():
     cells = compared()
     near = share("", True, [each for each in cells if each.sd is not None])
     quoted = (
-        f"of {near.computed} cells over several seeds, {near.within_sds} lie within two pooled SDs of the paper's, "
-        f"{near.within[1]} within three points."
+        f"Of {near.computed} over several seeds, {near.within_sds} lie within two pooled SDs of the paper's, "
+        f"{near.within[1]} within three points; Welch's test does not tell {near.not_told_apart} apart."
     )
     assert quoted in (ROOT / "README.md").read_text()
     assert str(near.within_sds) in headline(cells)
