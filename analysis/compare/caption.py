@@ -113,7 +113,8 @@ def _tests(compared: Compared) -> list[str]:
     return [
         f"Difference: the {named} less that of {compared.reference}{made}.",
         f"Welch p: two-sided test of equal means{spread}, unequal variances; paired p: the t-test of differences at "
-        f"the {shared} ({many} pairs); Holm p: Welch's, corrected for the {tests} tests shown.",
+        f"the {shared} ({many} pairs); Holm p: Welch's, corrected for the {tests} "
+        f"test{'s' * (tests != 1)} of this table.",
         f"{g}; P(better): the probability that a run is better than one of {compared.reference}, a tie is half.",
         f"Bold: the best, and those from which it is not told apart (Welch p ≥ {LEVEL}, not corrected).",
         *(_effect(compared) if one and not compared.shows_pairs else []),

@@ -57,12 +57,13 @@ def _cells(compared: Compared) -> dict[tuple[str, str], Cell]:
 
 
 def _data(compared: Compared) -> list[str]:
-    lines = []
+    lines: dict[str, list[str]] = {}
     for task, arms in compared.section.strata.items():
         if compared.task in (None, task):
-            rows = [row for of in arms.values() for row in of]
-            lines.append(f"{f'{task}: ' if task else 'Data: '}{data_line(rows)}.")
-    return lines
+            for arm, rows in arms.items():
+                lines.setdefault(f"{data_line(rows)}.", []).append(task or arm)
+    where = {words: ", ".join(dict.fromkeys(of)) for words, of in lines.items()}
+    return [f"{where[words] if len(lines) > 1 or any(compared.section.strata) else 'Data'}: {words}" for words in lines]
 
 
 def _asked_for(rows: Sequence[Row]) -> list[str]:
