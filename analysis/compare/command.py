@@ -65,6 +65,6 @@ def _make(asked: argparse.Namespace) -> None:
 
 def _show(found: Result) -> None:
     if sys.stdout.isatty():
-        terminal(found.listings, Console())
+        terminal(found.once, Console())
     else:
         print(found.text())

@@ -34,9 +34,19 @@ class Result:
     listings: Sequence[Listing]
     drawing: Drawing | None
 
+    @property
+    def once(self) -> list[Listing]:
+        """The tables below each other, where a sentence need not be said again below the next."""
+        known: set[str] = set()
+        found = []
+        for each in self.listings:
+            found.append(replace(each, caption=[words for words in each.caption if words not in known]))
+            known.update(each.caption)
+        return found
+
     def text(self) -> str:
-        """As a file or a pipe has it: at most 100 columns where arms have short names."""
-        return text(self.listings)
+        """As a file or a pipe has it, within 100 columns."""
+        return text(self.once)
 
     def markdown(self) -> str:
         """GitHub's Markdown."""

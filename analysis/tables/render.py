@@ -20,6 +20,8 @@ TEXT_WIDTH = 160
 
 BROKEN_WIDTH = 100
 """Where a table of blocks is broken if it goes to a pipe or a file."""
+LEAST_NAME = 12
+"""How narrow the first column of a block may become."""
 LONG_WIDTH = 100
 """Of a column that may be broken into lines."""
 LONG_COLUMN = r"p{0.6\textwidth}"
@@ -64,8 +66,8 @@ def terminal(shown: Sequence[Listing], console: Console) -> None:
         for table in _broken(grid, console):
             needed = Measurement.get(console, console.options.update(max_width=10_000), table)
             # rich cuts what is wider than its console
-            console.width = max(window, needed.minimum if each.blocks else needed.maximum)
-            console.print(table, no_wrap=True)
+            console.width = max(window, needed.maximum)
+            console.print(table, no_wrap=not each.blocks)
             console.width = window
         for line in each.caption:
             console.print(Text(line), width=min(window, BROKEN_WIDTH if each.blocks else TEXT_WIDTH))
@@ -89,11 +91,20 @@ def _laid_out(grid: Listing, places: Sequence[int], width: int | None = None) ->
         is_long = place in grid.long
         folds = is_long or (width is not None and place == 0)
         side = "right" if place in grid.right else "left"
-        table.add_column(grid.header[place], justify=side, no_wrap=not folds, max_width=LONG_WIDTH if is_long else None)
+        table.add_column(
+            grid.header[place],
+            justify=side,
+            no_wrap=not folds,
+            overflow="fold" if folds else "ellipsis",
+            max_width=LONG_WIDTH if is_long else None,
+        )
     for line in grid.body:
         table.add_row(*(line[place] for place in places))
     if width is not None:
-        table.width = min(width, Measurement.get(_WIDE, _WIDE.options, table).maximum)
+        needed = Measurement.get(_WIDE, _WIDE.options, table).maximum
+        first = max(len(line[0]) for line in [grid.header, *grid.body])
+        # Only names are folded: where numbers alone are too wide, the window wraps them.
+        table.width = max(min(width, needed), needed - max(first - LEAST_NAME, 0))
     return table
 
 
