@@ -21,7 +21,7 @@ def test_blocks_are_below_each_other_with_the_name_before_each(name):
     assert max(map(len, shown.splitlines())) <= 100
     assert all(f"{'1234567890' * 2}{place}" in shown for place in range(6))
     folded = "".join(shown.split())
-    assert shown.count(name.split()[0][:12]) == 2
+    assert shown.count(name[:12]) == 2
     assert "…" not in folded
 
 
