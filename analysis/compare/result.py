@@ -69,6 +69,8 @@ class Result:
         written = f"Written: {folder / name}.{{{','.join([*files, 'json'])}}}"
         if self.drawing is None:
             return written
+        if not self.drawing.panels:
+            return f"{written}. No figure: no arm has a value."
         from analysis.figures.static import pictures  # matplotlib: half a second
 
         drawn = {**pictures(self.drawing), "csv": numbers_csv(self.drawing).encode()}

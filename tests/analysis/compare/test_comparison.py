@@ -162,10 +162,11 @@ def test_arms_without_enough_runs_have_sentences_and_no_nan(seeds):
         "one run has no interval",
         "the runs do not differ",
         "l2: 2 of 2 runs diverged",
-        "redo of 2",
+        "redo: 2",
         "no runs",
     ):
         assert part in words
+    assert "nan" not in words
     assert shown.against("redo").paired.n == 2, "the seeds that both have"
     assert shown.against("snr").test.p is None
 
