@@ -57,18 +57,39 @@ def rows_asked_for(
     Raises StoreError where there is no store, or no run has ended; ConfigError where none matches.
     """
     places = places_of(asked)
-    rows: list[Row] = []
-    for place in places:
-        found, left_out = (rows_of(place), []) if place.is_file() else rows_in(place)
-        rows += found
-        for sentence in left_out:
-            told(sentence)
-    # A run that lies in two places is one run, and one that has ended is no longer waited for.
-    once = {(row.run, *(getattr(row, name) for name in FILTERS)): row for row in sorted(rows, key=_ended)}
+    rows = rows_of_stores(places, told)
     wanted = {name: getattr(asked, name) for name in FILTERS}
     where = _where(asked.where or [])
-    found = _selected([*once.values()], wanted, where, " and ".join(map(str, places)), command, unfinished)
+    found = _selected(rows, wanted, where, " and ".join(map(str, places)), command, unfinished)
     return folder_of(asked), found
+
+
+def rows_of_stores(places: Sequence[Path], told: Callable[[str], None]) -> list[Row]:
+    """The rows of stores and of tables' .json files, each run once under each of its names.
+
+    Of a run that lies in two places one stays: one that has ended, else the one of the place that is named first, whose
+    metrics are read too. told: is called with a sentence for each file that cannot be read, and for such runs.
+    Raises StoreError where there is no store at a place.
+    """
+    once: dict[tuple[str, ...], tuple[Row, Path]] = {}
+    twice: dict[tuple[Path, Path], set[str]] = {}
+    for place in places:
+        found, left_out = (rows_of(place), []) if place.is_file() else rows_in(place)
+        for sentence in left_out:
+            told(sentence)
+        for row in found:
+            name = (row.run, *(getattr(row, each) for each in FILTERS))
+            if name not in once:
+                once[name] = row, place
+                continue
+            before, there = once[name]
+            stays = there if _ended(before) or not _ended(row) else place
+            once[name] = (before, there) if stays == there else (row, place)
+            if there != place and _ended(before) and _ended(row):
+                twice.setdefault((place, there), set()).add(row.run)
+    for (left, stay), runs in twice.items():
+        told(f"{len(runs)} runs of {left}, which lie in {stay} too; those stay.")
+    return [row for row, _ in once.values()]
 
 
 def folder_of(asked: argparse.Namespace) -> Path:

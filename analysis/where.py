@@ -28,27 +28,27 @@ def chosen(rows: Sequence[Row], where: Where) -> list[Row]:
     for key, wanted in where.items():
         name = key.removesuffix(".name")
         if left and name not in keys:
-            raise ConfigError(f"No run has the setting '{key}'; there are {_some(_nearest(name, [*keys]))}.")
-        values = {_comparable(value) for value in (wanted if isinstance(wanted, list | tuple | set) else [wanted])}
-        found = [row for row in left if _comparable(settings[id(row)].get(name)) in values]
+            raise ConfigError(f"No run has the setting '{key}'; there are {some_of(_nearest(name, [*keys]))}.")
+        values = {comparable(value) for value in (wanted if isinstance(wanted, list | tuple | set) else [wanted])}
+        found = [row for row in left if comparable(settings[id(row)].get(name)) in values]
         if left and not found:
-            there = sorted({_comparable(settings[id(row)].get(name)) for row in left}, key=_by_size)
-            shown = ", ".join(sorted(map(_spelled, values)))
-            raise ConfigError(f"No run has {key}={shown}; there are {_some([*map(_spelled, there)])}.")
+            there = sorted({comparable(settings[id(row)].get(name)) for row in left}, key=by_size)
+            shown = ", ".join(sorted(map(spelled, values)))
+            raise ConfigError(f"No run has {key}={shown}; there are {some_of([*map(spelled, there)])}.")
         left = found
     return left
 
 
 def settings_of(row: Row) -> dict[str, Any]:
     """All by which a row can be chosen: what became of it, what was asked for, and what computed it."""
-    return {**_became(row), **_asked_for(row), **_made_by(row)}
+    return {**_became(row), **asked_for(row), **_made_by(row)}
 
 
 def _became(row: Row) -> dict[str, Any]:
     return {"run": row.run, "status": row.status, "collapsed": row.collapsed, **row.flags}
 
 
-def _asked_for(row: Row) -> dict[str, Any]:
+def asked_for(row: Row) -> dict[str, Any]:
     """Choices and settings by the keys of a command; a choice's option stands under the name of its group."""
     names = ("activation", "benchmark", "intervention", "protocol", "schedule", "hyperparams")
     seeds = dict(zip(("seed", "stream_seed", "init_seed"), row.seeds, strict=True))
@@ -63,12 +63,12 @@ def _made_by(row: Row) -> dict[str, Any]:
     return {**{name: made.get(name) for name in MADE_BY}, "torch": torch}
 
 
-def _comparable(value: Any) -> float | str:
+def comparable(value: Any) -> float | str:
     """A value so that it equals the word by which a command gives it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list | tuple):
-        return f"[{','.join(map(_spelled, map(_comparable, value)))}]"
+        return f"[{','.join(map(spelled, map(comparable, value)))}]"
     try:
         return float(value)
     except (TypeError, ValueError):
@@ -76,11 +76,13 @@ def _comparable(value: Any) -> float | str:
         return words.replace(" ", "") if words.startswith("[") else words
 
 
-def _spelled(value: float | str) -> str:
+def spelled(value: float | str) -> str:
+    """A comparable value as a command gives it."""
     return value if isinstance(value, str) else f"{value:g}"
 
 
-def _by_size(value: float | str) -> tuple[bool, float, str]:
+def by_size(value: float | str) -> tuple[bool, float, str]:
+    """A sort key of comparable values: numbers by size, then words."""
     return (True, 0.0, value) if isinstance(value, str) else (False, value, "")
 
 
@@ -90,6 +92,7 @@ def _nearest(name: str, keys: Sequence[str]) -> list[str]:
     return [key for key in keys if key.partition(".")[0] == group] or list(keys)
 
 
-def _some(words: Sequence[str]) -> str:
+def some_of(words: Sequence[str]) -> str:
+    """At most `SHOWN` of the words, and how many more there are."""
     more = len(words) - SHOWN
     return ", ".join([*words[:SHOWN], f"{more} more"] if more > 0 else words)

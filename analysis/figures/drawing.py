@@ -58,10 +58,10 @@ class Panel:
     x_label, y_label: with units. categories: what stands along y, from the top down, where that is names;
     x_categories: what stands along x, where that is. x_log: whether x is logarithmic; x_whole: whether its values are
     whole numbers, as tasks are; x_ticks: where it has marks, if that is not left to whoever draws. band: whether
-    spreads are bands beside a line, else bars. diagonal: whether x = y is drawn, both being of the same unit. labels:
-    whether each series is named where it ends; else a legend names them. heat: where each series is a row of fields,
-    named by its label, with its numbers as colours, and x_categories above the columns: whether those reach as far
-    below 0 as above it, or from 0 on.
+    spreads are bands beside a line, else bars. diagonal: whether x = y is drawn, both being of the same unit; zero:
+    whether x = 0 is. labels: whether each series is named where it ends; else a legend names them. heat: where each
+    series is a row of fields, named by its label, with its numbers as colours, and x_categories above the columns:
+    whether those reach as far below 0 as above it, or from 0 on.
     """
 
     title: str
@@ -75,6 +75,7 @@ class Panel:
     x_ticks: Sequence[float] = ()
     band: bool = False
     diagonal: bool = False
+    zero: bool = False
     labels: bool = False
     heat: Literal["around 0", "from 0"] | None = None
 

@@ -98,6 +98,8 @@ def _panel(axes: "Axes", panel: Panel, look_of: Mapping[str, Look]) -> None:
         return
     if panel.diagonal:
         axes.axline((0, 0), slope=1, color=style.PALE, linewidth=0.8, zorder=0)
+    if panel.zero:
+        axes.axvline(0, color=style.PALE, linewidth=0.8, zorder=0)
     if panel.x_log:
         axes.set_xscale("log")
     for series in panel.series:

@@ -148,6 +148,9 @@ def _layout(panel: Panel) -> dict[str, Any]:
     if panel.diagonal:
         line = {"type": "line", "x0": 0, "y0": 0, "x1": 100, "y1": 100, "line": {"color": style.PALE, "width": 1}}
         layout["shapes"] = [{**line, "layer": "below"}]
+    if panel.zero:
+        line = {"type": "line", "x0": 0, "x1": 0, "yref": "paper", "y0": 0, "y1": 1, "line": {"color": style.PALE}}
+        layout["shapes"] = [{**line, "layer": "below"}]
     return layout
 
 

@@ -77,7 +77,7 @@ def _result(table: Table[Result], selection: Mapping[str, str], rows: Sequence[R
             runs.setdefault(_head(table, row, telling), []).append(row)
         most = max((len({row.seeds for row in alike}) for alike in runs.values()), default=0)
         drawn = {
-            head: replace(_cell(alike, shown, table.beside, most), paper=paper.get((head.name, column.name)))
+            head: replace(cell_of(alike, shown, table.beside, most), paper=paper.get((head.name, column.name)))
             for head, alike in runs.items()
         }
         in_column, put_to = judged(drawn, table, shown, effect)
@@ -183,7 +183,8 @@ def _head(table: Table[Result], row: Row, differing: Mapping[str, Sequence[str]]
     return Heading(name, _label(table.rows, name, words_of(row.own, differing[name])), own)
 
 
-def _cell(runs: Sequence[Row], shown: Measure, beside: Sequence[str], most: int) -> Cell:
+def cell_of(runs: Sequence[Row], shown: Measure, beside: Sequence[str], most: int) -> Cell:
+    """The runs of one setting; most: how many there should be, where no plan says it."""
     replicates = _replicates(runs)
     why = Counter(why_without(row.status, row.summary, shown.name) for row in replicates)
     finished = [row for row in replicates if why_without(row.status, row.summary, shown.name) is None]

@@ -14,8 +14,10 @@ class Listing:
     name: of its files. header, body: as wide as each other. lines: what its CSV has, column → value. right: the
     columns that are aligned to the right. long: the columns whose cells may be broken into lines. bold: (line, column)
     of cells. notes: (line, column) → what stands behind the words of a cell and is never bold. caption:
-    its sentences, one a line. heading: what a LaTeX caption begins with, where that is not the title. is_ours: whether
-    anything in it is from runs, or from conf/.
+    its sentences, one a line. blocks: columns that stay together where the table is broken into several below each
+    other, each behind the first column, since a window is too narrow for all; none where it is not broken. heading:
+    what a LaTeX caption begins with, where that is not the title. is_ours: whether anything in it is from runs, or from
+    conf/.
     """
 
     name: str
@@ -28,6 +30,7 @@ class Listing:
     bold: frozenset[tuple[int, int]] = frozenset()
     notes: Mapping[tuple[int, int], str] = field(default_factory=dict)
     caption: Sequence[str] = ()
+    blocks: Sequence[Sequence[int]] = ()
     heading: str | None = None
     is_ours: bool = True
 

@@ -18,11 +18,16 @@ from analysis.tables.listing import Listing, formatted
 TEXT_WIDTH = 160
 """The least width of text that goes to a pipe or a file, where nobody can make the window wider."""
 
+BROKEN_WIDTH = 100
+"""Where a table of blocks is broken if it goes to a pipe or a file."""
+LEAST_NAME = 12
+"""How narrow the first column of a block may become."""
 LONG_WIDTH = 100
 """Of a column that may be broken into lines."""
 LONG_COLUMN = r"p{0.6\textwidth}"
 PAGE_WIDTH = r"\ifdim\width>\textwidth\textwidth\else\width\fi"
 """How wide LaTeX makes a table: as wide as it is, or as the page where it is wider than that."""
+_WIDE = Console(width=10_000)
 # tabulate's own booktabs format escapes what it is given, \textbf too; this one leaves that to us.
 _BOOKTABS = tabulate.TableFormat(
     lineabove=tabulate.Line(r"\toprule", "", "", ""),
@@ -50,26 +55,57 @@ _LATEX_SIGNS = {
 
 
 def terminal(shown: Sequence[Listing], console: Console) -> None:
-    """Prints the tables. A table wider than the window is printed whole, for the window to wrap: no number is cut."""
+    """Prints the tables. One wider than the window is printed whole, for the window to wrap: no number is cut. One that
+    has blocks is broken into them instead.
+    """
     for each in shown:
         bold = "[bold]{}[/]".format if console.is_terminal else "**{}**".format
-        table = RichTable(box=box.SIMPLE_HEAD)
         grid = formatted(each, bold, escape=rich.markup.escape)
-        for place, heading in enumerate(grid.header):
-            is_long = place in grid.long
-            side = "right" if place in grid.right else "left"
-            table.add_column(heading, justify=side, no_wrap=not is_long, max_width=LONG_WIDTH if is_long else None)
-        for line in grid.body:
-            table.add_row(*line)
         window = console.width
         console.print(Text(each.title, style="bold"))
-        needed = Measurement.get(console, console.options.update(max_width=10_000), table).maximum
-        console.width = max(window, needed)  # rich cuts what is wider than its console
-        console.print(table, no_wrap=True)
-        console.width = window
+        for table in _broken(grid, console):
+            needed = Measurement.get(console, console.options.update(max_width=10_000), table)
+            # rich cuts what is wider than its console
+            console.width = max(window, needed.maximum)
+            console.print(table, no_wrap=not each.blocks)
+            console.width = window
         for line in each.caption:
-            console.print(Text(line), width=min(window, TEXT_WIDTH))
+            console.print(Text(line), width=min(window, BROKEN_WIDTH if each.blocks else TEXT_WIDTH))
         console.print()
+
+
+def _broken(grid: Listing, console: Console) -> list[RichTable]:
+    """The table; its blocks where it has some and is too wide."""
+    whole = _laid_out(grid, range(len(grid.header)))
+    limit = console.width if console.is_terminal else min(console.width, BROKEN_WIDTH)
+    needed = Measurement.get(console, console.options.update(max_width=10_000), whole).maximum
+    if not grid.blocks or needed <= limit:
+        return [whole]
+    return [_laid_out(grid, [0, *block], limit) for block in grid.blocks]
+
+
+def _laid_out(grid: Listing, places: Sequence[int], width: int | None = None) -> RichTable:
+    """Some columns of a table; width: of a block, whose first column may be folded."""
+    table = RichTable(box=box.SIMPLE_HEAD)
+    for place in places:
+        is_long = place in grid.long
+        folds = is_long or (width is not None and place == 0)
+        side = "right" if place in grid.right else "left"
+        table.add_column(
+            grid.header[place],
+            justify=side,
+            no_wrap=not folds,
+            overflow="fold" if folds else "ellipsis",
+            max_width=LONG_WIDTH if is_long else None,
+        )
+    for line in grid.body:
+        table.add_row(*(line[place] for place in places))
+    if width is not None:
+        needed = Measurement.get(_WIDE, _WIDE.options, table).maximum
+        first = max(len(line[0]) for line in [grid.header, *grid.body])
+        # Only names are folded: where numbers alone are too wide, the window wraps them.
+        table.width = max(min(width, needed), needed - max(first - LEAST_NAME, 0))
+    return table
 
 
 def text(shown: Sequence[Listing]) -> str:

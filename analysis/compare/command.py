@@ -1,0 +1,70 @@
+"""`python -m analysis compare`: arms compared by a setting, as a table in every format and as a figure."""
+
+import argparse
+import sys
+from functools import partial
+
+from rich.console import Console
+
+from analysis.asked import add_options, places_of, rows_asked_for, tell
+from analysis.compare.comparison import BEST, FEW
+from analysis.compare.result import Result, compared
+from analysis.read_metrics import metrics_of
+from analysis.tables.render import terminal
+
+
+def add_command(command: argparse.ArgumentParser) -> None:
+    """The options of the command, and what it does."""
+    command.add_argument(
+        "--by",
+        metavar="SETTING",
+        help="what is compared: any choice or setting by its key, as intervention, activation.negative_slope or agent; "
+        "default the only one in which the runs differ",
+    )
+    command.add_argument(
+        "--against",
+        metavar="ARM",
+        help=f"with which arm others are compared, or {BEST}; default none of interventions, else {BEST}",
+    )
+    command.add_argument("--metric", help="a name of the records' summary; default what the agents name first")
+    command.add_argument(
+        "--pairs",
+        action=argparse.BooleanOptionalAction,
+        help=f"whether all pairs of arms are shown; default with 3 to {FEW} arms",
+    )
+    command.add_argument(
+        "--figure", action=argparse.BooleanOptionalAction, default=True, help="whether a figure is drawn; default yes"
+    )
+    add_options(command, "tables")
+    command.set_defaults(make=_make)
+
+
+def _make(asked: argparse.Namespace) -> None:
+    told: list[str] = []
+
+    def left_out(sentence: str) -> None:
+        told.append(f"Left out: {sentence}")
+        tell(sentence)
+
+    folder, rows = rows_asked_for(asked, told=left_out)
+    found = compared(
+        rows,
+        partial(metrics_of, places_of(asked), rows),
+        by=asked.by,
+        against=asked.against,
+        metric=asked.metric,
+        pairs=asked.pairs,
+        figure=asked.figure,
+        notes=told,
+        progress=Console(stderr=True),
+    )
+    _show(found)
+    if asked.out or folder.is_dir():
+        print(found.write(asked.out or folder / "tables"))
+
+
+def _show(found: Result) -> None:
+    if sys.stdout.isatty():
+        terminal(found.once, Console())
+    else:
+        print(found.text())

@@ -1,0 +1,141 @@
+"""The command and its three lines of Python, from a store to files."""
+
+import csv
+import io
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from analysis.__main__ import main
+from analysis.compare import compare
+from plasticity_lab.errors import ConfigError, StoreError
+from plasticity_lab.records.record import write_record
+from plasticity_lab.records.store import Store
+from tests.helpers.curves import classified
+from tests.helpers.sweeps import trained
+
+ENDINGS = {"txt", "md", "csv", "tex", "json"}
+LONG = {"memory": 280, "per_task": 56, "balanced": True, "replay_batch_size": 32}
+
+
+@pytest.fixture
+def store(tmp_path, record):
+    """Two agents with settings of their own, three seeds each."""
+    store = Store(tmp_path / "store")
+    for seed in range(3):
+        for agent, value in (({"name": "no_replay"}, 0.3), ({"name": "experience_replay", **LONG}, 0.6)):
+            classified(store, record(seed=seed, science={"agent": agent}), [value, value + seed / 50])
+    return store
+
+
+def test_the_table_the_figure_and_their_files(store, capsys):
+    assert main(["compare", "--store", str(store.root)]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == "", "no bar where nobody watches"
+    folder = store.root / "tables"
+    assert {path.name for path in folder.iterdir()} == {
+        *(f"compare_agent.{ending}" for ending in ENDINGS),
+        *(f"compare_agent_figure.{ending}" for ending in ("pdf", "svg", "png", "csv")),
+    }
+    assert (folder / "compare_agent.txt").read_text() in shown.out
+    lines = list(csv.DictReader(io.StringIO((folder / "compare_agent.csv").read_text())))
+    assert [(line["kind"], line["arm"], line["n"]) for line in lines] == [
+        ("arm", "experience_replay", "3"),
+        ("arm", "no_replay", "3"),
+    ]
+    assert float(lines[1]["difference"]) == pytest.approx(-30)
+    assert lines[1]["iqm_interval"] == "Student's t"
+
+
+def test_two_arms_with_long_settings_fit_a_hundred_columns(store, capsys):
+    main(["compare", "--store", str(store.root), "--no-figure"])
+    lines = capsys.readouterr().out.partition("Written:")[0].splitlines()
+    assert max(map(len, lines)) <= 100
+    assert any("no_replay" in line and "-30" in line for line in lines), "the second block names its arms too"
+
+
+def test_a_terminal_of_a_hundred_columns(store):
+    """By a terminal, whose window says how wide it is."""
+    ours, theirs = pty.openpty()
+    words = [sys.executable, "-m", "analysis", "compare", "--store", str(store.root), "--by", "agent", "--no-figure"]
+    environment = os.environ | {"COLUMNS": "100", "TERM": "xterm", "NO_COLOR": "1"}
+    process = subprocess.Popen(words, stdout=theirs, stderr=theirs, env=environment)
+    os.close(theirs)
+    said = b""
+    try:
+        while part := os.read(ours, 65536):
+            said += part
+    except OSError:  # Linux says so where the other end is closed
+        pass
+    assert process.wait() == 0
+    os.close(ours)
+    lines = said.decode().partition("Written:")[0].splitlines()
+    assert "experience_replay" in said.decode()
+    plain = [line.replace("\x1b[1m", "").replace("\x1b[0m", "") for line in lines]
+    assert max(map(len, plain)) <= 100
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (["--by", "activation"], ["activation=relu"]),
+        (["--by", "nothing"], ["nothing", "agent"]),
+        (["--against", "dqn"], ["dqn", "experience_replay, no_replay, or best"]),
+        (["--metric", "tao"], ["tao", "taoa"]),
+        (["--where", "agent=no_replay"], ["nothing but their seeds"]),
+    ],
+)
+def test_what_cannot_be_compared_has_one_sentence(store, words, parts, capsys):
+    assert main(["compare", "--store", str(store.root), *words]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert len(said.err.splitlines()) == 1
+    assert all(part in said.err for part in parts)
+    assert not (store.root / "tables").exists()
+
+
+def test_of_a_run_in_two_stores_the_one_that_stays_is_named(store, tmp_path, record, capsys):
+    other = Store(tmp_path / "other")
+    write_record(other, record(seed=0, taoa=0.99, science={"agent": {"name": "no_replay"}}))
+    main(["compare", "--store", str(store.root), str(other.root), "--no-figure"])
+    shown = capsys.readouterr()
+    for words in (shown.err, " ".join(shown.out.split())):
+        assert f"1 runs of {other.root}, which lie in {store.root} too" in words
+    assert "99.00" not in shown.out
+
+
+def test_the_json_makes_the_table_again(store, tmp_path, capsys):
+    main(["compare", "--store", str(store.root), "--no-figure"])
+    first = capsys.readouterr().out.partition("Written:")[0]
+    made = store.root / "tables" / "compare_agent.json"
+    assert main(["compare", "--store", str(made), "--out", str(tmp_path / "again")]) == 0
+    assert capsys.readouterr().out.partition("Written:")[0] == first
+    assert (tmp_path / "again" / "compare_agent_figure.png").exists(), "without the curves, which are not at hand"
+
+
+def test_the_same_from_python(store):
+    result = compare(store.root, by="agent", against="no_replay")
+    assert result.found.shown[0].against("experience_replay").difference.value == pytest.approx(30)
+    assert "| no_replay" in result.markdown()
+    assert r"\begin{tabular}" in result.latex()
+    assert compare([store.root], where={"seed": [0, 1]}).found.shown[0].arms[0].n == 2
+    with pytest.raises(ConfigError):
+        compare(store.root, where={"agent": "no_replay"})
+    with pytest.raises(StoreError):
+        compare(store.root / "nowhere")
+
+
+def test_runs_that_were_trained_are_compared(tmp_path):
+    """From the command that trains to the figure, with curves of each arm."""
+    store = Store(tmp_path / "store")
+    trained(store, "benchmark=permuted_digits", "intervention=none,l2_init", "seed=0,1", "schedule=smoke")
+    asked = [sys.executable, "-m", "analysis", "compare", "--store", str(store.root)]
+    done = subprocess.run(asked, capture_output=True, text=True, check=True)
+    assert "none" in done.stdout
+    figure = (store.root / "tables" / "compare_intervention_figure.csv").read_text()
+    lines = list(csv.DictReader(io.StringIO(figure)))
+    curves = {(line["series"], line["x"]) for line in lines if line["x_is"] == "task"}
+    assert curves == {(arm, f"{task}.0") for arm in ("none", "l2_init") for task in (1, 2, 3)}

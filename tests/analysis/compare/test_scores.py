@@ -1,0 +1,126 @@
+"""Several benchmarks as scores: what is 0 and 1, aggregates, profiles and courses, by hand."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from analysis.compare.caption import caption
+from analysis.compare.comparison import comparison
+from analysis.compare.drawing import drawing
+from analysis.names import BENCHMARKS
+from analysis.read_metrics import metrics_of
+from analysis.reported.reported import lines
+from analysis.rows import rows, rows_in
+from plasticity_lab.agents.ppo.measures import PPO_MEASURES
+from plasticity_lab.records.store import Store
+from tests.helpers.curves import classified
+
+DIGITS, MNIST = "Permuted digits", "Permuted MNIST"
+
+
+@pytest.fixture
+def two_benchmarks(seeds, benchmarks):
+    """On digits none is at 50 % and snr at 90 and 30; on MNIST at 60, and at 60 and 110 % of it."""
+    of = {"digits": {"none": [0.4, 0.6], "snr": [0.9, 0.3]}, "mnist": {"none": [0.6, 0.6], "snr": [0.6, 0.65]}}
+    return [
+        one
+        for name, arms in of.items()
+        for arm, values in arms.items()
+        for one in seeds("relu", values, intervention=arm, benchmark=benchmarks[name])
+    ]
+
+
+def test_scores_are_0_at_chance_and_1_at_the_reference(two_benchmarks):
+    scores, *single = comparison(rows(two_benchmarks), "intervention").shown
+    assert [scores.task, *(each.task for each in single)] == [None, MNIST, DIGITS]
+    assert {task: (ends.low, ends.high) for task, ends in scores.ends.items()} == {
+        DIGITS: pytest.approx((10, 50)),
+        MNIST: pytest.approx((10, 60)),
+    }
+    # snr: (90 − 10) / 40 = 2 and 0.5 on digits; 1 and 1.1 on MNIST.
+    of = {name: found.value for name, found in scores.aggregates["snr"].items()}
+    assert of["iqm"] == pytest.approx((1 + 1.1) / 2), "the middle two of 0.5, 1, 1.1, 2"
+    assert of["mean"] == of["median"] == pytest.approx(4.6 / 4)
+    assert of["optimality gap"] == pytest.approx(0.5 / 4), "what is above 1 counts as 1"
+
+
+def test_a_best_arm_is_1_where_no_reference_is_asked_for(two_benchmarks):
+    scores, *_ = comparison(rows(two_benchmarks), "intervention", against="best").shown
+    assert scores.ends[DIGITS].high == pytest.approx(60), "the mean of snr"
+    assert "best" in scores.ends[DIGITS].high_is
+
+
+def test_an_arm_that_lacks_a_benchmark_has_no_score_and_a_reason(two_benchmarks, seeds):
+    found = comparison(rows([*two_benchmarks, *seeds("relu", [0.5, 0.6], intervention="ewc")]), "intervention")
+    scores = found.shown[0]
+    assert scores.aggregates["ewc"]["iqm"].value is None
+    words = "\n".join(caption(scores, dict(found.measures[id(scores.section)]), []))
+    assert f"No runs on {MNIST}: ewc" in words
+    assert "1 of 2 tasks have no run" in words
+
+
+def test_a_reference_at_chance_gives_no_scores(two_benchmarks):
+    low = [one | {"summary": {**one["summary"], "taoa": 0.1}} for one in two_benchmarks]
+    scores, *_ = comparison(rows(low), "intervention").shown
+    assert "not better than chance" in scores.ends[DIGITS].reason
+    assert scores.aggregates["none"]["iqm"].value is None
+
+
+def test_random_actions_and_a_reference_are_data_of_the_benchmark(seeds):
+    """Ten balls at chance: two are caught and eight are not, −6; a reference of ten."""
+    catch = {"name": "catch", "balls": 10}
+    runs = [
+        one | {"measures": PPO_MEASURES.as_json(), "summary": {"final_return": 2.0}}
+        for benchmark in (catch, {"name": "catch_84", "balls": 5})
+        for arm in ("none", "snr")
+        for one in seeds("relu", [0, 0], intervention=arm, benchmark=benchmark)
+    ]
+    scores, *_ = comparison(rows(runs), "intervention", metric="final_return").shown
+    assert (scores.ends["catch"].low, scores.ends["catch"].high) == (-6, 10)
+    assert scores.ends["catch"].score([2.0]) == pytest.approx(0.5)
+    assert scores.ends["catch_84"].reason, "five balls are another game: all returns are the same there"
+
+
+def test_ends_are_of_benchmarks_that_there_are():
+    names = [line["benchmark"] for line in lines("score_ends.csv")]
+    assert len(names) == len(set(names))
+    assert {"catch", "catch_84", *BENCHMARKS} >= set(names)
+
+
+@pytest.fixture
+def store(tmp_path, record, benchmarks):
+    """Two arms on two benchmarks of other lengths: none loses what snr keeps."""
+    store = Store(tmp_path / "store")
+    for seed in range(3):
+        for benchmark, tasks in (("digits", 4), ("mnist", 6)):
+            for arm, last in (("none", 0.3), ("snr", 0.7)):
+                curve = [0.5 + seed / 100, *[0.5] * (tasks - 2), last + seed / 100]
+                classified(store, record(seed=seed, benchmark=benchmarks[benchmark], intervention=arm), curve)
+    return store
+
+
+def test_profiles_and_courses_of_scores(store):
+    found, _ = rows_in(store.root)
+    compared = comparison(found, "intervention")
+    drawn = drawing(compared, partial(metrics_of, [store.root], found), None, list)
+    panels = {(panel.title, panel.x_label): panel for panel in drawn.panels}
+    profile = panels["2 benchmarks", "score"]
+    for series in profile.series:
+        scores = np.concatenate(
+            [
+                (np.array(arm.cells[task].values) - 10) / (ends.high - 10)
+                for arm in compared.shown[0].arms
+                if arm.label == series.label
+                for task, ends in compared.shown[0].ends.items()
+            ]
+        )
+        assert series.y == pytest.approx([(scores > at).mean() for at in series.x])
+    course = panels["2 benchmarks", "part of the training"]
+    assert {series.label: len(series.x) for series in course.series} == {"none": 4, "snr": 4}, "as the shorter one"
+    lines_of = {series.label: series.y for series in course.series}
+    assert lines_of["snr"][-1] > lines_of["none"][-1]
+    assert lines_of["snr"][1] == pytest.approx(lines_of["none"][1])
+    of_tasks = panels[DIGITS, "task"]
+    assert {series.label: series.y[-1] for series in of_tasks.series} == pytest.approx({"none": 31, "snr": 71})
+    assert [series.label for series in panels[DIGITS, "TAOA, IQM (%)"].series] == ["none", "snr"]
