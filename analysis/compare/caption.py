@@ -102,8 +102,7 @@ def _tests(compared: Compared) -> list[str]:
         return []
     one = compared.task is not None
     over = 1 if one else len(compared.ends)
-    of, named = ("difference of means", "mean") if one else ("difference of iqms", "IQM")
-    made = _methods([pair.difference for pair in pairs], of, over)
+    made = _methods([pair.difference for pair in pairs], "difference of means", over)
     tests = tests_of(compared)
     seeds = sorted({pair.paired.n for pair in pairs})
     many = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
@@ -111,7 +110,7 @@ def _tests(compared: Compared) -> list[str]:
     spread = "" if one else " of the mean score, the variances of benchmarks added up"
     g = "g: Hedges' effect size, the difference in SDs over seeds" + ("" if one else ", mean over benchmarks")
     return [
-        f"Difference: the {named} less that of {compared.reference}{made}.",
+        f"Difference: the mean{'' if one else ' score'} less that of {compared.reference}{made}.",
         f"Welch p: two-sided test of equal means{spread}, unequal variances; paired p: the t-test of differences at "
         f"the {shared} ({many} pairs); Holm p: Welch's, corrected for the {tests} "
         f"test{'s' * (tests != 1)} of this table.",

@@ -31,8 +31,8 @@ def drawing(
     dots: list[Panel] = []
     curves: list[Panel] = []
     lines = [
-        f"Points and curves are interquartile means (IQM) over runs, differences those of {_differences(found)}; bars "
-        "and bands are 95 % intervals (Student's t); the caption of the table says how often they hold the truth.",
+        "Points and curves are interquartile means (IQM) over runs, differences are of means; bars and bands are "
+        "95 % intervals (Student's t); the caption of the table says how often they hold the truth.",
     ]
     profiles = False
     many = len({compared.section.words for compared in found.shown}) > 1
@@ -55,12 +55,6 @@ def drawing(
         lines.append(f"There are {most} arms and {MOST} looks: some arms look alike.")
     kept = [panel for panel in [*dots, *curves] if any(len(series.x) for series in panel.series)]
     return Drawing(name_of(found.by), f"{short(found.by).capitalize()} compared", kept, lines)
-
-
-def _differences(found: Comparison) -> str:
-    """Of what the differences are."""
-    several = {compared.task is None for compared in found.shown}
-    return "IQMs of scores and of means" if len(several) > 1 else "IQMs of scores" if True in several else "means"
 
 
 def _head(compared: Compared, many: bool) -> str:
@@ -101,7 +95,7 @@ def _points(compared: Compared, head: str) -> Panel:
 
 def _against(compared: Compared, head: str) -> Panel:
     pairs = [(arm.label, pair.difference) for arm in compared.arms if (pair := compared.against(arm.label))]
-    label = _axis(compared, f"difference to {compared.reference}")
+    label = _axis(compared, f"difference of means to {compared.reference}")
     return Panel(head, label, "", _dots(compared, pairs), categories=[arm for arm, _ in pairs], zero=True)
 
 

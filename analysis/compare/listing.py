@@ -45,8 +45,7 @@ def arms_table(compared: Compared) -> Listing:
         "n", "IQM [95 %]", "median", "mean", "opt. gap"
     ]  # fmt: skip
     beside = [BESIDE[name].label for name in BESIDE]
-    of_what = "difference [95 %]" if compared.task is not None else "diff of IQM [95 %]"
-    header = [short(compared.by), *first, *beside, of_what, *TESTS]
+    header = [short(compared.by), *first, *beside, "difference [95 %]", *TESTS]
     body, bold, lines = [], set(), []
     for arm in compared.arms:
         numbers = _one(compared, arm.label) if compared.task is not None else _several(compared, arm.label)
@@ -109,6 +108,9 @@ def pair_line(pair: Pair) -> dict[str, object]:
         "difference": pair.difference.value,
         "difference_low": pair.difference.low,
         "difference_high": pair.difference.high,
+        "difference_of_iqms": pair.of_iqms.value,
+        "difference_of_iqms_low": pair.of_iqms.low,
+        "difference_of_iqms_high": pair.of_iqms.high,
         "welch_t": pair.test.t,
         "welch_df": pair.test.df,
         "welch_p": pair.test.p,

@@ -20,10 +20,10 @@ from analysis.statistics.welch import Welch, welch
 class Pair:
     """Ours compared with theirs.
 
-    difference: ours less theirs, of means on one benchmark, of interquartile means of scores on several. test: Welch's
-    of the means; paired: at the seeds that both have, of which there are `paired.n`. effect: Hedges' g, over several
-    benchmarks the mean of theirs. better: the probability that a run of ours is the better. holm: Welch's p, corrected
-    for all pairs that are shown.
+    difference: ours less theirs, of means: of values on one benchmark, of scores on several; of_iqms: of interquartile
+    means. test: Welch's of the means, of which `difference` has the interval; paired: at the seeds that both have, of
+    which there are `paired.n`. effect: Hedges' g, over several benchmarks the mean of theirs. better: the probability
+    that a run of ours is the better. holm: Welch's p, corrected for all pairs that are shown.
     """
 
     ours: str
@@ -33,6 +33,7 @@ class Pair:
     paired: Paired
     effect: Hedges
     better: Interval
+    of_iqms: Interval
     holm: float | None = None
 
 
@@ -50,6 +51,7 @@ def on_one(ours: Arm, theirs: Arm, task: str, better: str) -> Pair:
         _paired(*at_seeds),
         hedges(a, b),
         _probability(_explained(improvement_interval(sign * a, sign * b), a, b)),
+        _explained(difference(a, b, of="iqm"), a, b),
     )
 
 
@@ -68,7 +70,7 @@ def on_several(ours: Arm, theirs: Arm, ends: Mapping[str, Ends]) -> Pair:
     return Pair(
         ours.label,
         theirs.label,
-        difference(a, b, of="iqm"),
+        difference(a, b),
         _stratified(a, b),
         _stratified_pairs(scored),
         Hedges(
@@ -76,6 +78,7 @@ def on_several(ours: Arm, theirs: Arm, ends: Mapping[str, Ends]) -> Pair:
             f"none on {lacking} of {len(effects)} benchmarks" if lacking else None,
         ),
         _probability(improvement_interval(a, b)),
+        difference(a, b, of="iqm"),
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from analysis.compare.caption import caption
 from analysis.compare.comparison import comparison
@@ -43,6 +44,24 @@ def test_scores_are_0_at_chance_and_1_at_the_reference(two_benchmarks):
     assert of["iqm"] == pytest.approx((1 + 1.1) / 2), "the middle two of 0.5, 1, 1.1, 2"
     assert of["mean"] == of["median"] == pytest.approx(4.6 / 4)
     assert of["optimality gap"] == pytest.approx(0.5 / 4), "what is above 1 counts as 1"
+
+
+def test_the_tests_of_scores_are_by_benchmark(two_benchmarks):
+    """By hand, of differences at the same seeds: 1.25 and −0.75 on digits, 0 and 0.1 on MNIST."""
+    scores, *_ = comparison(rows(two_benchmarks), "intervention").shown
+    pair = scores.against("snr")
+    assert pair.difference.value == pytest.approx(0.15)
+    variance = (np.var([2, 0.5], ddof=1) + np.var([0.75, 1.25], ddof=1) + np.var([1, 1.1], ddof=1)) / 2 / 4
+    assert pair.test.t == pytest.approx(0.15 / variance**0.5)
+    half = scipy.stats.t.ppf(0.975, pair.test.df) * variance**0.5
+    assert pair.difference.ends == pytest.approx((0.15 - half, 0.15 + half)), "the interval is that of the test"
+    assert pair.test.p == pytest.approx(2 * scipy.stats.t.sf(abs(pair.test.t), pair.test.df))
+    paired = (np.var([1.25, -0.75], ddof=1) + np.var([0, 0.1], ddof=1)) / 2 / 4
+    assert pair.paired.difference == pytest.approx((0.25 + 0.05) / 2)
+    assert pair.paired.t == pytest.approx(0.15 / paired**0.5)
+    assert pair.paired.n == 4
+    # Digits: 2 beats both of 0.75 and 1.25, 0.5 none: a half. MNIST: 1 ties with both, 1.1 beats both: three quarters.
+    assert pair.better.value == pytest.approx((1 / 2 + 3 / 4) / 2)
 
 
 def test_a_best_arm_is_1_where_no_reference_is_asked_for(two_benchmarks):
