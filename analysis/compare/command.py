@@ -43,19 +43,20 @@ def _make(asked: argparse.Namespace) -> None:
     told: list[str] = []
 
     def left_out(sentence: str) -> None:
-        told.append(f"Left out: {sentence}")
-        tell(sentence)
+        if (said := f"Left out: {sentence}") not in told:  # metrics are read for several panels
+            told.append(said)
+            tell(sentence)
 
     folder, rows = rows_asked_for(asked, told=left_out)
     found = compared(
         rows,
-        partial(metrics_of, places_of(asked), rows),
+        partial(metrics_of, places_of(asked), rows, told=left_out),
         by=asked.by,
         against=asked.against,
         metric=asked.metric,
         pairs=asked.pairs,
         figure=asked.figure,
-        notes=told,
+        notes=[*told],
         progress=Console(stderr=True),
     )
     _show(found)

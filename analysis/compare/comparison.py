@@ -186,5 +186,11 @@ def _alike(best: str | None, arms: Sequence[Arm], pair: Any) -> list[str]:
     if best is None:
         return []
     of = {arm.label: arm for arm in arms}
-    tests = {name: pair(of[best], of[name]).test for name in of if name != best}
-    return [best, *(name for name, test in tests.items() if test.p is not None and not test.significant(LEVEL))]
+    pairs = {name: pair(of[best], of[name]) for name in of if name != best}
+    return [best, *(name for name, against in pairs.items() if _is_alike(against))]
+
+
+def _is_alike(pair: Pair) -> bool:
+    """Whether a test was made and does not tell two arms apart, or there is nothing to tell apart."""
+    tested = pair.test.p is not None and not pair.test.significant(LEVEL)
+    return tested or pair.difference.value == 0

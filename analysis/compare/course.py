@@ -8,7 +8,6 @@ import numpy as np
 
 from analysis.compare.arm import matrix
 from analysis.compare.comparison import Compared
-from analysis.compare.runs_said import rows_of
 from analysis.compare.scores import Ends, ends_of
 from analysis.figures.asked import Metrics
 from analysis.figures.style import POINTS
@@ -46,17 +45,24 @@ def course(compared: Compared, metrics: Metrics, name: str | None) -> tuple[Cour
     columns = {task: _column([row for rows in arms.values() for row in rows], name) for task, arms in tasks.items()}
     read: dict[str, tuple[Curves, Mapping[int, float], bool]] = {}
     lines = []
-    for task, arms in tasks.items():
+    for task in tasks:
         column = columns[task]
-        done = [row.run for rows in arms.values() for row in rows if row.status == "done"]
-        found = _read(metrics, done, column) if column and done else None
+        done = {arm.label: arm.cells[task].done for arm in compared.arms if task in arm.cells}
+        runs = [run for of in done.values() for run in of]
+        found = _read(metrics, runs, column) if column and runs else None
         if isinstance(found, str):
             lines.append(f"No curve{f' of {task}' if task else ''}: {found}.")
-        elif found is not None and found[0]:
+            continue
+        if found is not None and found[0]:
             read[task] = found
+        lacking = {arm: sum(run not in (found or ({},))[0] for run in of) for arm, of in done.items()}
+        if said := ", ".join(f"{many} of {arm}" for arm, many in lacking.items() if many):
+            lines.append(f"Runs without a curve{f' on {task}' if task else ''}: {said}.")
     if len(read) < len(tasks) or not read:
         return None, lines
-    of_arm = {arm: {row.run for row in rows} for arm, rows in rows_of(compared).items()}
+    of_arm = {
+        arm.label: {run for task in tasks if task in arm.cells for run in arm.cells[task].done} for arm in compared.arms
+    }
     if compared.task is not None:
         return _of_one(compared, *read[compared.task], columns[compared.task], of_arm), lines
     return _of_several(compared, read, columns, of_arm), lines

@@ -64,8 +64,8 @@ def _head(compared: Compared, many: bool) -> str:
 
 
 def _key(compared: Compared, arm: str) -> str:
-    """What the colour of an arm belongs to: an activation always has its own."""
-    return word(compared.section.value_of[arm]) if compared.by == "activation" else arm
+    """What the colour of an arm belongs to: activations and interventions always have their own."""
+    return word(compared.section.value_of[arm]) if compared.by in ("activation", "intervention") else arm
 
 
 def _dots(compared: Compared, of: Sequence[tuple[str, Interval]]) -> list[Series]:

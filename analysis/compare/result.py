@@ -60,8 +60,9 @@ class Result:
         """A line for each arm and each pair, every number in full."""
         return csv_text(self.listings)
 
-    def write(self, folder: Path) -> str:
-        """Writes every format, what the table was made of, and the figure.  Returns where they are."""
+    def write(self, folder: "str | Path") -> str:
+        """Writes every format, what the table was made of, and the figure.  Returns where.  Raises StoreError."""
+        folder = Path(folder)
         name = name_of(self.found.by)
         files = {"txt": self.text(), "md": self.markdown(), "csv": self.csv(), "tex": self.latex()}
         for ending, content in {**files, "json": origin(self.found.rows)}.items():
@@ -69,6 +70,8 @@ class Result:
         written = f"Written: {folder / name}.{{{','.join([*files, 'json'])}}}"
         if self.drawing is None:
             return written
+        if not self.drawing.panels:
+            return f"{written}. No figure: no arm has a value."
         from analysis.figures.static import pictures  # matplotlib: half a second
 
         drawn = {**pictures(self.drawing), "csv": numbers_csv(self.drawing).encode()}

@@ -13,11 +13,7 @@ from analysis.tables.caption import data_line
 from analysis.tables.made_by import CODE, MACHINE, made_lines
 from analysis.tables.result import Cell
 
-MADE: Mapping[str, Callable[[Mapping[str, Any]], str | None]] = {
-    **CODE,
-    **MACHINE,
-    "kind": lambda made: made.get("kind"),
-}
+MADE: Mapping[str, Callable[[Mapping[str, Any]], str | None]] = {**CODE, **MACHINE}
 """What of the making of runs is compared between arms."""
 
 
@@ -99,10 +95,10 @@ def _seeds(compared: Compared, cells: Mapping[tuple[str, str], Cell]) -> list[st
         every = set().union(*of.values())
         lacking = {arm: sorted(every - seeds, key=lambda seed: (len(seed), seed)) for arm, seeds in of.items()}
         where = f" on {task}" if task else ""
-        said = [f"{arm} of {', '.join(seeds[:10])}" for arm, seeds in lacking.items() if seeds]
+        said = [f"{arm}: {', '.join(seeds[:10])}" for arm, seeds in lacking.items() if seeds]
         if said:
             lines.append(
-                f"Unequal seeds{where}: no value of {'; '.join(said)}. The paired test takes those that both have."
+                f"Seeds without a value{where}: {'; '.join(said)}. The paired test takes those that both have."
             )
         if compared.task is None and any(arm.label not in of for arm in compared.arms):
             absent = [arm.label for arm in compared.arms if arm.label not in of]

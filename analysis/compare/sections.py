@@ -54,7 +54,7 @@ def sections(rows: Sequence[Row], by: str) -> tuple[list[Section], list[str]]:
     """
     runs, notes = _runs(rows, by)
     found: list[Section] = []
-    lone: list[tuple[str, Section]] = []
+    lone: list[Section] = []
     for tuned, those in _by_tuning(runs, by).items():
         split = _splitting(those, by)
         groups: dict[str, list[_Run]] = {}
@@ -62,7 +62,10 @@ def sections(rows: Sequence[Row], by: str) -> tuple[list[Section], list[str]]:
             groups.setdefault(key({name: run.rest.get(name) for name in split}), []).append(run)
         for group in sorted(groups.values(), key=lambda of: [word(of[0].rest.get(name)) for name in split]):
             section = _section(group, by, split, tuned)
-            (found.append(section) if len(section.arms) > 1 else lone.append((tuned, section)))
+            shared = {task: arms for task, arms in section.strata.items() if len(arms) > 1}
+            alone = {task: arms for task, arms in section.strata.items() if len(arms) == 1}
+            found += [_of_strata(section, shared)] * bool(shared)
+            lone += [_of_strata(section, {task: arms}) for task, arms in alone.items()]
     known: set[frozenset[str]] = set()
     kept = []
     for section in found:  # runs that were asked for under two names are compared once
@@ -72,11 +75,11 @@ def sections(rows: Sequence[Row], by: str) -> tuple[list[Section], list[str]]:
     if not kept:
         raise ConfigError(_why_none(runs, by))
     compared = {row.run for section in kept for row in section.rows}
-    for _, section in lone:
-        left = {row.run for row in section.rows} - compared
-        if left:
+    for section in lone:
+        if left := {row.run for row in section.rows} - compared:
+            where = "".join(f" on {task}" for task in section.strata if task)
             with_words = f" with {section.words}" if section.words else ""
-            notes.append(f"Not compared: {len(left)} runs of {section.arms[0]} alone{with_words}.")
+            notes.append(f"Not compared: {len(left)} runs of {section.arms[0]} alone{where}{with_words}.")
     return kept, notes
 
 
@@ -148,10 +151,13 @@ def _section(runs: Sequence[_Run], by: str, split: Sequence[str], tuned: str) ->
     shown = [name for name in split if name.partition(".")[0] not in split or "." not in name]
     words = [words_of(runs[0].rest, shown), f"hyperparams={tuned}" if tuned else ""]
     several = {task: {arm: [*of[arm].values()] for arm in order if arm in of} for task, of in sorted(strata.items())}
-    whole = {task: of for task, of in several.items() if len(of) > 1}
-    kept = whole or several
-    there = [arm for arm in order if any(arm in of for of in kept.values())]
-    return Section(", ".join(filter(None, words)), there, {arm: arms[arm][0] for arm in there}, kept)
+    return Section(", ".join(filter(None, words)), order, {arm: arms[arm][0] for arm in order}, several)
+
+
+def _of_strata(section: Section, strata: Mapping[str, Mapping[str, Sequence[Row]]]) -> Section:
+    """The same with some of its strata, and the arms that are there."""
+    arms = [arm for arm in section.arms if any(arm in of for of in strata.values())]
+    return Section(section.words, arms, {arm: section.value_of[arm] for arm in arms}, strata)
 
 
 def _telling(runs: Sequence[_Run], by: str) -> dict[str, list[str]]:

@@ -7,7 +7,7 @@ is too pale for a line) times three dashes: enough for all activations. An activ
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.names import ACTIVATIONS
+from analysis.names import ACTIVATIONS, INTERVENTIONS
 
 COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7")
 INK, PALE, GRID = "#222222", "#999999", "#DDDDDD"
@@ -82,11 +82,12 @@ MATPLOTLIB = {
 
 
 def looks(named: Sequence[tuple[str, str]]) -> dict[str, Look]:
-    """Label → look, for pairs of a label and what it belongs to, an activation's name or "".
+    """Label → look, for pairs of a label and what it belongs to: an activation's or an intervention's name, or another.
 
-    An activation always looks alike; others, and the second of an activation that is there twice, take what is free.
+    An activation always looks alike, and so does an intervention; others, and the second of a name that is there twice,
+    take what is free.
     """
-    known = {name: place for place, name in enumerate(ACTIVATIONS)}
+    known = {name: place for names in (INTERVENTIONS, ACTIVATIONS) for place, name in enumerate(names)}
     places: dict[str, int] = {}
     waiting = []
     for label, key in dict(named).items():

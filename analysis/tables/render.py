@@ -44,6 +44,7 @@ _WORDS = re.compile(r"(?<=[a-z]),(?=[a-z])")
 _LATEX_SIGNS = {
     "±": r"$\pm$",
     "≤": r"$\le$",
+    "≥": r"$\ge$",
     "×": r"$\times$",
     "†": r"$^\dagger$",
     "‡": r"$^\ddagger$",

@@ -116,6 +116,28 @@ def test_the_json_makes_the_table_again(store, tmp_path, capsys):
     assert (tmp_path / "again" / "compare_agent_figure.png").exists(), "without the curves, which are not at hand"
 
 
+@pytest.mark.parametrize("status", ["diverged", "failed"])
+def test_arms_of_which_no_run_has_a_value_have_a_table_and_no_figure(tmp_path, seeds, capsys, status):
+    store = Store(tmp_path / "store")
+    for name in ("none", "snr"):
+        for one in seeds("relu", [0.5, 0.6], intervention=name, status=status):
+            write_record(store, one)
+    assert main(["compare", "--store", str(store.root)]) == 0
+    shown = capsys.readouterr().out
+    assert f"none: 2 of 2 runs {status}" in shown
+    assert "No figure" in shown
+    assert "nan" not in shown
+
+
+def test_runs_whose_curves_are_not_there_are_counted(store, capsys):
+    run = next(path for path in store.root.rglob("metrics.parquet"))
+    run.unlink()
+    assert main(["compare", "--store", str(store.root)]) == 0
+    assert capsys.readouterr().err.count(str(run)) == 1
+    drawn = compare(store.root).drawing
+    assert any("Runs without a curve on Permuted digits: 1 of" in sentence for sentence in drawn.caption)
+
+
 def test_the_same_from_python(store):
     result = compare(store.root, by="agent", against="no_replay")
     assert result.found.shown[0].against("experience_replay").difference.value == pytest.approx(30)

@@ -115,6 +115,25 @@ def test_another_setting_makes_sections_and_one_in_which_all_arms_differ_is_refu
         comparison(rows([*rates[:2], *alone]), "intervention")
 
 
+def test_arms_of_different_benchmarks_are_not_compared(seeds, benchmarks):
+    none = seeds("relu", [0.5, 0.6])
+    snr = seeds("relu", [0.5, 0.6], intervention="snr", benchmark=benchmarks["mnist"])
+    with pytest.raises(ConfigError, match="none: permuted_digits; snr: permuted_mnist"):
+        comparison(rows([*none, *snr]), "intervention")
+    found = comparison(rows([*none, *snr, *seeds("relu", [0.5, 0.6], intervention="ewc")]), "intervention")
+    assert [arm.label for arm in found.shown[0].arms] == ["none", "ewc"]
+    assert any("2 runs of snr alone on Permuted MNIST" in note for note in found.notes)
+
+
+def test_runs_that_were_asked_for_under_two_names_are_compared_once(seeds):
+    names = [{"protocol": "clean", "schedule": "demo", "hyperparams": name} for name in ("default", "best")]
+    runs = [one for name in ("none", "snr") for one in seeds("relu", [0.5, 0.6], intervention=name, asked_as=names)]
+    (found,) = comparison(rows(runs), "intervention").shown
+    assert [arm.n for arm in found.arms] == [2, 2]
+    by_name = comparison(rows(runs), "hyperparams", metric="taoa")
+    assert "best and default have 2 runs in common" in said(by_name)
+
+
 def test_settings_that_were_chosen_for_each_arm_are_no_other_difference(seeds):
     runs = [
         one
@@ -143,10 +162,11 @@ def test_arms_without_enough_runs_have_sentences_and_no_nan(seeds):
         "one run has no interval",
         "the runs do not differ",
         "l2: 2 of 2 runs diverged",
-        "redo of 2",
+        "redo: 2",
         "no runs",
     ):
         assert part in words
+    assert "nan" not in words
     assert shown.against("redo").paired.n == 2, "the seeds that both have"
     assert shown.against("snr").test.p is None
 

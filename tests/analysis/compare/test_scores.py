@@ -3,12 +3,15 @@
 from functools import partial
 
 import numpy as np
+import polars as pl
 import pytest
 import scipy.stats
 
 from analysis.compare.caption import caption
 from analysis.compare.comparison import comparison
 from analysis.compare.drawing import drawing
+from analysis.figures.style import looks
+from analysis.frames import FIRST
 from analysis.names import BENCHMARKS
 from analysis.read_metrics import metrics_of
 from analysis.reported.reported import lines
@@ -143,3 +146,14 @@ def test_profiles_and_courses_of_scores(store):
     of_tasks = panels[DIGITS, "task"]
     assert {series.label: series.y[-1] for series in of_tasks.series} == pytest.approx({"none": 31, "snr": 71})
     assert [series.label for series in panels[DIGITS, "TAOA, IQM (%)"].series] == ["none", "snr"]
+
+
+def test_an_intervention_keeps_its_colour_whoever_stands_beside_it(two_benchmarks, seeds):
+    def looks_of(records):
+        drawn = drawing(comparison(rows(records), "intervention"), lambda runs: pl.LazyFrame(schema=FIRST), None, list)
+        return looks([(series.label, series.key) for panel in drawn.panels for series in panel.series])
+
+    two = looks_of(two_benchmarks)
+    three = looks_of([*two_benchmarks, *seeds("relu", [0.5, 0.6], intervention="l2_init")])
+    assert {name: three[name] for name in two} == two
+    assert len({look.colour for look in three.values()}) == 3
