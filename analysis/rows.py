@@ -16,6 +16,7 @@ from analysis.statistics.method import Methods
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.classifier import Declarations
 from plasticity_lab.records.measures import Declared
+from plasticity_lab.records.old_format import OldFormat
 from plasticity_lab.records.plan import read_plan, sweeps_of
 from plasticity_lab.records.record import CorruptRecord, records_of
 from plasticity_lab.records.stage_returns import StageReturn
@@ -276,6 +277,8 @@ def _planned(store: Store) -> tuple[Planned, list[str]]:
     for sweep in sweeps_of(store):
         try:
             plan = read_plan(store, sweep)
+        except OldFormat:
+            raise  # passed over, its runs that wait would be missing
         except StoreError as error:
             damaged.append(str(error))
             continue

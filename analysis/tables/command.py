@@ -21,6 +21,7 @@ from analysis.tables.result import Result
 from analysis.tables.stages import Metrics
 from analysis.tables.table import Table
 from plasticity_lab.errors import ConfigError, StoreError
+from plasticity_lab.records.old_format import OldFormat
 
 if TYPE_CHECKING:
     import polars as pl
@@ -90,6 +91,8 @@ def _rows_if_any(table: Table[Any], asked: argparse.Namespace) -> list[Row]:
         return []
     try:
         return rows_asked_for(asked)[1]
+    except OldFormat:
+        raise
     except StoreError:  # there is no store, or none of its runs has ended
         return []
 

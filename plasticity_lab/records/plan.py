@@ -1,6 +1,7 @@
 """The plan of a sweep in the store: what workers read, and later plans adopt."""
 
 import json
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -111,14 +112,17 @@ class Plan:
         return [self.runs[run] for run in pack.runs]
 
 
-def write_plan(store: Store, plan: Plan) -> None:
+def write_plan(store: Store, plan: Plan, planned_at: int | None = None) -> None:
     """Puts the plan in the store, replacing the sweep's earlier one; it has a line for each pack and each run.
 
-    Raises StoreError.
+    planned_at: the time that its file has, in nanoseconds, by which sweeps are ordered; None: now.  Raises StoreError.
     """
 
     def fill(file: BinaryIO) -> None:
         file.writelines(part.encode() for part in _in_lines(plan))
+        if planned_at is not None:  # before it has its name: who is killed then leaves no plan with another time
+            file.flush()
+            os.utime(file.fileno(), ns=(planned_at, planned_at))
 
     write_atomically(store.plan(plan.sweep), fill)
 

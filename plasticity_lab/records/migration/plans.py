@@ -4,7 +4,6 @@ In those of formats 1 and 2 a pack's `family` was called its label, and it had n
 classifiers, whose steps are updates. Those of format 1 held only some of the settings.
 """
 
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -50,11 +49,9 @@ def _migrated(store: Store, sweep: str, changed: Changed, dry_run: bool) -> bool
         changed.unreadable.append(f"{error}{aside}")
         return False
     if not dry_run:
-        with disk_errors("write", path):
-            times = path.stat()
-            write_plan(store, plan)
-            # By them `status` knows in which order sweeps were planned.
-            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        with disk_errors("read", path):
+            planned_at = path.stat().st_mtime_ns
+        write_plan(store, plan, planned_at)
     return True
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from analysis.__main__ import main as analysis
+from analysis.tables import TABLES
 from launch.__main__ import main
 from launch.command import run_command
 from launch.packs.leases import Leases
@@ -14,7 +15,7 @@ from plasticity_lab.records.old_format import OldFormat
 from plasticity_lab.records.plan import read_plan
 from plasticity_lab.records.store import Store
 from tests.helpers.old_files import flat, plan_in_format, record_in_format_1
-from tests.helpers.sweeps import SMOKE, after_looks, all_kept, never, runs_of, said_last, trained
+from tests.helpers.sweeps import SMOKE, after_looks, all_kept, never, planned, runs_of, said_last, trained
 
 ENDED = ("seed=0", "launch.workers=1", "save_weights=final")
 BEGUN = ("seed=5,6", "launch.workers=1", "save_weights=final")
@@ -111,3 +112,21 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_migrated(store, old, capsy
     assert str(store.record(ended.id)) in said.err
     assert "1 checkpoint, 1 plan" in said.out
     assert store.record(ended.id).read_text() == "{"
+
+
+@pytest.mark.parametrize("words", [("table",), ("figure", "curves"), ("report",)])
+def test_old_plans_are_answered_by_all_of_analysis_in_one_sentence(store, words, tmp_path, capsys):
+    """Not passed over as damaged ones are: runs that wait would be missing without a word."""
+    trained(store, *ENDED)
+    for plan in (planned(store, "seed=7"), planned(store, "seed=8")):
+        plan_in_format(store, plan, 3)
+    assert analysis([*words, "--store", str(store.root), "--out", str(tmp_path / "out")]) == 1
+    said = capsys.readouterr()
+    assert said.err.count("python -m launch migrate --store") == 1
+    assert not said.out
+
+
+def test_a_table_that_needs_no_runs_does_not_pass_over_old_records(store, old, capsys):
+    name = next(name for name, table in TABLES.items() if not table.needs_runs() and table.runs == "shown")
+    assert analysis(["table", name, "--store", str(store.root)]) == 1
+    assert capsys.readouterr().err.count("python -m launch migrate --store") == 1

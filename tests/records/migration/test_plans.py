@@ -1,6 +1,7 @@
 """Plans of formats 1 to 3: refused by all who read, and brought to today's by the migration."""
 
 import json
+import os
 
 import pytest
 
@@ -61,3 +62,22 @@ def test_a_plan_of_a_later_version_is_named_and_left(store):
     path.write_text(json.dumps({"format": 99}))
     assert "format 99" in migrated(store).unreadable[0]
     assert json.loads(path.read_text()) == {"format": 99}
+
+
+def test_one_that_is_killed_as_it_puts_a_plan_in_its_place_keeps_the_order_of_sweeps(store, monkeypatch):
+    plan = planned(store, "seed=0")
+    plan_in_format(store, plan, 2)
+    path = store.plan(plan.sweep)
+    os.utime(path, ns=(10**18, 10**18))
+    replace = os.replace
+
+    def killed(temporary, place):
+        replace(temporary, place)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            migrated(store)
+    assert read_plan(store, plan.sweep).packs == plan.packs
+    assert path.stat().st_mtime_ns == 10**18
