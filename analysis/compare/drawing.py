@@ -17,6 +17,8 @@ from analysis.statistics.method import Method
 from analysis.statistics.profiles import Profile, profile
 
 THRESHOLDS = 101
+TABLES = 12
+"""Of how many tables a figure has room for panels."""
 DRAWN = 2000
 """Replicates of a profile's band."""
 BAND = Method("stratified percentile bootstrap", replicates=DRAWN, seed=0)
@@ -36,7 +38,7 @@ def drawing(
     ]
     profiles = False
     many = len({compared.section.words for compared in found.shown}) > 1
-    for compared in track(found.shown):
+    for compared in track(found.shown[:TABLES]):
         head = _head(compared, many)
         dots += [_points(compared, head), _against(compared, head)]
         if compared.task is None:
@@ -50,6 +52,8 @@ def drawing(
         lines.append(
             f"Profiles: the part of an arm's runs that score more; their bands are, point by point, the {BAND.words}."
         )
+    if len(found.shown) > TABLES:
+        lines.append(f"The figure has the first {TABLES} of {len(found.shown)} tables; --where chooses others.")
     most = max(len(compared.arms) for compared in found.shown)
     if most > MOST:
         lines.append(f"There are {most} arms and {MOST} looks: some arms look alike.")

@@ -157,3 +157,18 @@ def test_an_intervention_keeps_its_colour_whoever_stands_beside_it(two_benchmark
     three = looks_of([*two_benchmarks, *seeds("relu", [0.5, 0.6], intervention="l2_init")])
     assert {name: three[name] for name in two} == two
     assert len({look.colour for look in three.values()}) == 3
+
+
+def test_a_figure_of_many_sections_has_the_first_ones_and_says_so(seeds):
+    several = [
+        one
+        for lr in range(1, 15)
+        for arm in ("none", "snr")
+        for one in seeds("relu", [0.5, 0.6], intervention=arm, lr=lr / 1000)
+    ]
+    found = comparison(rows(several), "intervention")
+    drawn = drawing(found, lambda runs: pl.LazyFrame(schema=FIRST), None, list)
+    titles = {panel.title for panel in drawn.panels}
+    assert len(titles) == 12
+    assert any("12 of 14 tables" in sentence for sentence in drawn.caption)
+    assert "Permuted digits · lr=0.001" in titles
