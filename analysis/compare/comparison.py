@@ -1,9 +1,9 @@
 """A comparison: arms, pairs and scores of each section, before they are words."""
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
 
 import numpy as np
 
@@ -109,8 +109,9 @@ def _on_one(
     whole = [arm.label for arm in here if arm.cells[task].complete]
     best = _best({name: of["mean"].value for name, of in aggregates.items()}, whole, shown.better)
     reference, chosen = _reference(by, here, best, against)
-    found = _pairs(here, reference, several, lambda a, b: on_one(a, b, task, shown.better))
-    alike = _alike(best, here, lambda a, b: on_one(a, b, task, shown.better))
+    arm_of = {arm.label: arm for arm in here}
+    pair = cache(lambda ours, theirs: on_one(arm_of[ours], arm_of[theirs], task, shown.better))
+    found, alike = _pairs([*arm_of], reference, several, pair), _alike(best, [*arm_of], pair)
     return Compared(by, section, here, task, shown, {}, aggregates, reference, chosen, found, several, alike)
 
 
@@ -128,8 +129,9 @@ def _over_several(
     whole = [arm.label for arm in arms if len(arm.cells) == len(ends) and all(of.complete for of in arm.cells.values())]
     best = _best({name: of["iqm"].value for name, of in aggregates.items()}, whole, "more")
     reference, chosen = _reference(by, arms, best, against)
-    found = _pairs(arms, reference, several, lambda a, b: on_several(a, b, ends))
-    alike = _alike(best, arms, lambda a, b: on_several(a, b, ends))
+    arm_of = {arm.label: arm for arm in arms}
+    pair = cache(lambda ours, theirs: on_several(arm_of[ours], arm_of[theirs], ends))
+    found, alike = _pairs([*arm_of], reference, several, pair), _alike(best, [*arm_of], pair)
     return Compared(by, section, arms, None, None, ends, aggregates, reference, chosen, found, several, alike)
 
 
@@ -172,22 +174,19 @@ def _check_reference(by: str, found: Sequence[Section], against: str | None) -> 
         raise ConfigError(f"There is no arm '{against}' of {by}; --against takes {', '.join(known)}, or {BEST}.")
 
 
-def _pairs(arms: Sequence[Arm], reference: str, several: bool, pair: Any) -> list[Pair]:
+def _pairs(arms: Sequence[str], reference: str, several: bool, pair: Callable[[str, str], Pair]) -> list[Pair]:
     """The pairs: each arm against the reference first; where several are shown, then all others."""
-    of = {arm.label: arm for arm in arms}
-    wanted = [(name, reference) for name in of if name != reference]
+    wanted = [(name, reference) for name in arms if name != reference]
     if several:
-        wanted += [(b, a) for a, b in itertools.combinations(of, 2) if reference not in (a, b)]
-    return corrected([pair(of[ours], of[theirs]) for ours, theirs in wanted])
+        wanted += [(b, a) for a, b in itertools.combinations(arms, 2) if reference not in (a, b)]
+    return corrected([pair(*names) for names in wanted])
 
 
-def _alike(best: str | None, arms: Sequence[Arm], pair: Any) -> list[str]:
+def _alike(best: str | None, arms: Sequence[str], pair: Callable[[str, str], Pair]) -> list[str]:
     """The best arm, and those from which Welch's test does not tell it apart."""
     if best is None:
         return []
-    of = {arm.label: arm for arm in arms}
-    pairs = {name: pair(of[best], of[name]) for name in of if name != best}
-    return [best, *(name for name, against in pairs.items() if _is_alike(against))]
+    return [best, *(name for name in arms if name != best and _is_alike(pair(name, best)))]
 
 
 def _is_alike(pair: Pair) -> bool:

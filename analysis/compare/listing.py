@@ -49,7 +49,6 @@ def arms_table(compared: Compared) -> Listing:
     body, bold, lines = [], set(), []
     for arm in compared.arms:
         numbers = _one(compared, arm.label) if compared.task is not None else _several(compared, arm.label)
-        count = f"{arm_n(compared, arm.label)[0]}"
         n, expected = arm_n(compared, arm.label)
         cost = [NOTHING if (of := arm.beside(name)) is None else BESIDE[name].number(of) for name in BESIDE]
         if arm.label in compared.alike:
@@ -57,7 +56,7 @@ def arms_table(compared: Compared) -> Listing:
         body.append(
             [
                 arm.label,
-                count if n == expected else f"{n}/{expected}",
+                f"{n}" if n == expected else f"{n}/{expected}",
                 *numbers,
                 *cost,
                 *_against(compared, arm.label, shown),
@@ -100,6 +99,11 @@ def test_words(pair: Pair) -> list[str]:
 def difference_words(pair: Pair, shown: Measure) -> str:
     """The difference with its sign, and its interval."""
     return with_interval(pair.difference, lambda value: signed(value, shown.places))
+
+
+def better_words(pair: Pair) -> str:
+    """The probability that a run of ours is the better."""
+    return NOTHING if pair.better.value is None else f"{pair.better.value:.2f}"
 
 
 def pair_line(pair: Pair) -> dict[str, object]:
@@ -160,8 +164,7 @@ def _against(compared: Compared, label: str, shown: Measure) -> list[str]:
     if pair is None:
         return ["reference" if label == compared.reference else NOTHING, *[NOTHING] * len(TESTS)]
     g = NOTHING if pair.effect.g is None else signed(pair.effect.g, 2)
-    better = NOTHING if pair.better.value is None else f"{pair.better.value:.2f}"
-    return [difference_words(pair, shown), *test_words(pair), g, better]
+    return [difference_words(pair, shown), *test_words(pair), g, better_words(pair)]
 
 
 def _line(compared: Compared, label: str) -> dict[str, object]:

@@ -39,9 +39,8 @@ class Pair:
 
 def on_one(ours: Arm, theirs: Arm, task: str, better: str) -> Pair:
     """Of two arms on one benchmark, in the metric's unit. better: which direction is."""
-    mine, others = (arm.cells[task].values if task in arm.cells else () for arm in (ours, theirs))
     sign = -1.0 if better == "less" else 1.0
-    a, b = np.array(mine, dtype=float), np.array(others, dtype=float)
+    a, b = (np.array(_values(arm, task), dtype=float) for arm in (ours, theirs))
     at_seeds = _at_shared_seeds(ours, theirs, task)
     return Pair(
         ours.label,

@@ -1,8 +1,9 @@
 """The table of all pairs of arms."""
 
-from analysis.compare.comparison import Compared
+from analysis.compare.comparison import LEVEL, Compared
 from analysis.compare.listing import (
     about,
+    better_words,
     difference_words,
     measure_of,
     name_of,
@@ -29,7 +30,7 @@ def pairs_table(compared: Compared) -> Listing:
         ],
         right=frozenset({2, 3, 4, 6}),
         bold=frozenset(
-            (line, 4) for line, pair in enumerate(compared.pairs) if pair.holm is not None and pair.holm < 0.05
+            (line, 4) for line, pair in enumerate(compared.pairs) if pair.holm is not None and pair.holm < LEVEL
         ),
         blocks=(range(1, 5), range(5, 7)),
     )
@@ -40,11 +41,10 @@ def _fields(compared: Compared, pair: Pair) -> list[str]:
     g = NOTHING if effect.g is None else signed(effect.g, 2)
     if effect.low is not None and effect.high is not None:
         g = f"{g} [{signed(effect.low, 2)}, {signed(effect.high, 2)}]"
-    better = NOTHING if pair.better.value is None else f"{pair.better.value:.2f}"
     return [
         f"{pair.ours} − {pair.theirs}",
         difference_words(pair, measure_of(compared)),
         *test_words(pair),
         g,
-        better,
+        better_words(pair),
     ]

@@ -11,7 +11,7 @@ from plasticity_lab.errors import ConfigError
 Settings = Mapping[str, Any]
 GAMES = ("benchmark.bodies", "benchmark.game")
 """What a benchmark is played with: runs that differ there are of other games, and not of another setting."""
-TUNED = ("best", "selected", "published")
+TUNED = ("best", "selected")
 """The choices of hyperparameters that give each arm settings of its own."""
 
 

@@ -1,7 +1,7 @@
 """Made-up runs whose truth is known: how they are drawn, and what their aggregates are with runs without end.
 
 Every task has the same law, with an SD near 1, so that one size of a simulation stands for one number of runs and
-tasks. docs/statistics.md says what tasks far apart change.
+tasks. Tasks far apart are not simulated.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,12 +1,12 @@
 """The stored simulation as the tables of docs/statistics.md: `python -m analysis coverage --stored` prints them."""
 
-import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import tabulate
 
 from analysis.coverage.laws import LAWS
 from analysis.coverage.methods import OF
+from analysis.reported.reported import lines_of
 from analysis.statistics.covered import FOLDER, file_of
 
 Line = Mapping[str, str]
@@ -28,12 +28,9 @@ def tables() -> str:
     return tabulate.tabulate(body, header, tablefmt="pipe", disable_numparse=True)
 
 
-def _stored(of: str) -> list[Line]:
+def _stored(of: str) -> Sequence[Line]:
     path = FOLDER / f"{file_of(of)}.csv"
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    return lines_of(path) if path.exists() else []
 
 
 def _percent(line: Line) -> str:

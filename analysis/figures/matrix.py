@@ -12,7 +12,7 @@ from analysis.figures.drawing import Drawing, Panel, Series
 from analysis.figures.groups import Group, caption, groups
 from analysis.rows import Row
 from analysis.tables.declared.headline import HEADLINE
-from analysis.tables.result import Cell, Heading
+from analysis.tables.result import Heading
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.task_matrix import READ_OFF, matrix_of
 
@@ -45,56 +45,67 @@ def matrix(asked: Asked) -> Drawing:
     whole = [each for each in several if each[2].done]
     if not whole:
         raise ConfigError("No run with a matrix of tasks has finished.")
-    metrics = asked.metrics([run for _, _, cell in whole[:MOST] for run in cell.done])
-    panels = [_panel(group, head, cell, metrics, titled=len(found) > 1) for group, head, cell in whole[:MOST]]
-    said = [WHAT, *_read_off(rows, whole[:MOST], titled=len(found) > 1)]
+    after = _matrices(asked.metrics([run for _, _, cell in whole[:MOST] for run in cell.done]))
+    drawn = [
+        (group, head, kept) for group, head, cell in whole[:MOST] if (kept := [r for r in cell.done if r in after])
+    ]
+    if not drawn:
+        raise ConfigError("No run has its matrix of tasks here: metrics.parquet lies in none of the stores named.")
+    titled = len(found) > 1
+    panels = [
+        _panel(_name(group, head, titled), head, [after[run] for run in runs], runs) for group, head, runs in drawn
+    ]
+    what, *others = caption(found, rows, WHAT)
+    said = [what, *_read_off(rows, drawn, titled)]
     if len(whole) > MOST:
         said.append(f"The first {MOST} of {len(whole)} are shown; --where activation=NAME chooses others.")
-    return Drawing("matrix", "Accuracy on every task after every task", panels, [*said, *caption(found, rows, "")[1:]])
+    return Drawing("matrix", "Accuracy on every task after every task", panels, [*said, *others])
 
 
-def _panel(group: Group, head: Heading, cell: Cell, metrics: "pl.LazyFrame", titled: bool) -> Panel:
-    after = np.mean([_after(metrics, run) for run in cell.done], axis=0)
-    tasks = [str(task + 1) for task in range(len(after))]
+def _matrices(metrics: "pl.LazyFrame") -> dict[str, Array]:
+    """Run → its matrix, (T, T): the accuracy on each task (column) once each was learned (row)."""
+    return {
+        str(run): matrix_of(frame.to_arrow()).after
+        for (run,), frame in metrics.collect().group_by("run", maintain_order=True)
+    }
+
+
+def _panel(title: str, head: Heading, matrices: Sequence[Array], runs: Sequence[str]) -> Panel:
+    """The mean over runs, in percent."""
+    tasks = [str(task + 1) for task in range(len(matrices[0]))]
     series = [
         Series(
             label=f"after {task}",
             key=head.name,
             x=tasks,
             y=(100 * accuracies).tolist(),
-            n=[len(cell.done)] * len(tasks),
-            runs=cell.done,
+            n=[len(runs)] * len(tasks),
+            runs=runs,
             joined=False,
             listed=False,
         )
-        for task, accuracies in zip(tasks, after, strict=True)
+        for task, accuracies in zip(tasks, np.mean(matrices, axis=0), strict=True)
     ]
-    return Panel(_name(group, head, titled), "task", "accuracy (%)", series, x_categories=tasks, heat="from 0")
-
-
-def _after(metrics: "pl.LazyFrame", run: str) -> Array:
-    import polars as pl  # half a second, which those who ask for another figure need not wait for
-
-    return matrix_of(metrics.filter(pl.col("run") == run).collect().to_arrow()).after
+    return Panel(title, "task", "accuracy (%)", series, x_categories=tasks, heat="from 0")
 
 
 def _name(group: Group, head: Heading, titled: bool) -> str:
     return f"{head.label} · {group.title}" if titled else head.label
 
 
-def _read_off(rows: Sequence[Row], drawn: Sequence[tuple[Group, Heading, Cell]], titled: bool) -> list[str]:
+def _read_off(rows: Sequence[Row], drawn: Sequence[tuple[Group, Heading, Sequence[str]]], titled: bool) -> list[str]:
     """What is read off each matrix, mean ± SD over seeds; what is not defined, with the reason."""
     row_of = {row.run: row for row in rows}
     lines = []
-    for group, head, cell in drawn:
+    for group, head, runs in drawn:
         words = []
-        declared = row_of[cell.done[0]].declared.summaries
+        declared = row_of[runs[0]].declared.summaries
         for name, measure in {name: declared.get(name, measure) for name, measure in READ_OFF.items()}.items():
-            values = [value for run in cell.done if (value := row_of[run].summary.get(name)) is not None]
+            values = [value * measure.scale for run in runs if (value := row_of[run].summary.get(name)) is not None]
             if measure.undefined:
                 words.append(f"{measure.label} not defined ({measure.undefined})")
             elif values:
-                spread = f" ± {measure.number(100 * stdev(values))}" if len(values) > 1 else ""
-                words.append(f"{measure.label} {measure.number(100 * fmean(values))}{spread}")
+                spread = f" ± {measure.number(stdev(values))}" if len(values) > 1 else ""
+                words.append(f"{measure.label} {measure.number(fmean(values))}{spread}")
         lines.append(f"{_name(group, head, titled)}: {', '.join(words)}.")
     return lines

@@ -79,3 +79,13 @@ def test_runs_without_a_matrix_are_told_how_to_have_one(tmp_path, record):
     classified(store, record(), [0.5, 0.6])
     with pytest.raises(ConfigError, match=r"benchmark\.eval_matrix=true"):
         drawing_of(store)
+
+
+def test_a_run_whose_metrics_are_gone_is_not_in_the_mean(split):
+    found, _ = rows_in(split.root)
+    split.metrics(found[0].run).unlink()
+    lines = list(csv.DictReader(io.StringIO(csv_text(drawing_of(split)))))
+    assert {line["n"] for line in lines} == {"1"}
+    split.metrics(found[1].run).unlink()
+    with pytest.raises(ConfigError, match=r"metrics\.parquet"):
+        drawing_of(split)
