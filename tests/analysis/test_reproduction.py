@@ -123,6 +123,15 @@ def test_the_readme_and_its_page_quote_what_the_commands_say():
         f"Of {near.computed} over several seeds, {near.within_sds} lie within two pooled SDs of the paper's, "
         f"{near.within[1]} within three points; Welch's test does not tell {near.not_told_apart} apart."
     )
-    assert quoted in (ROOT / "README.md").read_text()
+    printed = printed_cells()
+    computed = {name: sum(each.table == name for each in cells) for name in printed}
+    by_table = {
+        "Table 2": "Table 2", "Table E3": "E3", "Tables G2, G3": "G2 and G3", "Tables E4–E8": "E4 to E8"
+    }  # fmt: skip
+    counts = ", ".join(f"{words}: {computed[name]} of {printed[name]}" for name, words in by_table.items())
+    of_all = f"{len(cells)} of {sum(printed.values())} printed cells are computed ({counts})."
+    readme = (ROOT / "README.md").read_text()
+    assert of_all in readme
+    assert quoted in readme
     assert str(near.within_sds) in headline(cells)
     assert summary(findings()) in (ROOT / "docs/reproduction/paper_checks.md").read_text()
