@@ -28,9 +28,14 @@ def words_of(settings: Settings, names: Sequence[str]) -> str:
     return ", ".join(
         _option(name, settings)
         if leaf == OPTION
-        else f"{leaf if leaves.count(leaf) == 1 else name}={_word(settings, name)}"
+        else f"{leaf if leaves.count(leaf) == 1 else name}={word(settings.get(name))}"
         for name, leaf in zip(names, leaves, strict=True)
     )
+
+
+def word(value: Any) -> str:
+    """A value as headings have it."""
+    return "null" if value is None else str(value)
 
 
 def _follows(name: str, names: Sequence[str], several: Sequence[Settings]) -> bool:
@@ -51,8 +56,3 @@ def _option(name: str, settings: Settings) -> str:
     group, chosen = name.rpartition(".")[0], str(settings.get(name))
     known = NAMES.get(group, {})
     return display(known, chosen) if chosen in known else chosen.replace("_", " ")
-
-
-def _word(settings: Settings, name: str) -> str:
-    value = settings.get(name)
-    return "null" if value is None else str(value)

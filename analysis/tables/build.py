@@ -15,7 +15,7 @@ from analysis.metrics import metric
 from analysis.names import NAMES, display
 from analysis.outcomes import some_tasks, why_without
 from analysis.rows import Row, key, varying
-from analysis.setting_words import telling, words_of
+from analysis.setting_words import telling, word, words_of
 from analysis.statistics.method import shared
 from analysis.statistics.summaries import mean_sd
 from analysis.statistics.welch import Welch
@@ -147,7 +147,7 @@ def _columns(table: Table[Result], rows: Sequence[Row], in_order: Sequence[str])
                 label=_label(table.columns, name, words_of(study, shown)),
                 data=data_line(alike),
                 recency=study.get("benchmark.order") == "class_blocks",
-                settings=tuple(f"{setting}={_word(study.get(setting))}" for setting in differing),
+                settings=tuple(f"{setting}={word(study.get(setting))}" for setting in differing),
                 seeds=tuple(sorted({row.seeds[0] for row in alike if row.seeds[0] is not None})),
                 unlike=tuple(unlike_paper(alike[0].benchmark, study)),
             )
@@ -179,7 +179,7 @@ def _telling(table: Table[Result], columns: Iterable[Sequence[Row]]) -> dict[str
 
 def _head(table: Table[Result], row: Row, differing: Mapping[str, Sequence[str]]) -> Heading:
     name = getattr(row, table.rows)
-    own = tuple(f"{setting}={_word(row.own[setting])}" for setting in differing[name] if setting in row.own)
+    own = tuple(f"{setting}={word(row.own[setting])}" for setting in differing[name] if setting in row.own)
     return Heading(name, _label(table.rows, name, words_of(row.own, differing[name])), own)
 
 
@@ -236,10 +236,6 @@ def _values(settings: Mapping[str, Any], names: Sequence[str]) -> list[tuple[boo
     """A sort key of settings: numbers by size, then words."""
     values = [settings.get(name) for name in names]
     return [(False, value, "") if isinstance(value, int | float) else (True, 0.0, key(value)) for value in values]
-
-
-def _word(value: Any) -> str:
-    return "null" if value is None else str(value)
 
 
 def _label(axis: str, name: str, settings: str) -> str:

@@ -65,7 +65,8 @@ class LabelledBenchmark(Benchmark[ImageSet]):
     tasks_are = "labelled images"
 
     classes_come_once: ClassVar[bool] = False
-    """Whether no class of a task was trained in a task before it: forward transfer is not defined then."""
+    """Whether the head has outputs for a task's classes that no task before it trained: then a network cannot name them
+    yet, and forward transfer is not defined."""
     permutes: ClassVar[bool] = False
     """Whether its tasks permute pixels: their held-out images are laid out in another way then."""
 
