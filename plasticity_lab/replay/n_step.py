@@ -47,7 +47,7 @@ class NStep:
         for i in range(self.n):
             at, then = (Index(index.step + further, index.environment) for further in (i, i + 1))
             undecided &= at.step < ring.end
-            terminal = self._terminal(ring, at)
+            terminal = self.terminal(ring, at)
             usable |= undecided & terminal
             undecided &= ~terminal & ~ring.of("truncated", at)
             undecided &= (then.step < ring.end) & ~ring.of("first", then)
@@ -62,11 +62,12 @@ class NStep:
             at = Index(np.where(goes_on, index.step + i, index.step), index.environment)
             returns += np.where(goes_on, factor * ring.of("reward", at), 0.0)
             factor = factor * gamma[:, None]
-            goes_on &= ~self._terminal(ring, at)
+            goes_on &= ~self.terminal(ring, at)
         discount = np.where(goes_on, factor, 0.0)
         following = Index(np.where(goes_on, index.step + self.n, index.step), index.environment)
         return Returns(returns.astype(np.float32), discount.astype(np.float32), following)
 
-    def _terminal(self, ring: Ring, index: Index) -> NDArray[np.bool_]:
+    def terminal(self, ring: Ring, index: Index) -> NDArray[np.bool_]:
+        """Whether a return ends with the rewards of these steps, (K, B)."""
         terminated = ring.of("terminated", index)
         return terminated | ring.of("life_lost", index) if self.life_loss_is_terminal else terminated

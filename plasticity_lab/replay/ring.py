@@ -127,6 +127,10 @@ class Ring:
         self.end += 1
         self.held = min(self.held + 1, self.rows)
 
+    def clear(self) -> None:
+        """Forgets what it holds; steps are counted on."""
+        self.held = 0
+
     def of(self, name: str, index: Index) -> Array:
         """What it holds under a name at these steps, (K, B, ...); of steps that are not there, anything."""
         return self.arrays[name][index.step % self.rows, self._runs(index.step), index.environment]

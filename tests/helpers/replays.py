@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plasticity_lab.environments.environments import Environments
 from plasticity_lab.randomness.host import host_stream
@@ -35,6 +36,25 @@ def fill(
             np.full(one, float(step) if rewards is None else rewards.get(step, 0.0)),
             *(np.full(one, step in flag) for flag in (terminated, truncated, life_lost, first)),
         )
+
+
+def drawn_at_random(
+    ring: Ring, draw: np.random.Generator, ended: NDArray[np.bool_], never_ends: bool = False
+) -> NDArray[np.bool_]:
+    """Adds a step of every environment whose flags are drawn, and returns which episodes have ended with it, (K, N).
+
+    ended: those that the step before has ended; an episode may also be broken off without a flag that says so.
+    """
+    shape = (ring.runs, ring.environments)
+    flags = [np.zeros(shape, np.bool_)] * 3 if never_ends else list(draw.random((3, *shape)) < 0.15)
+    terminated, truncated, life_lost = flags
+    broken_off = np.zeros(shape, np.bool_) if never_ends else draw.random(shape) < 0.05
+    truncated &= ~terminated
+    ring.add(
+        np.zeros((*shape, *ring.body.frame), ring.body.dtype), np.zeros(shape, int), np.zeros(shape), terminated,
+        truncated, life_lost, ended,
+    )  # fmt: skip
+    return terminated | truncated | broken_off
 
 
 def acted(ring: Ring, environments: Environments, seeds: Sequence[int], steps: int, first: int = 0) -> list[Any]:
