@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar
 from plasticity_lab.errors import ConfigError
 
 MOVED = {
+    "plasticity_lab.agents.value.agent.DQN": "plasticity_lab.agents.value.agent.ValueAgent",
     "plasticity_lab.agents.supervised.Supervised": "plasticity_lab.agents.supervised.agent.Supervised",
     **{
         f"plasticity_lab.benchmarks.{name}": f"plasticity_lab.benchmarks.labelled.{name}"

@@ -40,7 +40,7 @@ class Priorities:
         return self._values[self._runs, places // BLOCK, places % BLOCK]
 
     def put(self, places: NDArray[np.int64], values: NDArray[np.float32]) -> None:
-        """Gives these places (K, B) other priorities (K, B). Of a place that stands there twice, the last one counts."""
+        """Gives these places (K, B) other priorities (K, B); of a place that comes twice, the last one counts."""
         blocks = places // BLOCK
         self._values[self._runs, blocks, places % BLOCK] = values
         self._sums[self._runs, blocks] = _cumulated(self._values[self._runs, blocks])[..., -1]

@@ -26,7 +26,7 @@ SMALLEST = 1e-10
 
 
 class Prioritised:
-    """The priorities of the steps in a ring, kept up to date as it is written (`added`) and learned from (`learned`)."""
+    """The priorities of the steps in a ring, kept up to date as it is written (`added`) and used (`learned`)."""
 
     def __init__(self, ring: Ring, n_step: NStep) -> None:
         self.ring, self.n_step = ring, n_step

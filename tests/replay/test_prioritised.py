@@ -7,15 +7,15 @@ import pytest
 from scipy import stats
 
 from plasticity_lab.replay.n_step import NStep
-from plasticity_lab.replay.prioritised import Prioritised
 from plasticity_lab.replay.priorities import BLOCK, Priorities
+from plasticity_lab.replay.prioritised import Prioritised
 from plasticity_lab.replay.ring import EmptyMemory, Index, Ring
 from tests.helpers.made_up_bodies import EMULATOR
 from tests.helpers.replays import drawn_at_random
 
 
 def test_priorities_are_drawn_as_often_as_their_share():
-    """Three blocks, of which one is empty; χ² over the places, whose expected shares are worked out from the numbers."""
+    """Three blocks, of which one is empty; χ² over the places."""
     places = 2 * BLOCK + 40
     shares = np.zeros(places, np.float32)
     shares[[0, 3, 5, BLOCK - 1, 2 * BLOCK, 2 * BLOCK + 39]] = [1, 2, 0.5, 4, 1.5, 3]

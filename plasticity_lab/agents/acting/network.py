@@ -4,7 +4,7 @@ Legend: K runs, N environments of each, B rows of a product (N, or padded), D nu
 numbers of an output.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import prod
 
 import numpy as np
@@ -20,6 +20,9 @@ from plasticity_lab.randomness.device import run_keys, uniforms
 from plasticity_lab.stacking.run_axis import aligned
 
 Array = NDArray[np.float32]
+Tensors = Mapping[str, Tensor]
+Read = Callable[[Tensors, Tensors], dict[str, Tensor]]
+"""(the network's outputs, the agent's settings) → what acting needs to know of them, name → (K, B, O)."""
 
 
 class ActingNetwork:
@@ -29,8 +32,10 @@ class ActingNetwork:
     shape: of one observation, (D,) or (C, H, W). environments: N, of each run. dtype: of observations, float32 or
     uint8; bytes go to the device as they are, and are scaled there (see `as_floats`). name: of the network, where an
     agent has several ("online", "actor"): those of different names draw different numbers. randomised: whether a
-    randomised activation draws its slopes here too, else it takes their mean. compiled: whether the forward pass is.
-    structure: the pack's, as `Parts` has it. kernels: whether linear layers are computed by our own.
+    randomised activation draws its slopes here too, else it takes their mean. noisy: whether noisy layers are noisy
+    here too. read: what is answered in place of the outputs; a free function, determined by the structure. compiled:
+    whether the forward pass is. structure: the pack's, as `Parts` has it. kernels: whether linear layers are computed
+    by our own.
 
     Raises ValueError for another dtype, and at a call for observations of another dtype or shape.
     """
@@ -48,29 +53,39 @@ class ActingNetwork:
         compiled: bool,
         structure: str,
         kernels: bool = False,
+        noisy: bool = False,
+        read: Read | None = None,
     ) -> None:
-        self.randomised = randomised and network.model.draws(1, body) > 0
-        # Kernels need no padding; where slopes are drawn, it keeps them those of the other modes.
-        rows = environments if kernels and not self.randomised else aligned(environments)
+        model = network.model
+        self.draws_numbers = (randomised and model.draws(1, body) > 0) or (noisy and model.noise(1, body) > 0)
+        # Kernels need no padding; where numbers are drawn, it keeps them those of the other modes.
+        rows = environments if kernels and not self.draws_numbers else aligned(environments)
         self.network = network
         self.taken = (len(network.seeds), environments, *shape), np.dtype(dtype)
         self._observations = torch.zeros(len(network.seeds), rows, prod(shape), dtype=torch_type(dtype))
         self._on_host = self._observations.numpy()[:, :environments]
-        self.keys = run_keys(network.seeds, f"{name} acting" if name else "acting", network.device)
+        prefix = f"{name} " if name else ""
+        self.keys = {
+            "slopes": run_keys(network.seeds, f"{prefix}acting", network.device),
+            "noise": run_keys(network.seeds, f"{prefix}acting noise", network.device),
+        }
         self._at = torch.tensor(0, device=network.device)
         if kernels:
             prepare()
-        model, draws = network.model, network.model.draws(rows, body) if self.randomised else 0
+        draws = model.draws(rows, body) if randomised else 0
+        noise = model.noise(rows, body) if noisy else 0
 
         def forward(
-            parameters: Mapping[str, Tensor], shape: Mapping[str, Tensor], keys: Tensor, x_KBD: Tensor, count: Tensor
+            parameters: Tensors, settings: Mapping[str, Tensors], keys: Tensors, x_KBD: Tensor, count: Tensor
         ) -> dict[str, Tensor]:
-            drawn = uniforms(keys, count, draws) if draws else None
+            drawn = uniforms(keys["slopes"], count, draws) if draws else None
+            noise_KN = uniforms(keys["noise"], count, noise) if noise else None
             if kernels:
                 parameters = ThroughKernels(parameters)
-            return model.forward(parameters, shape, as_floats(x_KBD), drawn, body)[0]
+            outputs = model.forward(parameters, settings["activation"], as_floats(x_KBD), drawn, body, noise_KN)[0]
+            return outputs if read is None else read(outputs, settings["agent"])
 
-        same = ("acting", structure, model.structure_key, body, str(draws), np.dtype(dtype).name)
+        same = ("acting", structure, model.structure_key, body, str((draws, noise)), np.dtype(dtype).name)
         self._forward = Compiled(forward, same) if compiled else forward
 
     @torch.no_grad()
@@ -88,8 +103,6 @@ class ActingNetwork:
         network = self.network
         self._on_host[...] = observations.reshape(*self._on_host.shape)
         x = self._observations.to(network.device)
-        shape, at = network.settings["activation"], self._at
-        if self.randomised:
-            at = torch.tensor(count, device=network.device)
-        outputs = self._forward(network.parameters, shape, self.keys, x, at)
+        at = torch.tensor(count, device=network.device) if self.draws_numbers else self._at
+        outputs = self._forward(network.parameters, network.settings, self.keys, x, at)
         return {name: value[:, : self.taken[0][1]].cpu().numpy() for name, value in outputs.items()}

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plasticity_lab.agents.acting.network import ActingNetwork
+from plasticity_lab.agents.value.memory import Memory
 from plasticity_lab.agents.value.schedule import Exploration
 from plasticity_lab.environments.environments import Environments, Outcome
 from plasticity_lab.randomness.host import host_stream
-from plasticity_lab.replay.ring import Ring
 
 Array = NDArray[Any]
 BLOCK = 64
@@ -48,7 +48,7 @@ def epsilon_greedy(q: Array, epsilon: NDArray[np.float64], chance: Array, action
 
 
 class Actor:
-    """A pack of runs that act in environments of one body and remember each step in a ring.
+    """A pack of runs that act in environments of one body and remember each step.
 
     seeds: of their draws. clip_rewards: whether what is remembered of a reward lies between −1 and 1. What is not
     finite in an observation or a reward is taken as 0, and its run is named (`finite`): the environment goes on.
@@ -58,12 +58,12 @@ class Actor:
         self,
         environments: Environments,
         network: ActingNetwork,
-        ring: Ring,
+        memory: Memory,
         seeds: Sequence[int],
         exploration: Exploration,
         clip_rewards: bool,
     ) -> None:
-        self.environments, self.network, self.ring = environments, network, ring
+        self.environments, self.network, self.memory = environments, network, memory
         self.body, self.exploration, self.clip_rewards = environments.body, exploration, clip_rewards
         self.count = environments.observations.shape[1]
         self.draws = Draws(seeds, self.count, self.body.actions, "acting")
@@ -82,7 +82,7 @@ class Actor:
         outcome = self.environments.step(action)
         self.finite &= ~outcome.broken.any(axis=1)
         rewards = np.where(outcome.broken, 0.0, outcome.rewards)
-        self.ring.add(
+        self.memory.add(
             frame=self.body.newest(observations),
             action=action,
             reward=np.clip(rewards, -1, 1) if self.clip_rewards else rewards,

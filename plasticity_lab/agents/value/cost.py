@@ -1,49 +1,51 @@
 """What a run of a value agent costs, before it starts, and into how long chunks it is cut."""
 
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plasticity_lab.agents.acting.cost import STEPS_AN_EPISODE, host_steps, passes_of_tests
 from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.parts import Parts
+from plasticity_lab.agents.value.settings import ValueSettings
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.segments import SegmentedTasks
 from plasticity_lab.networks.model import Model
 from plasticity_lab.replay.ring import bytes_of_step
 from plasticity_lab.stacking.run_axis import aligned
 
-if TYPE_CHECKING:
-    from plasticity_lab.agents.value.agent import DQN
-
 BYTES_A_PARAMETER = 44
 """A parameter, its gradient, two moments and one copy for the intervention, in float32; all but the gradient copied;
 the target and its copy."""
+BYTES_A_PRIORITY = 16
+"""A step's own, twice while a checkpoint is written, and what is needed to sum them up."""
 CHUNK_OPERATIONS = 10**11
 """Of a run's updates in a chunk: some seconds on one core, so that stop signals are seen soon enough."""
 CHUNK_ROWS = 128
 """Steps of all environments at once in a chunk, at most."""
 
 
-def chunk_steps(agent: "DQN", model: Model) -> int:
+def chunk_steps(agent: ValueSettings, model: Model) -> int:
     """Steps of a chunk at most, all environments of a run together: a function of the run alone, not of its pack."""
     updates = max(1, CHUNK_OPERATIONS // max(1, _operations(agent, model)))
     return min(CHUNK_ROWS * agent.environments, max(agent.environments, updates * agent.update_period))
 
 
-def cost_of(agent: "DQN", parts: Parts[BodyBenchmark], model: Model, resource: Bodies, tasks: SegmentedTasks) -> Cost:
+def cost_of(
+    agent: ValueSettings, parts: Parts[BodyBenchmark], model: Model, resource: Bodies, tasks: SegmentedTasks
+) -> Cost:
     """Steps, operations and bytes of one run; steps and passes of tests are those of the longest episodes there can be.
 
     One that loses its memory makes fewer updates.
     """
-    (body,) = resource.by_name.values()
+    body = next(iter(resource.by_name.values()))
     steps, rows = tasks.total_steps, aligned(agent.batch)
     between = sum(prod(unit.produced) for unit in model.units)
     numbers = prod(body.observation)
     batch = 2 * rows * numbers * np.dtype(body.dtype).itemsize + 4 * rows * (2 * numbers + 3 * between)
     remembered = min(agent.capacity, steps) // agent.environments * agent.environments
     memory = remembered * bytes_of_step(body)
+    priorities = BYTES_A_PRIORITY * remembered if agent.replay == "prioritised" else 0
     return Cost(
         length=steps,
         unit="environment steps",
@@ -60,7 +62,7 @@ def cost_of(agent: "DQN", parts: Parts[BodyBenchmark], model: Model, resource: B
         speed="convolving" if any(unit.kind == "channel" for unit in model.units) else "dense",
         rows=tasks.epochs + parts.benchmark.tasks + steps // STEPS_AN_EPISODE,
         parameters=model.size,
-        host_memory=(Share(memory, f"{remembered:,} remembered steps", "a smaller agent.capacity"),),
+        host_memory=(Share(memory + priorities, f"{remembered:,} remembered steps", "a smaller agent.capacity"),),
         forwards=steps // agent.environments + passes_of_tests(parts.benchmark, resource),
         forward_flops=2 * model.work(body.name) * aligned(agent.environments),
         host_steps=host_steps(parts.benchmark, resource, tasks.task_steps),
@@ -69,6 +71,8 @@ def cost_of(agent: "DQN", parts: Parts[BodyBenchmark], model: Model, resource: B
     )
 
 
-def _operations(agent: "DQN", model: Model) -> int:
-    """Of one update in matrix products and convolutions: three passes of the network and one of its target."""
-    return 8 * model.work(model.only_body) * aligned(agent.batch)
+def _operations(agent: ValueSettings, model: Model) -> int:
+    """Of one update in matrix products and convolutions: three passes of the network, one of its target, and with
+    `double` one more of the network.
+    """
+    return (10 if agent.double else 8) * model.work(model.only_body) * aligned(agent.batch)

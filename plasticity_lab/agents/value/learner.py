@@ -4,7 +4,7 @@ Legend: K runs, N environments of each, U updates of a chunk, Q numbers that the
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,24 +21,19 @@ from plasticity_lab.agents.observations import as_floats
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.value.acting import Actor
-from plasticity_lab.agents.value.batches import Batches
 from plasticity_lab.agents.value.evaluation import returns_in_test
-from plasticity_lab.agents.value.loss import MEASURED, loss_of, targets
+from plasticity_lab.agents.value.loss import MEASURED, loss_of
+from plasticity_lab.agents.value.memory import Memory
 from plasticity_lab.agents.value.schedule import Exploration
-from plasticity_lab.agents.value.step import step_of
-from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
+from plasticity_lab.agents.value.settings import ValueSettings
+from plasticity_lab.agents.value.step import TARGET_NOISE, step_of, targets_of
+from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.segments import Segment, SegmentedTask, SegmentedTasks
 from plasticity_lab.diagnostics.view import View
-from plasticity_lab.environments.body import Body
 from plasticity_lab.environments.environments import Ended, Environments
 from plasticity_lab.networks.model import Model
-from plasticity_lab.records.bulk import Bulk, Entries
+from plasticity_lab.records.bulk import Bulk
 from plasticity_lab.records.rows import Evaluation, Rows
-from plasticity_lab.replay.n_step import NStep
-from plasticity_lab.replay.ring import Ring
-
-if TYPE_CHECKING:
-    from plasticity_lab.agents.value.agent import DQN
 
 Array = NDArray[Any]
 
@@ -56,15 +51,17 @@ class ValueLearner:
 
     def __init__(
         self,
-        agent: "DQN",
+        agent: ValueSettings,
         parts: Parts[BodyBenchmark],
         model: Model,
-        body: Body,
+        resource: Bodies,
         tasks: SegmentedTasks,
         device: torch.device,
         compiled: bool,
     ) -> None:
-        self.agent, self.parts, self.body, self.device, self.compiled = agent, parts, body, device, compiled
+        self.agent, self.parts, self.device, self.compiled = agent, parts, device, compiled
+        self.bodies = resource.by_name
+        self.body = body = next(iter(self.bodies.values()))
         self.network, self.size, self.runs = PackedNetwork(parts, model, device), model.size, len(parts.init_seeds)
         self.target = self.network.target()
         on_host = {
@@ -76,35 +73,40 @@ class ValueLearner:
         )
         self.epsilon_eval = on_host["epsilon_eval"]
         # More rows than a run has steps would never be written.
-        self.ring = Ring(body, self.runs, agent.environments, min(agent.capacity, tasks.total_steps))
-        n_step = NStep(agent.n_step, agent.life_loss_is_terminal)
-        self.batches = Batches(self.ring, n_step, parts.init_seeds, agent.batch, on_host["gamma"])
+        self.memory = Memory(agent, body, parts.init_seeds, min(agent.capacity, tasks.total_steps), on_host["gamma"])
         updates = -(-tasks.most // agent.update_period)
-        self.measured = torch.zeros(updates, len(MEASURED), self.runs, self.batches.padded, device=device)
+        self.measured = torch.zeros(updates, len(MEASURED), self.runs, self.memory.padded, device=device)
         self.at = [torch.tensor([row], device=device) for row in range(updates)]
-        self.keys = self.network.step_keys
+        self.keys = {**self.network.step_keys, TARGET_NOISE: self.network.keys_of(TARGET_NOISE)}
         self.network.body = body.name
+        self.action_values = agent.action_values(body.actions)
         self.acting = ActingNetwork(
             self.network, body.name, body.observation, agent.environments, dtype=body.dtype, randomised=False,
-            compiled=compiled, structure=parts.structure,
+            noisy=agent.noisy, compiled=compiled, structure=parts.structure, read=self.action_values.read,
         )  # fmt: skip
-        step = step_of(self.network, body.name)
-        self.step = Compiled(step, ("dqn step", parts.structure, model.structure_key, body.name)) if compiled else step
+        step = step_of(self.network, body.name, self.action_values, agent.double)
+        self.step = (
+            Compiled(step, ("value step", parts.structure, model.structure_key, body.name)) if compiled else step
+        )
         self.unstable = np.zeros(self.runs, np.bool_)
         self.environments: Environments | None = None
         self._saved: Mapping[str, Any] = {}
 
     def begin(self, task: SegmentedTask, fresh: bool) -> None:
-        """New environments, or those of a resumed run where it left them. The memory goes on, and so does ε."""
-        agent, seeds = self.agent, self.parts.stream_seeds
+        """New environments, or those of a resumed run where it left them. ε goes on, and so does the memory, unless
+        each task finds it empty.
+        """
+        agent, seeds, body = self.agent, self.parts.stream_seeds, self.bodies[task.body]
         if fresh:
             self.network.begin_task(task.position)
             if self.network.intervention.restarts_agent:
                 self.target.copy()
-        processes = self.parts.processes.of(self.body, len(seeds) * agent.environments)
-        self.environments = Environments(self.body, seeds, agent.environments, task.position, processes=processes)
+            if agent.empty_each_task:
+                self.memory.clear()
+        processes = self.parts.processes.of(body, len(seeds) * agent.environments)
+        self.environments = Environments(body, seeds, agent.environments, task.position, processes=processes)
         self.actor = Actor(
-            self.environments, self.acting, self.ring, self.parts.init_seeds, self.exploration, agent.clip_rewards
+            self.environments, self.acting, self.memory, self.parts.init_seeds, self.exploration, agent.clip_rewards
         )
         if not fresh:
             self.environments.load({name: value.numpy() for name, value in self._saved.items()})
@@ -121,7 +123,7 @@ class ValueLearner:
             outcome = self.actor.step(step)
             if len(outcome.ended.run):
                 ended.append((outcome.ended, then))
-            for _ in range(self.timetable.updates(step, then, self.ring.held * environments)):
+            for _ in range(self.timetable.updates(step, then, self.memory.steps)):
                 self._update(rows, len(epsilons))
                 epsilons.append(self.exploration.epsilon(step))
             if self.timetable.copies(step, then):
@@ -139,14 +141,15 @@ class ValueLearner:
 
     def evaluate(self, task: SegmentedTask) -> Evaluation:
         """How much it earns in the benchmark's test (see `returns_in_test`), and the intervention's own."""
-        seeds, episodes = self.parts.stream_seeds, self.parts.benchmark.test_frictions(self.body)
+        seeds, body = self.parts.stream_seeds, self.bodies[task.body]
+        episodes = self.parts.benchmark.test_frictions(body)
         returns = np.full(self.runs, np.nan)
         if episodes is not None:
-            processes = self.parts.processes.of(self.body, len(seeds) * len(episodes))
+            processes = self.parts.processes.of(body, len(seeds) * len(episodes))
             returns = mean_return(
                 returns_in_test(
-                    self.network, self.body, seeds, self.parts.init_seeds, len(episodes), self.epsilon_eval,
-                    task.position, processes,
+                    self._values, body, seeds, self.parts.init_seeds, len(episodes), self.epsilon_eval, task.position,
+                    processes,
                 )
             )  # fmt: skip
         return {"test_return": returns} | self.network.of_intervention()
@@ -163,22 +166,20 @@ class ValueLearner:
         return {
             "network": self.network.state(),
             "target": self.target.state(),
-            "memory": self.ring.state(),
+            **self.memory.state(),
             "unstable": torch.tensor(self.unstable),
             "environments": {name: torch.tensor(value) for name, value in there.items()},
         }
 
     def bulk(self) -> Bulk:
         """The replay memory: an entry is a step of all environments."""
-        return {name: Entries(array, self.ring.end) for name, array in self.ring.arrays.items()}
+        return self.memory.bulk()
 
     def load(self, state: Mapping[str, Any], bulk: Bulk | None) -> None:
         """Goes back to a state; the environments follow in `begin`. Without its memory, that is empty (see `Ring`)."""
         self.network.load(state["network"])
         self.target.load(state["target"])
-        rows = min(int(state["memory"]["end"]), self.ring.rows)
-        there = {} if bulk is None else {name: entries.values[:rows] for name, entries in bulk.items()}
-        self.ring.load(state["memory"], there)
+        self.memory.load(state, bulk)
         self.unstable = state["unstable"].numpy().copy()
         self._saved = dict(state["environments"])
 
@@ -188,30 +189,38 @@ class ValueLearner:
 
     def view(self, task: SegmentedTask) -> View:
         """The network; its probe is drawn from the memory as it is now, as the loss takes it. None in the warm-up."""
-        model, probe = self.network.model, dict[str, Tensor]()
-        if self.timetable.learns(self.ring.held * self.agent.environments):
-            batch = self.batches.probe(self.network.updates, self.device)
-            shape = self.network.settings["activation"]
+        model, probe, body = self.network.model, dict[str, Tensor](), self.body.name
+        if self.timetable.learns(self.memory.steps):
+            batch = self.memory.probe(self.network.updates, self.device)
+            targets = targets_of(model, body, self.action_values, self.agent.double)
             with torch.no_grad():
-                then = model.forward(self.target.parameters, shape, batch["following"], None, self.body.name)[0]["q"]
+                target = targets(self.network.parameters, self.target.parameters, self.network.settings, batch, None)
             probe = {name: batch[name] for name in ("action", "weight")}
-            probe |= {"x": as_floats(batch["x"]), "target": targets(then, batch["returns"], batch["discount"])}
-        return self.network.view(loss_of(model, self.body.name), probe)
+            probe |= {"x": as_floats(batch["x"]), "target": target}
+        return self.network.view(loss_of(model, body, self.action_values), probe)
 
     def _update(self, rows: Mapping[str, Tensor], number: int) -> None:
         """One update of all runs, the number-th of this chunk."""
         network = self.network
-        batch = self.batches.of(network.updates, self.device)
+        index = self.memory.drawn(network.updates)
+        batch = self.memory.batch(index, self.device)
         network.kept = self.step(
             network.train_state, self.target.parameters, network.settings, self.keys, batch, rows, self.measured,
             self.at[number],
         )  # fmt: skip
+        self.memory.learned(index, self.measured[number, MEASURED.index("loss")])
         network.took(1)
+
+    def _values(self, observations: Array) -> Array:
+        """Of all actions in evaluation mode: (K, E, ...) → (K, E, A), on the host."""
+        outputs = self.network.answers(observations, self.body.name)
+        there = {name: torch.from_numpy(value).to(self.device) for name, value in outputs.items()}
+        return self.action_values.of_all(there, self.network.settings["agent"]).cpu().numpy()
 
     def _rows(self, taken: int, epsilons: list[Array]) -> dict[str, Array]:
         """Means over the examples of each update, name → (U, K); no rows where nothing was learned."""
-        measured = self.measured[:taken, ..., : self.batches.size].cpu().numpy().astype(np.float64)
-        means = np.add.accumulate(measured, axis=-1)[..., -1] / self.batches.size
+        measured = self.measured[:taken, ..., : self.memory.size].cpu().numpy().astype(np.float64)
+        means = np.add.accumulate(measured, axis=-1)[..., -1] / self.memory.size
         means[:, :, self.unstable] = np.nan  # what was learned is not kept
         alike = (taken, self.runs)
         return {name: means[:, at] for at, name in enumerate(MEASURED)} | {

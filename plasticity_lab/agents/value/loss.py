@@ -1,6 +1,6 @@
-"""The loss of DQN, and the values that it pulls a network towards.
+"""The losses of value agents: squared errors of values, or cross-entropies of distributions.
 
-Legend: K runs, B examples of a batch, D numbers of an observation, A actions to choose from.
+Legend: K runs, B examples of a batch, D numbers of an observation, Z atoms of a distribution.
 """
 
 from collections.abc import Mapping
@@ -8,37 +8,40 @@ from collections.abc import Mapping
 from torch import Tensor
 
 from plasticity_lab.agents.update import Loss, LossOutput
+from plasticity_lab.agents.value.action_values import ActionValues
 from plasticity_lab.networks.model import Model
+from plasticity_lab.stacking.elementary import exp, log_softmax, summed_last
 
 Tensors = Mapping[str, Tensor]
 MEASURED = ("loss", "q")
-"""What the loss measures of each example, in this order."""
+"""What the loss measures of each example, in this order: its loss, whatever it counts, and the value of its action."""
 
 
-def targets(q_KBA: Tensor, returns_KB: Tensor, discount_KB: Tensor) -> Tensor:
-    """What the value of each action taken should be, (K, B): returns + discount · max_a q.
+def loss_of(model: Model, body: str, action_values: ActionValues) -> Loss:
+    """The loss, a mean over the batch in which each example may count more or less.
 
-    q: of what was shown after the steps of the return, by the target network. discount: γ to the power of these steps,
-    0 where nothing follows. Source: Mnih et al. 2015, algorithm 1; of n steps, Sutton & Barto 2018, eq. 7.1.
-    """
-    return returns_KB + discount_KB * q_KBA.amax(dim=-1)
+    A batch has "x" (K, B, D), "action" (K, B), "target", what the action's value should be (K, B), or its distribution
+    (K, B, Z), and "weight" (B,): 1 / examples, 0 where one only fills up the rows. "importance" (K, B), where it is
+    there: by what each loss is multiplied. Beside these the random numbers that `drawn` gives.
 
-
-def loss_of(model: Model, body: str) -> Loss:
-    """Squared error of the value of the action taken, without a half, a mean over the batch (Dopamine's `mse`).
-
-    A batch has "x" (K, B, D), "action" (K, B), "target" (K, B) and "weight" (B,): 1 / examples, 0 where one only fills
-    up the rows. Beside these the random numbers that `drawn` gives.
+    Of values the squared error, without a half (Dopamine's `mse`); of distributions the cross-entropy (Bellemare et al.
+    2017).
     """
 
     def loss(parameters: Tensors, settings: Mapping[str, Tensors], batch: Tensors) -> LossOutput:
         outputs, hidden = model.forward(
             parameters, settings["activation"], batch["x"], batch.get("drawn"), body, batch.get("noise")
         )
-        q = outputs["q"].gather(-1, batch["action"].unsqueeze(-1)).squeeze(-1)
-        error = (batch["target"] - q) * (batch["target"] - q)
-        return LossOutput(
-            error * batch["weight"], dict(zip(MEASURED, (error, q), strict=True)), hidden, batch["weight"]
-        )
+        own = action_values.of_actions(outputs, batch["action"])
+        if action_values.atoms:
+            logs = log_softmax(own)
+            error = -summed_last(batch["target"] * logs)
+            q = summed_last(exp(logs.detach()) * action_values.support(settings["agent"])[:, None])
+        else:
+            q, error = own, (batch["target"] - own) * (batch["target"] - own)
+        total = error * batch["weight"]
+        if "importance" in batch:
+            total = total * batch["importance"]
+        return LossOutput(total, dict(zip(MEASURED, (error, q), strict=True)), hidden, batch["weight"])
 
     return loss

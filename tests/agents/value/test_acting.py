@@ -35,7 +35,7 @@ def test_what_is_remembered_is_what_was_shown_done_and_earned(monkeypatch):
     """A run's own environment is acted in again, by the actions in the ring."""
     learner, chunks = begun(packs_of(*SMALL, "seed=0,1", "agent.capacity=400"))
     advanced(learner, chunks)
-    ring = learner.ring
+    ring = learner.memory.ring
     again, _ = begun(packs_of(*SMALL, "seed=0,1", "agent.capacity=400"))
     environments = again.environments
     for step in range(ring.end):
@@ -54,7 +54,7 @@ def test_rewards_are_clipped_in_the_memory_alone(clips, monkeypatch):
     learner, chunks = begun(packs_of(*CHOSEN, f"agent.clip_rewards={clips}", "benchmark.environment_steps=90"))
     learner.environments._simulation.step = _ten_times(learner.environments._simulation.step)
     (rows,) = advanced(learner, chunks)
-    kept = np.abs(learner.ring.arrays["reward"][: learner.ring.end])
+    kept = np.abs(learner.memory.ring.arrays["reward"][: learner.memory.ring.end])
     assert kept.max() == 1.0 if clips == "true" else kept.max() > 5
     assert np.abs(rows.episodes.values["return"]).max() > 15
 

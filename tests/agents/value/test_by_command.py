@@ -59,7 +59,7 @@ def test_a_smoke_run_learns_copies_its_target_and_overwrites_what_it_remembers(s
     learner = seen[-1]
     assert learner.network.updates >= 50
     assert len(copies) >= 1
-    assert learner.ring.end > learner.ring.rows
+    assert learner.memory.ring.end > learner.memory.ring.rows
     (run,) = runs_of(*words)
     table = read_metrics(store, run.id)
     losses = table.filter([kind == "epoch" for kind in table["kind"].to_pylist()])["loss"].to_pylist()
@@ -118,7 +118,9 @@ def test_killed_without_its_memory_it_goes_on_refills_it_and_the_record_says_so(
     rings = []
     advance = of_value.ValueLearner.advance
     monkeypatch.setattr(
-        of_value.ValueLearner, "advance", lambda self, chunk: rings.append(self.ring.held) or advance(self, chunk)
+        of_value.ValueLearner,
+        "advance",
+        lambda self, chunk: rings.append(self.memory.ring.held) or advance(self, chunk),
     )
     assert work(store, planned(store, *NEVER_WRITTEN).sweep, "cpu", never)
     assert rings[0] == 0

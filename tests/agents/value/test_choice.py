@@ -13,27 +13,52 @@ from tests.agents.value.packs import SMALL, advanced, begun, task_of
 from tests.tenants.packs import packs_of
 
 
-def test_its_settings_are_dopamines():
-    """Castro et al. 2018: the JAX agent with Adam, in agent steps."""
-    (run,) = resolve(["agent=dqn", "benchmark=catch", "seed=0"]).runs
-    agent = {name: value for name, value in run.science["agent"].items() if name not in ("name", "epoch_steps")}
-    assert agent == {
-        "environments": 1,
-        "n_step": 1,
-        "gamma": 0.99,
-        "batch": 32,
-        "capacity": 1_000_000,
-        "min_history": 20_000,
-        "update_period": 4,
-        "target_period": 8_000,
-        "epsilon_start": 1.0,
-        "epsilon_final": 0.01,
-        "epsilon_decay": 250_000,
-        "epsilon_eval": 0.001,
-        "clip_rewards": True,
-        "life_loss_is_terminal": False,
-    }
-    assert (run.science["optimizer"]["lr"], run.science["optimizer"]["epsilon"]) == (6.25e-5, 1.5e-4)
+SHARED = {
+    "environments": 1,
+    "gamma": 0.99,
+    "batch": 32,
+    "capacity": 1_000_000,
+    "epsilon_eval": 0.001,
+    "clip_rewards": True,
+    "life_loss_is_terminal": False,
+    "support_low": -10.0,
+    "support_high": 10.0,
+    "noise": 0.1,
+    "noise_scope": "sample",
+    "empty_each_task": False,
+}
+SLOW = {"min_history": 20_000, "update_period": 4, "target_period": 8_000, "epsilon_decay": 250_000}
+FAST = {"min_history": 1_600, "update_period": 1, "target_period": 2_000, "epsilon_decay": 2_000}
+GREEDY = {"epsilon_start": 1.0, "epsilon_final": 0.01, "noisy": False}
+NOISY = {"epsilon_start": 0.0, "epsilon_final": 0.0, "noisy": True}
+VALUES = {"atoms": 0, "replay": "uniform", "n_step": 1}
+DISTRIBUTIONS = {"atoms": 51, "replay": "prioritised"}
+
+
+@pytest.mark.parametrize(
+    ("name", "own", "lr"),
+    [
+        ("dqn", {**SLOW, **GREEDY, **VALUES, "double": False, "dueling": False}, 6.25e-5),
+        ("rainbow_lite", {**SLOW, **GREEDY, **DISTRIBUTIONS, "n_step": 3, "double": False, "dueling": False}, 6.25e-5),
+        ("rainbow", {**SLOW, **NOISY, **DISTRIBUTIONS, "n_step": 3, "double": True, "dueling": True}, 6.25e-5),
+        ("der", {**FAST, **NOISY, **DISTRIBUTIONS, "n_step": 10, "double": True, "dueling": True}, 1e-4),
+    ],
+)
+def test_their_settings_are_dopamines(name, own, lr):
+    """Castro et al. 2018, the JAX agents with Adam, in agent steps; Table 1 of Obando-Ceron et al. 2024."""
+    (run,) = resolve([f"agent={name}", "benchmark=catch", "seed=0"]).runs
+    settings = run.science["agent"]
+    assert {name: value for name, value in settings.items() if name not in ("name", "epoch_steps")} == SHARED | own
+    assert (run.science["optimizer"]["lr"], run.science["optimizer"]["epsilon"]) == (lr, 1.5e-4)
+
+
+def test_what_has_no_meaning_is_no_part_of_an_id():
+    def id_of(*words: str) -> str:
+        return resolve(["agent=dqn", "benchmark=catch", "seed=0", *words]).runs[0].id
+
+    assert id_of("agent.support_low=-5", "agent.noise=0.5", "agent.noise_scope=batch") == id_of()
+    assert len({id_of("agent.atoms=51"), id_of("agent.atoms=51", "agent.support_low=-5"), id_of("agent.noisy=true"),
+                id_of("agent.noisy=true", "agent.noise=0.5"), id_of()}) == 5  # fmt: skip
 
 
 def test_catch_is_learned_by_it():
@@ -60,7 +85,7 @@ def test_a_smoke_run_is_never_the_full_run():
     [
         (["benchmark=permuted_digits"], "agent=dqn learns bodies.*benchmark=permuted_digits"),
         (["benchmark=slippery_ant"], "agent=dqn cannot learn benchmark=slippery_ant: .*ant.*8 numbers"),
-        (["benchmark=classic_cycle", "benchmark.bodies=[cartpole,catch]"], "one body.*cartpole, catch"),
+        (["benchmark=classic_cycle", "benchmark.bodies=[cartpole,catch]"], "one kind.*cartpole, catch"),
         (["intervention=ewc"], "intervention=ewc.*agent=dqn"),
         (["agent.capacity=0"], "agent.capacity is 0"),
         (["agent.min_history=100", "agent.capacity=100"], "agent.min_history is 100.* below agent.capacity"),
@@ -73,6 +98,13 @@ def test_a_smoke_run_is_never_the_full_run():
         (["agent.gamma=2"], "agent.gamma is 2"),
         (["agent.batch=0"], "agent.batch is 0"),
         (["agent.clip_rewards=1"], "agent.clip_rewards is 1.*true or false"),
+        (["agent.n_step=90", "agent.min_history=20000"], "agent.n_step is 90.*catch has 90 steps"),
+        (["agent.atoms=1"], "agent.atoms is 1.*at least 2"),
+        (["agent.atoms=51", "agent.support_low=3", "agent.support_high=-3"], "support_low is 3.*support_high -3"),
+        (["agent.atoms=51", "agent.support_low=10"], "support_low is 10.*support_high 10"),
+        (["agent.replay=prioritized"], "agent.replay is 'prioritized'.*uniform, prioritised"),
+        (["agent.noise_scope=example"], "agent.noise_scope is 'example'.*sample, batch"),
+        (["agent.noise=-1"], "agent.noise is -1"),
         (["agent.rollout=32"], "agent=dqn has no setting 'rollout'"),
     ],
 )
@@ -97,7 +129,7 @@ def test_its_price_is_what_it_does(more):
     assert (
         sum(share.bytes for share in cost.host_memory)
         == cost.bulk_bytes
-        == learner.ring.rows * (learner.agent.environments * bytes_of_step(body))
+        == learner.memory.ring.rows * (learner.agent.environments * bytes_of_step(body))
     )
     assert cost.host_steps["catch"] == cost.length + 2 * 2 * 18
     assert cost.forwards == cost.length // learner.agent.environments + 2 * 18

@@ -122,16 +122,16 @@ def test_a_lost_memory_begins_empty_and_is_filled_before_anything_is_learned():
     learner, chunks = begun(runs)
     advanced(learner, chunks[:2])
     again, _ = begun(runs)
-    for array in again.ring.arrays.values():
+    for array in again.memory.ring.arrays.values():
         array[...] = 1  # whatever they hold
     again.load(learner.state(), None)
     again.begin(task_of(runs), fresh=False)
-    assert again.ring.empty
-    assert again.ring.lost == 1
+    assert again.memory.ring.empty
+    assert again.memory.ring.lost == 1
     assert {entries.added for entries in again.bulk().values()} == {0}
     before = numbers(again)
     (rows,) = advanced(again, chunks[2:3])
-    assert (chunks[2].first, chunks[2].steps, again.ring.held) == (180, 90, 90)
+    assert (chunks[2].first, chunks[2].steps, again.memory.ring.held) == (180, 90, 90)
     assert len(rows.updates["loss"]) == 7  # after steps 244, 248, …, 268: after 240 it held 60, which are too few
     assert not all(torch.equal(value, before[name]) for name, value in numbers(again).items())
 
@@ -164,13 +164,13 @@ def test_its_memory_is_its_own_arrays_and_not_copied():
     for name, entries in bulk.items():
         filled[name].values[...] = entries.values
     again.load(learner.state(), {name: Entries(entries.values, bulk[name].added) for name, entries in filled.items()})
-    assert again.ring.state() == learner.ring.state()
-    assert all(np.shares_memory(filled[name].values, array) for name, array in again.ring.arrays.items())
+    assert again.memory.ring.state() == learner.memory.ring.state()
+    assert all(np.shares_memory(filled[name].values, array) for name, array in again.memory.ring.arrays.items())
 
 
 def test_a_ring_is_not_larger_than_a_run_is_long():
     learner, _ = begun(packs_of(*SMALL, "seed=0", "agent.capacity=1000000"))
-    assert learner.ring.rows == 600
+    assert learner.memory.ring.rows == 600
 
 
 def test_an_unstable_run_leaves_its_mates_alone(monkeypatch):
@@ -223,18 +223,18 @@ def test_a_network_begun_anew_is_its_own_target_too():
     learner.begin(task_of(runs, 1), fresh=True)
     online, target = learner.network.parameters, learner.target.parameters
     assert all(torch.equal(target[name], value) for name, value in online.items())
-    assert learner.ring.held == 160  # what it remembers stays
+    assert learner.memory.ring.held == 160  # what it remembers stays
 
 
 def test_evaluating_changes_nothing_and_is_the_same_whenever_it_is_asked():
     runs = packs_of(*SMALL, "seed=0,1", "agent.epsilon_eval=0.3")
     learner, chunks = begun(runs)
     advanced(learner, chunks[:2])
-    before, ring = numbers(learner), learner.ring.state()
+    before, ring = numbers(learner), learner.memory.ring.state()
     tests = [learner.evaluate(task_of(runs, task))["test_return"].tolist() for task in (0, 1, 0)]
     assert tests[0] == tests[2]
     assert all(torch.equal(value, before[name]) for name, value in numbers(learner).items())
-    assert learner.ring.state() == ring
+    assert learner.memory.ring.state() == ring
     undisturbed, _ = begun(runs)
     advanced(undisturbed, chunks[:2])
     one, other = advanced(learner, chunks[2:3]), advanced(undisturbed, chunks[2:3])

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from plasticity_lab.agents.value.loss import loss_of, targets
+from plasticity_lab.agents.value.action_values import ActionValues
+from plasticity_lab.agents.value.loss import loss_of
+from plasticity_lab.agents.value.targets import values
 from plasticity_lab.stacking.linear import StackedLinear
 
 
@@ -21,7 +23,7 @@ class Linear:
 def test_the_target_is_the_return_and_the_best_value_that_follows():
     q = torch.tensor([[[1.0, 3.0, 2.0], [-1.0, -5.0, -2.0], [7.0, 9.0, 8.0]]])
     returns, discount = torch.tensor([[0.5, 1.0, -1.0]]), torch.tensor([[0.9, 0.81, 0.0]])
-    assert targets(q, returns, discount)[0].tolist() == pytest.approx([0.5 + 0.9 * 3, 1.0 - 0.81, -1.0])
+    assert values(q.amax(-1), returns, discount)[0].tolist() == pytest.approx([0.5 + 0.9 * 3, 1.0 - 0.81, -1.0])
 
 
 def test_the_loss_is_the_squared_error_of_the_action_taken_without_a_half():
@@ -37,7 +39,7 @@ def test_the_loss_is_the_squared_error_of_the_action_taken_without_a_half():
         "weight": torch.tensor([1 / 3, 1 / 3, 1 / 3, 0.0]),
     }
     settings = {"activation": {}}
-    loss = loss_of(model, "body")
+    loss = loss_of(model, "body", ActionValues(3))
     lost = loss(parameters, settings, batch)
     q = model.layer(parameters, batch["x"])
     chosen = torch.stack([torch.stack([q[k, b, batch["action"][k, b]] for b in range(4)]) for k in range(2)])
@@ -48,3 +50,37 @@ def test_the_loss_is_the_squared_error_of_the_action_taken_without_a_half():
     gradient = torch.func.grad(lambda own: loss(own, settings, batch).total.sum())(parameters)
     assert not gradient["q.bias"][1, ..., 2].any()
     assert gradient["q.bias"][0, ..., :3].all()
+
+
+class Outputs:
+    """A model whose output is its parameter."""
+
+    def forward(self, parameters, shape, x, drawn, body, noise):
+        return parameters, {}
+
+
+def test_the_loss_of_distributions_is_the_cross_entropy_and_pulls_by_their_difference():
+    """Two actions on three atoms, of which only those of the action taken move: by p − m, times what each counts."""
+    agent = {"support_low": torch.tensor([-1.0, 0.0]), "support_high": torch.tensor([1.0, 4.0])}
+    settings = {"activation": {}, "agent": agent}
+    logits = {"q": torch.randn(2, 1, 6)}
+    batch = {
+        "x": torch.zeros(2, 1, 1),
+        "action": torch.tensor([[0], [1]]),
+        "target": torch.tensor([[[0.2, 0.5, 0.3]], [[0.0, 0.0, 1.0]]]),
+        "weight": torch.tensor([1.0]),
+        "importance": torch.tensor([[0.5], [1.0]]),
+    }
+    loss = loss_of(Outputs(), "body", ActionValues(2, atoms=3))
+    lost = loss(logits, settings, batch)
+    own = torch.stack([logits["q"][0, 0, :3], logits["q"][1, 0, 3:]])
+    p, m = own.softmax(-1), batch["target"][:, 0]
+    torch.testing.assert_close(lost.measured["loss"][:, 0], -(m * p.log()).sum(-1))
+    torch.testing.assert_close(lost.total[:, 0], -(m * p.log()).sum(-1) * batch["importance"][:, 0])
+    support = torch.tensor([[-1.0, 0.0, 1.0], [0.0, 2.0, 4.0]])
+    torch.testing.assert_close(lost.measured["q"][:, 0], (p * support).sum(-1))
+    gradient = torch.func.grad(lambda own: loss(own, settings, batch).total.sum())(logits)["q"][:, 0]
+    expected = (p - m) * batch["importance"]
+    torch.testing.assert_close(
+        gradient, torch.stack([torch.cat([expected[0], 0 * m[0]]), torch.cat([0 * m[1], expected[1]])])
+    )

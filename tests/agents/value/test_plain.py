@@ -60,7 +60,7 @@ def test_it_learns_what_dqn_written_plainly_learns(n):
     plain = [Plain(learner, run) for run in range(2)]
     for chunk in chunks:
         learner.advance(chunk)
-    ring, taken = learner.ring, 0
+    ring, taken = learner.memory.ring, 0
     for run, mine in enumerate(plain):
         arrays = (ring.arrays[name][:180, run, 0] for name in ("frame", "action", "reward", "terminated"))
         transitions, taken = list(zip(*arrays, strict=True)), 0
@@ -79,7 +79,7 @@ def test_it_learns_what_dqn_written_plainly_learns(n):
 
 def _drawn(learner, run: int, step: int, update: int) -> np.ndarray:
     """Which steps the update learned from: the draws are a function of what the ring held then."""
-    ring, end, held = learner.ring, learner.ring.end, learner.ring.held
+    ring, end, held = learner.memory.ring, learner.memory.ring.end, learner.memory.ring.held
     ring.end = ring.held = step
     try:
         return drawn(ring, NStep(learner.agent.n_step), learner.parts.init_seeds, learner.agent.batch, update).step[run]
