@@ -9,7 +9,7 @@ class Nature(Convolutional):
 
     Source: Mnih et al. 2015, as Dopamine's value agents have it: padding same, so of 84 × 84 pixels 11 × 11 are left
     (with valid, as in 2015, 7 × 7), weights xavier, biases zero. width: times the channels of every convolution
-    ("Convolutional width" of Table 1 of Obando-Ceron et al. 2024). hidden: units of the layer behind. `init`: default
+    ("Convolutional width" of Table 1 of Sokar et al. 2025). hidden: units of the layer behind. `init`: default
     (PyTorch's), kaiming (with the activation's gain), lecun or xavier. `norm`: none or layer (before each activation).
     """
 

@@ -1,4 +1,4 @@
-"""Tables E1 and B1, made of the files of conf/; they need no runs."""
+"""Tables E1, B1 and the second paper's 1, made of the files of conf/; they need no runs."""
 
 from analysis.rows import rows
 from analysis.tables import TABLES
@@ -46,3 +46,18 @@ def test_the_grids_say_how_many_settings_a_store_has(seeds):
     records = [*seeds("leaky_relu", [0.5], negative_slope=0.1), *seeds("leaky_relu", [0.6], negative_slope=0.3)]
     of = {line["activation"]: line for line in lines("tableB1", records).lines}
     assert (of["leaky_relu"]["finished"], of["relu"]["finished"]) == (2, 0)
+
+
+def test_value_agents_have_the_papers_settings_but_for_the_exploration_that_it_does_not_use():
+    shown = lines("softmoe1")
+    differing = {
+        (line["setting"], agent): (line[agent], line[f"{agent} in the paper"])
+        for line, cells in zip(shown.lines, shown.body, strict=True)
+        for agent, cell in zip(("dqn", "rainbow_lite", "rainbow", "der"), cells[1:], strict=True)
+        if "(" in cell and line[agent] is not None
+    }
+    assert differing == {("Exploration ε", "rainbow"): (0.0, "0.01"), ("Exploration ε", "der"): (0.0, "0.01")}
+    of = {line["setting"]: line for line in shown.lines}
+    assert [of["Update horizon"][agent] for agent in ("dqn", "rainbow_lite", "rainbow", "der")] == [1, 3, 3, 10]
+    unknown = [setting for setting, line in of.items() if line["dqn"] is None]
+    assert unknown == ["Number of convolutional layers", "Number of dense layers", "Sticky actions"]

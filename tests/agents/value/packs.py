@@ -12,8 +12,8 @@ from plasticity_lab.records.position import Position
 from plasticity_lab.records.rows import Rows
 from tests.helpers.packs import CPU
 
-DQN = (
-    "agent=dqn",
+AGENTS = ("dqn", "rainbow_lite", "rainbow", "der")
+SHORT = (
     "benchmark.environment_steps=300",
     "benchmark.tasks=2",
     "benchmark.test_episodes=2",
@@ -28,7 +28,9 @@ DQN = (
     "agent.epoch_steps=90",
 )
 """Two tasks of 300 steps: the ring of 160 comes round, an update every 4 steps from 60 on, and eight copies."""
+DQN = ("agent=dqn", *SHORT)
 SMALL = (*DQN, "benchmark=catch", "benchmark.balls=2")
+BY_AGENT = {name: (f"agent={name}", *SMALL[1:]) for name in AGENTS}
 CHOSEN = (*DQN, "benchmark=classic_cycle", "benchmark.bodies=[chosen]")
 """Numbers in place of pixels, and episodes that are truncated: one of the made-up bodies."""
 

@@ -45,7 +45,7 @@ DISTRIBUTIONS = {"atoms": 51, "replay": "prioritised"}
     ],
 )
 def test_their_settings_are_dopamines(name, own, lr):
-    """Castro et al. 2018, the JAX agents with Adam, in agent steps; Table 1 of Obando-Ceron et al. 2024."""
+    """Castro et al. 2018, the JAX agents with Adam, in agent steps; Table 1 of Sokar et al. 2025."""
     (run,) = resolve([f"agent={name}", "benchmark=catch", "seed=0"]).runs
     settings = run.science["agent"]
     assert {name: value for name, value in settings.items() if name not in ("name", "epoch_steps")} == SHARED | own

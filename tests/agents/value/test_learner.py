@@ -8,7 +8,7 @@ from plasticity_lab.assembly import agent_of
 from plasticity_lab.records.bulk import Entries
 from plasticity_lab.records.journal import Journal
 from tests.agents.ppo.packs import there_are
-from tests.agents.value.packs import CHOSEN, SMALL, advanced, begun, numbers, task_of
+from tests.agents.value.packs import AGENTS, BY_AGENT, CHOSEN, SMALL, advanced, begun, numbers, task_of
 from tests.helpers.made_up_bodies import poisoned_choices
 from tests.helpers.packs import needs_compiler
 from tests.tenants.packs import differing, packs_of, trained
@@ -45,8 +45,22 @@ def as_a_worker_computes(monkeypatch):
         (*SMALL, "intervention=fresh_each_task", "agent.environments=2", "agent.update_period=3"),
         (*CHOSEN, "agent.n_step=2", "agent.epsilon_final=0.1"),
         (*PIXELS, *FEW),
+        *(BY_AGENT[name] for name in AGENTS[1:]),
+        (*BY_AGENT["rainbow"], "agent.environments=3", "agent.batch=7", "agent.noise_scope=batch", "activation=rrelu"),
+        (*BY_AGENT["rainbow"], "agent.empty_each_task=true", "intervention=redo", "intervention.every=5"),
     ],
-    ids=["board", "l2_init", "randomised", "redo", "fresh_each_task", "numbers", "convolutions"],
+    ids=[
+        "board",
+        "l2_init",
+        "randomised",
+        "redo",
+        "fresh_each_task",
+        "numbers",
+        "convolutions",
+        *AGENTS[1:],
+        "rainbow in three environments",
+        "rainbow that forgets",
+    ],
 )
 def test_packed_alone_and_resumed_are_the_same(words):
     length = () if "network=small_nature" in words else ("benchmark.environment_steps=180",)  # the ring comes round
