@@ -10,7 +10,7 @@ from plasticity_lab.records.store import Store
 from tests.helpers.made_up_agent import PLAYER
 from tests.helpers.stores import planned_records
 
-WITHOUT_RUNS = {f"table{name}" for name in ("A1", "B1", "E1", "G1")}
+WITHOUT_RUNS = {"softmoe1", *(f"table{name}" for name in ("A1", "B1", "E1", "G1"))}
 
 
 @pytest.fixture

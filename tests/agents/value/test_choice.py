@@ -12,7 +12,6 @@ from plasticity_lab.replay.ring import bytes_of_step
 from tests.agents.value.packs import SMALL, advanced, begun, task_of
 from tests.tenants.packs import packs_of
 
-
 SHARED = {
     "environments": 1,
     "gamma": 0.99,

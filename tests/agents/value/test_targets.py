@@ -1,4 +1,4 @@
-"""What values and distributions are pulled towards, worked out by hand; the best action by the network or its target."""
+"""What values and distributions are pulled towards, worked out by hand; who says which action is the best."""
 
 import pytest
 import torch
