@@ -20,7 +20,7 @@ class MLP(Network):
     """`depth` hidden layers of `width` units, and a linear layer for each output.  Source: Appendix B (2 × 100).
 
     `init`: default (PyTorch's; what the benchmarks used) or kaiming (with the activation's gain). `norm`: none, or
-    layer (before each activation).
+    layer (before each activation). Where an agent asks for noise, the last hidden layer and the outputs have it.
     """
 
     def __init__(self, width: int = 100, depth: int = 2, init: str = "default", norm: str = "none") -> None:
@@ -36,9 +36,9 @@ class MLP(Network):
         def of_width(produced: int, expansion: Fraction | float) -> Design:
             names = [f"hidden{n + 1}" for n in range(self.depth)]
             sizes = [prod(shapes.inputs)] + [int(produced * expansion)] * self.depth
-            hidden = [
-                self.normed(StackedLinear(name, inputs, produced)) for name, inputs in zip(names, sizes, strict=False)
-            ]
+            encoder = [StackedLinear(name, sizes[n], produced) for n, name in enumerate(names[:-1])]
+            dense = shapes.dense(names[-1], sizes[self.depth - 1], produced)
+            hidden = [self.normed(layer) for layer in (*encoder, dense)]
             outputs = output_layers(shapes, sizes[-1])
             last = tuple(outputs[name].name for name in shapes.outputs)
             units = [

@@ -71,16 +71,32 @@ class Layer(Protocol):
 
 
 @dataclass(frozen=True)
+class Noise:
+    """How noisy layers are (see `StackedNoisyLinear`): their deviations at first, times √inputs, and their scope."""
+
+    sigma: float
+    scope: str = "sample"
+
+
+@dataclass(frozen=True)
 class Shapes:
     """What a network is given for one body, and what it answers.
 
     inputs: the shape of one example: (D,), or of an image (C, H, W). outputs: name → how many numbers. constants: those
-    of its answers that do not depend on the example, learned like any others: name → how many numbers.
+    of its answers that do not depend on the example, learned like any others: name → how many numbers. noise: of the
+    layers behind the encoder, an agent's that explores by it; None: they have none.
     """
 
     inputs: tuple[int, ...]
     outputs: Mapping[str, int]
     constants: Mapping[str, int] = field(default_factory=dict)
+    noise: Noise | None = None
+
+    def dense(self, name: str, inputs: int, outputs: int) -> StackedLinear | StackedNoisyLinear:
+        """A layer behind the encoder, noisy or not."""
+        if self.noise is None:
+            return StackedLinear(name, inputs, outputs)
+        return StackedNoisyLinear(name, inputs, outputs, self.noise.scope, self.noise.sigma)
 
 
 @dataclass(frozen=True)
@@ -215,13 +231,13 @@ def only_body(bodies: Mapping[str, Shapes], network: str) -> Shapes:
 
 
 def output_layers(shapes: Shapes, inputs: int) -> dict[str, Layer]:
-    """A linear layer for each output, by the output's name; that of a classifier's "logits" is called `output`.
+    """A dense layer for each output, by the output's name; that of a classifier's "logits" is called `output`.
 
     Behind them one for each constant.
     """
     layers: dict[str, Layer] = {}
     for name, size in shapes.outputs.items():
-        layers[name] = StackedLinear("output" if name == "logits" else name, inputs, size)
+        layers[name] = shapes.dense("output" if name == "logits" else name, inputs, size)
     for name, size in shapes.constants.items():
         layers[name] = StackedConstant(name, size)
     return layers

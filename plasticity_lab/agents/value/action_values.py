@@ -12,7 +12,7 @@ from functools import reduce
 import torch
 from torch import Tensor
 
-from plasticity_lab.networks.network import Shapes
+from plasticity_lab.networks.network import Noise, Shapes
 from plasticity_lab.stacking.elementary import exp, log_softmax, summed_last
 
 Outputs = Mapping[str, Tensor]
@@ -33,12 +33,12 @@ class ActionValues:
     atoms: int = 0
     dueling: bool = False
 
-    def shapes(self, observation: tuple[int, ...]) -> Shapes:
+    def shapes(self, observation: tuple[int, ...], noise: Noise | None = None) -> Shapes:
         """What the network is given and answers: "q", or "value" and "advantage", Z numbers for each action or one."""
         each = max(1, self.atoms)
         if self.dueling:
-            return Shapes(observation, {"value": each, "advantage": self.actions * each})
-        return Shapes(observation, {"q": self.actions * each})
+            return Shapes(observation, {"value": each, "advantage": self.actions * each}, noise=noise)
+        return Shapes(observation, {"q": self.actions * each}, noise=noise)
 
     def of_all(self, outputs: Outputs, settings: AgentSettings) -> Tensor:
         """The value of every action, (K, B, A), without a gradient.  settings: the agent's, name → (K,)."""

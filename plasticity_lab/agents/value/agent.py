@@ -53,7 +53,7 @@ class ValueAgent(ValueSettings, Agent[BodyBenchmark, Bodies, ValueLearner]):
     def model(self, parts: Parts[BodyBenchmark], resource: Bodies) -> Model:
         """From what the bodies show to the numbers of their actions (`ActionValues.shapes`)."""
         body = one_of(resource)
-        shapes = self.action_values(body.actions).shapes(body.observation)
+        shapes = self.action_values(body.actions).shapes(body.observation, self.layer_noise)
         return Model(parts.network, parts.activations, {body.name: shapes})
 
     def learner(

@@ -7,6 +7,7 @@ from plasticity_lab.agents.value.action_values import ActionValues
 from plasticity_lab.agents.value.schedule import Timetable
 from plasticity_lab.component import Component, check
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.networks.network import Noise
 from plasticity_lab.stacking.noisy import SCOPES
 
 REPLAYS = ("uniform", "prioritised")
@@ -119,6 +120,11 @@ class ValueSettings(Component):
     def timetable(self) -> Timetable:
         """When an update and a copy of the target are due."""
         return Timetable(self.min_history, self.update_period, self.target_period)
+
+    @property
+    def layer_noise(self) -> Noise | None:
+        """Of the network's layers behind its encoder."""
+        return Noise(self.noise, self.noise_scope) if self.noisy else None
 
     def action_values(self, actions: int) -> ActionValues:
         """How the network's outputs are read, of a body with that many actions."""
