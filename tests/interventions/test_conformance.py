@@ -1,6 +1,7 @@
-"""What every intervention of conf/ keeps, whatever it does: on an MLP, a CNN and PPO's networks."""
+"""What every intervention of conf/ keeps, whatever it does: on an MLP, a CNN, PPO's networks and value agents'."""
 
 import functools
+import random
 
 import numpy as np
 import pytest
@@ -9,11 +10,13 @@ import torch
 from plasticity_lab import component
 from plasticity_lab.agents.supervised.step import log_likelihood
 from plasticity_lab.component import build
-from plasticity_lab.interventions.intervention import Now
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.interventions.intervention import EXAMPLES, Now
 from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.randomness.device import run_keys
 from plasticity_lab.stacking.run_axis import on_run_axis
 from tests.agents.ppo.packs import BOTH, begun, numbers, there_are
+from tests.agents.value.packs import AGENTS, BY_AGENT
 from tests.helpers.networks import classifier
 from tests.helpers.packs import CPU, choice, choices, differing, images, needs_compiler, run, trained
 from tests.tenants import packs as tenants
@@ -124,6 +127,31 @@ def test_only_what_is_active_changes(name):
         assert network.of_intervention()["resets"].all()
 
 
+def words_of_values(agent: str, name: str) -> list[str]:
+    """A command's words for a value agent on two short tasks, with some 30 updates and a few copies of its target."""
+    own = [f"intervention.{key}={value}" for key, value in BUSY.get(name, {}).items()]
+    short = [
+        "agent.min_history=20",
+        "agent.target_period=15",
+        "benchmark.environment_steps=60",
+        "agent.update_period=3",
+    ]
+    return [*BY_AGENT[agent], *short, f"intervention={VARIANTS.get(name, name)}", *own]
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_under_value_agents_packed_alone_and_resumed_are_the_same(name, agent):
+    if EXAMPLES in component.load(busy(name)[0]).requires:
+        with pytest.raises(ConfigError, match=f"intervention={VARIANTS.get(name, name)}.*agent={agent}"):
+            tenants.packs_of(*words_of_values(agent, name))
+        return
+    pack = tenants.packs_of(*words_of_values(agent, name), "seed=1,2")
+    whole = tenants.trained(pack)
+    assert not tenants.differing(whole[1], tenants.trained(pack[1:2])[0])
+    resumed = tenants.trained(pack, stops=[2])
+    assert not [each for k in range(len(pack)) for each in tenants.differing(whole[k], resumed[k])]
+
+
 @needs_compiler
 @pytest.mark.slow
 @pytest.mark.parametrize("network", NETWORKS)
@@ -141,6 +169,23 @@ def test_compiled_under_ppo_a_run_is_the_same_alone_packed_and_resumed(name):
     whole = tenants.trained(pack, compiled=True)
     assert not tenants.differing(whole[1], tenants.trained(pack[1:2], compiled=True)[0])
     resumed = tenants.trained(pack, compiled=True, stops=[1, 2])
+    assert not [each for k in range(len(pack)) for each in tenants.differing(whole[k], resumed[k])]
+
+
+DRAWN = random.Random(41).sample([(name, agent) for name in choices("intervention") for agent in AGENTS], 12)
+"""A dozen of all pairs: each is compiled three times."""
+
+
+@needs_compiler
+@pytest.mark.slow
+@pytest.mark.parametrize(("option", "agent"), DRAWN)
+def test_compiled_under_value_agents_a_run_is_the_same_alone_packed_and_resumed(option, agent):
+    if EXAMPLES in component.load(busy(option)[0]).requires:
+        pytest.skip("it is refused under these agents")
+    pack = tenants.packs_of(*words_of_values(agent, option), "seed=1,2")
+    whole = tenants.trained(pack, compiled=True)
+    assert not tenants.differing(whole[1], tenants.trained(pack[1:2], compiled=True)[0])
+    resumed = tenants.trained(pack, compiled=True, stops=[2])
     assert not [each for k in range(len(pack)) for each in tenants.differing(whole[k], resumed[k])]
 
 

@@ -37,7 +37,10 @@ def packs_of(*words: str) -> list[Run]:
 def trained(
     runs: Sequence[Run], *, compiled: bool = False, kernels: bool = False, stops: Sequence[int] = ()
 ) -> list[dict[str, bytes]]:
-    """Every number of each run of a pack: its metrics and weights.  stops: looks at which it is stopped and resumed."""
+    """Every number of each run of a pack: its metrics, its weights, and those of a target network if it has one.
+
+    stops: looks at which it is stopped and resumed.
+    """
     journal = Journal(len(runs), agent_of(runs[0]).measures)
     find, kept = resources(Path()), None
     for looks in [*stops, None]:
@@ -53,7 +56,8 @@ def trained(
             kept = saved({"learner": learner.state(), "bulk": as_tensors(learner.bulk()), "journal": journal.state()})
         else:
             assert looks is None, "the pack ended before it was stopped"
-    weights = learner.weights()
+    target = learner.state().get("target", {"parameters": {}})["parameters"]
+    weights = learner.weights() | {f"target {name}": value for name, value in target.items()}
     return [_numbers(journal, weights, k) for k in range(len(runs))]
 
 

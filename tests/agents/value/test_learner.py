@@ -79,15 +79,28 @@ def test_its_floats_differ_from_run_to_run():
     assert not differing(packed[5], trained([pack[5]])[0])
 
 
+COMPILED = ("benchmark.tasks=1", "benchmark.environment_steps=160")
+
+
+@needs_compiler
+def test_compiled_a_run_is_the_same_alone_and_in_a_pack():
+    runs = packs_of(*BY_AGENT["rainbow_lite"], *COMPILED, "seed=range(3)")
+    assert not differing(trained(runs[:1], compiled=True)[0], trained(runs, compiled=True)[0])
+
+
 @needs_compiler
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [SMALL, (*SMALL, "agent.environments=3"), (*PIXELS, *FEW)])
+@pytest.mark.parametrize(
+    "words",
+    [*BY_AGENT.values(), (*SMALL, "agent.environments=3"), (*PIXELS, *FEW)],
+    ids=[*BY_AGENT, "in three environments", "convolutions"],
+)
 def test_compiled_a_run_is_the_same_alone_and_in_packs_of_many_widths(words):
-    runs = packs_of(*words, "seed=range(12)", "benchmark.tasks=1")
+    runs = packs_of(*words, *COMPILED, "seed=range(12)")
     alone = trained(runs[:1], compiled=True)[0]
     for width in (2, 3, 5, 6, 8, 12):
         assert not differing(alone, trained(runs[:width], compiled=True)[0]), f"in a pack of {width}"
-    resumed = trained(runs[:3], compiled=True, stops=[2])
+    resumed = trained(runs[:3], compiled=True, stops=[1])
     assert not differing(alone, resumed[0])
 
 
