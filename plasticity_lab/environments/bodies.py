@@ -2,6 +2,7 @@
 
 from plasticity_lab.environments.body import Body
 from plasticity_lab.environments.games.catch import FRAMES, catch
+from plasticity_lab.environments.games.games import GAMES, game
 from plasticity_lab.environments.mujoco.table import MUJOCO_BODIES
 from plasticity_lab.environments.simulation import Simulation
 from plasticity_lab.errors import ConfigError
@@ -28,6 +29,7 @@ BODIES = {
         ),
         catch(),
         catch(rendered=True, stack=FRAMES),
+        *(game(name, full) for full in (False, True) for name in GAMES),
         *MUJOCO_BODIES,
     )
 }

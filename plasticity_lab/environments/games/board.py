@@ -1,0 +1,105 @@
+"""What the games on boards of 10 × 10 have in common: channels, one set of actions, actions that stick, levels.
+
+Legend: M games, E of them that begin anew, C channels of a board.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plasticity_lab.environments.games.chance import Chance
+from plasticity_lab.environments.simulation import Saved
+
+SIDE = 10
+"""Rows and columns of a board."""
+WHITE = 255
+"""Of a cell in which something of a channel's kind is; all else is 0."""
+NOTHING, LEFT, UP, RIGHT, DOWN, FIRE = range(6)
+ACTIONS = ("nothing", "left", "up", "right", "down", "fire")
+"""All actions, in their order."""
+
+Bits = NDArray[np.bool_]
+Whole = NDArray[np.int64]
+
+
+class Board:
+    """M games of one kind, side by side, in arrays with the game first: nothing is done game by game.
+
+    full: whether an action is one of all six (those that the game does not know do nothing), and boards have as many
+    channels as the game with most (`padded`), so that games can follow one another in one network; else an action is
+    one of the game's `actions`, and boards have its own channels. sticky: how likely an action is not taken and the
+    last one is taken again. ramping: whether a game becomes harder as it goes on.
+
+    Final classes declare `actions`, `channels` and `fields` (name → shape and type of one game's), and write `begin`,
+    `move` and `draw`. What is drawn at random is `chance`'s: a function of the game's key and of what came before.
+    """
+
+    actions: ClassVar[Sequence[int]]
+    channels: ClassVar[Sequence[str]]
+    fields: ClassVar[Mapping[str, tuple[tuple[int, ...], type]]]
+
+    def __init__(
+        self, games: int, full: bool = False, padded: int = 0, sticky: float = 0.1, ramping: bool = True
+    ) -> None:
+        self.known = np.arange(len(ACTIONS)) if full else np.array(self.actions)
+        self.shown, self.sticky, self.ramping = padded if full else len(self.channels), sticky, ramping
+        self.every = np.arange(games)
+        self.chance, self.last = Chance(games), np.zeros(games, np.int64)
+        self.now = {name: np.zeros((games, *shape), kind) for name, (shape, kind) in self.fields.items()}
+        """How the games stand, name → (M, ...)."""
+
+    def start(self, copies: Whole, streams: Sequence[np.random.Generator]) -> NDArray[np.uint8]:
+        """Begins these games (E,) anew; their boards, (E, C, 10, 10)."""
+        keys = np.array([stream.integers(2**64, dtype=np.uint64) for stream in streams], np.uint64)
+        self.chance.begin(copies, keys)
+        self.last[copies] = NOTHING
+        for values in self.now.values():
+            values[copies] = 0
+        self.begin(copies)
+        return self._boards()[copies]
+
+    def step(self, actions: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[np.float64], Bits]:
+        """A step of every game, actions (M,): boards (M, C, 10, 10), rewards (M,), which are lost (M,)."""
+        wanted = self.known[actions]
+        if self.sticky:
+            wanted = np.where(self.chance.uniform() < self.sticky, self.last, wanted)
+        self.last = wanted
+        rewards, lost = np.zeros(len(wanted)), np.zeros(len(wanted), np.bool_)
+        self.move(wanted, rewards, lost)
+        return self._boards(), rewards, lost
+
+    def state(self) -> dict[str, Saved]:
+        """How the games stand, their last actions, and what is needed to draw on."""
+        own = {name: values.copy() for name, values in self.now.items()}
+        return own | {"last": self.last.copy(), "keys": self.chance.keys.copy(), "taken": self.chance.taken.copy()}
+
+    def load(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Goes back to what `state` gave."""
+        self.now = {name: state[name].copy() for name in self.now}
+        self.last = state["last"].copy()
+        self.chance.keys, self.chance.taken = state["keys"].copy(), state["taken"].copy()
+
+    def begin(self, games: Whole) -> None:
+        """Sets how these games (E,) begin; all fields are 0."""
+        raise NotImplementedError
+
+    def move(self, actions: Whole, rewards: NDArray[np.float64], lost: Bits) -> None:
+        """One step of all games.  actions: of `ACTIONS`, (M,). rewards, lost (M,): 0 and False, to be written into."""
+        raise NotImplementedError
+
+    def draw(self, boards: Bits) -> None:
+        """Where something is, (M, C, 10, 10): all False, to be written into."""
+        raise NotImplementedError
+
+    def _boards(self) -> NDArray[np.uint8]:
+        """All boards, (M, C, 10, 10)."""
+        boards = np.zeros((len(self.every), self.shown, SIDE, SIDE), np.bool_)
+        self.draw(boards)
+        return boards.view(np.uint8) * np.uint8(WHITE)
+
+
+def moved(place: Whole, actions: Whole, less: int, more: int, low: int = 0, high: int = SIDE - 1) -> Whole:
+    """A row or column (M,) after an action: one less or one more, and not beyond its ends."""
+    return np.clip(place - (actions == less) + (actions == more), low, high)

@@ -1,0 +1,44 @@
+"""The games on boards as bodies: bricks, invaders, crossing, gathering, each in two forms.
+
+A newcomer is a module with a `Board` and a line in `GAMES`.
+"""
+
+from functools import partial
+
+from plasticity_lab.environments.body import Body
+from plasticity_lab.environments.games.board import ACTIONS, SIDE, Board
+from plasticity_lab.environments.games.bricks import Bricks
+from plasticity_lab.environments.games.crossing import Crossing
+from plasticity_lab.environments.games.gathering import Gathering
+from plasticity_lab.environments.games.invaders import Invaders
+from plasticity_lab.errors import ConfigError
+
+GAMES: dict[str, type[Board]] = {"bricks": Bricks, "invaders": Invaders, "crossing": Crossing, "gathering": Gathering}
+MOST_CHANNELS = max(len(game.channels) for game in GAMES.values())
+"""Of the game with most: as many show all of them where they follow one another."""
+MAX_STEPS = 1_000
+"""After which a game is broken off."""
+FULL = "_full"
+"""What the name of a game ends with in the form that all have alike."""
+STICKY, RAMPING = 0.1, True
+"""Unless somebody says otherwise, as MinAtar has them."""
+
+
+def game(name: str, full: bool = False, sticky: float = STICKY, ramping: bool = RAMPING) -> Body:
+    """A game as a body, "bricks", or with all actions and as many channels as any game has, "bricks_full".
+
+    Raises ConfigError where there is no such game.
+    """
+    if name not in GAMES:
+        raise ConfigError(f"There is no game '{name}'; there are {', '.join(GAMES)}.")
+    board = GAMES[name]
+    return Body(
+        name=f"{name}{FULL}" if full else name,
+        version="v1",
+        observation=(MOST_CHANNELS if full else len(board.channels), SIDE, SIDE),
+        actions=len(ACTIONS) if full else len(board.actions),
+        max_steps=MAX_STEPS,
+        simulation=partial(board, full=full, padded=MOST_CHANNELS, sticky=sticky, ramping=ramping),
+        source="in the manner of MinAtar (Young & Tian 2019)",
+        dtype="uint8",
+    )
