@@ -1,4 +1,4 @@
-"""DQN learns Catch by experiment=catch; with a target network that is never copied it does not."""
+"""Value agents learn Catch by their presets; with a target network that is never copied DQN does not."""
 
 import numpy as np
 import pytest
@@ -21,9 +21,9 @@ def as_a_worker_computes():
     torch.set_flush_denormal(False)
 
 
-def scores(*words: str) -> np.ndarray:
+def scores(experiment: str, *words: str) -> np.ndarray:
     """What each of the experiment's five runs, in one pack, earns in the test after its task, of the optimum's 1."""
-    runs = resolve(["experiment=catch", *words]).runs
+    runs = resolve([f"experiment={experiment}", *words]).runs
     learner, chunks = begun(runs)
     advanced(learner, chunks)
     found = learner.evaluate(task_of(runs))["test_return"] / OPTIMUM
@@ -35,16 +35,18 @@ BOARD = ("network=mlp", "network.width=64", "benchmark.environment_steps=5000")
 
 
 def test_five_packed_runs_learn_the_board():
-    assert (scores(*BOARD) >= 0.95).all()
+    assert (scores("catch", *BOARD) >= 0.95).all()
 
 
 @pytest.mark.slow
 def test_with_a_target_that_is_never_copied_they_do_not(monkeypatch):
     """The values that it adds are those of first weights: nothing is learned but a ball's last step."""
     monkeypatch.setattr(TargetNetwork, "copy", lambda self, runs=None: None)
-    assert scores(*BOARD).mean() < 0.5
+    assert scores("catch", *BOARD).mean() < 0.5
 
 
 @pytest.mark.slow
-def test_five_packed_runs_learn_it_with_a_convolutional_encoder():
-    assert (scores() >= 0.95).all()
+@pytest.mark.parametrize("experiment", ["catch", "catch_rainbow_lite", "catch_rainbow", "catch_der"])
+def test_five_packed_runs_learn_it_with_a_convolutional_encoder(experiment):
+    """Some one to seven CPU minutes each, eager."""
+    assert (scores(experiment) >= 0.95).all()
