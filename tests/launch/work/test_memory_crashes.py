@@ -17,15 +17,15 @@ from launch.work.worker import work
 from plasticity_lab.records import bulk_log
 from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
-from tests.agents.value.packs import SMALL
+from tests.agents.value.packs import BY_AGENT
 from tests.helpers.crashing_disk import MODES, CrashingDisk, in_a_process
 from tests.helpers.sweeps import after_looks, all_kept, never, planned, runs_of, trained
 from tests.tenants.packs import BODIES
 
 PACK = ("seed=0,1", "save_weights=final", "launch.workers=1")
 TENANT = (*BODIES, *PACK, "benchmark.environment_steps=192")
-DQN = (*SMALL, *PACK, "agent.epoch_steps=40", "benchmark.environment_steps=160", "agent.capacity=100")
-PACKS = [pytest.param(TENANT, id="tenant"), pytest.param(DQN, id="dqn")]
+RAINBOW = (*BY_AGENT["rainbow"], *PACK, "agent.epoch_steps=40", "benchmark.environment_steps=160", "agent.capacity=100")
+PACKS = [pytest.param(TENANT, id="tenant"), pytest.param(RAINBOW, id="rainbow")]
 MEMORY = ("replay_memory_mib=0", "replay_memory_minutes=0", "checkpoint_minutes=0.0001", "launch.lease_seconds=60")
 TRIALS = 3
 """Of some 300 operations, spread over them; the slow test has every third one."""
