@@ -68,7 +68,7 @@ class StackedLinear:
             weight[:, : self.outputs] = orthogonal(draw, self.inputs, self.outputs, gain)
             return {f"{self.name}.weight": weight, f"{self.name}.bias": bias}
         if init == "lecun_normal":
-            normal = _cut_off_normal(draw, (self.inputs, self.outputs))
+            normal = cut_off_normal(draw, (self.inputs, self.outputs))
             weight[:, : self.outputs] = gain / sqrt(self.inputs) / CUT_OFF_DEVIATION * normal
             return {f"{self.name}.weight": weight, f"{self.name}.bias": bias}
         if init == "xavier":
@@ -107,7 +107,7 @@ class StackedLinear:
         return h_KBO if h_KBO.shape[2] == self.outputs else h_KBO[..., : self.outputs]
 
 
-def _cut_off_normal(draw: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+def cut_off_normal(draw: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
     """Standard normal numbers between −2 and 2: those beyond are drawn again."""
     found = draw.standard_normal(shape)
     while (beyond := np.abs(found) > 2).any():

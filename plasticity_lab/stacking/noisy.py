@@ -80,7 +80,7 @@ class StackedNoisyLinear:
         h_KBO = self.linear(parameters, x_KBI)
         if noise_KN is None:
             return h_KBO
-        factors_KRN = self._factors(noise_KN, x_KBI.shape[1])
+        factors_KRN = self.factors(noise_KN, x_KBI.shape[1])
         by_input, by_output = factors_KRN[..., : self.inputs], factors_KRN[..., self.inputs :]
         deviations = {
             f"{self.name}.weight": parameters[f"{self.name}.sigma"],
@@ -88,7 +88,7 @@ class StackedNoisyLinear:
         }
         return h_KBO + self.linear(deviations, x_KBI * by_input) * by_output
 
-    def _factors(self, noise_KN: Tensor, batch: int) -> Tensor:
+    def factors(self, noise_KN: Tensor, batch: int) -> Tensor:
         """f of normal numbers, (K, R, I + O)."""
         rows = batch if self.scope == "sample" else 1
         drawn = normals(noise_KN)[:, : rows * (self.inputs + self.outputs)].unflatten(1, (rows, -1))

@@ -1,0 +1,101 @@
+"""K times E noisy linear layers side by side: the experts of K runs that explore by noise.
+
+Legend: K runs, B examples, E experts, P slots (rows of an example that each expert is given), I inputs, O outputs, N
+random numbers.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from plasticity_lab.stacking.experts import StackedExperts
+from plasticity_lab.stacking.noisy import StackedNoisyLinear
+
+
+@dataclass(frozen=True)
+class StackedNoisyExperts:
+    """E noisy linear maps in each of K runs, (K, B, E, [P,] I) → (K, B, E, [P,] O): see `StackedNoisyLinear`.
+
+    Means and deviations are laid out as of `StackedExperts`. scope, sigma: as there. shared: whether all experts and
+    slots of an example have the same noise, as in Dopamine's labs/moes, or each its own.
+    """
+
+    name: str
+    experts: int
+    inputs: int
+    outputs: int
+    slots: int = 1
+    scope: str = "sample"
+    sigma: float = 0.1
+    shared: bool = True
+
+    @property
+    def layer(self) -> StackedExperts:
+        """The maps without noise."""
+        return StackedExperts(self.name, self.experts, self.inputs, self.outputs, self.slots)
+
+    @property
+    def one(self) -> StackedNoisyLinear:
+        """The map of one expert."""
+        return StackedNoisyLinear(self.name, self.inputs, self.outputs, self.scope, self.sigma)
+
+    @property
+    def linear(self) -> object:
+        """The map of one expert, without noise."""
+        return self.layer.linear
+
+    @property
+    def size(self) -> int:
+        """Parameters of one run, padding not counted."""
+        return self.experts * self.one.size
+
+    @property
+    def work(self) -> int:
+        """Multiplications that one example takes forward, in training."""
+        return self.experts * self.slots * self.one.work
+
+    def noise(self, batch: int) -> int:
+        """Uniform numbers that a pass of one run takes."""
+        return self.one.noise(batch) * (1 if self.shared else self.experts * self.slots)
+
+    def start(self, draw: np.random.Generator, init: str, gain: float) -> dict[str, np.ndarray]:
+        """One run's first parameters, one expert after the other; see `StackedNoisyLinear.start`."""
+        each = [self.one.start(draw, init, gain) for _ in range(self.experts)]
+        return {name: np.stack([own[name] for own in each]) for name in each[0]}
+
+    def squares(self, x: Tensor, delta: Tensor) -> dict[str, Tensor]:
+        """As of `StackedExperts`, without noise: zero for the deviations."""
+        means = self.layer.squares(x, delta)
+        weight, bias = means.values()
+        return means | {
+            f"{self.name}.sigma": torch.zeros_like(weight),
+            f"{self.name}.sigma_bias": torch.zeros_like(bias),
+        }
+
+    def __call__(self, parameters: Mapping[str, Tensor], x: Tensor, noise_KN: Tensor | None = None) -> Tensor:
+        """x (K, B, E, [P,] I) → (K, B, E, [P,] O).  noise: `noise(B)` uniform numbers of each run; None in evaluation."""
+        h = self.layer(parameters, x)
+        if noise_KN is None:
+            return h
+        by_input, by_output = self._factors(noise_KN, x)
+        deviations = {
+            f"{self.name}.weight": parameters[f"{self.name}.sigma"],
+            f"{self.name}.bias": parameters[f"{self.name}.sigma_bias"],
+        }
+        return h + self.layer(deviations, x * by_input) * by_output
+
+    def _factors(self, noise_KN: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        """f of normal numbers, by input and by output, as x lies."""
+        examples, places = x.shape[1], x.shape[2:-1]
+        if self.shared:
+            factors = self.one.factors(noise_KN, examples)
+            factors = factors.view(*factors.shape[:2], *(1 for _ in places), -1)
+        else:
+            count = self.experts * self.slots
+            each = noise_KN.unflatten(1, (count, -1))
+            factors = torch.stack([self.one.factors(own, examples) for own in each.unbind(1)], dim=2)
+            factors = factors.unflatten(2, places)
+        return factors[..., : self.inputs], factors[..., self.inputs :]

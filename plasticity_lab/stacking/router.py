@@ -1,0 +1,97 @@
+"""K routers side by side: how much each token says to each slot.
+
+Legend: K runs, B examples, M tokens of each, D numbers of a token, S slots of all experts together.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from math import sqrt
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from plasticity_lab.stacking.linear import CUT_OFF_DEVIATION, StackedLinear, cut_off_normal
+
+INITS = ("lecun_normal", "xavier", "normal")
+TINY = 1e-6
+"""Added to norms that are divided by, as in Dopamine's code."""
+
+
+@dataclass(frozen=True)
+class StackedRouter:
+    """Logits of tokens and slots, (K, B, M, D) → (K, B, M, S): products of the tokens with φ, without a bias.
+
+    φ is `<name>.weight` (K, D, S), stored as a linear layer's weight. starts: how it starts: lecun_normal (of variance
+    1 / (D · experts), flax's default for φ of shape (D, experts, slots); experts: as many), xavier, or normal (of
+    variance 1). normalised: whether tokens and the columns of φ are divided by their lengths (+ 1e-6), and the products
+    multiplied by `<name>.scalar` (K, 1), which is learned and 1 at first. Source: Puigcerver et al. 2024, as Dopamine's
+    labs/moes has it, where normalisation is off.
+    """
+
+    name: str
+    inputs: int
+    outputs: int
+    experts: int = 1
+    starts: str = "lecun_normal"
+    normalised: bool = False
+
+    @property
+    def linear(self) -> StackedLinear:
+        """The map without its bias."""
+        return StackedLinear(self.name, self.inputs, self.outputs)
+
+    @property
+    def size(self) -> int:
+        """Parameters of one run, padding not counted."""
+        return self.inputs * self.outputs + self.normalised
+
+    @property
+    def work(self) -> int:
+        """Multiplications that one token takes forward."""
+        return self.linear.work
+
+    def start(self, draw: np.random.Generator, init: str, gain: float) -> dict[str, np.ndarray]:
+        """One run's first parameters, float32: weight (D, S), as `starts` and not the network's `init` says; scalar."""
+        weight = np.zeros((self.inputs, self.linear.padded), np.float32)
+        shape = (self.inputs, self.outputs)
+        if self.starts == "lecun_normal":
+            weight[:, : self.outputs] = cut_off_normal(draw, shape) / (
+                CUT_OFF_DEVIATION * sqrt(self.inputs * self.experts)
+            )
+        elif self.starts == "xavier":
+            bound = sqrt(6 / (self.inputs + self.outputs))
+            weight[:, : self.outputs] = draw.uniform(-bound, bound, shape)
+        else:
+            weight[:, : self.outputs] = draw.standard_normal(shape)
+        scalar = {f"{self.name}.scalar": np.ones(1, np.float32)} if self.normalised else {}
+        return {f"{self.name}.weight": weight, **scalar}
+
+    def squares(self, x: Tensor, delta: Tensor) -> dict[str, Tensor]:
+        """Σ over examples of the squares of the gradient by each alone: of φ, where it is not normalised.
+
+        x (K, B, M, D), delta (K, B, M, S). An example's gradient is a sum over its tokens, squared after it.
+        """
+        weight = x.new_zeros(len(x), self.inputs, self.linear.padded)
+        for run, (own, delta_of_run) in enumerate(zip(x.unbind(), delta.unbind(), strict=True)):
+            each = torch.bmm(own.transpose(1, 2), delta_of_run)
+            weight[run, :, : self.outputs] = each.square().sum(dim=0)
+        scalar = {f"{self.name}.scalar": x.new_zeros(len(x), 1)} if self.normalised else {}
+        return {f"{self.name}.weight": weight, **scalar}
+
+    def __call__(self, parameters: Mapping[str, Tensor], x: Tensor) -> Tensor:
+        """x (K, B, M, D) → (K, B, M, S).  B · M must be a multiple of 4."""
+        weight = parameters[f"{self.name}.weight"]
+        if self.normalised:
+            x = x / (_lengths(x, -1) + TINY)
+            scalar = parameters[f"{self.name}.scalar"].unsqueeze(2)
+            weight = scalar * weight / (_lengths(weight, 1) + TINY)
+        without = torch.zeros(len(weight), 1, weight.shape[2], device=weight.device)
+        own = {f"{self.name}.weight": weight, f"{self.name}.bias": without}
+        return self.linear(own, x.flatten(1, 2)).unflatten(1, x.shape[1:3])
+
+
+def _lengths(x: Tensor, axis: int) -> Tensor:
+    """Of the vectors along an axis, which stays with one element. Added up one by one: the same bits in any pack."""
+    return reduce(torch.add, (part * part for part in x.unbind(axis))).sqrt().unsqueeze(axis)
