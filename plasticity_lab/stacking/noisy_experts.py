@@ -76,7 +76,7 @@ class StackedNoisyExperts:
         }
 
     def __call__(self, parameters: Mapping[str, Tensor], x: Tensor, noise_KN: Tensor | None = None) -> Tensor:
-        """x (K, B, E, [P,] I) → (K, B, E, [P,] O).  noise: `noise(B)` uniform numbers of each run; None in evaluation."""
+        """x (K, B, E, [P,] I) → (K, B, E, [P,] O).  noise: `noise(B)` numbers of each run; None in evaluation."""
         h = self.layer(parameters, x)
         if noise_KN is None:
             return h

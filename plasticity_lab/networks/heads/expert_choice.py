@@ -1,0 +1,23 @@
+"""The choice head=expert_choice."""
+
+from torch import Tensor
+
+from plasticity_lab.networks.heads.moe import MoE
+from plasticity_lab.networks.moe.routing import Routing, expert_choice
+from plasticity_lab.stacking.router import StackedRouter
+
+
+class ExpertChoice(MoE):
+    """Experts take the tokens that suit them best, one a slot.  Source: Zhou et al. 2022; settings: see `MoE`."""
+
+    def routed(self, inputs: int, slots: int) -> StackedRouter:
+        """A column for each expert."""
+        return StackedRouter("router", inputs, self.experts, 1, self.router)
+
+    def slots_for(self, tokens: int) -> int:
+        """P, at most as many as there are tokens: no expert takes one twice."""
+        return min(tokens, super().slots_for(tokens))
+
+    def route(self, logits: Tensor, slots: int, there: int) -> Routing:
+        """See `expert_choice`."""
+        return expert_choice(logits, slots, there)

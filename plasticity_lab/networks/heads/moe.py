@@ -1,0 +1,134 @@
+"""The heads whose penultimate layer is a mixture of experts that are given the feature map token by token.
+
+Legend: K runs, B examples, C channels, H, W rows and columns, M tokens, D numbers of each, N experts, P slots of each,
+S = N · P, U units of an expert's hidden layer.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from plasticity_lab.component import check
+from plasticity_lab.networks.heads.head import Encoded, Head, HeadDesign
+from plasticity_lab.networks.moe.routing import Routing, slots_of
+from plasticity_lab.networks.network import Activate, Layer, Unit, output_layers
+from plasticity_lab.networks.tokenization import shape_of
+from plasticity_lab.stacking.experts import StackedExperts
+from plasticity_lab.stacking.noisy_experts import StackedNoisyExperts
+from plasticity_lab.stacking.router import INITS, StackedRouter
+from plasticity_lab.stacking.run_axis import aligned
+
+
+class MoE(Head):
+    """Tokens → slots → experts → tokens, flattened → a layer for each output. Final classes say who is given what.
+
+    An expert is a layer of U units, the activation, and a layer of D; U is the encoder's hidden width times `scale`.
+    slots: of each expert; a number, or tokens (as many as tokens), or null: the tokens times `capacity`, shared by the
+    experts and rounded up. router: how φ starts (see `StackedRouter`). shared_noise: whether the experts of a noisy
+    agent have the same noise, all slots of an example alike; their second layers have none. further_layer: whether a
+    layer of the encoder's hidden width, and the activation, stand behind the experts.
+
+    Nothing stands between the experts' outputs and what follows, as in Dopamine's labs/moes; layer normalisation
+    concerns the encoder alone. Source: Obando-Ceron et al. 2024; Sokar et al. 2025.
+    """
+
+    def __init__(
+        self,
+        experts: int = 1,
+        slots: int | str | None = None,
+        capacity: float = 1.0,
+        scale: float = 1.0,
+        router: str = "lecun_normal",
+        shared_noise: bool = True,
+        further_layer: bool = False,
+    ) -> None:
+        self.experts = check("head.experts", experts, at_least=1)
+        if isinstance(slots, str):
+            check("head.slots", slots, one_of=("tokens",))
+        elif slots is not None:
+            check("head.slots", slots, at_least=1)
+        self.slots = slots
+        self.capacity = check("head.capacity", capacity, above=0)
+        self.scale = check("head.scale", scale, above=0)
+        self.router = check("head.router", router, one_of=INITS)
+        self.shared_noise, self.further_layer = shared_noise, further_layer
+
+    def routed(self, inputs: int, slots: int) -> StackedRouter:
+        """The router of tokens of that many numbers."""
+        raise NotImplementedError
+
+    def route(self, logits: Tensor, slots: int, there: int) -> Routing:
+        """Who is given what.  logits (K, B, M, …), of which `there` tokens are no padding."""
+        raise NotImplementedError
+
+    def slots_for(self, tokens: int) -> int:
+        """P."""
+        return slots_of(self.capacity if self.slots is None else self.slots, tokens, self.experts)
+
+    def design(self, encoded: Encoded) -> HeadDesign:
+        """Router, both layers of the experts, perhaps one more, the outputs."""
+        tokens, inputs = shape_of(encoded.tokens, encoded.maps, encoded.patch)
+        slots, ((name, width), *_) = self.slots_for(tokens), encoded.hidden.items()
+        units = max(1, round(width * self.scale))
+        passed = int(units * encoded.expansion)
+        layers: list[Layer] = [
+            self.routed(inputs, slots),
+            self._first(encoded, inputs, units, slots),
+            StackedExperts("experts.output", self.experts, passed, inputs, slots),
+        ]
+        given, behind = tokens * inputs, Unit(
+            "experts.hidden", (self.experts, slots, units), "experts.hidden", ("experts.output",), kind="expert"
+        )
+        places = [behind]
+        if self.further_layer:
+            layers.append(encoded.normed(encoded.shapes.dense(name, given, width)))
+            given = int(width * encoded.expansion)
+        outputs = output_layers(encoded.shapes, given)
+        if self.further_layer:
+            answering = tuple(outputs[each].name for each in encoded.shapes.outputs)
+            places.append(Unit(name, (width,), name, answering))
+        answers = {each: layer.name for each, layer in outputs.items()}
+        receiving = ("router", "experts.hidden") if encoded.by_channel else ()
+        return HeadDesign([*layers, *outputs.values()], places, answers, receiving)
+
+    def forward(
+        self,
+        layers: Sequence[Layer],
+        outputs: Sequence[str],
+        parameters: Mapping[str, Tensor],
+        tokens_KBMD: Tensor,
+        activate: Activate,
+    ) -> dict[str, Tensor]:
+        """The tokens → the outputs."""
+        router, first, second, *others = layers
+        there = tokens_KBMD.shape[2]
+        # Matrices whose rows and columns are multiples of 4: a run's products have the same bits in any pack.
+        tokens = pad(tokens_KBMD, (0, 0, 0, aligned(there) - there))
+        slots = self.slots_for(there)
+        routing = self.route(router(parameters, tokens), slots, there)
+        count = self.experts * slots
+        more = aligned(count) - count
+        dispatch, combine = pad(routing.dispatch, (0, 0, 0, more)), pad(routing.combine, (0, more))
+        given = _times(dispatch, tokens)[:, :, :count].unflatten(2, (self.experts, slots))
+        made = second(parameters, activate(0, first(parameters, given))).flatten(2, 3)
+        h = _times(combine, pad(made, (0, 0, 0, more)))[:, :, :there].flatten(2)
+        if self.further_layer:
+            further, *others = others
+            h = activate(1, further(parameters, h))
+        return {name: layer(parameters, h) for name, layer in zip(outputs, others, strict=True)}
+
+    def _first(self, encoded: Encoded, inputs: int, units: int, slots: int) -> Layer:
+        """The experts' first layer, noisy where the agent asks for it."""
+        noise = encoded.shapes.noise
+        if noise is None:
+            return StackedExperts("experts.hidden", self.experts, inputs, units, slots)
+        return StackedNoisyExperts(
+            "experts.hidden", self.experts, inputs, units, slots, noise.scope, noise.sigma, self.shared_noise
+        )
+
+
+def _times(one: Tensor, other: Tensor) -> Tensor:
+    """Matrices of each example: (K, B, R, M) · (K, B, M, D) → (K, B, R, D)."""
+    return torch.bmm(one.flatten(0, 1), other.flatten(0, 1)).unflatten(0, one.shape[:2])

@@ -1,0 +1,64 @@
+"""The choice head=tokenised: a dense layer for every token alike, and what the tokens give together.
+
+Legend: K runs, B examples, M tokens, D numbers of each, U units of the dense layer.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from plasticity_lab.component import check
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.networks.heads.head import Encoded, Head, HeadDesign
+from plasticity_lab.networks.network import Activate, Layer, Unit, output_layers
+from plasticity_lab.networks.tokenization import shape_of
+from plasticity_lab.stacking.linear import StackedLinear
+from plasticity_lab.stacking.products import row_times
+
+
+class Tokenised(Head):
+    """Tokens → a layer of the encoder's hidden width, the same for each → activation → sum or mean over tokens → outputs.
+
+    pooled: sum, or mean, which is 1 / M of it: into the last layer, so that its learning rate is part of a comparison.
+    scale: times the hidden width. Pooled before the layer, this is head=average. Source: Figure 5 of Sokar et al. 2025.
+    """
+
+    def __init__(self, pooled: str = "sum", scale: float = 1.0) -> None:
+        self.pooled = check("head.pooled", pooled, one_of=("sum", "mean"))
+        self.scale = check("head.scale", scale, above=0)
+
+    def design(self, encoded: Encoded) -> HeadDesign:
+        """The layer and the outputs.  Raises ConfigError where an agent asks for noise, as the paper's code does."""
+        if encoded.shapes.noise is not None:
+            raise ConfigError(
+                "head=tokenised has no noisy layers, since one layer serves all tokens; choose agent.noisy=false, as "
+                "with agent=rainbow_lite, or another head."
+            )
+        tokens, inputs = shape_of(encoded.tokens, encoded.maps, encoded.patch)
+        ((name, width), *_) = encoded.hidden.items()
+        units = max(1, round(width * self.scale))
+        outputs = output_layers(encoded.shapes, int(units * encoded.expansion))
+        answering = tuple(outputs[each].name for each in encoded.shapes.outputs)
+        place = Unit(name, (units, tokens, 1), name, answering, kind="channel")
+        answers = {each: layer.name for each, layer in outputs.items()}
+        layer = StackedLinear(name, inputs, units)
+        return HeadDesign([layer, *outputs.values()], [place], answers, (name,) if encoded.by_channel else ())
+
+    def forward(
+        self,
+        layers: Sequence[Layer],
+        outputs: Sequence[str],
+        parameters: Mapping[str, Tensor],
+        tokens_KBMD: Tensor,
+        activate: Activate,
+    ) -> dict[str, Tensor]:
+        """The tokens → the outputs."""
+        dense, *others = layers
+        examples, tokens = tokens_KBMD.shape[1:3]
+        h = dense(parameters, tokens_KBMD.flatten(1, 2)).unflatten(1, (examples, tokens))
+        h = activate(0, h.movedim(3, 2).unsqueeze(4)).flatten(3).transpose(2, 3)  # (K, B, M, U)
+        each = h.contiguous().flatten(0, 1)
+        share = 1.0 if self.pooled == "sum" else 1 / tokens
+        row = row_times(torch.full(each.shape[:2], share, device=each.device), each).unflatten(0, h.shape[:2])
+        return {name: layer(parameters, row) for name, layer in zip(outputs, others, strict=True)}
