@@ -2,6 +2,7 @@
 
 from plasticity_lab.component import check
 from plasticity_lab.networks.convolutional import Convolution, Convolutional
+from plasticity_lab.networks.tokenization import Tokens
 
 
 class Nature(Convolutional):
@@ -10,17 +11,26 @@ class Nature(Convolutional):
     Source: Mnih et al. 2015, as Dopamine's value agents have it: padding same, so of 84 × 84 pixels 11 × 11 are left
     (with valid, as in 2015, 7 × 7), weights xavier, biases zero. width: times the channels of every convolution
     ("Convolutional width" of Table 1 of Sokar et al. 2025). hidden: units of the layer behind. `init`: default
-    (PyTorch's), kaiming (with the activation's gain), lecun or xavier. `norm`: none or layer (before each activation).
+    (PyTorch's), kaiming (with the activation's gain), lecun, xavier or variance_scaling (Dopamine's lite agents).
+    `norm`: none or layer (before each activation). tokens, patch: for heads that take tokens (see `Tokens`).
     """
 
     called = "nature"
-    inits = ("default", "kaiming", "lecun", "xavier")
+    neutral = Convolutional.neutral | {"tokens": "per_conv", "patch": 3}
+    inits = ("default", "kaiming", "lecun", "xavier", "variance_scaling")
 
     def __init__(
-        self, width: int = 1, hidden: int = 512, padding: str = "same", init: str = "xavier", norm: str = "none"
+        self,
+        width: int = 1,
+        hidden: int = 512,
+        padding: str = "same",
+        init: str = "xavier",
+        norm: str = "none",
+        tokens: str = "per_conv",
+        patch: int = 3,
     ) -> None:
         self.width = check("network.width", width, at_least=1)
         hidden = check("network.hidden", hidden, at_least=1)
         shapes = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
         convolutions = [Convolution(width * channels, kernel, stride) for channels, kernel, stride in shapes]
-        super().__init__(convolutions, [hidden], padding, init, norm)
+        super().__init__(convolutions, [hidden], padding, init, norm, tokens=Tokens(tokens, patch))

@@ -6,6 +6,7 @@ Source: section 3 and Figure 3 of Sokar et al. 2025. Places are counted row by r
 channels (JAX's order, NHWC).
 """
 
+from dataclasses import dataclass
 from functools import reduce
 from itertools import product
 from math import prod
@@ -13,49 +14,86 @@ from math import prod
 import torch
 from torch import Tensor
 
+from plasticity_lab.component import check
+from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
+from plasticity_lab.stacking.conv import StackedConv2d
 
-KINDS = ("per_conv", "per_feat", "per_patch", "per_sample", "shuffled")
+KINDS = ("per_conv", "per_feat", "per_patch", "per_learned_patch", "per_sample", "shuffled")
+EMBEDDING = 64
+"""Numbers of a learned patch's token (Dopamine's labs/moes)."""
+BY_CHANNEL = ("per_conv", "per_patch", "per_learned_patch")
+"""Those of which a channel of the map is one number of each token, or of what each is made of."""
+SHUFFLE_SEED = 0
+"""One order for all runs, so that their difference is not that of orders."""
 Maps = tuple[int, int, int]
 
 
-def shape_of(kind: str, maps: Maps, patch: int = 3) -> tuple[int, int]:
-    """(M, D) of the tokens of a feature map (C, H, W)."""
-    channels, rows, columns = maps
-    return {
-        "per_conv": (rows * columns, channels),
-        "per_feat": (channels, rows * columns),
-        "per_patch": ((rows // patch) * (columns // patch), channels),
-        "per_sample": (1, prod(maps)),
-        "shuffled": (rows * columns, channels),
-    }[kind]
-
-
-def tokens_of(kind: str, maps_KBCHW: Tensor, patch: int = 3, order: Tensor | None = None) -> Tensor:
-    """The tokens, (K, B, M, D).
+@dataclass(frozen=True)
+class Tokens:
+    """A way from maps (C, H, W) to tokens.
 
     per_conv: a token for each place, of its channels. per_feat: one for each channel, of its places. per_patch: one for
     each patch of patch × patch places, of the channels' means; places at the end that fill no patch are left out.
-    per_sample: the whole map. shuffled: per_conv of a map whose numbers have changed places; order (H·W·C,): where each
-    comes from, of the map place by place. Of whole places alone it would change nothing, as no head tells places apart.
+    per_learned_patch: of a convolution over the patch instead of means (what Dopamine's code has; the paper says
+    means). per_sample: the whole map. shuffled: per_conv of a map whose numbers have changed places, by one order for
+    all examples and runs, a function of `SHUFFLE_SEED`. Of whole places alone that would change nothing, as no head
+    tells places apart.
     """
-    if kind == "per_feat":
-        return maps_KBCHW.flatten(3)
-    if kind == "per_patch":
-        return _means(maps_KBCHW, patch).movedim(2, -1).flatten(2, 3)
-    by_place = maps_KBCHW.movedim(2, -1).flatten(2, 3)
-    if kind == "per_sample":
-        return by_place.flatten(2).unsqueeze(2)
-    if kind == "shuffled":
-        if order is None:
-            raise ValueError("Shuffled tokens need an order.")
-        return by_place.flatten(2)[..., order].unflatten(2, by_place.shape[2:])
-    return by_place
+
+    kind: str = "per_conv"
+    patch: int = 3
+
+    def __post_init__(self) -> None:
+        check("network.tokens", self.kind, one_of=KINDS)
+        check("network.patch", self.patch, at_least=1)
+
+    @property
+    def by_channel(self) -> bool:
+        """Whether the layers that are given tokens have a row, or a block of rows, for each channel of the map."""
+        return self.kind in BY_CHANNEL
+
+    def shape(self, maps: Maps) -> tuple[int, int]:
+        """(M, D).  Raises ConfigError where no patch fits in."""
+        channels, rows, columns = maps
+        if "patch" in self.kind and min(rows, columns) < self.patch:
+            raise ConfigError(
+                f"network.patch is {self.patch}, and what the encoder leaves has {rows} × {columns} places; choose a "
+                "smaller one."
+            )
+        return {
+            "per_conv": (rows * columns, channels),
+            "per_feat": (channels, rows * columns),
+            "per_patch": ((rows // self.patch) * (columns // self.patch), channels),
+            "per_learned_patch": ((rows // self.patch) * (columns // self.patch), EMBEDDING),
+            "per_sample": (1, prod(maps)),
+            "shuffled": (rows * columns, channels),
+        }[self.kind]
+
+    def layer(self, maps: Maps) -> StackedConv2d | None:
+        """The convolution over patches; None where tokens have none."""
+        if self.kind != "per_learned_patch":
+            return None
+        return StackedConv2d("patches", maps, EMBEDDING, self.patch, "valid", self.patch)
+
+    def of(self, maps: Tensor) -> Tensor:
+        """(K, B, C, H, W), or what `layer` has made of it → the tokens, (K, B, M, D)."""
+        if self.kind == "per_feat":
+            return maps.flatten(3)
+        if self.kind == "per_patch":
+            maps = _means(maps, self.patch)
+        by_place = maps.movedim(2, -1).flatten(2, 3)
+        if self.kind == "per_sample":
+            return by_place.flatten(2).unsqueeze(2)
+        if self.kind == "shuffled":
+            order = shuffled_order(prod(by_place.shape[2:])).to(maps.device)
+            return by_place.flatten(2).index_select(2, order).unflatten(2, by_place.shape[2:])
+        return by_place
 
 
-def shuffled_order(seed: int, maps: Maps) -> Tensor:
-    """A permutation of all H·W·C numbers of a map, a function of the seed alone, as which it is kept with the run."""
-    return torch.from_numpy(host_stream(seed, "shuffled tokens").permutation(prod(maps)))
+def shuffled_order(numbers: int) -> Tensor:
+    """Where each number of a shuffled map comes from, place by place: a permutation of all of them."""
+    return torch.from_numpy(host_stream(SHUFFLE_SEED, "shuffled tokens").permutation(numbers))
 
 
 def _means(maps: Tensor, patch: int) -> Tensor:

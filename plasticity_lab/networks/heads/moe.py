@@ -14,7 +14,6 @@ from plasticity_lab.component import check
 from plasticity_lab.networks.heads.head import Encoded, Head, HeadDesign
 from plasticity_lab.networks.moe.routing import Routing, slots_of
 from plasticity_lab.networks.network import Activate, Layer, Unit, output_layers
-from plasticity_lab.networks.tokenization import shape_of
 from plasticity_lab.stacking.experts import StackedExperts
 from plasticity_lab.stacking.noisy_experts import StackedNoisyExperts
 from plasticity_lab.stacking.router import INITS, StackedRouter
@@ -33,6 +32,8 @@ class MoE(Head):
     Nothing stands between the experts' outputs and what follows, as in Dopamine's labs/moes; layer normalisation
     concerns the encoder alone. Source: Obando-Ceron et al. 2024; Sokar et al. 2025.
     """
+
+    takes_tokens = True
 
     def __init__(
         self,
@@ -69,7 +70,7 @@ class MoE(Head):
 
     def design(self, encoded: Encoded) -> HeadDesign:
         """Router, both layers of the experts, perhaps one more, the outputs."""
-        tokens, inputs = shape_of(encoded.tokens, encoded.maps, encoded.patch)
+        tokens, inputs = encoded.tokens
         slots, ((name, width), *_) = self.slots_for(tokens), encoded.hidden.items()
         units = max(1, round(width * self.scale))
         passed = int(units * encoded.expansion)
@@ -78,8 +79,9 @@ class MoE(Head):
             self._first(encoded, inputs, units, slots),
             StackedExperts("experts.output", self.experts, passed, inputs, slots),
         ]
-        given, behind = tokens * inputs, Unit(
-            "experts.hidden", (self.experts, slots, units), "experts.hidden", ("experts.output",), kind="expert"
+        given, behind = (
+            tokens * inputs,
+            Unit("experts.hidden", (self.experts, slots, units), "experts.hidden", ("experts.output",), kind="expert"),
         )
         places = [behind]
         if self.further_layer:
@@ -90,8 +92,7 @@ class MoE(Head):
             answering = tuple(outputs[each].name for each in encoded.shapes.outputs)
             places.append(Unit(name, (width,), name, answering))
         answers = {each: layer.name for each, layer in outputs.items()}
-        receiving = ("router", "experts.hidden") if encoded.by_channel else ()
-        return HeadDesign([*layers, *outputs.values()], places, answers, receiving)
+        return HeadDesign([*layers, *outputs.values()], places, answers, ("router", "experts.hidden"))
 
     def forward(
         self,

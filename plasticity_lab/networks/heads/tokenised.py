@@ -12,17 +12,19 @@ from plasticity_lab.component import check
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.heads.head import Encoded, Head, HeadDesign
 from plasticity_lab.networks.network import Activate, Layer, Unit, output_layers
-from plasticity_lab.networks.tokenization import shape_of
 from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.products import row_times
 
 
 class Tokenised(Head):
-    """Tokens → a layer of the encoder's hidden width, the same for each → activation → sum or mean over tokens → outputs.
+    """Tokens → a layer, the same for each → activation → sum or mean over tokens → outputs.
 
-    pooled: sum, or mean, which is 1 / M of it: into the last layer, so that its learning rate is part of a comparison.
-    scale: times the hidden width. Pooled before the layer, this is head=average. Source: Figure 5 of Sokar et al. 2025.
+    The layer has the encoder's hidden width, times scale. pooled: sum, or mean, which is 1 / M of it: the last layer
+    receives less, so that its learning rate is part of a comparison.
+    Pooled before the layer, this is head=average. Source: Figure 5 of Sokar et al. 2025.
     """
+
+    takes_tokens = True
 
     def __init__(self, pooled: str = "sum", scale: float = 1.0) -> None:
         self.pooled = check("head.pooled", pooled, one_of=("sum", "mean"))
@@ -35,7 +37,7 @@ class Tokenised(Head):
                 "head=tokenised has no noisy layers, since one layer serves all tokens; choose agent.noisy=false, as "
                 "with agent=rainbow_lite, or another head."
             )
-        tokens, inputs = shape_of(encoded.tokens, encoded.maps, encoded.patch)
+        tokens, inputs = encoded.tokens
         ((name, width), *_) = encoded.hidden.items()
         units = max(1, round(width * self.scale))
         outputs = output_layers(encoded.shapes, int(units * encoded.expansion))
@@ -43,7 +45,7 @@ class Tokenised(Head):
         place = Unit(name, (units, tokens, 1), name, answering, kind="channel")
         answers = {each: layer.name for each, layer in outputs.items()}
         layer = StackedLinear(name, inputs, units)
-        return HeadDesign([layer, *outputs.values()], [place], answers, (name,) if encoded.by_channel else ())
+        return HeadDesign([layer, *outputs.values()], [place], answers, (name,))
 
     def forward(
         self,

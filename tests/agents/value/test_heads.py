@@ -1,0 +1,63 @@
+"""Every head and every kind of tokens under a value agent: packed = alone = resumed, experts and noise included."""
+
+import pytest
+import torch
+
+from plasticity_lab.networks.tokenization import KINDS
+from tests.agents.value.packs import SHORT
+from tests.helpers.packs import choices, needs_compiler
+from tests.tenants.packs import differing, packs_of, trained
+
+WORDS = (
+    *(word for word in SHORT if not word.startswith("network")),
+    "benchmark=games",
+    "benchmark.environment_steps=100",
+    "network=small_impala",
+    "network.hidden=12",
+)
+NOISELESS = ("tokenised",)
+WALKED = [(head, "per_conv") for head in choices("head")] + [("softmoe", kind) for kind in KINDS[1:]]
+
+
+@pytest.fixture(autouse=True)
+def as_a_worker_computes():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)
+    yield
+    torch.set_num_threads(threads)
+    torch.set_flush_denormal(False)
+
+
+def words_of(head: str, tokens: str) -> tuple[str, ...]:
+    """A command's words; two experts where there are experts."""
+    experts = ("head.experts=2",) if head in ("softmoe", "expert_choice", "token_choice") else ()
+    agent = "rainbow_lite" if head in NOISELESS else "rainbow"
+    kind = () if tokens == "per_conv" else (f"network.tokens={tokens}",)
+    return (*WORDS, f"agent={agent}", f"head={head}", *experts, *kind)
+
+
+@pytest.mark.parametrize(("head", "tokens"), WALKED)
+def test_packed_alone_and_resumed_are_the_same(head, tokens):
+    pack = packs_of(*words_of(head, tokens), "benchmark.tasks=1", "seed=0,1")
+    packed = trained(pack)
+    assert not differing(packed[1], trained(pack[1:])[0])
+    assert not differing(packed[0], trained(pack, stops=[1])[0])
+
+
+@pytest.mark.parametrize("intervention", ["redo", "continual_backprop", "snr", "selective_reinit"])
+def test_interventions_work_on_experts(intervention):
+    every = () if intervention in ("continual_backprop", "snr") else ("intervention.every=3",)
+    words = (*words_of("softmoe", "per_conv"), f"intervention={intervention}", *every)
+    pack = packs_of(*words, "benchmark.tasks=1", "seed=0,1")
+    assert not differing(trained(pack)[1], trained(pack[1:])[0])
+
+
+@needs_compiler
+@pytest.mark.slow
+@pytest.mark.parametrize("head", [head for head in choices("head") if head != "flatten"])
+def test_compiled_a_run_is_the_same_alone_and_in_packs_of_many_widths(head):
+    runs = packs_of(*words_of(head, "per_conv"), "benchmark.tasks=1", "seed=range(6)")
+    alone = trained(runs[:1], compiled=True)[0]
+    for width in (2, 3, 6):
+        assert not differing(alone, trained(runs[:width], compiled=True)[0]), f"in a pack of {width}"
