@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from math import isfinite
 
 from plasticity_lab.records.measures import Column, Measure
+from plasticity_lab.records.recovery import recoveries
 from plasticity_lab.records.stage_returns import Array, Table, mean_of, rows_of, stage_returns
 
 
@@ -32,6 +33,8 @@ SUMMARIES = (
     return_of("test_return_last_cycle", "Return in the tests of the last cycle"),
     return_of("mean_return", "Return, mean over all episodes"),
     Measure("mean_length", "Length, mean over all episodes", "steps", places=1),
+    Measure("recovery_last_cycle", "Steps until a body of the last cycle earned what it had", "steps", places=0),
+    Measure("recovered_last_cycle", "Bodies of the last cycle that earned it again", "share", places=2, better="more"),
     Measure("episodes", "Episodes", "count", places=0),
     Measure("tasks", "Tasks", "count", places=0),
     Measure("tasks_with_episodes", "Tasks in which an episode ended", "count", places=0),
@@ -46,7 +49,9 @@ def summarise(table: Table) -> dict[str, float | None]:
     final_return: the mean return of the episodes that end in the last 15 % of a task, averaged over tasks;
     final_return_last_cycle and final_return_first_cycle: over the tasks of the last cycle, and of the first;
     last_return: of the last task. A task in whose last part none ends counts with its last episode.
-    test_return_last_cycle: in the tests after the last cycle's tasks. mean_return and mean_length: over all episodes.
+    test_return_last_cycle: in the tests after the last cycle's tasks. recovery_last_cycle: steps until a body that came
+    before earned as much again (see `recoveries`), mean over those of the last cycle that did; recovered_last_cycle:
+    their share; None where none came before. mean_return and mean_length: over all episodes.
     episodes: how many ended. tasks: how many have ended; tasks_with_episodes: in how many of them an episode did, over
     which alone the means over tasks are. The last cycle and the last task are those in which one did.
     """
@@ -55,12 +60,16 @@ def summarise(table: Table) -> dict[str, float | None]:
     first = [stage for stage in stages if stage.cycle == stages[0].cycle]
     last = [stage for stage in stages if stage.cycle == stages[-1].cycle]
     episodes = rows_of(table, "episode")
+    again = [each for each in recoveries(table) if each.cycle == last[0].cycle] if last else []
+    recovered = [each.steps for each in again if each.steps is not None]
     return {
         "final_return": _mean([stage.train for stage in stages]),
         "final_return_last_cycle": _mean([stage.train for stage in last]),
         "final_return_first_cycle": _mean([stage.train for stage in first]),
         "last_return": _mean([stage.train for stage in stages[-1:]]),
         "test_return_last_cycle": _mean([stage.test for stage in last]),
+        "recovery_last_cycle": _mean(recovered),
+        "recovered_last_cycle": len(recovered) / len(again) if again else None,
         "mean_return": _mean(episodes["return"]),
         "mean_length": _mean(episodes["length"]),
         "episodes": len(episodes["return"]),

@@ -59,7 +59,7 @@ class Bricks(Board):
         beyond = (column < 0) | (column > BOTTOM)
         column, right = np.clip(column, 0, BOTTOM), np.where(beyond, -now["right"], now["right"])
         above = row < 0
-        row = np.maximum(row, 0)
+        row = np.clip(row, 0, BOTTOM)  # a game that is lost goes on at the bottom
         hits = ~above & now["bricks"][every, row, column]
         taken = hits & ~now["struck"]
         rewards += taken

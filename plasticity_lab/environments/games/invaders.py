@@ -14,7 +14,7 @@ BLOCK = (slice(0, 4), slice(2, 8))
 SLOWEST, FASTEST = 12, 6
 """Steps from one move of the block to the next, in the first wave and in the last."""
 RELOADING = 5
-"""Steps before the cannon can fire again."""
+"""Steps after a shot in which the cannon cannot fire."""
 SHOOTING = 10
 """Steps from one shot of the aliens to the next."""
 

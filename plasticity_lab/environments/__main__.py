@@ -1,0 +1,80 @@
+"""The games on boards as commands.
+
+    python -m plasticity_lab.environments show bricks [--policy scripted] [--steps 30] [--seed 0]
+    python -m plasticity_lab.environments scores [--episodes 1000] [--seed 0] [--out FILE]
+
+The first prints a game as text; the second measures what random actions and the scripted policies earn, and prints
+or writes it as CSV.
+"""
+
+import argparse
+import csv
+import io
+import sys
+from pathlib import Path
+
+from plasticity_lab.environments.environments import Environments
+from plasticity_lab.environments.games.frame import frame, legend
+from plasticity_lab.environments.games.games import game
+from plasticity_lab.environments.games.scores import act_of, scores
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.exits import leave, status_of
+from plasticity_lab.records.files import write_atomically
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Does what the command line says → its exit status."""
+    return status_of(lambda: _done(_parser().parse_args(arguments)))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m plasticity_lab.environments", description=(__doc__ or "").split("\n")[0]
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    show = commands.add_parser("show", help="prints a game's board as text")
+    show.add_argument("game", help="bricks, invaders, crossing or gathering")
+    show.add_argument("--policy", choices=("scripted", "random"), default="scripted", help="who plays")
+    show.add_argument("--steps", type=int, default=20, help="that are played before")
+    show.add_argument("--seed", type=int, default=0)
+    measure = commands.add_parser("scores", help="what random actions and the scripted policies earn")
+    measure.add_argument("--episodes", type=int, default=1000, help="of each game and policy")
+    measure.add_argument("--seed", type=int, default=0)
+    measure.add_argument("--out", type=Path, help="a CSV file; without it, the lines are printed")
+    return parser
+
+
+def _done(options: argparse.Namespace) -> int:
+    """Raises ConfigError for a game that is not there, and for numbers that cannot be."""
+    if options.command == "show":
+        return _shown(options.game, options.policy, options.steps, options.seed)
+    if options.episodes < 2:
+        raise ConfigError(f"--episodes is {options.episodes}; it must be at least 2, so that there is a spread.")
+    found = io.StringIO()
+    lines = scores(options.episodes, options.seed)
+    writer = csv.DictWriter(found, lines[0], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    if options.out is None:
+        print(found.getvalue(), end="")
+    else:
+        write_atomically(options.out, found.getvalue().encode())
+        print(f"Written: {options.out}")
+    return 0
+
+
+def _shown(name: str, policy: str, steps: int, seed: int) -> int:
+    if steps < 0:
+        raise ConfigError(f"--steps is {steps}; it must be at least 0.")
+    environments = Environments(game(name), [seed], 1, 0)
+    act, earned = act_of(name, policy, seed), 0.0
+    for _ in range(steps):
+        earned += float(environments.step(act(environments.observations)).rewards.sum())
+    print(f"{name}, after {steps} steps of the {policy} policy that earned {earned:g}\n")
+    print(frame(name, environments.observations[0, 0]))
+    print(f"\n{legend(name)}")
+    return 0
+
+
+if __name__ == "__main__":
+    leave(main(sys.argv[1:]))
