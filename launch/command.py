@@ -26,7 +26,7 @@ from launch.launchers.slurm.parameters import slurm_parameters
 from launch.runs.arguments import instead
 from launch.runs.options import CONF, Options
 from launch.runs.overrides import overrides_of, run_from
-from launch.runs.resolve import Resolved, resolved
+from launch.runs.resolve import Preset, Resolved, resolved
 from launch.runs.words import spelled
 from launch.tracking.choice import check_tracking
 from plasticity_lab.command_age import command_begins
@@ -145,11 +145,13 @@ def _resolved(line: CommandLine, hydra: Hydra, config: DictConfig) -> Resolved:
     """The runs that the words name.  config: what `line.composed` composes to."""
     launcher, choices = config.hydra.launcher, config.hydra.runtime.choices
     check_heeded(line.composed, choices["hydra/launcher"], issubclass(get_class(launcher._target_), TakesRuns))
-    return resolved(Options(hydra.config_loader, config), preset_words(config.hydra.sweeper.params), line.typed)
+    sweeper = config.hydra.sweeper
+    preset = Preset(preset_words(sweeper.params), [preset_words(arm) for arm in sweeper.arms])
+    return resolved(Options(hydra.config_loader, config), preset, line.typed)
 
 
 def preset_words(params: Mapping[str, Any]) -> list[str]:
-    """An experiment's hydra.sweeper.params as words; a string there is written as on the command line."""
+    """An experiment's params, or those of one of its arms, as words; a string is written as on the command line."""
     return [f"{key}={value if isinstance(value, str) else spelled(value)}" for key, value in params.items()]
 
 

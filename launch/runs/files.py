@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -48,10 +48,12 @@ def check_experiment(file: Traversable) -> None:
     hydra = content.get("hydra") or {}
     sweeper = (hydra.get("sweeper") or {}) if isinstance(hydra, Mapping) else None
     params = (sweeper.get("params") or {}) if isinstance(sweeper, Mapping) else None
-    if not isinstance(params, Mapping) or "mode" in hydra or sweeper.keys() - {"params"}:
+    arms = (sweeper.get("arms") or []) if isinstance(sweeper, Mapping) else []
+    of_words = isinstance(arms, Sequence) and all(isinstance(arm, Mapping) for arm in arms)
+    if not isinstance(params, Mapping) or not of_words or "mode" in hydra or sweeper.keys() - {"params", "arms"}:
         raise ConfigError(
-            f"{file}: of hydra's keys an experiment sets sweeper.params, key: value for each word, and those of "
-            "launcher; runs are always resolved by our own sweeper."
+            f"{file}: of hydra's keys an experiment sets sweeper.params, key: value for each word, sweeper.arms, a "
+            "list of such words, and those of launcher; runs are always resolved by our own sweeper."
         )
 
 

@@ -52,17 +52,34 @@ class Request:
     settings: Settings
 
 
-def resolved(options: Options, preset: Sequence[str], typed: Sequence[str]) -> Resolved:
+@dataclass(frozen=True)
+class Preset:
+    """What an experiment says: words, and the words that each of its arms has beside them, or in their place.
+
+    Arms differ in more than one setting, or in settings that others do not have, so that no product of values names
+    them all. No arms: the words alone.
+    """
+
+    words: Sequence[str] = ()
+    arms: Sequence[Sequence[str]] = ()
+
+
+def resolved(options: Options, preset: Preset, typed: Sequence[str]) -> Resolved:
     """The runs that an experiment's words and the typed words name together; a typed word replaces the experiment's.
 
     Raises ConfigError in a sentence that names the first thing wrong; nothing has been queued or written then.
     """
-    said, repeated = distinct(together(parse(preset, options.vocabulary), parse(typed, options.vocabulary)))
-    request = _request(options, said)
-    sources = Sources(options, request.settings, request.numbers)
-    runs = merged(_runs(options, request, sources))
+    repeated: dict[str, None] = {}
+    requests = []
+    words, asked = parse(preset.words, options.vocabulary), parse(typed, options.vocabulary)
+    for arm in preset.arms or [()]:
+        said, again = distinct(together(together(words, parse(arm, options.vocabulary)), asked))
+        repeated |= dict.fromkeys(again)
+        requests.append(_request(options, said))
+    sources = Sources(options, requests[0].settings, requests[0].numbers)
+    runs = merged(run for request in requests for run in _runs(options, request, sources))
     notes = [*repeated, *options.notes, *sources.notes(), *same_functions(runs), *recency(runs)]
-    return Resolved(runs, notes, request.settings)
+    return Resolved(runs, notes, requests[0].settings)
 
 
 def _request(options: Options, said: Axes) -> Request:

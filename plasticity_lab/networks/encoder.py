@@ -133,6 +133,12 @@ class Encoder(Network):
                 "choose network.tokens=per_conv, or a head that takes tokens: softmoe, expert_choice, token_choice, "
                 "tokenised."
             )
+        if self.head.takes_tokens and len(self.hidden) > 1:
+            raise ConfigError(
+                f"There are {len(self.hidden)} hidden layers, and this head has a mixture of experts, or one layer for "
+                "all tokens, in the place of one; choose network.layers=1, with head.further_layer=true where there "
+                "are experts, or a network with one hidden layer."
+            )
         return self.tokens.shape(maps) if self.head.takes_tokens else (0, 0)
 
 

@@ -10,12 +10,12 @@ class Impala(Residual):
 
     Source: Espeholt et al. 2018, as Dopamine's value agents have it: of 84 × 84 pixels 11 × 11 × 32 are left. width:
     times the channels of every stack ("Convolutional width" of Table 1 of Sokar et al. 2025, Dopamine's nn_scale).
-    hidden: units of the layer behind. `init`, `norm`: see `Residual`. tokens,
-    patch: for heads that take tokens (see `Tokens`).
+    hidden: units of the layer behind. `init`, `norm`: see `Residual`. layers:
+    how many such layers. tokens, patch: for heads that take tokens (see `Tokens`).
     """
 
     called = "impala"
-    neutral = Residual.neutral | {"tokens": "per_conv", "patch": 3}
+    neutral = Residual.neutral | {"layers": 1, "tokens": "per_conv", "patch": 3}
 
     def __init__(
         self,
@@ -23,10 +23,11 @@ class Impala(Residual):
         hidden: int = 512,
         init: str = "xavier",
         norm: str = "none",
+        layers: int = 1,
         tokens: str = "per_conv",
         patch: int = 3,
     ) -> None:
         self.width = check("network.width", width, at_least=1)
         super().__init__(
-            [width * channels for channels in (16, 32, 32)], True, hidden, init, norm, Tokens(tokens, patch)
+            [width * channels for channels in (16, 32, 32)], True, hidden, layers, init, norm, Tokens(tokens, patch)
         )

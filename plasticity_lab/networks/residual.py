@@ -37,11 +37,20 @@ class Residual(Encoder):
     """
 
     def __init__(
-        self, channels: Sequence[int], pooled: bool, hidden: int, init: str, norm: str, tokens: Tokens
+        self,
+        channels: Sequence[int],
+        pooled: bool,
+        hidden: int,
+        layers: int,
+        init: str,
+        norm: str,
+        tokens: Tokens,
     ) -> None:
         self.tokens = tokens
         self.channels, self.pooled = tuple(channels), pooled
-        self.hidden = {"hidden": check("network.hidden", hidden, at_least=1)}
+        check("network.hidden", hidden, at_least=1)
+        count = check("network.layers", layers, at_least=1)
+        self.hidden = {"hidden" if number == 1 else f"hidden{number}": hidden for number in range(1, count + 1)}
         self.init = check("network.init", init, one_of=INITS)
         self.norm = check("network.norm", norm, one_of=NORMS)
 

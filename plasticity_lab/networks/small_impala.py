@@ -9,12 +9,12 @@ class SmallImpala(Residual):
     """One stack of 16 channels, and a hidden layer of 128.
 
     width: times the channels. pooled: whether the stack is; of a board of 10 × 10, 5 × 5 × 16 numbers are left with
-    it, and 10 × 10 × 16 without. hidden: units of the layer behind. `init`, `norm`: see `Residual`. tokens,
-    patch: for heads that take tokens (see `Tokens`).
+    it, and 10 × 10 × 16 without. hidden: units of the layer behind. `init`, `norm`: see `Residual`. layers:
+    how many such layers. tokens, patch: for heads that take tokens (see `Tokens`).
     """
 
     called = "small_impala"
-    neutral = Residual.neutral | {"tokens": "per_conv", "patch": 2}
+    neutral = Residual.neutral | {"layers": 1, "tokens": "per_conv", "patch": 2}
 
     def __init__(
         self,
@@ -23,8 +23,9 @@ class SmallImpala(Residual):
         hidden: int = 128,
         init: str = "xavier",
         norm: str = "none",
+        layers: int = 1,
         tokens: str = "per_conv",
         patch: int = 2,
     ) -> None:
         self.width = check("network.width", width, at_least=1)
-        super().__init__([width * 16], pooled, hidden, init, norm, Tokens(tokens, patch))
+        super().__init__([width * 16], pooled, hidden, layers, init, norm, Tokens(tokens, patch))

@@ -10,12 +10,12 @@ class SmallNature(Convolutional):
 
     convolutions: 1 leaves the second out, as in MinAtar's DQN (Young and Tian 2019: 16 channels, hidden 128).
     width: times the channels of each. stride: of each; with 1 no square of a small board is passed over, and an image
-    of 84 × 84 pixels wants 4. hidden: units of the layer behind. `padding`, `init`, `norm`, tokens, patch:
-    as of nature.
+    of 84 × 84 pixels wants 4. hidden: units of the layer behind. `padding`, `init`, `norm`,
+    layers, tokens, patch: as of nature.
     """
 
     called = "small_nature"
-    neutral = Convolutional.neutral | {"convolutions": 2, "tokens": "per_conv", "patch": 2}
+    neutral = Convolutional.neutral | {"convolutions": 2, "layers": 1, "tokens": "per_conv", "patch": 2}
     inits = ("default", "kaiming", "lecun", "xavier", "variance_scaling")
 
     def __init__(
@@ -27,6 +27,7 @@ class SmallNature(Convolutional):
         init: str = "xavier",
         norm: str = "none",
         convolutions: int = 2,
+        layers: int = 1,
         tokens: str = "per_conv",
         patch: int = 2,
     ) -> None:
@@ -35,4 +36,11 @@ class SmallNature(Convolutional):
         stride = check("network.stride", stride, at_least=1)
         channels = (16, 32)[: check("network.convolutions", convolutions, one_of=(1, 2))]
         each = [Convolution(width * count, 3, stride) for count in channels]
-        super().__init__(each, [hidden], padding, init, norm, tokens=Tokens(tokens, patch))
+        super().__init__(
+            each,
+            [hidden] * check("network.layers", layers, at_least=1),
+            padding,
+            init,
+            norm,
+            tokens=Tokens(tokens, patch),
+        )

@@ -1,0 +1,65 @@
+"""The second paper's figures on the embedded games: every preset composes, has the arms that it should, and is priced."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from launch.command import resolve
+from launch.runs.options import CONF
+from plasticity_lab.assembly import cost_of, resources
+
+ARMS = {
+    1: 6,
+    4: 8,
+    5: 20,
+    6: 4,
+    7: 9,
+    8: 7,
+    9: 6,
+    10: 6,
+    12: 7,
+    13: 7,
+    14: 4,
+    15: 4,
+    16: 8,
+    17: 3,
+    18: 4,
+    23: 10,
+    24: 10,
+}
+"""Figure → its arms, times agents and encoders where it has several."""
+GAMES, SEEDS = 4, 5
+
+
+def test_every_figure_that_our_copy_has_arms_of_is_there():
+    there = {path.stem for path in Path(CONF, "experiment").glob("softmoe_figure*_games.yaml")}
+    assert there == {f"softmoe_figure{number}_games" for number in ARMS}
+
+
+@pytest.mark.parametrize("number", ARMS)
+def test_a_figure_has_all_arms_on_every_game_and_seed(number):
+    runs = resolve([f"experiment=softmoe_figure{number}_games"]).runs
+    assert len(runs) == ARMS[number] * GAMES * SEEDS
+    by_game = Counter(run.science["benchmark"]["game"] for run in runs)
+    assert set(by_game.values()) == {ARMS[number] * SEEDS}
+    steps = {(run.science["agent"]["name"], run.science["benchmark"]["environment_steps"]) for run in runs}
+    assert steps <= {("dqn", 200_000), ("rainbow_lite", 200_000), ("rainbow", 200_000), ("der", 50_000)}
+    (short, *_) = resolve([f"experiment=softmoe_figure{number}_games", "schedule=smoke", "seed=0"]).runs
+    assert short.science["benchmark"]["environment_steps"] == 4096
+
+
+def test_scaled_arms_stand_beside_each_other_at_the_sizes_that_the_paper_names():
+    """One scaled expert has the hidden width of four together; so has the scaled baseline."""
+    find = resources(Path())
+    arms = {}
+    for run in resolve(["experiment=softmoe_figure1_games", "seed=0", "benchmark.game=bricks"]).runs:
+        head = run.science.get("head", {"name": "flatten"})
+        words = head["name"], head.get("experts"), head.get("scale"), run.science["network"]["hidden"]
+        arms[words] = cost_of(run, find(run)).parameters
+    assert set(arms) == {
+        ("flatten", None, None, 128), ("flatten", None, None, 512), ("softmoe", 2, 1.0, 128), ("softmoe", 4, 1.0, 128),
+        ("softmoe", 8, 1.0, 128), ("softmoe", 1, 4.0, 128),
+    }  # fmt: skip
+    # Slots 4 · 7 and 25, and one second layer's bias each: 16 · 28 − 16 · 25 + 4 · 16 − 16.
+    assert arms["softmoe", 4, 1.0, 128] - arms["softmoe", 1, 4.0, 128] == 48 + 48
