@@ -18,7 +18,6 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.network import NORMS, Activate, Design, Network, Shapes, Unit, only_body, output_layers
 from plasticity_lab.networks.width import trim, trimmed
 from plasticity_lab.stacking.conv import StackedConv2d
-from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.pool import max_pooled
 
 ORDERS = ("activation_pool", "pool_activation")
@@ -123,7 +122,7 @@ class Convolutional(Network):
             units.append((conv.name, self._activated(conv, each.pooled)))
         passed = prod(image)
         for number, width in enumerate(widths[len(self.convolutions) :], start=1):
-            layers.append(self.normed(StackedLinear(f"hidden{number}", passed, width)))
+            layers.append(self.normed(shapes.dense(f"hidden{number}", passed, width)))
             units.append((f"hidden{number}", (width,)))
             passed = int(width * expansion)
         outputs = output_layers(shapes, passed)

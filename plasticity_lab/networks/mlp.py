@@ -13,7 +13,6 @@ from plasticity_lab.activations.activation import Activation
 from plasticity_lab.component import check
 from plasticity_lab.networks.network import NORMS, Activate, Design, Network, Shapes, Unit, only_body, output_layers
 from plasticity_lab.networks.width import trim, trimmed
-from plasticity_lab.stacking.linear import StackedLinear
 
 
 class MLP(Network):
@@ -37,7 +36,7 @@ class MLP(Network):
             names = [f"hidden{n + 1}" for n in range(self.depth)]
             sizes = [prod(shapes.inputs)] + [int(produced * expansion)] * self.depth
             hidden = [
-                self.normed(StackedLinear(name, inputs, produced)) for name, inputs in zip(names, sizes, strict=False)
+                self.normed(shapes.dense(name, inputs, produced)) for name, inputs in zip(names, sizes, strict=False)
             ]
             outputs = output_layers(shapes, sizes[-1])
             last = tuple(outputs[name].name for name in shapes.outputs)

@@ -75,12 +75,20 @@ class Shapes:
     """What a network is given for one body, and what it answers.
 
     inputs: the shape of one example: (D,), or of an image (C, H, W). outputs: name → how many numbers. constants: those
-    of its answers that do not depend on the example, learned like any others: name → how many numbers.
+    of its answers that do not depend on the example, learned like any others: name → how many numbers. noisy: None, or
+    the σ of the noise that dense layers have in training, hidden ones and those that answer (`StackedNoisyLinear`).
     """
 
     inputs: tuple[int, ...]
     outputs: Mapping[str, int]
     constants: Mapping[str, int] = field(default_factory=dict)
+    noisy: float | None = None
+
+    def dense(self, name: str, inputs: int, outputs: int) -> StackedLinear | StackedNoisyLinear:
+        """A dense layer, noisy where that is asked for."""
+        if self.noisy is None:
+            return StackedLinear(name, inputs, outputs)
+        return StackedNoisyLinear(name, inputs, outputs, sigma=self.noisy)
 
 
 @dataclass(frozen=True)
@@ -178,7 +186,8 @@ class Network(Component):
     def design(self, bodies: Mapping[str, Shapes], activation: Activation) -> Design:
         """The layers for each body's inputs and outputs, with room for what the activation adds or drops.
 
-        Raises ConfigError for shapes that it cannot take.
+        Dense layers are `Shapes.dense`: where an agent asks for noise, `Model` refuses a network that has none. Raises
+        ConfigError for shapes that it cannot take.
         """
         raise NotImplementedError
 
@@ -215,13 +224,13 @@ def only_body(bodies: Mapping[str, Shapes], network: str) -> Shapes:
 
 
 def output_layers(shapes: Shapes, inputs: int) -> dict[str, Layer]:
-    """A linear layer for each output, by the output's name; that of a classifier's "logits" is called `output`.
+    """A dense layer for each output, by the output's name; that of a classifier's "logits" is called `output`.
 
     Behind them one for each constant.
     """
     layers: dict[str, Layer] = {}
     for name, size in shapes.outputs.items():
-        layers[name] = StackedLinear("output" if name == "logits" else name, inputs, size)
+        layers[name] = shapes.dense("output" if name == "logits" else name, inputs, size)
     for name, size in shapes.constants.items():
         layers[name] = StackedConstant(name, size)
     return layers
