@@ -66,7 +66,7 @@ class Now(NamedTuple):
     @property
     def units(self) -> list[Unit]:
         """The model's units but those of idle bodies."""
-        return [unit for unit in self.model.units if taking_part(unit, self.parameters)]
+        return [unit for unit in self.model.units if taking_part(unit, self.parameters) and not unit.is_sum]
 
 
 class Intervention(Component):

@@ -94,7 +94,8 @@ class Model:
         """A start of one layer of one run with the numbers of `draw`: that of `start`, or a fresh one."""
         answers = {of: name.rpartition(".")[2] for name, of in self.design.outputs.items()}
         gain = self.network.gain(answers.get(layer.name), self.activations[run])
-        return layer.start(draw, self.network.init, gain)
+        own_name = layer.name.removeprefix(f"{self.prefix}.") if self.prefix else layer.name
+        return layer.start(draw, self.network.init_of(own_name), gain)
 
     def owner(self, parameter: str) -> str | None:
         """The body that alone has a parameter; None where all have it, and where there is only one body."""

@@ -97,7 +97,8 @@ class Unit:
 
     `produced` (D,) or (C, H, W) is what the layer gives; interventions address units by this name. Of experts it is
     (E, D), or (E, P, D) with P slots: what is addressed are the E experts, D units each. body: the body that alone has
-    them; None: all have.
+    them; None: all have. is_sum: whether what the activation is given is a sum of several layers' outputs, of which
+    `incoming` is one: such units have no weights of their own that could be drawn anew, and none is reset.
     """
 
     name: str
@@ -106,6 +107,7 @@ class Unit:
     outgoing: tuple[str, ...]
     kind: Literal["unit", "channel", "expert"] = "unit"
     body: str | None = None
+    is_sum: bool = False
 
     @property
     def activated(self) -> tuple[int, ...]:
@@ -197,6 +199,10 @@ class Network(Component):
         output: the name of what the layer answers; None for a hidden one, which an activation follows.
         """
         return activation.gain() if output is None and self.init not in WITHOUT_GAIN else 1.0
+
+    def init_of(self, layer: str) -> str:
+        """How a layer's first weights are drawn, by its name (see the layers' `start`): as `init` says."""
+        return self.init
 
     def normed(self, layer: StackedLinear | StackedConv2d | StackedNoisyLinear) -> Layer:
         """A layer that an activation follows, with what `norm` puts between them."""

@@ -16,6 +16,9 @@ from plasticity_lab.kernels.through import ThroughKernels
 from plasticity_lab.stacking.orthogonal import orthogonal
 from plasticity_lab.stacking.run_axis import aligned
 
+CUT_OFF_DEVIATION = 0.87962566103423978
+"""The standard deviation of a standard normal number that lies between −2 and 2."""
+
 
 @dataclass(frozen=True)
 class StackedLinear:
@@ -56,12 +59,17 @@ class StackedLinear:
 
         init = default: PyTorch's nn.Linear, weights and biases uniform in ±1/√I. Of all others the biases are zero.
         init = orthogonal: see `orthogonal`, times the gain. init = kaiming, lecun: weights uniform in ±gain·√(3/I)
-        (He et al. 2015; LeCun et al. 1998, whose gain is 1). init = xavier: in ±gain·√(6/(I + O)) (Glorot and Bengio
-        2010).
+        (He et al. 2015; LeCun et al. 1998, whose gain is 1). init = lecun_normal: weights of variance gain²/I from a
+        normal distribution cut off at two of its deviations, as flax has it. init = xavier: in ±gain·√(6/(I + O))
+        (Glorot and Bengio 2010).
         """
         weight, bias = np.zeros((self.inputs, self.padded), np.float32), np.zeros((1, self.padded), np.float32)
         if init == "orthogonal":
             weight[:, : self.outputs] = orthogonal(draw, self.inputs, self.outputs, gain)
+            return {f"{self.name}.weight": weight, f"{self.name}.bias": bias}
+        if init == "lecun_normal":
+            normal = _cut_off_normal(draw, (self.inputs, self.outputs))
+            weight[:, : self.outputs] = gain / sqrt(self.inputs) / CUT_OFF_DEVIATION * normal
             return {f"{self.name}.weight": weight, f"{self.name}.bias": bias}
         if init == "xavier":
             bound = gain * sqrt(6 / (self.inputs + self.outputs))
@@ -97,3 +105,11 @@ class StackedLinear:
             x_KBI, weight, bias = pad(x_KBI, (0, more_I)), pad(weight, (0, more_O, 0, more_I)), pad(bias, (0, more_O))
         h_KBO = torch.baddbmm(bias, x_KBI, weight)
         return h_KBO if h_KBO.shape[2] == self.outputs else h_KBO[..., : self.outputs]
+
+
+def _cut_off_normal(draw: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    """Standard normal numbers between −2 and 2: those beyond are drawn again."""
+    found = draw.standard_normal(shape)
+    while (beyond := np.abs(found) > 2).any():
+        found[beyond] = draw.standard_normal(np.count_nonzero(beyond))
+    return found

@@ -1,0 +1,19 @@
+"""The residual network of value agents on Atari."""
+
+from plasticity_lab.component import check
+from plasticity_lab.networks.residual import Residual
+
+
+class Impala(Residual):
+    """Stacks of 16, 32 and 32 channels, each pooled, and a hidden layer of 512.
+
+    Source: Espeholt et al. 2018, as Dopamine's value agents have it: of 84 × 84 pixels 11 × 11 × 32 are left. width:
+    times the channels of every stack ("Convolutional width" of Table 1 of Sokar et al. 2025, Dopamine's nn_scale).
+    hidden: units of the layer behind. `init`, `norm`: see `Residual`.
+    """
+
+    called = "impala"
+
+    def __init__(self, width: int = 1, hidden: int = 512, init: str = "xavier", norm: str = "none") -> None:
+        self.width = check("network.width", width, at_least=1)
+        super().__init__([width * channels for channels in (16, 32, 32)], True, hidden, init, norm)
