@@ -10,6 +10,8 @@ from plasticity_lab.component import Component
 from plasticity_lab.environments.processes.choice import ALONE, Processes
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.intervention import Intervention
+from plasticity_lab.networks.encoder import headed
+from plasticity_lab.networks.heads.head import Head
 from plasticity_lab.networks.network import Network
 from plasticity_lab.run import Run, group_of
 from plasticity_lab.stacking.optimizer import Optimizer
@@ -65,8 +67,12 @@ class Parts(Generic[AnyBenchmark]):
 
     @property
     def network(self) -> Network:
-        """Their network, alike in all of them."""
-        return cast(Network, self.components["network"][0])
+        """Their network, alike in all of them, with their head.  Raises ConfigError where it takes no such head.
+
+        Runs that are older than heads have none of their own: the network's is flatten.
+        """
+        network = cast(Network, self.components["network"][0])
+        return headed(network, self.one("head", Head)) if "head" in self else network
 
     @property
     def activations(self) -> Sequence[Activation]:

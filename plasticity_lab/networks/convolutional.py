@@ -1,22 +1,20 @@
-"""What the convolutional networks have in common: convolutions with pooling behind some, then hidden layers.
+"""What the convolutional networks have in common: convolutions with pooling behind some, then a head.
 
-Legend: K runs, B examples, C channels, H, W rows and columns, O numbers of an output.
+Legend: K runs, B examples, C channels, H, W rows and columns.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import prod
 from typing import ClassVar
 
 from torch import Tensor
 
 from plasticity_lab import component
-from plasticity_lab.activations.activation import Activation
 from plasticity_lab.component import check
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.networks.network import NORMS, Activate, Design, Network, Shapes, Unit, only_body, output_layers
-from plasticity_lab.networks.width import trim, trimmed
+from plasticity_lab.networks.encoder import Encoder, Maps
+from plasticity_lab.networks.network import NORMS, Activate, Layer, Unit
 from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.pool import max_pooled
 
@@ -36,17 +34,14 @@ class Convolution:
     pooled: bool = False
 
 
-class Convolutional(Network):
-    """Convolutions, 2 × 2 max pooling behind some of them, hidden layers, a linear layer for each output.
+class Convolutional(Encoder):
+    """Convolutions, 2 × 2 max pooling behind some of them, then a head: hidden layers, a layer for each output.
 
     Final classes say which there are. convolutions: in their order. hidden: units of the hidden layers that follow.
     `padding`: valid, or same (zeros around, images are divided by the stride alone). `order`, where there is pooling:
     activation_pool | pool_activation, which comes first. `init`: see `inits`; all but kaiming do without the
     activation's gain. `norm`: none, or layer, before each activation.
     """
-
-    called: ClassVar[str]
-    """Its name in conf/network, for messages."""
 
     inits: ClassVar[Sequence[str]] = ("default", "kaiming")
     """What `init` can be: first weights as the layers' `start` has them."""
@@ -60,43 +55,37 @@ class Convolutional(Network):
         norm: str,
         order: str = "activation_pool",
     ) -> None:
-        self.convolutions, self.hidden = tuple(convolutions), tuple(hidden)
+        self.convolutions = tuple(convolutions)
+        self.widths = [each.channels for each in convolutions]
+        self.hidden = {f"hidden{number}": width for number, width in enumerate(hidden, start=1)}
         self.padding = check("network.padding", padding, one_of=("valid", "same"))
         self.order = check("network.order", order, one_of=ORDERS)
         self.init = check("network.init", init, one_of=self.inits)
         self.norm = check("network.norm", norm, one_of=NORMS)
 
-    def design(self, bodies: Mapping[str, Shapes], activation: Activation) -> Design:
-        """conv1 → conv2 … → hidden1 … → a layer for each output.
+    @property
+    def counts(self) -> tuple[int, int]:
+        """A layer and a unit for each convolution."""
+        return len(self.convolutions), len(self.convolutions)
 
-        Raises ConfigError for images that are too small, and for what is no image.
-        """
-        shapes = only_body(bodies, self.called)
-        if len(shapes.inputs) != 3:
-            raise ConfigError(
-                f"network={self.called} takes images, and what is given here has the shape {shapes.inputs}; "
-                "network=mlp takes it."
-            )
+    def maps(self, image: tuple[int, int, int], channels: Sequence[int], expansion: Fraction | float) -> Maps:
+        """conv1 → conv2 …  Raises ConfigError for images that are too small."""
+        layers, units = [], []
+        names = [f"conv{number + 1}" for number in range(len(self.convolutions))]
+        for name, following, each, width in zip(names, [*names[1:], None], self.convolutions, channels, strict=True):
+            conv = StackedConv2d(name, image, width, each.kernel, self.padding, each.stride)
+            image = self._passed_on(conv, each.pooled, expansion)
+            layers.append(self.normed(conv))
+            outgoing = () if following is None else (following,)
+            units.append(Unit(name, self._activated(conv, each.pooled), name, outgoing, kind="channel"))
+        return Maps(layers, units, image)
 
-        widths = [*(each.channels for each in self.convolutions), *self.hidden]
-
-        def adapted(percent: int = 0) -> Design:
-            produced = [activation.produced(trimmed(width, percent)) for width in widths]
-            return self._of_widths(shapes, produced, activation.expansion)
-
-        if activation.matches_parameters:
-            plain = self._of_widths(shapes, widths, 1)
-            return adapted(trim(plain.size, lambda percent: adapted(percent).size))
-        return adapted()
-
-    def forward(
-        self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str
-    ) -> dict[str, Tensor]:
-        """Pixels, channel by channel (K, B, C·H·W) → the outputs, name → (K, B, O)."""
-        count = len(self.convolutions)
-        hidden, outputs = design.layers[count:][: len(self.hidden)], design.layers[-len(design.outputs) :]
-        x = x_KBD.unflatten(2, design.layers[0].image)
-        for site, (conv, each) in enumerate(zip(design.layers[:count], self.convolutions, strict=True)):
+    def encoded(
+        self, layers: Sequence[Layer], parameters: Mapping[str, Tensor], x_KBCHW: Tensor, activate: Activate
+    ) -> Tensor:
+        """Images → what is left behind the last convolution, (K, B, C, H, W)."""
+        x = x_KBCHW
+        for site, (conv, each) in enumerate(zip(layers, self.convolutions, strict=True)):
             x = conv(parameters, x)
             if not each.pooled:
                 x = activate(site, x)
@@ -104,37 +93,7 @@ class Convolutional(Network):
                 x = max_pooled(activate(site, x))
             else:
                 x = activate(site, max_pooled(x))
-        h = x.flatten(2)
-        for site, layer in enumerate(hidden, start=count):
-            h = activate(site, layer(parameters, h))
-        return {name: layer(parameters, h) for name, layer in zip(design.outputs, outputs, strict=True)}
-
-    def _of_widths(self, shapes: Shapes, widths: Sequence[int], expansion: Fraction | float) -> Design:
-        """The design whose layers produce those channels and units; expansion times as many values go on.
-
-        widths: of the convolutions, then of the hidden layers.
-        """
-        image, layers, units = shapes.inputs, [], []
-        for number, (each, channels) in enumerate(zip(self.convolutions, widths, strict=False), start=1):
-            conv = StackedConv2d(f"conv{number}", image, channels, each.kernel, self.padding, each.stride)
-            image = self._passed_on(conv, each.pooled, expansion)
-            layers.append(self.normed(conv))
-            units.append((conv.name, self._activated(conv, each.pooled)))
-        passed = prod(image)
-        for number, width in enumerate(widths[len(self.convolutions) :], start=1):
-            layers.append(self.normed(shapes.dense(f"hidden{number}", passed, width)))
-            units.append((f"hidden{number}", (width,)))
-            passed = int(width * expansion)
-        outputs = output_layers(shapes, passed)
-        following = [*((name,) for name, _ in units[1:]), tuple(outputs[name].name for name in shapes.outputs)]
-        return Design(
-            [*layers, *outputs.values()],
-            [
-                Unit(name, produced, name, outgoing, kind="channel" if len(produced) == 3 else "unit")
-                for (name, produced), outgoing in zip(units, following, strict=True)
-            ],
-            {name: layer.name for name, layer in outputs.items()},
-        )
+        return x
 
     def _activated(self, conv: StackedConv2d, pooled: bool) -> tuple[int, int, int]:
         """What the activation behind a convolution is given, (C, H, W)."""

@@ -10,11 +10,12 @@ class Nature(Convolutional):
     Source: Mnih et al. 2015, as Dopamine's value agents have it: padding same, so of 84 × 84 pixels 11 × 11 are left
     (with valid, as in 2015, 7 × 7), weights xavier, biases zero. width: times the channels of every convolution
     ("Convolutional width" of Table 1 of Obando-Ceron et al. 2024). hidden: units of the layer behind. `init`: default
-    (PyTorch's), kaiming (with the activation's gain), lecun or xavier. `norm`: none or layer (before each activation).
+    (PyTorch's), kaiming (with the activation's gain), lecun, xavier or variance_scaling (Dopamine's lite agents).
+    `norm`: none or layer (before each activation).
     """
 
     called = "nature"
-    inits = ("default", "kaiming", "lecun", "xavier")
+    inits = ("default", "kaiming", "lecun", "xavier", "variance_scaling")
 
     def __init__(
         self, width: int = 1, hidden: int = 512, padding: str = "same", init: str = "xavier", norm: str = "none"

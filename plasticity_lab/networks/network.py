@@ -20,7 +20,7 @@ from plasticity_lab.stacking.noisy import StackedNoisyLinear
 from plasticity_lab.stacking.normed import StackedNormed
 
 NORMS = ("none", "layer")
-WITHOUT_GAIN = ("default", "lecun", "xavier")
+WITHOUT_GAIN = ("default", "lecun", "xavier", "variance_scaling")
 """First weights that do not depend on the activation that follows."""
 
 

@@ -5,14 +5,16 @@ from plasticity_lab.networks.convolutional import Convolution, Convolutional
 
 
 class SmallNature(Convolutional):
-    """Two convolutions 3×3, of 16 and 32 channels, a hidden layer, a linear layer for each output.
+    """Two convolutions 3×3, of 16 and 32 channels, a hidden layer, a dense layer for each output.
 
-    width: times the channels of both. stride: of both; with 1 no square of a small board is passed over, and an image
+    convolutions: 1 leaves the second out, as in MinAtar's DQN (Young and Tian 2019: 16 channels, hidden 128).
+    width: times the channels of each. stride: of each; with 1 no square of a small board is passed over, and an image
     of 84 × 84 pixels wants 4. hidden: units of the layer behind. `padding`, `init`, `norm`: as of nature.
     """
 
     called = "small_nature"
-    inits = ("default", "kaiming", "lecun", "xavier")
+    neutral = {**Convolutional.neutral, "convolutions": 2}
+    inits = ("default", "kaiming", "lecun", "xavier", "variance_scaling")
 
     def __init__(
         self,
@@ -22,10 +24,11 @@ class SmallNature(Convolutional):
         padding: str = "same",
         init: str = "xavier",
         norm: str = "none",
+        convolutions: int = 2,
     ) -> None:
         self.width = check("network.width", width, at_least=1)
         hidden = check("network.hidden", hidden, at_least=1)
         stride = check("network.stride", stride, at_least=1)
-        super().__init__(
-            [Convolution(width * channels, 3, stride) for channels in (16, 32)], [hidden], padding, init, norm
-        )
+        channels = (16, 32)[: check("network.convolutions", convolutions, one_of=(1, 2))]
+        each = [Convolution(width * count, 3, stride) for count in channels]
+        super().__init__(each, [hidden], padding, init, norm)

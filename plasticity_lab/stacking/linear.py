@@ -61,7 +61,8 @@ class StackedLinear:
         init = orthogonal: see `orthogonal`, times the gain. init = kaiming, lecun: weights uniform in ±gain·√(3/I)
         (He et al. 2015; LeCun et al. 1998, whose gain is 1). init = lecun_normal: weights of variance gain²/I from a
         normal distribution cut off at two of its deviations, as flax has it. init = xavier: in ±gain·√(6/(I + O))
-        (Glorot and Bengio 2010).
+        (Glorot and Bengio 2010). init = variance_scaling: in ±gain·√(√3/I), of variance 1/√3/I, as Dopamine's lite
+        agents have it.
         """
         weight, bias = np.zeros((self.inputs, self.padded), np.float32), np.zeros((1, self.padded), np.float32)
         if init == "orthogonal":
@@ -73,6 +74,8 @@ class StackedLinear:
             return {f"{self.name}.weight": weight, f"{self.name}.bias": bias}
         if init == "xavier":
             bound = gain * sqrt(6 / (self.inputs + self.outputs))
+        elif init == "variance_scaling":
+            bound = gain * sqrt(sqrt(3) / self.inputs)
         else:
             bound = 1 / sqrt(self.inputs) if init == "default" else gain * sqrt(3 / self.inputs)
         weight[:, : self.outputs] = draw.uniform(-bound, bound, (self.inputs, self.outputs))

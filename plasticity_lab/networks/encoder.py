@@ -1,0 +1,133 @@
+"""What the networks for images have in common: layers that make a feature map, and a head behind it.
+
+Legend: K runs, B examples, C channels, H, W rows and columns, O numbers of an output.
+"""
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import ClassVar, Self, cast
+
+from torch import Tensor
+
+from plasticity_lab.activations.activation import Activation
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.networks.heads.dense import Flatten
+from plasticity_lab.networks.heads.head import Encoded, Head
+from plasticity_lab.networks.network import Activate, Design, Layer, Network, Shapes, Unit, only_body
+from plasticity_lab.networks.width import trim, trimmed
+from plasticity_lab.stacking.conv import StackedConv2d
+
+
+@dataclass(frozen=True)
+class Maps:
+    """The layers and units of an encoder, and the (C, H, W) that it passes on.
+
+    The layers that follow the last unit are the head's: its own `outgoing` is empty.
+    """
+
+    layers: Sequence[Layer]
+    units: Sequence[Unit]
+    passed: tuple[int, int, int]
+
+
+class Encoder(Network):
+    """A network of images. Final classes say which layers make the feature map; `head` is what stands behind it.
+
+    widths: channels of the layers of the feature map, before an activation adds some or takes some away. hidden: name →
+    units of the hidden layers that a head may have. norm: see `Network`.
+    """
+
+    called: ClassVar[str]
+    """Its name in conf/network, for messages."""
+
+    head: Head = Flatten()
+    widths: Sequence[int]
+    hidden: Mapping[str, int]
+
+    def maps(self, image: tuple[int, int, int], channels: Sequence[int], expansion: Fraction | float) -> Maps:
+        """The layers that produce those channels of an image (C, H, W).  Raises ConfigError.
+
+        expansion: how many values the activation passes on for each.
+        """
+        raise NotImplementedError
+
+    def encoded(
+        self, layers: Sequence[Layer], parameters: Mapping[str, Tensor], x_KBCHW: Tensor, activate: Activate
+    ) -> Tensor:
+        """Images → the feature map, (K, B, C, H, W).  layers: those of `maps`."""
+        raise NotImplementedError
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many layers, and how many units, `maps` has."""
+        raise NotImplementedError
+
+    def headed(self, head: Head) -> Self:
+        """The same encoder with that head."""
+        other = copy(self)
+        other.head = head
+        return other
+
+    def design(self, bodies: Mapping[str, Shapes], activation: Activation) -> Design:
+        """The encoder's layers, then the head's.
+
+        Raises ConfigError for images that are too small, and for what is no image.
+        """
+        shapes = only_body(bodies, self.called)
+        if len(shapes.inputs) != 3:
+            raise ConfigError(
+                f"network={self.called} takes images, and what is given here has the shape {shapes.inputs}; "
+                "network=mlp takes it."
+            )
+
+        def adapted(percent: int = 0) -> Design:
+            def produced(width: int) -> int:
+                return activation.produced(trimmed(width, percent))
+
+            hidden = {name: produced(width) for name, width in self.hidden.items()}
+            return self._of_widths(shapes, list(map(produced, self.widths)), hidden, activation.expansion)
+
+        if activation.matches_parameters:
+            plain = self._of_widths(shapes, self.widths, self.hidden, 1)
+            return adapted(trim(plain.size, lambda percent: adapted(percent).size))
+        return adapted()
+
+    def forward(
+        self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str
+    ) -> dict[str, Tensor]:
+        """Pixels, channel by channel (K, B, C·H·W) → the outputs, name → (K, B, O)."""
+        x = x_KBD.unflatten(2, cast(StackedConv2d, design.layers[0]).image)
+        layers, sites = self.counts
+        maps = self.encoded(design.layers[:layers], parameters, x, activate)
+        outputs = list(design.outputs)
+        return self.head.forward(
+            design.layers[layers:], outputs, parameters, maps, lambda site, h: activate(sites + site, h)
+        )
+
+    def _of_widths(
+        self, shapes: Shapes, channels: Sequence[int], hidden: Mapping[str, int], expansion: Fraction | float
+    ) -> Design:
+        """The design whose layers produce those channels and units."""
+        planes, rows, columns = shapes.inputs
+        encoder = self.maps((planes, rows, columns), channels, expansion)
+        head = self.head.design(Encoded(encoder.passed, shapes, hidden, expansion, self.normed))
+        *units, last = encoder.units
+        return Design(
+            [*encoder.layers, *head.layers],
+            [*units, replace(last, outgoing=head.receiving), *head.units],
+            head.outputs,
+        )
+
+
+def headed(network: Network, head: Head) -> Network:
+    """A network with that head.  Raises ConfigError for another than flatten behind what makes no feature map."""
+    if isinstance(network, Encoder):
+        return network.headed(head)
+    if isinstance(head, Flatten):
+        return network
+    raise ConfigError(
+        f"The network {type(network).__name__} makes no feature map that a head could stand behind; choose "
+        "head=flatten, or a network of images, such as network=nature or network=small_impala."
+    )

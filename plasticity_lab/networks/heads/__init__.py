@@ -1,0 +1,1 @@
+"""What stands between an encoder's feature map and the outputs."""

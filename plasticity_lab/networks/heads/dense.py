@@ -1,0 +1,90 @@
+"""The heads that make one row of numbers of a feature map: hidden layers behind it, and a dense layer for each output.
+
+Legend: K runs, B examples, C channels, H, W rows and columns, P places, H·W, D numbers of the row.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+import torch
+from torch import Tensor
+
+from plasticity_lab.networks.heads.head import Encoded, Head, HeadDesign
+from plasticity_lab.networks.network import Activate, Layer, Unit, output_layers
+from plasticity_lab.stacking.products import row_times
+
+
+class Dense(Head):
+    """Hidden layers and outputs. Final classes say what row they make of the maps, channel by channel."""
+
+    def row(self, maps_KBCHW: Tensor) -> Tensor:
+        """The maps → (K, B, D)."""
+        raise NotImplementedError
+
+    def length(self, maps: tuple[int, int, int]) -> int:
+        """D, a multiple of C."""
+        raise NotImplementedError
+
+    def design(self, encoded: Encoded) -> HeadDesign:
+        """The encoder's hidden layers one behind the other, then a layer for each output."""
+        passed = self.length(encoded.maps)
+        hidden: list[Layer] = []
+        for name, width in encoded.hidden.items():
+            hidden.append(encoded.normed(encoded.shapes.dense(name, passed, width)))
+            passed = int(width * encoded.expansion)
+        outputs = output_layers(encoded.shapes, passed)
+        answering = tuple(outputs[name].name for name in encoded.shapes.outputs)
+        receiving, *following = [*((name,) for name in encoded.hidden), answering]
+        units = [
+            Unit(name, (width,), incoming=name, outgoing=behind)
+            for (name, width), behind in zip(encoded.hidden.items(), following, strict=True)
+        ]
+        answers = {name: layer.name for name, layer in outputs.items()}
+        return HeadDesign([*hidden, *outputs.values()], units, answers, receiving)
+
+    def forward(
+        self,
+        layers: Sequence[Layer],
+        outputs: Sequence[str],
+        parameters: Mapping[str, Tensor],
+        maps_KBCHW: Tensor,
+        activate: Activate,
+    ) -> dict[str, Tensor]:
+        """The row → hidden layers → the outputs."""
+        h = self.row(maps_KBCHW)
+        hidden, answering = layers[: -len(outputs)], layers[-len(outputs) :]
+        for site, layer in enumerate(hidden):
+            h = activate(site, layer(parameters, h))
+        return {name: layer(parameters, h) for name, layer in zip(outputs, answering, strict=True)}
+
+
+class Flatten(Dense):
+    """Every number of the feature map: C·H·W."""
+
+    def row(self, maps_KBCHW: Tensor) -> Tensor:
+        """All places of the first channel, then of the next."""
+        return maps_KBCHW.flatten(2)
+
+    def length(self, maps: tuple[int, int, int]) -> int:
+        """C·H·W."""
+        return prod(maps)
+
+
+class Average(Dense):
+    """Each channel's mean over all places: C numbers, wherever on the image something stands.
+
+    Global average pooling (Lin et al. 2014), before the hidden layer as in Figure 15 of Sokar et al. 2025.
+    """
+
+    def row(self, maps_KBCHW: Tensor) -> Tensor:
+        """The means, by a product of matrices: its bits do not depend on the pack."""
+        places_KBPC = maps_KBCHW.movedim(2, -1).flatten(2, 3)
+        runs, examples, places, _ = places_KBPC.shape
+        # Laid out anew: alone, a run's maps may lie otherwise in memory than in a pack, and other bits would follow.
+        of_each = places_KBPC.contiguous().flatten(0, 1)
+        share = torch.full((runs * examples, places), 1 / places, dtype=of_each.dtype, device=of_each.device)
+        return row_times(share, of_each).unflatten(0, (runs, examples))
+
+    def length(self, maps: tuple[int, int, int]) -> int:
+        """C."""
+        return maps[0]
