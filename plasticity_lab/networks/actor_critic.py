@@ -57,14 +57,8 @@ class ActorCritic(Network):
     def design(self, bodies: Mapping[str, Shapes], activation: Activation) -> Design:
         """Adapters, trunks, then the heads of each body.
 
-        Raises ConfigError without adapters if the bodies show observations of several shapes, and where an agent asks
-        for noise.
+        Raises ConfigError without adapters if the bodies show observations of several shapes.
         """
-        if any(shapes.noise is not None for shapes in bodies.values()):
-            raise ConfigError(
-                "network=actor_critic has no noisy layers; choose agent.noisy=false, or a network that has them: mlp, "
-                "nature, small_nature."
-            )
         shown = {prod(shapes.inputs) for shapes in bodies.values()}
         if not self.adapter and len(shown) > 1:
             raise ConfigError(

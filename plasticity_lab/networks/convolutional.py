@@ -14,7 +14,7 @@ from plasticity_lab import component
 from plasticity_lab.component import check
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.encoder import Encoder, Maps
-from plasticity_lab.networks.network import NORMS, Activate, Layer, Shapes, Unit
+from plasticity_lab.networks.network import NORMS, Activate, Layer, Unit
 from plasticity_lab.networks.tokenization import Tokens
 from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.pool import max_pooled
@@ -59,7 +59,7 @@ class Convolutional(Encoder):
     ) -> None:
         self.tokens = tokens or Tokens()
         self.convolutions = tuple(convolutions)
-        self.channels = [each.channels for each in convolutions]
+        self.widths = [each.channels for each in convolutions]
         self.hidden = {f"hidden{number}": width for number, width in enumerate(hidden, start=1)}
         self.padding = check("network.padding", padding, one_of=("valid", "same"))
         self.order = check("network.order", order, one_of=ORDERS)
@@ -71,9 +71,9 @@ class Convolutional(Encoder):
         """A layer and a unit for each convolution."""
         return len(self.convolutions), len(self.convolutions)
 
-    def maps(self, shapes: Shapes, channels: Sequence[int], expansion: Fraction | float) -> Maps:
+    def maps(self, image: tuple[int, int, int], channels: Sequence[int], expansion: Fraction | float) -> Maps:
         """conv1 → conv2 …  Raises ConfigError for images that are too small."""
-        image, layers, units = shapes.inputs, [], []
+        layers, units = [], []
         names = [f"conv{number + 1}" for number in range(len(self.convolutions))]
         for name, following, each, width in zip(names, [*names[1:], None], self.convolutions, channels, strict=True):
             conv = StackedConv2d(name, image, width, each.kernel, self.padding, each.stride)

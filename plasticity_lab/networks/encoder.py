@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import ClassVar, Self, cast
 
 from torch import Tensor
 
@@ -16,8 +16,9 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.heads.dense import Flatten
 from plasticity_lab.networks.heads.head import Encoded, Head
 from plasticity_lab.networks.network import Activate, Design, Layer, Network, Shapes, Unit, only_body
-from plasticity_lab.networks.tokenization import Tokens
+from plasticity_lab.networks.tokenization import PER_LEARNED_PATCH, Tokens
 from plasticity_lab.networks.width import trim, trimmed
+from plasticity_lab.stacking.conv import StackedConv2d
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,8 @@ class Maps:
 class Encoder(Network):
     """A network of images. Final classes say which layers make the feature map; `head` is what stands behind it.
 
-    channels: of the layers of the feature map, before an activation adds some or takes some away. hidden: name → units
-    of the hidden layers that a head may have. norm: see `Network`.
+    widths: channels of the layers of the feature map, before an activation adds some or takes some away. hidden: name →
+    units of the hidden layers that a head may have. norm: see `Network`.
     """
 
     called: ClassVar[str]
@@ -44,11 +45,14 @@ class Encoder(Network):
 
     head: Head = Flatten()
     tokens: Tokens = Tokens()
-    channels: Sequence[int]
+    widths: Sequence[int]
     hidden: Mapping[str, int]
 
-    def maps(self, shapes: Shapes, channels: Sequence[int], expansion: Fraction | float) -> Maps:
-        """The layers that produce those channels; expansion times as many go on.  Raises ConfigError."""
+    def maps(self, image: tuple[int, int, int], channels: Sequence[int], expansion: Fraction | float) -> Maps:
+        """The layers that produce those channels of an image (C, H, W).  Raises ConfigError.
+
+        expansion: how many values the activation passes on for each.
+        """
         raise NotImplementedError
 
     def encoded(
@@ -85,10 +89,10 @@ class Encoder(Network):
                 return activation.produced(trimmed(width, percent))
 
             hidden = {name: produced(width) for name, width in self.hidden.items()}
-            return self._of_widths(shapes, list(map(produced, self.channels)), hidden, activation.expansion)
+            return self._of_widths(shapes, list(map(produced, self.widths)), hidden, activation.expansion)
 
         if activation.matches_parameters:
-            plain = self._of_widths(shapes, self.channels, self.hidden, 1)
+            plain = self._of_widths(shapes, self.widths, self.hidden, 1)
             return adapted(trim(plain.size, lambda percent: adapted(percent).size))
         return adapted()
 
@@ -96,12 +100,12 @@ class Encoder(Network):
         self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str
     ) -> dict[str, Tensor]:
         """Pixels, channel by channel (K, B, C·H·W) → the outputs, name → (K, B, O)."""
-        x = x_KBD.unflatten(2, design.layers[0].image)
+        x = x_KBD.unflatten(2, cast(StackedConv2d, design.layers[0]).image)
         layers, sites = self.counts
         maps, behind = self.encoded(design.layers[:layers], parameters, x, activate), design.layers[layers:]
         outputs = list(design.outputs)
         if self.head.takes_tokens:
-            if self.tokens.layer(maps.shape[2:]) is not None:
+            if self.tokens.kind == PER_LEARNED_PATCH:
                 patches, *behind = behind
                 maps = patches(parameters, maps)
             maps = self.tokens.of(maps)
@@ -111,7 +115,8 @@ class Encoder(Network):
         self, shapes: Shapes, channels: Sequence[int], hidden: Mapping[str, int], expansion: Fraction | float
     ) -> Design:
         """The design whose layers produce those channels and units."""
-        encoder = self.maps(shapes, channels, expansion)
+        planes, rows, columns = shapes.inputs
+        encoder = self.maps((planes, rows, columns), channels, expansion)
         tokens = self._tokens(encoder.passed)
         head = self.head.design(Encoded(encoder.passed, shapes, hidden, expansion, self.normed, tokens))
         patches = self.tokens.layer(encoder.passed) if self.head.takes_tokens else None

@@ -10,8 +10,8 @@ class Impala(Residual):
 
     Source: Espeholt et al. 2018, as Dopamine's value agents have it: of 84 × 84 pixels 11 × 11 × 32 are left. width:
     times the channels of every stack ("Convolutional width" of Table 1 of Sokar et al. 2025, Dopamine's nn_scale).
-    hidden: units of the layer behind. `init`, `norm`: see `Residual`. layers:
-    how many such layers. tokens, patch: for heads that take tokens (see `Tokens`).
+    hidden: units of the layer behind. `init`, `norm`: see `Residual`. layers: how
+    many such layers. tokens, patch: for heads that take tokens (see `Tokens`).
     """
 
     called = "impala"

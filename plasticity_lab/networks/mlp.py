@@ -13,14 +13,13 @@ from plasticity_lab.activations.activation import Activation
 from plasticity_lab.component import check
 from plasticity_lab.networks.network import NORMS, Activate, Design, Network, Shapes, Unit, only_body, output_layers
 from plasticity_lab.networks.width import trim, trimmed
-from plasticity_lab.stacking.linear import StackedLinear
 
 
 class MLP(Network):
     """`depth` hidden layers of `width` units, and a linear layer for each output.  Source: Appendix B (2 × 100).
 
     `init`: default (PyTorch's; what the benchmarks used) or kaiming (with the activation's gain). `norm`: none, or
-    layer (before each activation). Where an agent asks for noise, the last hidden layer and the outputs have it.
+    layer (before each activation). Where an agent asks for noise, all layers have it.
     """
 
     def __init__(self, width: int = 100, depth: int = 2, init: str = "default", norm: str = "none") -> None:
@@ -36,9 +35,9 @@ class MLP(Network):
         def of_width(produced: int, expansion: Fraction | float) -> Design:
             names = [f"hidden{n + 1}" for n in range(self.depth)]
             sizes = [prod(shapes.inputs)] + [int(produced * expansion)] * self.depth
-            encoder = [StackedLinear(name, sizes[n], produced) for n, name in enumerate(names[:-1])]
-            dense = shapes.dense(names[-1], sizes[self.depth - 1], produced)
-            hidden = [self.normed(layer) for layer in (*encoder, dense)]
+            hidden = [
+                self.normed(shapes.dense(name, inputs, produced)) for name, inputs in zip(names, sizes, strict=False)
+            ]
             outputs = output_layers(shapes, sizes[-1])
             last = tuple(outputs[name].name for name in shapes.outputs)
             units = [

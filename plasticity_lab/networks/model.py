@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.activations.activation import Activation, Site
+from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.expert_units import experts_first, units_first
 from plasticity_lab.networks.network import Design, Layer, Network, Shapes
 from plasticity_lab.networks.noise import TakesNoise, WithNoise
@@ -29,6 +30,8 @@ class Model:
     prefix: before the name of every layer, unit and parameter, for an agent that has several networks ("actor").
     structure_key: what is structure of neither network nor activation; models that have all three alike are the same
     functions.
+
+    Raises ConfigError, beside what the network itself refuses, where noisy layers are asked for and it has none.
     """
 
     def __init__(
@@ -49,6 +52,11 @@ class Model:
         self._noisy = {
             layer.name: layer for layer in self.design.layers if isinstance(layer, TakesNoise) and layer.noise(1)
         }
+        if not self._noisy and any(shapes.noise is not None for shapes in bodies.values()):
+            raise ConfigError(
+                f"The agent asks for noisy layers, and the network {type(network).__name__} has none; choose one that "
+                "has (network=mlp, nature or small_nature, for example), or an agent without them."
+            )
         # Asked once: a step, compiled above all, must not ask an activation for where its values start.
         self._learned_names = {
             unit.name: {

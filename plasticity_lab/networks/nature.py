@@ -12,8 +12,8 @@ class Nature(Convolutional):
     (with valid, as in 2015, 7 × 7), weights xavier, biases zero. width: times the channels of every convolution
     ("Convolutional width" of Table 1 of Sokar et al. 2025). hidden: units of the layer behind. `init`: default
     (PyTorch's), kaiming (with the activation's gain), lecun, xavier or variance_scaling (Dopamine's lite agents).
-    `norm`: none or layer (before each activation). layers: how many such hidden layers. tokens,
-    patch: for heads that take tokens (see `Tokens`).
+    `norm`: none or layer (before each activation). layers: how many such hidden layers. tokens, patch: for heads that
+    take tokens (see `Tokens`).
     """
 
     called = "nature"
@@ -35,11 +35,5 @@ class Nature(Convolutional):
         hidden = check("network.hidden", hidden, at_least=1)
         shapes = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
         convolutions = [Convolution(width * channels, kernel, stride) for channels, kernel, stride in shapes]
-        super().__init__(
-            convolutions,
-            [hidden] * check("network.layers", layers, at_least=1),
-            padding,
-            init,
-            norm,
-            tokens=Tokens(tokens, patch),
-        )
+        hidden_layers = [hidden] * check("network.layers", layers, at_least=1)
+        super().__init__(convolutions, hidden_layers, padding, init, norm, tokens=Tokens(tokens, patch))

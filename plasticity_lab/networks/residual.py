@@ -11,7 +11,7 @@ from torch import Tensor
 
 from plasticity_lab.component import check
 from plasticity_lab.networks.encoder import Encoder, Maps
-from plasticity_lab.networks.network import NORMS, Activate, Layer, Shapes, Unit
+from plasticity_lab.networks.network import NORMS, Activate, Layer, Unit
 from plasticity_lab.networks.tokenization import Tokens
 from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.pool import max_pooled
@@ -47,10 +47,10 @@ class Residual(Encoder):
         tokens: Tokens,
     ) -> None:
         self.tokens = tokens
-        self.channels, self.pooled = tuple(channels), pooled
+        self.widths, self.pooled = tuple(channels), pooled
         check("network.hidden", hidden, at_least=1)
-        count = check("network.layers", layers, at_least=1)
-        self.hidden = {"hidden" if number == 1 else f"hidden{number}": hidden for number in range(1, count + 1)}
+        count_of_layers = check("network.layers", layers, at_least=1)
+        self.hidden = {"hidden" if n == 1 else f"hidden{n}": hidden for n in range(1, count_of_layers + 1)}
         self.init = check("network.init", init, one_of=INITS)
         self.norm = check("network.norm", norm, one_of=NORMS)
 
@@ -61,12 +61,12 @@ class Residual(Encoder):
     @property
     def counts(self) -> tuple[int, int]:
         """Of a stack its first convolution and two of each block; two units of each block, and the last sum."""
-        stacks = len(self.channels)
+        stacks = len(self.widths)
         return stacks * (1 + 2 * BLOCKS), stacks * 2 * BLOCKS + 1
 
-    def maps(self, shapes: Shapes, channels: Sequence[int], expansion: Fraction | float) -> Maps:
+    def maps(self, image: tuple[int, int, int], channels: Sequence[int], expansion: Fraction | float) -> Maps:
         """Stack after stack, and the activation behind the last sum."""
-        given, rows, columns = shapes.inputs
+        given, rows, columns = image
         layers: list[Layer] = []
         units: list[Unit] = []
         for number, width in enumerate(channels, start=1):
@@ -90,7 +90,7 @@ class Residual(Encoder):
     ) -> Tensor:
         """Images → what the last stack leaves, activated, (K, B, C, H, W)."""
         following, sites, x = iter(layers), count(), x_KBCHW
-        for _ in self.channels:
+        for _ in self.widths:
             x = next(following)(parameters, x)
             if self.pooled:
                 x = max_pooled(x, 3, 2, "same")

@@ -15,7 +15,7 @@ class SmallNature(Convolutional):
     """
 
     called = "small_nature"
-    neutral = Convolutional.neutral | {"convolutions": 2, "layers": 1, "tokens": "per_conv", "patch": 2}
+    neutral = {**Convolutional.neutral, "convolutions": 2}
     inits = ("default", "kaiming", "lecun", "xavier", "variance_scaling")
 
     def __init__(
@@ -36,11 +36,5 @@ class SmallNature(Convolutional):
         stride = check("network.stride", stride, at_least=1)
         channels = (16, 32)[: check("network.convolutions", convolutions, one_of=(1, 2))]
         each = [Convolution(width * count, 3, stride) for count in channels]
-        super().__init__(
-            each,
-            [hidden] * check("network.layers", layers, at_least=1),
-            padding,
-            init,
-            norm,
-            tokens=Tokens(tokens, patch),
-        )
+        hidden_layers = [hidden] * check("network.layers", layers, at_least=1)
+        super().__init__(each, hidden_layers, padding, init, norm, tokens=Tokens(tokens, patch))

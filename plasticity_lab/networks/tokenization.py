@@ -19,10 +19,11 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking.conv import StackedConv2d
 
-KINDS = ("per_conv", "per_feat", "per_patch", "per_learned_patch", "per_sample", "shuffled")
+PER_LEARNED_PATCH = "per_learned_patch"
+KINDS = ("per_conv", "per_feat", "per_patch", PER_LEARNED_PATCH, "per_sample", "shuffled")
 EMBEDDING = 64
 """Numbers of a learned patch's token (Dopamine's labs/moes)."""
-BY_CHANNEL = ("per_conv", "per_patch", "per_learned_patch")
+BY_CHANNEL = ("per_conv", "per_patch", PER_LEARNED_PATCH)
 """Those of which a channel of the map is one number of each token, or of what each is made of."""
 SHUFFLE_SEED = 0
 """One order for all runs, so that their difference is not that of orders."""
@@ -65,14 +66,14 @@ class Tokens:
             "per_conv": (rows * columns, channels),
             "per_feat": (channels, rows * columns),
             "per_patch": ((rows // self.patch) * (columns // self.patch), channels),
-            "per_learned_patch": ((rows // self.patch) * (columns // self.patch), EMBEDDING),
+            PER_LEARNED_PATCH: ((rows // self.patch) * (columns // self.patch), EMBEDDING),
             "per_sample": (1, prod(maps)),
             "shuffled": (rows * columns, channels),
         }[self.kind]
 
     def layer(self, maps: Maps) -> StackedConv2d | None:
         """The convolution over patches; None where tokens have none."""
-        if self.kind != "per_learned_patch":
+        if self.kind != PER_LEARNED_PATCH:
             return None
         return StackedConv2d("patches", maps, EMBEDDING, self.patch, "valid", self.patch)
 

@@ -1,4 +1,4 @@
-"""The second paper's figures on the embedded games: every preset composes, has the arms that it should, and is priced."""
+"""The second paper's figures on the embedded games: every preset composes, with all its arms, and is priced."""
 
 from collections import Counter
 from pathlib import Path

@@ -89,13 +89,14 @@ def run(
     optimizer: dict[str, Any] | None = None,
     intervention: tuple[str, dict[str, Any]] = NO_INTERVENTION,
     agent: tuple[str, str, dict[str, Any]] = SUPERVISED,
+    head: str | None = None,
     **stream: Any,
 ) -> Run:
     """A resolved run.
 
     shape, network, optimizer: the activation's, the network's and the optimizer's settings that differ from their
     files' (and the latter two's names); intervention: a class and its settings; agent: a name, its class and its
-    settings; stream: the benchmark's settings.
+    settings; head: None: a run that is older than heads; stream: the benchmark's settings.
     """
     target, settings = choice("activation", activation)
     groups = {
@@ -109,6 +110,7 @@ def run(
         "optimizer": _optimizer(**(optimizer or {})),
         "intervention": ("intervention", *intervention),
         "agent": agent,
+        **({} if head is None else {"head": (head, *choice("head", head))}),
     }
     science = {
         group: {"name": name, **typed(load(target), group, name, settings)}
