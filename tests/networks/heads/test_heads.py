@@ -16,7 +16,7 @@ from plasticity_lab.networks.impala import Impala
 from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.nature import Nature
-from plasticity_lab.networks.network import Shapes
+from plasticity_lab.networks.network import Noise, Shapes
 from plasticity_lab.networks.small_impala import SmallImpala
 from plasticity_lab.networks.small_nature import SmallNature
 from plasticity_lab.networks.units import cut_off, start_anew
@@ -66,7 +66,7 @@ def test_flattened_there_is_a_number_for_each_place_and_averaged_one_for_each_ch
 @each_encoder
 @pytest.mark.parametrize("outputs", ["plain", "noisy"])
 def test_the_layer_behind_is_given_each_channels_mean_over_the_places(network, outputs):
-    built = model(network, Average(), noisy=0.1 if outputs == "noisy" else None)
+    built = model(network, Average(), noise=Noise(0.1) if outputs == "noisy" else None)
     parameters = built.start([3], CPU)
     x = torch.from_numpy(host_stream(0, "x").normal(size=(1, 4, 200)).astype(np.float32))
     before: dict[str, torch.Tensor] = {}
