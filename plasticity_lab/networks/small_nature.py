@@ -10,12 +10,12 @@ class SmallNature(Convolutional):
 
     convolutions: 1 leaves the second out, as in MinAtar's DQN (Young and Tian 2019: 16 channels, hidden 128).
     width: times the channels of each. stride: of each; with 1 no square of a small board is passed over, and an image
-    of 84 × 84 pixels wants 4. hidden: units of the layer behind. `padding`, `init`, `norm`,
-    layers, tokens, patch: as of nature.
+    of 84 × 84 pixels wants 4. hidden: units of the layer behind. `padding`, `init`, `norm`, layers, tokens, patch: as
+    of nature.
     """
 
     called = "small_nature"
-    neutral = {**Convolutional.neutral, "convolutions": 2}
+    neutral = Convolutional.neutral | {"convolutions": 2, "layers": 1, "tokens": "per_conv", "patch": 2}
     inits = ("default", "kaiming", "lecun", "xavier", "variance_scaling")
 
     def __init__(

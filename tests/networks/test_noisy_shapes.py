@@ -40,7 +40,7 @@ each_network = pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORK
 
 
 def model(network, outputs=None, sigma=0.1, activation=None, runs=2):
-    shapes = Shapes(BOARD, outputs or OUTPUTS["dueling"], noise=Noise(sigma))
+    shapes = Shapes(BOARD, outputs or OUTPUTS["dueling"], noise=None if sigma is None else Noise(sigma))
     return Model(network, [activation or ReLU()] * runs, {"game": shapes})
 
 
