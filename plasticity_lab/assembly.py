@@ -53,7 +53,9 @@ def looked_at(runs: Sequence[Run], resource: Resource, learner: Learner) -> tupl
     diagnostics = diagnostics_of(runs[0])
     if not diagnostics:
         return learner, []
-    columns = columns_of(diagnostics, model_of(runs, resource).units)
+    model = model_of(runs, resource)
+    diagnostics = {name: each for name, each in diagnostics.items() if each.applies_to(model)}
+    columns = columns_of(diagnostics, model.units)
     return Observed(learner, diagnostics, columns, len(runs)), columns
 
 

@@ -48,6 +48,14 @@ class Intervention(Extras):
     strengths: list[float] | None = Field(default=None, min_length=1)
 
 
+class Diagnostic(Extras):
+    """members: of an option that is a set, the options that it stands for, some of which may be sets. Its settings are
+    those of each member that has them.
+    """
+
+    members: list[str] | None = Field(default=None, min_length=1)
+
+
 class Beside(Extras):
     """default_settings: what settings of other choices are where this one is made and nothing else is said: group →
     option → setting → value. A learning rate that suits one agent does not suit another.
@@ -136,6 +144,7 @@ EXTRAS: dict[str, type[Extras]] = {
     "activation": Activation,
     "agent": Beside,
     "benchmark": Benchmark,
+    "diagnostics": Diagnostic,
     "intervention": Intervention,
 }
 """What the files of components may hold besides their settings; it is no part of the science."""

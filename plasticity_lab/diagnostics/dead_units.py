@@ -18,8 +18,7 @@ from plasticity_lab.activations.relu import ReLU
 from plasticity_lab.activations.selu import LAMBDA, SELU, RandomizedSELU
 from plasticity_lab.activations.sigmoid import Sigmoid
 from plasticity_lab.activations.tanh import Tanh
-from plasticity_lab.component import check
-from plasticity_lab.diagnostics.diagnostic import Diagnostic, of_epochs
+from plasticity_lab.diagnostics.diagnostic import Diagnostic, interval
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.networks.network import Unit
 from plasticity_lab.records.measures import Column
@@ -40,8 +39,8 @@ class DeadUnits(Diagnostic):
     Source: Appendix C.3, whose criteria are left to its code; the numbers are those that its code is said to use.
     """
 
-    def __init__(self, every: int = 1) -> None:
-        self.every = check("diagnostics.every", every, at_least=1)
+    def __init__(self, every: int | str = 1) -> None:
+        self.every = interval(every)
 
     def columns(self, units: Sequence[Unit]) -> list[Column]:
         """Of the whole network, and of each place where units stand."""
@@ -50,7 +49,7 @@ class DeadUnits(Diagnostic):
             for of in ("pairs", "units"):
                 title = f"Dead {of}" if place is None else f"Dead {of}, {place}"
                 name, unit = f"dead_{of}{_behind(place)}", f"% of {of}"  # a unit of its own: a panel of its own
-                found.append(of_epochs(name, title, unit, scale=100.0, places=2, better="less"))
+                found.append(self.column(name, title, unit, scale=100.0, places=2, better="less"))
         return found
 
     def look(self, view: View) -> dict[str, Tensor]:
