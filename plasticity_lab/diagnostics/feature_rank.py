@@ -10,7 +10,7 @@ from torch import Tensor
 
 from plasticity_lab.component import check
 from plasticity_lab.diagnostics.diagnostic import Diagnostic, interval
-from plasticity_lab.diagnostics.places import run_by_run
+from plasticity_lab.diagnostics.places import added_up, run_by_run
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.networks.network import Unit
 from plasticity_lab.records.measures import Column
@@ -40,7 +40,7 @@ class FeatureRank(Diagnostic):
         hidden, answering = view.forward().hidden, set(view.model.design.outputs.values())
         last = [unit for unit in view.units if answering & set(unit.outgoing)]
         ranks = [run_by_run(lambda h: self._ranks(h.flatten(1)), hidden[unit.name]) for unit in last]
-        mean = torch.stack(ranks).sum(dim=0) / len(ranks)
+        mean = added_up(ranks) / len(ranks)
         return dict(zip(("effective_rank", "stable_rank", "srank"), mean.unbind(dim=1), strict=True))
 
     def _ranks(self, own_BD: Tensor) -> Tensor:

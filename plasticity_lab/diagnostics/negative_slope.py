@@ -26,8 +26,8 @@ FARTHEST = 12.0
 
 
 class NegativeSlope(Diagnostic):
-    """s̄ = E[φ′(z) | z < 0] in evaluation mode, under three laws of z, since they differ: ELU with α = 3.9 has 2.04 under
-    a half-normal, 1.24 where z is uniform on (−3, 0), and 0.39 on (−10, 0).
+    """s̄ = E[φ′(z) | z < 0] in evaluation mode, under three laws of z, since they differ: ELU with α = 3.9 has 2.04
+    under a half-normal, 1.24 where z is uniform on (−3, 0), and 0.39 on (−10, 0).
 
     `slope_half_normal`: −z is the size of a standard normal. `slope_uniform`: z is uniform on (−`span`, 0). Both are
     means over units where each has a slope of its own, then over layers by their units. `slope_probe`: the mean over

@@ -38,6 +38,17 @@ def units_of(values: Tensor, unit: Unit) -> Tensor:
     return values.unflatten(-1, (-1, produced))
 
 
+def added_up(values: Sequence[Tensor]) -> Tensor:
+    """The sum of tensors of one shape, one after the other.
+
+    A sum over a stack of them would take another order for one run than for several.
+    """
+    total = values[0]
+    for value in values[1:]:
+        total = total + value
+    return total
+
+
 def run_by_run(of: Callable[..., Tensor | float], *values: Tensor) -> Tensor:
     """What a function makes of each run's own values, (K,) or (K, ...): the same bits whatever the pack."""
     found = [of(*own) for own in zip(*(value.unbind() for value in values), strict=True)]

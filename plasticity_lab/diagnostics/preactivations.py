@@ -21,12 +21,12 @@ PARTS = ("mean", "deviation", "shift")
 
 class Preactivations(Diagnostic):
     """Mean and standard deviation of each unit's z over the probe (and pixels), as means over a layer's units; and the
-    shift: by how many of its first deviations the mean of a unit has moved since the first look, in size, as a mean over
-    units. The network's numbers are means over all units.
+    shift: by how many of its first deviations the mean of a unit has moved since the first look, in size, as a mean
+    over units. The network's numbers are means over all units.
 
     First is before the first update; of an agent that has seen nothing by then, its first look. The probe is that of
-    the current task, so a shift is that of weights and inputs together. Source: the definition is ours; Lyle et al. 2024
-    name shifts of pre-activations as a cause of lost plasticity. State: two numbers a unit.
+    the current task, so a shift is that of weights and inputs together. Source: the definition is ours; Lyle et al.
+    2024 name shifts of pre-activations as a cause of lost plasticity. State: two numbers a unit.
     """
 
     def __init__(self, every: int | str = 1) -> None:
