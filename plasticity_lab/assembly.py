@@ -35,13 +35,14 @@ def assembled(
     compiled: bool,
     processes: Processes = ALONE,
     kernels: bool = False,
+    observed: bool = False,
 ) -> tuple[Stream, Learner]:
     """The stream and the learner of a pack. The runs must agree in everything but seeds and `run_axis_settings`.
 
     processes: that may step their environments, where they have any. kernels: whether linear layers are computed by our
-    own, where the agent has a use for them.
+    own, where the agent has a use for them. observed: whether somebody looks at it beside the runs' own diagnostics.
     """
-    parts = parts_of(runs, processes, kernels, observed=bool(diagnostics_of(runs[0])))
+    parts = parts_of(runs, processes, kernels, observed=observed or bool(diagnostics_of(runs[0])))
     return agent_of(runs[0]).learner(parts, resource, device, compiled)
 
 
