@@ -3,7 +3,7 @@
 Legend: K runs, N numbers of a run's block.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -115,7 +115,6 @@ def starts(view: View, block: Sequence[str]) -> Tensor:
 
 def _there(model: Model, parameter: str, stored: int) -> int:
     """How many of the last axis's numbers are parameters: the rest is padding (see `StackedLinear`)."""
-    layers: Mapping[str, int] = {layer.name: layer.outputs for layer in model.design.layers}
-    owner = parameter.rpartition(".")[0]
-    outputs = layers.get(owner, stored)
-    return outputs if outputs < stored < outputs + 4 else stored
+    layer = next((each for each in model.design.layers if each.name == parameter.rpartition(".")[0]), None)
+    padded = getattr(getattr(layer, "linear", layer), "padded", None)
+    return stored if layer is None or stored != padded else layer.outputs

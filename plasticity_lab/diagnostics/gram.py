@@ -3,7 +3,7 @@
 Legend: K runs, B examples, I inputs and O outputs of a layer, C channels, P numbers of a patch, L places of an image.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import torch
@@ -29,8 +29,15 @@ class Gram(NamedTuple):
 
 def grams(view: View) -> Mapping[str, Gram]:
     """Of every linear layer and convolution that takes part, by name; other layers have none here."""
-    return view.once("grams", lambda: {name: gram_of(own) for name, own in sensitivities(view).layers.items()
-                                       if isinstance(own.layer, StackedLinear | StackedConv2d)})  # fmt: skip
+    return view.once("grams", lambda: dict(_found(view)))
+
+
+def _found(view: View) -> Iterator[tuple[str, Gram]]:
+    for name, own in sensitivities(view).layers.items():
+        if isinstance(own.layer, StackedLinear | StackedConv2d):
+            gram = gram_of(own)
+            there = f"{name}.bias" in view.parameters  # a torch module may have a layer without
+            yield name, gram if there else Gram(gram.weight, torch.zeros_like(gram.bias))
 
 
 def gram_of(own: OfLayer) -> Gram:
