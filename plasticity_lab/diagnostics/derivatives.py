@@ -15,7 +15,8 @@ from plasticity_lab.networks.expert_units import units_first
 
 FLAT = 1e-3
 """Below it, in size, a derivative counts as 0.  Source: Section 4, where it bounds dead bands."""
-Tensors = Mapping[str, Tensor]
+AT_ONCE = 8
+"""Examples whose derivatives are taken at a time."""
 
 
 class Slopes(NamedTuple):
@@ -69,9 +70,12 @@ def _slopes(view: View, flat: float) -> Mapping[str, list[Slopes]]:
     for unit in view.units:
         z = units_first(unit, before[unit.name])
         found[unit.name] = []
-        for run in range(len(z)):  # one at a time: derivatives of a whole pack would take as much room as its values
-            own = z[run : run + 1]
-            found[unit.name].append(_counted(own, derivatives(activation, own, site_of(view, unit.name, run)), flat))
+        for run in range(len(z)):
+            site = site_of(view, unit.name, run)
+            # A few examples at a time: what is made of them stays near the processor, and takes little room.
+            parts = z[run : run + 1].split(AT_ONCE, dim=1)
+            counted = [_counted(part, derivatives(activation, part, site), flat) for part in parts]
+            found[unit.name].append(Slopes(*(sum(each) for each in zip(*counted, strict=True))))
     return found
 
 
@@ -80,4 +84,4 @@ def _counted(z: Tensor, derivative: Tensor, flat: float) -> Slopes:
     negative = z < 0
     # Where it is multiplied, not chosen: a choice would take as long as all the rest.
     total = (derivative[0] * negative).sum(dtype=torch.float64) if len(derivative) == 1 else torch.tensor(float("nan"))
-    return Slopes(z.numel(), int((size < flat).sum()), int(negative.sum()), total.item())
+    return Slopes(z.numel(), int(torch.count_nonzero(size < flat)), int(torch.count_nonzero(negative)), total.item())
