@@ -35,13 +35,14 @@ def assembled(
     compiled: bool,
     processes: Processes = ALONE,
     kernels: bool = False,
+    observed: bool = False,
 ) -> tuple[Stream, Learner]:
     """The stream and the learner of a pack. The runs must agree in everything but seeds and `run_axis_settings`.
 
     processes: that may step their environments, where they have any. kernels: whether linear layers are computed by our
-    own, where the agent has a use for them.
+    own, where the agent has a use for them. observed: whether somebody looks at it beside the runs' own diagnostics.
     """
-    parts = parts_of(runs, processes, kernels, observed=bool(diagnostics_of(runs[0])))
+    parts = parts_of(runs, processes, kernels, observed=observed or bool(diagnostics_of(runs[0])))
     return agent_of(runs[0]).learner(parts, resource, device, compiled)
 
 
@@ -53,7 +54,9 @@ def looked_at(runs: Sequence[Run], resource: Resource, learner: Learner) -> tupl
     diagnostics = diagnostics_of(runs[0])
     if not diagnostics:
         return learner, []
-    columns = columns_of(diagnostics, model_of(runs, resource).units)
+    model = model_of(runs, resource)
+    diagnostics = {name: each for name, each in diagnostics.items() if each.applies_to(model)}
+    columns = columns_of(diagnostics, model.units)
     return Observed(learner, diagnostics, columns, len(runs)), columns
 
 

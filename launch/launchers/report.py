@@ -55,7 +55,7 @@ def print_packs(
         choice = resources.choice(cost_of(runs[pack.runs[0]]), settings.mode)
         return choice.why if choice.mode == pack.mode else "as planned before"
 
-    stored = store_bytes(packs, runs, settings.save_weights, cost_of)
+    stored = store_bytes(packs, runs, settings.save_weights, cost_of, settings.save_weights_every)
     memories = memory_bytes(packs, runs, cost_of, workers)
     print_plan(packs, finished, workers, resources.calibration, stored, memories, why)
 
@@ -188,7 +188,7 @@ def _say_of_finished(ready: Prepared) -> None:
             f"{counted(len(edited), 'finished run')} ({some(edited, 3)}), which the command takes as they are; "
             "rerun=true trains them again."
         )
-    if ready.settings.save_weights == "final" and todo.without_weights:
+    if ready.settings.save_weights != "none" and todo.without_weights:
         count = len(todo.without_weights)
         were, them = ("was", "it") if count == 1 else ("were", "them")
         say(

@@ -21,14 +21,23 @@ WHILE_WRITTEN = 1
 
 
 def store_bytes(
-    packs: Sequence[Pack], runs: Mapping[str, Run], save_weights: str, cost_of: Callable[[Run], Cost]
+    packs: Sequence[Pack],
+    runs: Mapping[str, Run],
+    save_weights: str,
+    cost_of: Callable[[Run], Cost],
+    every: int = 1,
 ) -> int:
     """Bytes on the disk of what the packs' runs leave behind: record, metrics, and where they are kept weights with
-    their statistics.
+    their statistics, those of each `every`-th task's end too.
 
-    Checkpoints, which come and go, are not in it.
+    Checkpoints, which come and go, are not in it, nor the observations that are kept with the weights of tasks.
     """
-    return sum(pack.width * _bytes_of(cost_of(runs[pack.runs[0]]), save_weights) for pack in packs)
+
+    def of(run: Run) -> int:
+        ends = (run.science["benchmark"].get("tasks") or 1) // every if save_weights == "tasks" else 0
+        return _bytes_of(cost_of(run), save_weights, ends)
+
+    return sum(pack.width * of(runs[pack.runs[0]]) for pack in packs)
 
 
 def memory_bytes(packs: Sequence[Pack], runs: Mapping[str, Run], cost_of: Callable[[Run], Cost], at_once: int) -> int:
@@ -37,10 +46,10 @@ def memory_bytes(packs: Sequence[Pack], runs: Mapping[str, Run], cost_of: Callab
     return int((GROWN + WHILE_WRITTEN) * sum(full[:at_once]))
 
 
-def _bytes_of(cost: Cost, save_weights: str) -> int:
+def _bytes_of(cost: Cost, save_weights: str, task_ends: int) -> int:
     files = [RECORD_BYTES, METRICS_BYTES + ROW_BYTES * cost.rows]
     if save_weights != "none":
-        files.append(WEIGHTS_BYTES + 4 * cost.parameters)
+        files += [WEIGHTS_BYTES + 4 * cost.parameters] * (1 + task_ends)
         if cost.statistics:
             files.append(STATISTICS_BYTES + sum(TENSOR_BYTES + size for size in cost.statistics))
     return BLOCK + sum(-(-size // BLOCK) * BLOCK for size in files)  # one for the run's folder

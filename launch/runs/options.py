@@ -12,12 +12,13 @@ from omegaconf import DictConfig, OmegaConf
 from pydantic import Field, create_model
 
 from launch.runs.arguments import Vocabulary, check_option
+from launch.runs.extras import Activation, Beside, Diagnostic, Extras, Intervention
 from launch.runs.files import CONF, folder_of, option_in
 from launch.runs.groups import AUTO, COMPONENTS, GroupName, alone_in
 from launch.runs.settings import TEXTS, keys
 from plasticity_lab.component import Component, load
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.records.settings import Strict, checked
+from plasticity_lab.records.settings import checked
 
 PLUGINS = str(Path(__file__).resolve().parents[1] / "_plugins")
 
@@ -27,33 +28,6 @@ if PLUGINS not in sys.path:
 
 ONCE = ("tracking",)
 """The groups of which a command makes one choice for all its runs: no part of what a run is, nor of its names."""
-
-
-class Extras(Strict):
-    """What an option's file may hold besides the settings of its class: nothing, unless its group has a model here."""
-
-
-class Activation(Extras):
-    """grids: the named grids of `hyperparams=grid`, whose values `values.grids` reads."""
-
-    grids: dict[str, Any] | None = None
-
-
-class Intervention(Extras):
-    """strengths: those of `hyperparams=grid`, in their order.
-
-    Where the published table of an intervention has no row for a place, `hyperparams=best` takes the middle one.
-    """
-
-    strengths: list[float] | None = Field(default=None, min_length=1)
-
-
-class Beside(Extras):
-    """default_settings: what settings of other choices are where this one is made and nothing else is said: group →
-    option → setting → value. A learning rate that suits one agent does not suit another.
-    """
-
-    default_settings: dict[GroupName, dict[str, dict[str, Any]]] = Field(default_factory=dict)
 
 
 class BenchmarkAlone(Beside):
@@ -136,6 +110,7 @@ EXTRAS: dict[str, type[Extras]] = {
     "activation": Activation,
     "agent": Beside,
     "benchmark": Benchmark,
+    "diagnostics": Diagnostic,
     "intervention": Intervention,
 }
 """What the files of components may hold besides their settings; it is no part of the science."""

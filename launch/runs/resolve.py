@@ -14,6 +14,7 @@ from launch.runs.groups import AUTO, COMPONENTS
 from launch.runs.groups import SCIENCE as GROUPS_OF_SCIENCE
 from launch.runs.options import ADJUSTABLE, RULES, Hyperparams, Option, Options
 from launch.runs.precedence import Nodes, before_hyperparams
+from launch.runs.sets import spread
 from launch.runs.settings import Numbers, keys, nested, numbers, settings
 from launch.runs.values.place import Combination, put
 from launch.runs.values.sources import Sources
@@ -85,13 +86,15 @@ def resolved(options: Options, preset: Preset, typed: Sequence[str]) -> Resolved
 def _request(options: Options, said: Axes) -> Request:
     """What is said, completed by what config.yaml says of everything else.  Raises ConfigError."""
     choices = {group: said.choices.get(group, [chosen]) for group, chosen in options.chosen.items()}
-    for group in COMPONENTS.keys() - set(GROUPS_OF_SCIENCE):
-        _only(group, choices[group])
+    for key, values in said.values.items():
+        group = group_of(key)
+        if group in COMPONENTS and not COMPONENTS[group].science:
+            _only(key, values)
+    for group in sorted(COMPONENTS.keys() - set(GROUPS_OF_SCIENCE)):
+        name, values = spread(group, _only(group, choices[group]), said.values, options.option)
+        choices, said = {**choices, group: [name]}, Axes(said.choices, values)
     science = {key: said.values.get(key, [options.settings[key]]) for key in SCIENCE}
     swept = {key: list(values) for key, values in said.values.items() if key.partition(".")[0] in COMPONENTS}
-    for key, values in swept.items():
-        if not COMPONENTS[group_of(key)].science:
-            _only(key, values)
     check_count({key: len(values) for key, values in {**choices, **science, **swept}.items()})
     settled = dict(options.settings)
     for group, chosen in options.once.items():

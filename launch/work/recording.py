@@ -7,6 +7,7 @@ from typing import Any
 from launch.packs.endings import REPLACED, Ending
 from launch.packs.leases import Lease
 from launch.packs.run_claims import clear_claims
+from launch.work.task_weights import TaskFiles
 from plasticity_lab.agents.agent import Learner
 from plasticity_lab.assembly import agent_of
 from plasticity_lab.diagnostics.chosen import names_of
@@ -48,8 +49,9 @@ def leave_records(
     again: whether finished runs are trained again because that was asked for.  Raises StoreError.
     """
     measures = journal.measures
-    weights = learner.weights() if save_weights == "final" else None
-    statistics = agent_of(runs[0]).statistics(learner) if save_weights == "final" else {}
+    weights = learner.weights() if save_weights != "none" else None
+    statistics = agent_of(runs[0]).statistics(learner) if save_weights != "none" else {}
+    of_tasks = TaskFiles(store, source["pack"]) if save_weights == "tasks" else None
     seconds = source["pack_seconds"] / len(runs)
     recorded = []
     for k, run in enumerate(runs):
@@ -65,6 +67,7 @@ def leave_records(
             if statistics:
                 own = {name: value[k] for name, value in statistics.items()}
                 files[store.statistics(run.id).name] = write_statistics(store, run.id, own)
+        files |= {} if of_tasks is None else of_tasks.leave(k, run.id)
         diverged_at, flags = int(journal.diverged[k]), dict(measures.flags(table, learner.facts))
         flags |= dict.fromkeys(flags_of_parts(source.get("parts", ())), True)
         flags |= {REFILLED: True} if source.get("memory_refills") else {}

@@ -19,8 +19,9 @@ from launch.work.patience import Patience, Stopped
 from launch.work.process import prepare_compiling
 from launch.work.recording import end_pack, leave_records, pack_facts
 from launch.work.replay_memory import ReplayMemory
+from launch.work.task_weights import keeping_weights
 from plasticity_lab.agents.agent import Learner
-from plasticity_lab.assembly import assembled, looked_at
+from plasticity_lab.assembly import agent_of, assembled, looked_at
 from plasticity_lab.benchmarks.benchmark import Resource
 from plasticity_lab.environments.processes.choice import ALONE, Processes
 from plasticity_lab.errors import HelperLost
@@ -203,8 +204,17 @@ def _train(
             begun = None
         if pack.compiled:
             prepare_compiling()
-        stream, learner = assembled(runs, resource, torch.device(device), pack.compiled, processes, pack.kernels)
+        stream, learner = assembled(
+            runs,
+            resource,
+            torch.device(device),
+            pack.compiled,
+            processes,
+            pack.kernels,
+            observed=settings.save_weights == "tasks",
+        )
         seen, columns = looked_at(runs, resource, learner)
+        kept = keeping_weights(store, pack.id, settings, seen, agent_of(runs[0]).provides, lease.beat)
         measures = measures_of(runs[0].targets, runs[0].science).with_columns(columns)
         journal, began, before = Journal(len(runs), measures), utc_now(), 0.0
         memory = ReplayMemory(store, lease, settings, lambda: seconds_left(stop))
@@ -236,7 +246,7 @@ def _train(
         patience.tried("progress", lambda: write_progress(store, pack, journal, before, parts, memory.refills))
         tracking.begin(runs, measures)
         try:
-            train(stream, seen, journal, keeper)
+            train(stream, kept, journal, keeper)
         except AllDiverged:
             log.info("Every run of pack %s has diverged.", pack.id)
         source = provenance(resource.packages) | pack_facts(pack) | made_by(parts)

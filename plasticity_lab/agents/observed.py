@@ -97,7 +97,7 @@ class Observed:
         for name, diagnostic in self.diagnostics.items():
             own = [column for column in self.columns if column.of == f"{name}.{column.name}"]
             rows = {column.of: np.full(self.runs, np.nan) for column in own if column.taken.get(kind) == "value"}
-            if rows and (epoch is None or (epoch + 1) % diagnostic.every == 0):
+            if rows and diagnostic.due(epoch):
                 view = view or replace(self.learner.view(task), task=task.position, epoch=epoch)
                 shown = replace(view, state=self.states[name])
                 values = self._unchanged(name, shown, diagnostic.look) if view.probe else {}
@@ -111,6 +111,9 @@ class Observed:
         """What the verb returns.  Raises OwnClassError if it has written into what it was shown."""
         shown = {**view.parameters, **{f"setting {name}": value for name, value in view.settings["activation"].items()}}
         shown |= {f"probe's {name}": value for name, value in view.probe.items()}
+        passed = view.forward() if view.probe else None
+        for what, values in {} if passed is None else passed._asdict().items():
+            shown |= {f"{what} {name}": value for name, value in values.items()}
         before = {what: value._version for what, value in shown.items()}  # torch counts what is written in place
         returned = verb(view)
         if changed := [what for what, value in shown.items() if value._version != before[what]]:

@@ -1,6 +1,6 @@
 """Dead units: how many give nothing, or always the same, on the examples of a probe.
 
-Legend: K runs, B examples, N units and P pairs of a layer, V values (of channels: maps) that its units pass on, * the
+Legend: K runs, B examples, N units of a layer, V values (of channels: maps) that its units pass on, * the
 pixels of a map.
 """
 
@@ -18,8 +18,8 @@ from plasticity_lab.activations.relu import ReLU
 from plasticity_lab.activations.selu import LAMBDA, SELU, RandomizedSELU
 from plasticity_lab.activations.sigmoid import Sigmoid
 from plasticity_lab.activations.tanh import Tanh
-from plasticity_lab.component import check
-from plasticity_lab.diagnostics.diagnostic import Diagnostic, of_epochs
+from plasticity_lab.diagnostics.diagnostic import Diagnostic, interval
+from plasticity_lab.diagnostics.places import added_up, at, in_rows
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.networks.network import Unit
 from plasticity_lab.records.measures import Column
@@ -40,8 +40,8 @@ class DeadUnits(Diagnostic):
     Source: Appendix C.3, whose criteria are left to its code; the numbers are those that its code is said to use.
     """
 
-    def __init__(self, every: int = 1) -> None:
-        self.every = check("diagnostics.every", every, at_least=1)
+    def __init__(self, every: int | str = 1) -> None:
+        self.every = interval(every)
 
     def columns(self, units: Sequence[Unit]) -> list[Column]:
         """Of the whole network, and of each place where units stand."""
@@ -49,8 +49,8 @@ class DeadUnits(Diagnostic):
         for place in (None, *(unit.name for unit in units)):
             for of in ("pairs", "units"):
                 title = f"Dead {of}" if place is None else f"Dead {of}, {place}"
-                name, unit = f"dead_{of}{_behind(place)}", f"% of {of}"  # a unit of its own: a panel of its own
-                found.append(of_epochs(name, title, unit, scale=100.0, places=2, better="less"))
+                name, unit = at(f"dead_{of}", place), f"% of {of}"  # a unit of its own: a panel of its own
+                found.append(self.column(name, title, unit, scale=100.0, places=2, better="less"))
         return found
 
     def look(self, view: View) -> dict[str, Tensor]:
@@ -60,13 +60,14 @@ class DeadUnits(Diagnostic):
         hidden = view.forward().hidden
         for unit in view.units:
             dead = dead_pairs(activation, shape, hidden[unit.name])
-            whole_KV = dead.movedim(2, 1).flatten(2).all(dim=2)
+            whole_KV = torch.stack([in_rows(own).all(dim=0) for own in dead.unbind()])
             # Of a unit that passes on several values, all must be dead.
             whole_KN = whole_KV.unflatten(1, (-1, min(unit.produced[0], whole_KV.shape[1]))).all(dim=1)
-            pairs.append(dead.flatten(1))
+            pairs.append((torch.stack([own.count_nonzero() for own in dead.unbind()]), dead[0].numel()))
             units.append(whole_KN)
-            found |= _shares(unit.name, pairs[-1], whole_KN)
-        return found | _shares(None, torch.cat(pairs, dim=1), torch.cat(units, dim=1))
+            found |= _shares(unit.name, *pairs[-1], whole_KN)
+        dead_K, there = added_up([own for own, _ in pairs]), sum(count for _, count in pairs)
+        return found | _shares(None, dead_K, there, torch.cat(units, dim=1))
 
 
 def dead_pairs(activation: Activation, shape: Mapping[str, Tensor], h: Tensor) -> Tensor:
@@ -100,12 +101,9 @@ def _deviations(h: Tensor) -> Tensor:
     return torch.stack([own.double().std(correction=0) for own in h.unbind()]).to(h.dtype)
 
 
-def _shares(place: str | None, pairs_KP: Tensor, units_KN: Tensor) -> dict[str, Tensor]:
+def _shares(place: str | None, dead_K: Tensor, pairs: int, units_KN: Tensor) -> dict[str, Tensor]:
+    """dead: how many of the pairs are."""
     return {
-        f"dead_pairs{_behind(place)}": pairs_KP.sum(dim=1).double() / pairs_KP.shape[1],
-        f"dead_units{_behind(place)}": units_KN.sum(dim=1).double() / units_KN.shape[1],
+        at("dead_pairs", place): dead_K.double() / pairs,
+        at("dead_units", place): units_KN.sum(dim=1).double() / units_KN.shape[1],
     }
-
-
-def _behind(place: str | None) -> str:
-    return "" if place is None else f"_{place}"

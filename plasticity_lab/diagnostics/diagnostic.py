@@ -9,14 +9,17 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from plasticity_lab.component import Component
+from plasticity_lab.component import Component, check
 from plasticity_lab.diagnostics.view import OBSERVED, View
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Unit
 from plasticity_lab.records.measures import Column, Kind, Measure, Taken
 
 OF_EPOCHS: Mapping[Kind, Taken] = {"epoch": "value", "task": "last"}
 OF_TASKS: Mapping[Kind, Taken] = {"task": "value"}
+TASK, EPOCH = "task", "epoch"
+"""Words for `every`: at the ends of tasks alone, and with each epoch."""
 
 
 class Diagnostic(Component):
@@ -29,9 +32,9 @@ class Diagnostic(Component):
     requires: ClassVar[frozenset[str]] = frozenset({OBSERVED})
     """What the agent must provide (`Agent.provides`): else the two are refused together."""
 
-    every: int = 1
+    every: int | str = 1
     """It looks each time this many epochs have ended, counted through the run; of an agent without epochs (PPO: a
-    rollout and its updates are one), this many of what its rows of the kind `epoch` are."""
+    rollout and its updates are one), this many of what its rows of the kind `epoch` are. TASK: when tasks end alone."""
 
     @classmethod
     def composed(cls, members: Mapping[str, Component]) -> "Several":
@@ -41,6 +44,21 @@ class Diagnostic(Component):
     def columns(self, units: Sequence[Unit]) -> Sequence[Column]:
         """What it measures: `of_epochs` and `of_tasks` make such columns.  units: of the network."""
         raise NotImplementedError
+
+    def applies_to(self, model: Model) -> bool:
+        """Whether the network has what it measures; else it is left out, and so are its columns.
+
+        Raises ConfigError for a setting that names nothing of the network.
+        """
+        return True
+
+    def due(self, epoch: int | None) -> bool:
+        """Whether it looks when that epoch has ended; None: when a task has."""
+        return epoch is None or (isinstance(self.every, int) and (epoch + 1) % self.every == 0)
+
+    def column(self, name: str, title: str, unit: str = "", **more: Any) -> Column:
+        """A column that is looked at as `every` says: of epochs, or of tasks alone."""
+        return (of_tasks if self.every == TASK else of_epochs)(name, title, unit, **more)
 
     def start(self, view: View) -> dict[str, Tensor]:
         """Its state before the first update, tensors (K, ...) by name, whose shapes never change."""
@@ -59,6 +77,19 @@ class Several(Diagnostic):
 
     def __init__(self, members: Mapping[str, Any]) -> None:
         self.members: Mapping[str, Diagnostic] = members
+
+
+def interval(every: int | str) -> int | str:
+    """A setting `every` as `Diagnostic.every` has it: TASK, or a number of epochs; EPOCH is 1.  Raises ConfigError."""
+    if every == EPOCH:
+        return 1
+    if every == TASK:
+        return TASK
+    if isinstance(every, str):
+        raise ConfigError(
+            f"diagnostics.every is {every}; it must be {TASK}, {EPOCH}, or a number of epochs, at least 1."
+        )
+    return check("diagnostics.every", every, at_least=1)
 
 
 def of_epochs(name: str, title: str, unit: str = "", **more: Any) -> Column:

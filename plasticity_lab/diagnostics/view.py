@@ -5,7 +5,7 @@ Legend: K runs, B examples, D numbers of an example, O numbers of an output, * t
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
@@ -24,6 +24,9 @@ OBSERVED = "how the network stands"
 """What an agent provides to diagnostics at all (`Agent.provides`): a view with a probe and a loss."""
 HELD_OUT = "a task's held-out examples"
 """What a diagnostic that looks at them requires of the agent (`Diagnostic.requires`)."""
+
+
+Kept = TypeVar("Kept")
 
 
 class Passed(NamedTuple):
@@ -46,7 +49,8 @@ class View:
     held_out: of the task, where the agent has such examples. perturbation: what perturbs the epoch, name → (K,); empty
     where nothing does. body: the active one, None where there is one alone. task: position of the one that is learned.
     epoch: the one that has ended, counted through the run from 0; None at the start and where a task has ended. state:
-    what the diagnostic's `start` returned, (K, ...) by name; it is checkpointed as it is.
+    what the diagnostic's `start` returned, (K, ...) by name; it is checkpointed as it is. found: what `once` has made,
+    which all diagnostics share that look at the same moment.
     """
 
     model: Model
@@ -61,6 +65,7 @@ class View:
     task: int = 0
     epoch: int | None = None
     state: Tensors = field(default_factory=dict)
+    found: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def units(self) -> list[Unit]:
@@ -69,12 +74,25 @@ class View:
 
     def forward(self, x_KBD: Tensor | None = None) -> Passed:
         """The network's values in evaluation mode, on the probe if nothing else is given.  B: a multiple of 4."""
+        if x_KBD is None:
+            return self.once("forward", lambda: self.forward(self.probe["x"]))
         before: dict[str, Tensor] = {}
-        x_KBD = self.probe["x"] if x_KBD is None else x_KBD
         outputs, hidden = self.model.forward(
             self.parameters, self.settings["activation"], x_KBD, None, self.body, before=before
         )
         return Passed(outputs, before, hidden)
+
+    def once(self, key: Any, make: Callable[[], Kept]) -> Kept:
+        """What `make` returns, made once for all diagnostics that look at these parameters at this moment.
+
+        key: what it is called, another one for what depends on a setting. Whoever takes it must leave it as it is.
+        """
+        # Kept with what it was made of: a view of other parameters, or of another probe, must not be given it.
+        made_of = (self.parameters, self.probe)
+        known = self.found.get(key)
+        if known is None or any(ours is not theirs for ours, theirs in zip(made_of, known[0], strict=True)):
+            known = self.found[key] = (made_of, make())
+        return known[1]
 
     def losses(self, parameters: Tensors | None = None) -> Tensor:
         """The loss of each of the probe's examples alone, (K, B), by these parameters or the pack's own."""

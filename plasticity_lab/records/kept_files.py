@@ -7,10 +7,12 @@ from typing import Any
 
 from plasticity_lab.records.damage import DamagedFile, fault_of_parquet, fault_of_tensors
 from plasticity_lab.records.index_files import Outcome
-from plasticity_lab.records.store import Store
+from plasticity_lab.records.store import TASK_WEIGHTS, Store
 
 FINISHED = ("done", "diverged")
 """The statuses of runs that are not trained again unless asked."""
+REPLACING = "replacing"
+"""The key of a record for files that are being replaced: name → size and checksum of the new one."""
 FILES = ("record.json", "metrics.parquet", "weights.pt", "statistics.pt")
 """In the order in which runs have them: whoever has one of them has all before it."""
 ADVICE = "the command of its run sets the record aside, and trains the run again"
@@ -30,6 +32,16 @@ def seals_of(record: Mapping[str, Any]) -> dict[str, dict[str, int]]:
     """Name → size and checksum of the files that a record lists; nothing in records that are older than such lists."""
     listed = record.get("files")
     return listed if isinstance(listed, dict) else {}
+
+
+def seals_allowed(record: Mapping[str, Any], name: str) -> list[dict[str, int]]:
+    """What a file may be that a record lists: the one that was written, or the one that takes its place at this moment.
+
+    Two files cannot be replaced as one: first the record says what will be there too (REPLACING), then the file is
+    written, then the record says that it is there. Whatever ends this in between, the files are whole.
+    """
+    replacing = record.get(REPLACING)
+    return [each[name] for each in (seals_of(record), replacing) if isinstance(each, dict) and name in each]
 
 
 def keeps_weights(store: Store, record: Mapping[str, Any]) -> bool:
@@ -70,10 +82,13 @@ def check_files(store: Store, record: Mapping[str, Any]) -> None:
     if record["status"] not in FINISHED:
         return
     metrics, seals = store.metrics(record["run"]), seals_of(record)
-    if fault := fault_of_parquet(metrics, seals.get(metrics.name)):
-        raise CorruptRecord(metrics, fault)
+    allowed = seals_allowed(record, metrics.name) or [None]
+    faults = [fault_of_parquet(metrics, each) for each in allowed]
+    if all(faults):
+        raise CorruptRecord(metrics, str(faults[0]))
     kept = [store.weights(record["run"])] if keeps_weights(store, record) else []
     kept += [store.statistics(record["run"])] if keeps_statistics(record) else []
+    kept += [metrics.with_name(name) for name in seals if name.startswith(TASK_WEIGHTS)]
     for path in kept:
         if fault := fault_of_tensors(path, seals.get(path.name)):
             raise CorruptRecord(path, fault)

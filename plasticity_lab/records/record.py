@@ -30,6 +30,7 @@ from plasticity_lab.records.kept_files import (
     check_files,
     files_beside,
     keeps_weights,
+    seals_allowed,
     seals_of,
 )
 from plasticity_lab.records.old_format import OldFormat
@@ -198,8 +199,8 @@ def checked_content(store: Store, run: str, path: Path) -> bytes | None:
     except DamagedFile as error:
         raise CorruptRecord(path, error.reason) from error
     if content is not None and (record := read_record(store, run)) is not None:
-        written = seals_of(record).get(path.name)
-        if written is not None and written != seal(content):
+        written = seals_allowed(record, path.name)
+        if written and seal(content) not in written:
             raise CorruptRecord(path, "is not what was written: its checksum is another", RERUN)
     return content
 
@@ -257,13 +258,22 @@ def set_aside(store: Store, run: str) -> Path:
     return record.with_name(record.name + suffix)
 
 
-def write_metrics(store: Store, run: str, table: pa.Table) -> dict[str, int]:
-    """Writes the metrics of a run, before its record.  Returns what its record keeps of them.  Raises StoreError."""
+def write_metrics(store: Store, run: str, table: pa.Table, content: bytes | None = None) -> dict[str, int]:
+    """Writes the metrics of a run, before its record.  Returns what its record keeps of them.  Raises StoreError.
+
+    content: the table's, where `metrics_content` has made it already.
+    """
+    content = metrics_content(table)[0] if content is None else content
+    write_atomically(store.metrics(run), content)
+    return seal(content)
+
+
+def metrics_content(table: pa.Table) -> tuple[bytes, dict[str, int]]:
+    """What the file of these metrics holds, and what a record keeps of it."""
     written = pa.BufferOutputStream()
     pq.write_table(table, written, compression="zstd")
     content = written.getvalue().to_pybytes()
-    write_atomically(store.metrics(run), content)
-    return seal(content)
+    return content, seal(content)
 
 
 def read_metrics(store: Store, run: str) -> pa.Table | None:

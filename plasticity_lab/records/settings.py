@@ -70,6 +70,8 @@ class TrackingSettings(Strict):
 class Settings(Strict):
     """What one command sets once for all its runs; none of it changes a run's numbers.
 
+    save_weights_every: of `save_weights=tasks`, at the end of each so-manieth task.
+
     replay_memory_mib: replay memories that are smaller, those of all runs of a pack together, are in every checkpoint;
     others have files of their own. replay_memory_minutes: these are written when this many minutes of training would be
     lost, and when a worker is stopped; None: then only.
@@ -81,9 +83,10 @@ class Settings(Strict):
     mode: Literal["auto", "eager", "compiled", "kernels"]
     dry_run: bool
     rerun: bool
-    save_weights: Literal["none", "final"]
+    save_weights: Literal["none", "final", "tasks"]
     checkpoint_minutes: float = Field(gt=0, allow_inf_nan=False)
-    # Plans of earlier versions do not have them.
+    # Plans of earlier versions do not have these.
+    save_weights_every: int = Field(ge=1, default=1)
     replay_memory_mib: float = Field(ge=0, allow_inf_nan=False, default=64.0)
     replay_memory_minutes: float | None = Field(ge=0, allow_inf_nan=False, default=30.0)
     launch: LaunchSettings

@@ -6,6 +6,9 @@ from pathlib import Path
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.files import beside, disk_errors, link_once, make_folder
 
+TASK_WEIGHTS = "weights-task-"
+"""How the names of files begin that hold parameters as a task has left them; its position follows."""
+
 
 @dataclass(frozen=True)
 class Store:
@@ -41,6 +44,14 @@ class Store:
     def statistics(self, run: str) -> Path:
         """What scales what the network is given, where that was kept with the parameters."""
         return self.run_folder(run) / "statistics.pt"
+
+    def task_weights(self, run: str, task: int) -> Path:
+        """The parameters of a run as they were when a task had ended, where those were kept."""
+        return self.run_folder(run) / f"{TASK_WEIGHTS}{task}.pt"
+
+    def pack_weights(self, pack: str, task: int) -> Path:
+        """The same of a pack in training."""
+        return self.pack_folder(pack) / f"weights.{task}"
 
     def progress(self, pack: str) -> Path:
         """How far a running pack has come."""

@@ -1,17 +1,77 @@
-"""The trained parameters of a finished run, and what scales its observations, where `save_weights` asks for them."""
+"""The trained parameters of a finished run, those of its task ends too, and what scales its observations, where
+`save_weights` asks for them.
+"""
 
 import io
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from plasticity_lab.records.damage import seal
+from plasticity_lab.records.damage import read_file, seal
 from plasticity_lab.records.files import write_atomically
-from plasticity_lab.records.kept_files import RERUN, CorruptRecord, keeps_statistics, keeps_weights
+from plasticity_lab.records.kept_files import RERUN, CorruptRecord, keeps_statistics, keeps_weights, seals_of
 from plasticity_lab.records.record import checked_content, read_record
-from plasticity_lab.records.store import Store
+from plasticity_lab.records.store import TASK_WEIGHTS, Store
 from plasticity_lab.records.tensors import save_tensors, tensors_of
+
+
+class TaskWeights(NamedTuple):
+    """What is kept when a task ends: of a pack each with the run axis (K, ...), of a run without.
+
+    parameters: by name. probe: what diagnostics look at, where nobody could find it again; of_all: that of it which all
+    runs have alike, and which never has a run axis.
+    """
+
+    parameters: Mapping[str, Tensor]
+    probe: Mapping[str, Tensor]
+    of_all: Mapping[str, Tensor]
+
+    def of(self, k: int) -> "TaskWeights":
+        """Run k's, of a pack's."""
+        parameters = {name: value[k] for name, value in self.parameters.items()}
+        return TaskWeights(parameters, {name: value[k] for name, value in self.probe.items()}, self.of_all)
+
+
+def write_task_weights(store: Store, run: str, task: int, weights: TaskWeights) -> dict[str, int]:
+    """Writes what one run has kept of a task's end, before its record.
+
+    Returns what the record keeps of it.  Raises StoreError.
+    """
+    return _write_nested(store.task_weights(run, task), weights)
+
+
+def write_pack_weights(store: Store, pack: str, task: int, weights: TaskWeights) -> None:
+    """The same of a pack, whose runs have no records yet.  Raises StoreError."""
+    _write_nested(store.pack_weights(pack, task), weights)
+
+
+def read_pack_weights(store: Store, pack: str, task: int) -> TaskWeights:
+    """What a pack has kept.  Raises StoreError where it cannot be read."""
+    path = store.pack_weights(pack, task)
+    content = read_file(path, RERUN)
+    if content is None:
+        raise CorruptRecord(path, "is missing", RERUN)
+    return _task_weights(path, content)
+
+
+def read_task_weights(store: Store, run: str, task: int) -> TaskWeights:
+    """What a run has kept of a task's end, on the CPU.
+
+    Raises CorruptRecord; StoreError if the disk does not answer.
+    """
+    path = store.task_weights(run, task)
+    content = checked_content(store, run, path)
+    if content is None:
+        raise CorruptRecord(path, "is missing", RERUN)
+    return _task_weights(path, content)
+
+
+def tasks_kept(record: Mapping[str, Any]) -> list[int]:
+    """The positions of the tasks at whose ends a run has kept its parameters, in their order."""
+    found = [Path(name).stem.removeprefix(TASK_WEIGHTS) for name in seals_of(record) if name.startswith(TASK_WEIGHTS)]
+    return sorted(int(position) for position in found if position.isdecimal())
 
 
 def write_weights(store: Store, run: str, weights: Mapping[str, Tensor]) -> dict[str, int]:
@@ -54,6 +114,25 @@ def _write(path: Path, tensors: Mapping[str, Tensor]) -> dict[str, int]:
     save_tensors(own, written)
     write_atomically(path, written.getvalue())
     return seal(written.getvalue())
+
+
+def _write_nested(path: Path, weights: TaskWeights) -> dict[str, int]:
+    nested = {
+        part: {name: value.detach().cpu().clone() for name, value in values.items()}
+        for part, values in weights._asdict().items()
+    }
+    written = io.BytesIO()
+    save_tensors(nested, written)
+    write_atomically(path, written.getvalue())
+    return seal(written.getvalue())
+
+
+def _task_weights(path: Path, content: bytes) -> TaskWeights:
+    try:
+        found = tensors_of(content)
+        return TaskWeights(**{part: dict(values) for part, values in found.items()})
+    except (ValueError, TypeError) as error:
+        raise CorruptRecord(path, f"does not hold weights that can be read: {error}", RERUN) from error
 
 
 def _read(store: Store, run: str, what: str, path: Path, listed: bool) -> dict[str, Tensor] | None:

@@ -38,12 +38,26 @@ def beside(group, name):
     return ["benchmark=classic_cycle" if moves else "benchmark=split_digits"]
 
 
+def _asked_besides(run, group):
+    """The option that a run's choices of a group are: a set, where its members are all that is chosen."""
+    if group not in run.besides:
+        return None
+    contents = {path.stem: yaml.safe_load(path.read_text()) for path in (CONF / group).glob("*.yaml")}
+
+    def members(name):
+        named = contents[name].get("members")
+        return [name] if named is None else [each for member in named for each in members(member)]
+
+    return next(name for name in contents if "+".join(members(name)) == run.name(group))
+
+
 @pytest.mark.parametrize(("group", "name"), OPTIONS)
 def test_every_option_composes_and_its_component_builds(group, name):
     run, *others = resolve([f"{group}={name}", *beside(group, name), "seed=100"]).runs
     assert not others or name == "grid"
-    assert run.asked_as[0].get(group, run.name(group) if group in run.besides else None) == name
-    if group in COMPONENTS and name != "auto":
+    content = yaml.safe_load((CONF / group / f"{name}.yaml").read_text())
+    assert run.asked_as[0].get(group, _asked_besides(run, group)) == name
+    if group in COMPONENTS and name != "auto" and "members" not in content:
         assert run.name(group) == name
         built = component.build(group, name, run.targets[group], run.settings(group))
         assert isinstance(built, component.Component)
@@ -60,7 +74,7 @@ def test_the_command_in_a_file_names_runs_made_with_it(path):
     found = resolve(shlex.split(written[0]))
     run = found.runs[-1]
     asked = run.asked_as[0] | {"tracking": found.settings.tracking.backend}
-    asked |= {group: run.name(group) for group in run.besides}
+    asked |= {group: _asked_besides(run, group) for group in run.besides}
     if path.parent.name == "launcher":
         assert f"hydra/launcher={path.stem}" in written[0]
     elif path.parent != CONF:

@@ -4,38 +4,19 @@ import pytest
 import torch
 
 from plasticity_lab.activations.activation import Site
-from plasticity_lab.component import load
 from plasticity_lab.diagnostics.dead_units import DeadUnits, dead_pairs
-from plasticity_lab.diagnostics.view import View
 from plasticity_lab.networks.cnn import CNN
 from plasticity_lab.networks.mlp import MLP
 from tests.helpers.networks import classifier
-from tests.helpers.packs import choice, choices
+from tests.helpers.packs import choices
+from tests.helpers.shown import built, seen, view_given, view_of
 
 FAR = 50.0
 
 
-def built(name, **settings):
-    target, usual = choice("activation", name)
-    return load(target)(**usual | settings)
-
-
-def view_of(model, parameters, x, activations):
-    shape = {
-        name: torch.tensor([each.on_run_axis()[name] for each in activations]) for name in activations[0].on_run_axis()
-    }
-    return View(model, parameters, {"activation": shape}, [0] * len(activations), lambda *_: None, {"x": x})
-
-
 def given(before, name, **settings):
     """What dead_units finds where hidden1 is given these numbers, (B, 4), and hidden2 what hidden1 passes on."""
-    activations = [built(name, **settings)]
-    model = classifier(MLP(depth=2, width=4), activations, (1, 1, 4), 2)
-    parameters = {key: torch.zeros_like(value) for key, value in model.start([0], torch.device("cpu")).items()}
-    for layer in ("hidden1", "hidden2"):
-        parameters[f"{layer}.weight"][0] = torch.eye(4)
-    found = DeadUnits().look(view_of(model, parameters, torch.tensor([before]), activations))
-    return {key: value.item() for key, value in found.items()}
+    return seen(DeadUnits(), view_given(before, name, **settings))
 
 
 # Units: always negative; never; on one example of four; exactly zero.

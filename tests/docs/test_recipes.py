@@ -70,9 +70,9 @@ def test_the_recipes_diagnostic_changes_no_other_number(ideas, tmp_path):
     (run,) = trained_by_command(with_it, *words).runs
     assert list(trained_by_command(without, *(word for word in words if "diagnostics" not in word)).runs) == [run]
     seen, plain = read_metrics(with_it, run), read_metrics(without, run)
-    assert set(seen.column_names) - set(plain.column_names) == {"feature_rank"}
+    assert set(seen.column_names) - set(plain.column_names) == {"last_rank"}
     assert seen.select(plain.column_names).equals(plain)
-    assert 1 <= min(value for value in seen["feature_rank"].to_pylist() if value is not None) <= 100
+    assert 1 <= min(value for value in seen["last_rank"].to_pylist() if value is not None) <= 100
     weights, others = read_weights(with_it, run), read_weights(without, run)
     assert weights
     assert all(torch.equal(weights[name], others[name]) for name in weights)

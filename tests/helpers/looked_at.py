@@ -29,7 +29,9 @@ def looked_at(
     stops: looks of the keeper at which the pack is stopped, and resumed from its checkpoint.
     """
     resource, kept = resources(Path())(runs[0]), None
-    columns = columns_of(diagnostics, model_of(runs, resource).units)
+    model = model_of(runs, resource)
+    diagnostics = {name: each for name, each in diagnostics.items() if each.applies_to(model)}
+    columns = columns_of(diagnostics, model.units)
     agent = agent_of(runs[0])
     measures = agent.measures.with_columns(columns)
     for looks in [*stops, None]:

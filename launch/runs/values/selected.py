@@ -11,18 +11,22 @@ from dataclasses import dataclass
 
 from analysis.outcomes import why_none
 from analysis.statistics.selection import best_setting
+from launch.runs.groups import COMPONENTS
 from launch.runs.options import Options
 from launch.runs.settings import Numbers
 from launch.runs.values.candidates import Candidate, Candidates, Seeds, Study, differing, effective
 from launch.runs.values.place import Combination, FoundValues, unpinned
 from launch.runs.words import spelled
+from plasticity_lab import component
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.measures import Measure
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.targets import measures_of
+from plasticity_lab.run import group_of
 
 HEADLINE = "headline"
 """The metric that means what the agent itself names first."""
+DIAGNOSTICS = "diagnostics"
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,8 @@ class Selection:
 
 
 def chosen(place: Combination) -> Measure:
-    """The summary by which the place's settings are compared: of its agent's, one that has a better direction.
+    """The summary by which the place's settings are compared: of its agent's, or of the diagnostics that are chosen
+    beside it, one that has a better direction.
 
     Raises ConfigError.
     """
@@ -117,9 +122,21 @@ def chosen(place: Combination) -> Measure:
     declared = measures_of({"agent": agent.target or ""}, place.nodes).declared
     known = {measure.name: measure for measure in declared.with_direction}
     if metric != HEADLINE and metric not in known:
+        seen = {measure.name: measure for measure in _seen(place) if measure.better}
+        if metric in seen:
+            return seen[metric]
+        known |= seen
         there = ", ".join([HEADLINE, *known])
         raise ConfigError(f"hyperparams.metric is '{metric}'; agent={agent.name} can be compared by {there}.")
     return declared.summaries[declared.headline if metric == HEADLINE else metric]
+
+
+def _seen(place: Combination) -> Iterator[Measure]:
+    """What the diagnostics of the place measure of the whole network."""
+    for address, option in place.parts.items():
+        if group_of(address) == DIAGNOSTICS and option.name != COMPONENTS[DIAGNOSTICS].neutral:
+            built = component.build(DIAGNOSTICS, option.name, option.target or "", place.nodes[address])
+            yield from (column.measure for column in built.columns([]))
 
 
 def best(candidates: Sequence[Candidate], metric: str, better: str = "more") -> Winner | None:

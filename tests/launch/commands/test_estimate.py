@@ -72,13 +72,20 @@ def test_of_several_sweeps_one_must_be_named(store, estimate):
 
 
 @pytest.mark.parametrize(
-    "words", [(), ("save_weights=final",), ("benchmark=random_label_digits", "benchmark.tasks=20")]
+    "words",
+    [
+        (),
+        ("save_weights=final",),
+        ("save_weights=tasks", "save_weights_every=2"),
+        ("benchmark=random_label_digits", "benchmark.tasks=20"),
+    ],
 )
 def test_the_store_grows_about_as_much_as_was_said(store, words):
     """Of blocks on the disk, which every file and folder takes whole; du counts the folder above a run's too."""
     runs = ("activation=relu,leaky_relu", "seed=0,1", *words)
     plan = planned(store, *runs, *ONE)
-    said = store_bytes(plan.packs, plan.runs, plan.settings.save_weights, costs_to_train(plan.settings))
+    kept = plan.settings
+    said = store_bytes(plan.packs, plan.runs, kept.save_weights, costs_to_train(kept), kept.save_weights_every)
     work(store, plan.sweep, "cpu", never)
     found = 0
     for folder, _, files in os.walk(store.runs_folder):

@@ -101,10 +101,10 @@ def test_a_silent_worker_does_not_run(store):
 def test_what_went_wrong_is_told_with_its_reason(store, capsys, monkeypatch):
     really = training.assembled
 
-    def assembled(runs, *rest):
+    def assembled(runs, *rest, **more):
         if runs[0].science["activation"]["name"] == "tanh":
             raise ZeroDivisionError("by nought")
-        return really(runs, *rest)
+        return really(runs, *rest, **more)
 
     monkeypatch.setattr(training, "assembled", assembled)
     plan = trained(store, "activation=relu,tanh", "optimizer.lr=0.001,1e30", *ONE)

@@ -88,10 +88,10 @@ def test_a_run_that_is_trained_again_replaces_its_offline_run(store):
 def test_diverged_and_failed_runs_are_there_too(store, monkeypatch):
     really = training.assembled
 
-    def assembled(runs, *rest):
+    def assembled(runs, *rest, **more):
         if runs[0].science["activation"]["name"] == "tanh":
             raise ZeroDivisionError("by zero")
-        return really(runs, *rest)
+        return really(runs, *rest, **more)
 
     monkeypatch.setattr(training, "assembled", assembled)
     trained(store, "activation=relu,tanh", "optimizer.lr=1e30", OFFLINE)

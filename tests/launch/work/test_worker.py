@@ -97,10 +97,10 @@ def test_packs_of_another_device_kind_are_left_alone(store, monkeypatch):
 def test_a_failing_pack_is_recorded_with_the_reason_while_the_others_finish(store, monkeypatch, caplog):
     really = training.assembled
 
-    def assembled(runs, *rest):
+    def assembled(runs, *rest, **more):
         if runs[0].science["activation"]["name"] == "relu":
             raise ZeroDivisionError("by nought")
-        return really(runs, *rest)
+        return really(runs, *rest, **more)
 
     monkeypatch.setattr(training, "assembled", assembled)
     plan = planned(store, "activation=relu,leaky_relu", "seed=0")

@@ -1,0 +1,125 @@
+"""What diagnostics cost beside the training that they look at, as shares of it within one process.
+
+    python -m launch.bench.diagnostics [--situations permuted_mnist,ppo] [--width 5] [--epochs 3] [--out FOLDER]
+
+Each set of diagnostics looks after each of a few epochs; CPU time of its looks is divided by that of the epoch's
+updates, and of a whole task's for sets that look when tasks end. Images are noise in the number and shape of the
+published ones, so that no data are needed; on a CPU our own kernels take the updates, where they are there.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from launch.command import resolve
+from plasticity_lab.exits import status_of
+from plasticity_lab.records.files import write_json
+from plasticity_lab.records.position import Position
+from plasticity_lab.records.provenance import provenance
+
+SITUATIONS: Mapping[str, tuple[str, ...]] = {
+    "permuted_mnist": ("benchmark=permuted_mnist",),
+    "cifar51": ("benchmark=cifar51", "protocol=clean"),
+    "split_cifar100": ("benchmark=split_cifar100", "agent=no_replay"),
+    "ppo": ("benchmark=classic_cycle",),
+    "dqn": ("benchmark=catch",),
+}
+"""Words of a command, all with Leaky-ReLU."""
+SETS = {"cheap": (), "gradients": (), "curvature": (), "curvature of all": ("diagnostics.block=all",)}
+"""Sets, each with further words. The first looks with each epoch, the others when tasks end."""
+
+
+def measured(words: tuple[str, ...], width: int, epochs: int) -> dict[str, float]:
+    """Milliseconds of CPU: of an epoch's updates, of a task's, and of a look of each set; medians over the epochs."""
+    import torch
+
+    from plasticity_lab.assembly import assembled, model_of, resources_or_outlines
+    from plasticity_lab.diagnostics.chosen import diagnostics_of
+    from plasticity_lab.kernels.build import missing
+
+    common = ("activation=leaky_relu", f"seed=range(0,{width})", "tracking=store")
+    runs = resolve([*words, *common]).runs
+    resource = noise(resources_or_outlines(Path("nowhere"), lambda said: None)(runs[0]))
+    stream, learner = assembled(runs, resource, torch.device("cpu"), False, kernels=missing() is None, observed=True)
+    sets = {}
+    for name, more in SETS.items():
+        chosen = diagnostics_of(resolve([*words, *common, f"diagnostics={name.split()[0]}", *more]).runs[0])
+        model = model_of(runs, resource)
+        sets[name] = {of: each for of, each in chosen.items() if each.applies_to(model)}
+    task = stream.task(0)
+    learner.begin(task, fresh=True)
+    states = {of: each.start(learner.view(task)) for looking in sets.values() for of, each in looking.items()}
+    ends = sum(chunk.ends_epoch for chunk in task.chunks(Position(0, 0)))
+    taken: dict[str, list[float]] = {name: [] for name in ("epoch", *sets)}
+    since = 0.0
+    for chunk in task.chunks(Position(0, 0)):
+        began = time.process_time()
+        learner.advance(chunk)
+        since += time.process_time() - began
+        if not chunk.ends_epoch:
+            continue
+        if learner.view(task).probe:
+            taken["epoch"].append(since)
+            for name, looking in sets.items():
+                began = time.process_time()
+                view = replace(learner.view(task), epoch=0)
+                for of, each in looking.items():
+                    each.look(replace(view, state=states[of]))
+                taken[name].append(time.process_time() - began)
+        since = 0.0
+        if len(taken["epoch"]) > epochs:  # the first of all warms up
+            break
+    found = {name: median(times[1:] or times) * 1000 for name, times in taken.items()}
+    return {**found, "task": found["epoch"] * ends}
+
+
+def noise(resource: Any) -> Any:
+    """An image set with noise in place of its images, which may be black; what is none as it is."""
+    import numpy as np
+
+    if not hasattr(resource, "train_images"):
+        return resource
+    draw = np.random.default_rng(0)
+    parts = {}
+    for part in ("train", "test"):
+        shape = getattr(resource, f"{part}_images").shape
+        parts[f"{part}_images"] = draw.integers(0, resource.white + 1, shape).astype(np.uint8)
+        parts[f"{part}_labels"] = np.arange(len(parts[f"{part}_images"])) % resource.classes
+    return replace(resource, **parts)
+
+
+def main() -> int:
+    """The command.  Returns its exit status."""
+    description = (__doc__ or "").split("\n")[0]
+    parser = argparse.ArgumentParser(prog="python -m launch.bench.diagnostics", description=description)
+    parser.add_argument("--situations", default=",".join(SITUATIONS), help="some of them, by their names")
+    parser.add_argument("--width", type=int, default=5, help="runs of a pack")
+    parser.add_argument("--epochs", type=int, default=3, help="epochs that count")
+    parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for diagnostics.json")
+    return status_of(lambda: _timed(parser.parse_args()))
+
+
+def _timed(options: argparse.Namespace) -> int:
+    from launch.work.process import prepare_process
+
+    prepare_process()
+    found = {}
+    for name in options.situations.split(","):
+        found[name] = own = measured(SITUATIONS[name], options.width, options.epochs)
+        print(f"{name}, a pack of {options.width}: {own['epoch']:.0f} ms an epoch, {own['task']:,.0f} ms a task")
+        for at, each in enumerate(SETS):
+            whole, of = ("epoch", "an epoch") if at == 0 else ("task", "a task")
+            print(f"  {each}: {own[each]:.0f} ms a look, {own[each] / own[whole]:.1%} of {of}", flush=True)
+    options.out.mkdir(parents=True, exist_ok=True)
+    content = {"milliseconds": found, "width": options.width, "provenance": provenance()}
+    write_json(options.out / "diagnostics.json", content)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""Look at finished runs: diagnostics of the weights that they kept as tasks ended, as columns of their records.
+
+    python -m launch observe 1a2b                                          the set `cheap`
+    python -m launch observe --store results diagnostics=[cheap,curvature] diagnostics.block=all
+
+A run keeps the weights of its tasks' ends where it is trained with save_weights=tasks. Of one with save_weights=final
+the last task's end is looked at. What a run was looked at by already is left as it is, unless --again.
+"""
+
+import argparse
+
+from launch.command import resolve
+from launch.packs.lookup import add_store, store_there
+from launch.wording import say
+from plasticity_lab.errors import ConfigError, PlasticityError, StoreError
+from plasticity_lab.records.lookup import recorded_runs, run_named
+from plasticity_lab.records.store import Store
+
+GROUP = "diagnostics"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command can be told."""
+    parser.add_argument(
+        "words", nargs="*", metavar="RUN|diagnostics=…", help="ids of runs, or their beginnings (none: all that kept "
+        "weights), and what is to be measured, as in the command that trains"
+    )  # fmt: skip
+    parser.add_argument("--again", action="store_true", help="measure again what a record has already")
+    parser.add_argument("--data", help="the folder of data sets; the usual one if it is not named")
+    add_store(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Looks at each run and adds what was seen; goes on where one cannot be looked at.
+
+    Raises StoreError, ConfigError.
+    """
+    from plasticity_lab.assembly import resources  # torch: --help need not wait for it
+    from plasticity_lab.data.folder import data_folder
+    from plasticity_lab.diagnostics.chosen import diagnostics_of
+    from plasticity_lab.saved_network.observing import kept_tasks
+
+    asked = [word for word in options.words if "=" in word]
+    if wrong := [word for word in asked if word.partition("=")[0].partition(".")[0] != GROUP]:
+        raise ConfigError(f"{wrong[0]} is about no diagnostic; here words are diagnostics=… and their settings.")
+    if not any(word.startswith(f"{GROUP}=") for word in asked):
+        asked.append(f"{GROUP}=cheap")
+    chosen = resolve(asked).runs[0]
+    if not diagnostics_of(chosen):
+        raise ConfigError("diagnostics=none measures nothing; name one, as in diagnostics=cheap.")
+    store = store_there(options.store)
+    named = [run_named(store, word) for word in options.words if "=" not in word]
+    runs = named or [each for each in recorded_runs(store) if kept_tasks(store, each)]
+    if not runs:
+        raise StoreError(f"No run in {store.root} has kept weights; train with save_weights=tasks.")
+    resource_of, failed = resources(data_folder(options.data)), 0
+    for each in runs:
+        try:
+            say(_looked_at(store, each, diagnostics_of(chosen), resource_of, options.again))
+        except PlasticityError as error:
+            failed += 1
+            say(str(error))
+    return 1 if failed else 0
+
+
+def _looked_at(store: Store, run: str, diagnostics: dict, resource_of, again: bool) -> str:
+    """Adds what diagnostics see of a run to its record; a line that says what was done."""
+    from plasticity_lab.records.added_columns import add_columns
+    from plasticity_lab.records.provenance import provenance, utc_now
+    from plasticity_lab.records.record import read_record
+    from plasticity_lab.saved_network.observing import observed
+
+    record = read_record(store, run)
+    there = [] if record is None or again else [name for name in diagnostics if name in record["diagnostics"]]
+    left = {name: each for name, each in diagnostics.items() if name not in there}
+    if not left:
+        return f"{run}: was looked at by {', '.join(there)} already; --again measures anew."
+    seen = observed(store, run, left, resource_of)
+    tasks = list(seen.at_tasks)
+    source = provenance()
+    by = {"diagnostics": list(left), "tasks": tasks, "when": utc_now(), "commit": source.get("commit")}
+    add_columns(store, run, seen.columns, seen.at_tasks, list(left), by)
+    ends = "the end of task" if len(tasks) == 1 else "the ends of tasks"
+    said = ", ".join(str(task + 1) for task in tasks[:3]) + (f" … {tasks[-1] + 1}" if len(tasks) > 3 else "")
+    return f"{run}: {len(seen.columns)} columns at {ends} {said}."

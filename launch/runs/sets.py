@@ -1,0 +1,84 @@
+"""Options that stand for several: `diagnostics=cheap` is a list of diagnostics, and a setting of it is one of each.
+
+Only groups that change no number have them (conf/groups.yaml, `science: false`): a set may grow without changing a run.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from launch.runs.groups import COMPONENTS
+from launch.runs.options import Option
+from plasticity_lab import component
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.run import JOINED
+
+OptionOf = Callable[[str, str], Option]
+"""(group, name) → the option."""
+Values = Mapping[str, Sequence[Any]]
+"""Dotted name of a setting → the values given."""
+
+
+@dataclass(frozen=True)
+class _Member:
+    """An option that is no set, and the sets through which it was named, the innermost last."""
+
+    option: Option
+    within: tuple[Option, ...]
+
+
+def spread(group: str, choice: str, said: Values, option_of: OptionOf) -> tuple[str, dict[str, Sequence[Any]]]:
+    """The choice with the members of its sets in their places, and what was said of the sets said of their members.
+
+    A setting without an option's name, as in `diagnostics.every=task`, is one of all options chosen that have it; what
+    is said of one option, or of a smaller set, counts more. Raises ConfigError for a setting that no member has.
+    """
+    names = COMPONENTS[group].names_in(choice)
+    members: dict[str, _Member] = {}
+    for name in names:
+        for member in _members(group, name, (), option_of):
+            members.setdefault(member.option.name, member)
+    sets = {each.name for member in members.values() for each in member.within}
+    if not sets and len(members) < 2:
+        return choice, dict(said)
+    others = {key: values for key, values in said.items() if key.partition(".")[0] != group}
+    own = {key.partition(".")[2]: values for key, values in said.items() if key.partition(".")[0] == group}
+    taken: set[str] = set()
+    for name, member in members.items():
+        chain = [f"{each.name}." for each in reversed(member.within)]
+        for setting in _settings(member.option):
+            heard = [f"{before}{setting}" for before in (f"{name}.", *chain, "") if f"{before}{setting}" in own]
+            usual = [each.settings[setting] for each in reversed(member.within) if setting in each.settings]
+            if heard:
+                others[f"{group}.{name}.{setting}"] = own[heard[0]]
+                taken |= {*heard}
+            elif usual:
+                others[f"{group}.{name}.{setting}"] = [usual[0]]
+    for key, values in own.items():
+        if key in taken:
+            continue
+        first, dot, _ = key.partition(".")
+        if dot and first not in sets:
+            others[f"{group}.{key}"] = values  # of a member, or of what is not chosen: `addresses` answers
+        else:
+            of = first if dot else choice
+            known = dict.fromkeys(setting for each in members.values() for setting in _settings(each.option))
+            raise ConfigError(f"{group}={of} has no setting '{key.rpartition('.')[2]}'; there are {', '.join(known)}.")
+    return JOINED.join(members), others
+
+
+def _members(group: str, name: str, within: tuple[Option, ...], option_of: OptionOf) -> Iterator[_Member]:
+    """What an option stands for.  Raises ConfigError for a set that holds itself."""
+    option = option_of(group, name)
+    named = getattr(option.extras, "members", None)
+    if named is None:
+        yield _Member(option, within)
+        return
+    if name in [each.name for each in within]:
+        raise ConfigError(f"{group}={name}: its file names it among its own members; a set cannot hold itself.")
+    for member in named:
+        yield from _members(group, member, (*within, option), option_of)
+
+
+def _settings(option: Option) -> list[str]:
+    return [] if option.target is None else list(component.parameters(component.load(option.target)))

@@ -1,0 +1,87 @@
+"""What an activation does to small changes: its derivative at the pre-activations of a probe, or at any others.
+
+Legend: K runs, B examples, D units or channels, G sets of values that the activation passes on, * the pixels of a map.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from plasticity_lab.activations.activation import Activation, Site
+from plasticity_lab.diagnostics.view import View
+from plasticity_lab.networks.expert_units import units_first
+
+FLAT = 1e-3
+"""Below it, in size, a derivative counts as 0.  Source: Section 4, where it bounds dead bands."""
+AT_ONCE = 8
+"""Examples whose derivatives are taken at a time."""
+
+
+class Slopes(NamedTuple):
+    """Of one run's pre-activations at a place, as Python numbers: how many there are, how many of them have a
+    derivative that is nearly 0, how many lie below 0, and the sum of the derivatives at these.
+    """
+
+    pairs: int
+    flat: int
+    negative: int
+    sum_of_negative: float
+
+
+def derivatives(activation: Activation, z: Tensor, site: Site) -> Tensor:
+    """∂h/∂z at each element of z (K, B, D, *), (G, K, B, D, *): of each value that the activation makes of it.
+
+    G is 1 of most, 2 of those that pass on two values for one (CReLU, Deep Fourier). Of those that make one value of
+    two (SwiGLU), z has both, and G is 1: each has its own derivative of the one value.
+    """
+    with torch.enable_grad():
+        z = z.detach().requires_grad_()
+        h = activation(z, site)
+        sets = max(1, h.shape[2] // z.shape[2])
+        each = h.chunk(sets, dim=2)
+        found = [torch.autograd.grad(own.sum(), z, retain_graph=at + 1 < sets)[0] for at, own in enumerate(each)]
+    return torch.stack(found) if sets > 1 else found[0].unsqueeze(0)
+
+
+def elementwise(activation: Activation) -> bool:
+    """Whether the activation makes one value of one pre-activation, so that it has a slope."""
+    return activation.expansion == 1
+
+
+def slopes(view: View, flat: float = FLAT) -> Mapping[str, list[Slopes]]:
+    """By unit name, of each run: counts over the probe's pre-activations."""
+    return view.once(("slopes", flat), lambda: _slopes(view, flat))
+
+
+def site_of(view: View, unit: str, run: int) -> Site:
+    """What the activation of one run is given at a place beside its input, in evaluation mode, with a run axis of 1."""
+    own = slice(run, run + 1)
+    learned = view.model.learned_at(unit, view.parameters)
+    return Site(
+        {name: value[own] for name, value in view.settings["activation"].items()},
+        {name: value[own].detach() for name, value in learned.items()},
+    )
+
+
+def _slopes(view: View, flat: float) -> Mapping[str, list[Slopes]]:
+    before, activation, found = view.forward().before, view.model.activation, dict[str, list[Slopes]]()
+    for unit in view.units:
+        z = units_first(unit, before[unit.name])
+        found[unit.name] = []
+        for run in range(len(z)):
+            site = site_of(view, unit.name, run)
+            # A few examples at a time: what is made of them stays near the processor, and takes little room.
+            parts = z[run : run + 1].split(AT_ONCE, dim=1)
+            counted = [_counted(part, derivatives(activation, part, site), flat) for part in parts]
+            found[unit.name].append(Slopes(*(sum(each) for each in zip(*counted, strict=True))))
+    return found
+
+
+def _counted(z: Tensor, derivative: Tensor, flat: float) -> Slopes:
+    size = derivative[0].abs() if len(derivative) == 1 else derivative.square().sum(dim=0).sqrt()
+    negative = z < 0
+    # Where it is multiplied, not chosen: a choice would take as long as all the rest.
+    total = (derivative[0] * negative).sum(dtype=torch.float64) if len(derivative) == 1 else torch.tensor(float("nan"))
+    return Slopes(z.numel(), int(torch.count_nonzero(size < flat)), int(torch.count_nonzero(negative)), total.item())

@@ -1,0 +1,44 @@
+"""Signal and noise of the gradient: how much examples agree on where to go.
+
+Legend: K runs, B examples.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from plasticity_lab.diagnostics.diagnostic import TASK, Diagnostic, interval
+from plasticity_lab.diagnostics.gram import whole_gram
+from plasticity_lab.diagnostics.places import run_by_run
+from plasticity_lab.diagnostics.view import View
+from plasticity_lab.networks.network import Unit
+from plasticity_lab.records.measures import Column
+
+
+class GradientNoise(Diagnostic):
+    """‖ḡ‖² / (Σ ‖gᵢ − ḡ‖² / (B − 1)): the mean gradient over the probe beside the variance of its examples' own, of all
+    weights and biases of linear layers and convolutions.
+
+    Empty where there is no noise. Source: Appendix B records the gradient's signal-to-noise ratio and leaves its
+    definition open.
+    """
+
+    def __init__(self, every: int | str = TASK) -> None:
+        self.every = interval(every)
+
+    def columns(self, units: Sequence[Unit]) -> list[Column]:
+        """Of the network."""
+        return [self.column("gradient_snr", "Gradient, signal to noise", "signal / noise", better="more")]
+
+    def look(self, view: View) -> dict[str, Tensor]:
+        """(K,)."""
+        return {"gradient_snr": run_by_run(signal_to_noise, whole_gram(view))}
+
+
+def signal_to_noise(gram_BB: Tensor) -> Tensor:
+    """Of one run, from the inner products of its examples' gradients, ()."""
+    examples = len(gram_BB)
+    signal = gram_BB.sum() / examples**2
+    noise = (gram_BB.diagonal().sum() - examples * signal) / (examples - 1)
+    return torch.where(noise > 0, signal / noise, float("nan"))

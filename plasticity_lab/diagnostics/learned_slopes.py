@@ -1,0 +1,65 @@
+"""The slopes that PReLU and bounded PReLU have learned, as a distribution.
+
+Legend: K runs, n slopes of a place.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from plasticity_lab.activations.prelu import BoundedPReLU, PReLU
+from plasticity_lab.diagnostics.derivatives import derivatives, site_of
+from plasticity_lab.diagnostics.diagnostic import Diagnostic, interval
+from plasticity_lab.diagnostics.places import at, columns_at
+from plasticity_lab.diagnostics.view import View
+from plasticity_lab.networks.model import Model
+from plasticity_lab.networks.network import Unit
+from plasticity_lab.records.measures import Column
+
+QUANTILES = {"min": 0.0, "q25": 0.25, "median": 0.5, "q75": 0.75, "max": 1.0}
+TITLES = {"min": "least", "q25": "lower quartile", "median": "median", "q75": "upper quartile", "max": "greatest"}
+
+
+class LearnedSlopes(Diagnostic):
+    """Quantiles of the negative slopes, of the whole network and of each place, linear between two values.
+
+    Slopes of scope `neuron` are one a unit or channel, of `layer` one a place, of `global` one. Source: Appendix C.2,
+    Figures C2 and C3, which show the course of every slope.
+    """
+
+    def __init__(self, every: int | str = 1) -> None:
+        self.every = interval(every)
+
+    def applies_to(self, model: Model) -> bool:
+        """Of activations that learn their slope."""
+        return isinstance(model.activation, PReLU | BoundedPReLU)
+
+    def columns(self, units: Sequence[Unit]) -> list[Column]:
+        """Of the whole network, and of each place."""
+        return [
+            column
+            for part in QUANTILES
+            for column in columns_at(self, units, f"slope_{part}", f"Learned slopes, {TITLES[part]}", "slope", places=3)
+        ]
+
+    def look(self, view: View) -> dict[str, Tensor]:
+        """(K,) each."""
+        found: dict[str, list[Tensor]] = {}
+        for run in range(len(view.seeds)):
+            slopes = {unit.name: self._slopes(view, unit, run) for unit in view.units}
+            shared = view.model.activation.learnable(1).values()
+            every = (
+                next(iter(slopes.values())) if all(each.shared for each in shared) else torch.cat([*slopes.values()])
+            )
+            for place, own in {None: every, **slopes}.items():
+                for part, share in QUANTILES.items():
+                    found.setdefault(at(f"slope_{part}", place), []).append(own.quantile(share))
+        return {name: torch.stack(values) for name, values in found.items()}
+
+    def _slopes(self, view: View, unit: Unit, run: int) -> Tensor:
+        """Of one run at a place, (n,) float64: the derivative at −1, in the order of the units."""
+        site = site_of(view, unit.name, run)
+        width = max(value.shape[1] for value in site.learned.values())
+        like = next(iter(site.learned.values()))
+        return derivatives(view.model.activation, -like.new_ones(1, 1, width), site).flatten().double()

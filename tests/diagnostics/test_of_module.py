@@ -1,0 +1,69 @@
+"""Any torch module looked at: beside our own network of the same numbers."""
+
+import pytest
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from plasticity_lab.diagnostics.curvature import Curvature
+from plasticity_lab.diagnostics.of_module import OF_ONE_MOMENT, measure
+from plasticity_lab.errors import ConfigError, InputError
+from tests.diagnostics.test_gradient_set import NETWORKS, shown
+from tests.helpers.shown import seen
+
+NAMES = {"mlp": ("hidden1", "hidden2", "output"), "cnn": ("conv1", "conv2", "hidden1", "hidden2", "output")}
+
+
+def as_module(view, network):
+    """The same network as a torch module of the run's own numbers."""
+    image, steps = NETWORKS[network][1], []
+    for layer in view.model.design.layers:
+        weight, bias = (view.parameters[f"{layer.name}.{part}"][0, ..., : layer.outputs] for part in ("weight", "bias"))
+        if layer.name.startswith("conv"):
+            own = nn.Conv2d(layer.image[0], layer.outputs, layer.kernel, dtype=torch.float64)
+            own.weight.data = weight.t().reshape(own.weight.shape).clone()
+        else:
+            own = nn.Linear(*weight.shape, dtype=torch.float64)
+            own.weight.data = weight.t().clone()
+        own.bias.data = bias[0].clone()
+        if layer.name == "hidden1" and network == "cnn":
+            steps.append(nn.Flatten())
+        steps += [own, nn.Tanh()] if layer.name != "output" else [own]
+        steps += [nn.MaxPool2d(2)] if layer.name.startswith("conv") else []
+    return nn.Sequential(nn.Unflatten(1, image), *(steps if network == "cnn" else [nn.Flatten(), *steps]))
+
+
+@pytest.mark.parametrize("network", NAMES)
+def test_its_numbers_are_those_of_our_own_network(network):
+    view = shown(network, "tanh", runs=1, examples=16)
+    module = as_module(view, network).train()
+    before = {name: value.clone() for name, value in module.state_dict().items()}
+    data = DataLoader(TensorDataset(view.probe["x"][0], view.probe["labels"][0]), batch_size=6)
+    found = measure(module, data)
+    for of in OF_ONE_MOMENT:
+        if of().applies_to(view.model):
+            for name, value in seen(of(), view).items():
+                if not any(name.endswith(place) for place in NAMES[network]) and name != "lambda_max_iterations":
+                    assert found[name] == pytest.approx(value, rel=1e-2 if "lambda" in name else 1e-6, abs=1e-3), name
+    assert module.training
+    assert all(torch.equal(before[name], value) for name, value in module.state_dict().items())
+
+
+def test_what_does_not_fit_is_said():
+    data = [(torch.randn(8, 4), torch.zeros(8, dtype=torch.int64))]
+    with pytest.raises(InputError, match="no activation"):
+        measure(nn.Linear(4, 3), data)
+    with pytest.raises(InputError, match="ReLU, Tanh"):
+        measure(nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 3), nn.Tanh()), data)
+    with pytest.raises(InputError, match="pairs"):
+        measure(nn.Sequential(nn.Linear(4, 3), nn.ReLU()), [torch.randn(8, 4)])
+    with pytest.raises(ConfigError, match=r"diagnostics\.block"):
+        measure(nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 3)), data, [Curvature(block="fc2")])
+
+
+@pytest.mark.parametrize("activation", [nn.ReLU(), nn.PReLU(5), nn.GELU(), nn.ELU(2.0)])
+def test_of_modules_with_other_activations(activation):
+    module = nn.Sequential(nn.Linear(4, 5, bias=False), activation, nn.Linear(5, 3))
+    found = measure(module, [(torch.randn(8, 4), torch.randint(0, 3, (8,)))])
+    assert found["slope_min"] == 0.25 if isinstance(activation, nn.PReLU) else "slope_min" not in found
+    assert {"srank", "lambda_max", "gradient_snr", "saturated_1"} <= found.keys()
