@@ -129,7 +129,8 @@ def _pass_on(workers: Sequence[_Worker], shown: Display, passed_on: dict[str, _W
 def _environment() -> dict[str, str]:
     """One thread for each worker, also in libraries that read that at their start; options' modules stay importable."""
     paths = [path for path in sys.path if path]
-    return os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(paths)}
+    ours = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(paths)}
+    return os.environ | ours | {"PYTHONIOENCODING": "utf-8:backslashreplace"}  # of what they say, which is read here
 
 
 def _stop(workers: Sequence[_Worker], shown: Display) -> None:
