@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn
 
+from plasticity_lab.account import settle_account
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.output import begin_output, output_error
 
@@ -21,6 +22,7 @@ def status_of(command: Callable[[], int], interrupted: str = "Interrupted.") -> 
     seen enough: that is no mistake. Output that cannot be written, as on a full disk, is one.
     """
     begin_output()
+    settle_account()
     status = 0
     try:
         try:

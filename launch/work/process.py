@@ -8,6 +8,7 @@ from pathlib import Path
 
 import torch
 
+from plasticity_lab.account import cache_folder
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.records.provenance import cpu_model
 
@@ -52,9 +53,10 @@ def prepare_compiling() -> None:
     A folder for each kind of processor: nodes that share a home must not share machine code. And one for each of
     torch's vector capabilities: its cache does not look at them, and gave an AVX2 process AVX-512's order of summing.
     """
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     processor = re.sub(r"\W+", "-", cpu_model()).strip("-").lower()
-    folder = Path(os.environ.get("TORCHINDUCTOR_CACHE_DIR") or cache / "plasticity_lab" / "compiled" / processor)
+    folder = Path(
+        os.environ.get("TORCHINDUCTOR_CACHE_DIR") or cache_folder() / "plasticity_lab" / "compiled" / processor
+    )
     capability = torch.backends.cpu.get_cpu_capability().lower()
     if folder.name != capability:  # a process that this one starts gets the folder
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(folder / capability)
