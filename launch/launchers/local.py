@@ -4,13 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from launch.launchers.local_workers import Uploads, run_workers
-from launch.launchers.prepare import Resources, calibrated, prepared
+from launch.launchers.prepare import Prepared, Resources, calibrated, prepared
 from launch.launchers.report import announce, report, settled, show_plan
-from launch.plan.device import compiler_there, cores, devices, kind_of, memory_of
+from launch.packs.bindings import binding_of
+from launch.plan.compiling import not_compiled_here
+from launch.plan.device import cores, devices, kind_of, memory_of
 from launch.plan.planner import TooLarge
 from launch.wording import counted
 from plasticity_lab.errors import ConfigError, PlanError
 from plasticity_lab.records.kinds import sort_of
+from plasticity_lab.records.plan import Pack
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
@@ -42,7 +45,7 @@ class Machine:
         host = memory_of("cpu") // workers
         calibration, damaged = calibrated(Store(settings.store), kind)
         return Machine(
-            names, Resources(kind, calibration, compiler_there(), memory, workers, damaged, host_memory=host)
+            names, Resources(kind, calibration, not_compiled_here(), memory, workers, damaged, host_memory=host)
         )
 
 
@@ -69,8 +72,25 @@ def train_here(runs: Sequence[Run], settings: Settings) -> None:
     if not ours:
         kinds = ", ".join(sorted({pack.kind for pack in ready.plan.packs}))
         raise PlanError(f"Workers on {kinds} train all that is left, and it goes on only there: wait for them.")
+    _check_computed(ready, ours)
     needed = min(resources.workers, len(ours))
     announce(ready, f"{counted(needed, 'worker')} on {resources.kind}")
     names = [machine.devices[at % len(machine.devices)] for at in range(needed)]
     uploads = Uploads(ready.store, ready.settings.tracking)
     report(ready, runs, run_workers(ready.store, ready.plan.sweep, ours, names, uploads))
+
+
+def _check_computed(ready: Prepared, packs: Sequence[Pack]) -> None:
+    """Raises PlanError for packs that were begun in a mode that cannot be computed here, before work of them is lost.
+
+    A worker that found them would begin them anew. StoreError.
+    """
+    if (uncompiled := ready.resources.uncompiled) is None:
+        return
+    bound = [binding for pack in packs if (binding := binding_of(ready.store, pack)) and binding.mode != "eager"]
+    if bound:
+        runs = sum(binding.width for binding in bound)
+        raise PlanError(
+            f"{counted(runs, 'run')} {'was' if runs == 1 else 'were'} begun in mode {bound[0].mode}, which is kept to "
+            f"the end, but {uncompiled.sentence}. What is trained so far is kept."
+        )

@@ -5,7 +5,6 @@ without it.
 """
 
 import os
-import shutil
 
 from plasticity_lab.errors import ConfigError
 
@@ -55,8 +54,3 @@ def memory_of(device: str) -> int:
 def cores() -> int:
     """The cores this process may use; under Slurm or in a container they are fewer than the machine's."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def compiler_there() -> bool:
-    """Whether torch.compile can work here: it needs a C++ compiler, on a GPU too."""
-    return any(shutil.which(name) for name in (os.environ.get("CXX", "g++"), "g++", "clang++"))
