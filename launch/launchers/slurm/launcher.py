@@ -24,7 +24,7 @@ from launch.launchers.slurm.submit_once import await_turn, release_held, submit_
 from launch.packs.watch import Watch
 from launch.plan.calibration import read_calibration
 from launch.plan.compiling import not_compiled_here
-from launch.plan.device import cores, kind_of, memory_of
+from launch.plan.device import allotted_cores, kind_of, memory_of
 from launch.plan.figures import GPU
 from launch.runs.settings import store_option
 from launch.wording import counted, say
@@ -107,7 +107,7 @@ def resources_of(store: Store, settings: Settings, parameters: Mapping[str, Any]
     elif parameters["mem_gb"]:
         memory = own
     else:
-        memory = memory_of("cpu") // cores()
+        memory = memory_of("cpu") // allotted_cores()
     workers = settings.launch.workers or 1
     calibration, damaged = calibrated(store, kind)
     return Resources(
