@@ -10,6 +10,7 @@ from pathlib import Path
 from analysis.origin import rows_of
 from analysis.rows import Row, rows_in
 from analysis.where import chosen
+from plasticity_lab.account import expanded
 from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.records.files import write_atomically
 
@@ -99,7 +100,7 @@ def folder_of(asked: argparse.Namespace) -> Path:
 
 def places_of(asked: argparse.Namespace) -> list[Path]:
     """The stores, and the .json files of tables, that are asked for."""
-    return [place.expanduser() for place in asked.store or [_default()]]
+    return [expanded(place) for place in asked.store or [_default()]]
 
 
 def write(path: Path, content: bytes) -> None:
@@ -112,7 +113,7 @@ def write(path: Path, content: bytes) -> None:
 
 
 def _default() -> Path:
-    return Path(os.environ.get("PLASTICITY_STORE") or "store").expanduser()
+    return expanded(os.environ.get("PLASTICITY_STORE") or "store")
 
 
 def _ended(row: Row) -> bool:

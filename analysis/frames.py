@@ -10,13 +10,13 @@ Hence Polars for frames, and records as every other command reads them, which na
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from analysis.rows import Row, rows_in
 from analysis.where import Where, chosen, settings_of
+from plasticity_lab.account import expanded
 from plasticity_lab.records.damage import fault_of_parquet
 from plasticity_lab.records.record import FINISHED
 from plasticity_lab.records.store import Store
@@ -28,7 +28,7 @@ _ID, _FILE = 12, "/metrics.parquet"
 
 def frames(store: "str | PathLike[str]", where: Where) -> tuple[pl.DataFrame, pl.LazyFrame]:
     """The frames of a store, as `analysis.load` describes them."""
-    root = Path(store).expanduser()
+    root = expanded(store)
     rows, left_out = rows_in(root)
     rows = chosen(rows, where)
     metrics, damaged = metrics_frame(Store(root), rows)

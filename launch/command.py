@@ -30,7 +30,7 @@ from launch.runs.resolve import Preset, Resolved, resolved
 from launch.runs.words import spelled
 from launch.tracking.choice import check_tracking
 from plasticity_lab.command_age import command_begins
-from plasticity_lab.errors import ConfigError
+from plasticity_lab.errors import ConfigError, PlasticityError
 from plasticity_lab.exits import status_of
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.run import Run
@@ -41,7 +41,12 @@ MISTAKES = (HydraException, OmegaConfBaseException, YAMLError, UserWarning)
 RAISED = re.compile(r"\w+ raised while (resolving interpolation|composing config): ")
 """What Hydra puts before the words of another error."""
 
-INTERRUPTED = "Interrupted. The same command again continues where this one stopped."
+AGAIN = "The same command again continues where this one stopped."
+INTERRUPTED = f"Interrupted. {AGAIN}"
+
+
+class Unread(PlasticityError):
+    """Nobody reads what a command says while it trains."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,7 @@ class TakesRuns(Protocol):
 def run_command(arguments: Sequence[str], with_process: bool = False) -> int:
     """Does what a command says → its exit status, as `status_of` has it.  with_process: see `command_begins`."""
     command_begins(with_process)
-    return status_of(lambda: _done(arguments), INTERRUPTED, unread=1)
+    return status_of(lambda: _done(arguments), INTERRUPTED)
 
 
 def resolve(arguments: Sequence[str]) -> Resolved:
@@ -104,7 +109,12 @@ def _train(line: CommandLine, hydra: Hydra) -> None:
     context = HydraContext(config_loader=hydra.config_loader, callbacks=callbacks)
     launcher = Plugins.instance().instantiate_launcher(context, train_alone, config)
     if isinstance(launcher, TakesRuns):
-        launcher.launch_runs(found.runs, found.settings)
+        try:
+            launcher.launch_runs(found.runs, found.settings)
+        except BrokenPipeError as error:
+            if found.settings.dry_run:
+                raise  # whoever read the plan has seen enough
+            raise Unread(f"Nobody reads any longer what this command says, so it has stopped. {AGAIN}") from error
     else:
         jobs = launcher.launch([overrides_of(run, found.settings) for run in found.runs], initial_job_idx=0)
         _ = [job.return_value for job in jobs]  # raises what the job raised

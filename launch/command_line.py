@@ -5,7 +5,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
-from pathlib import Path
 from typing import Any, NoReturn
 
 from hydra.core.override_parser.types import Override
@@ -13,6 +12,7 @@ from hydra.core.override_parser.types import Override
 from launch.runs.files import check_experiment, folder_of
 from launch.runs.options import CONF
 from launch.runs.words import plain, read, shown, spelled
+from plasticity_lab.account import expanded
 from plasticity_lab.errors import ConfigError
 
 OPTION = re.compile(r"[\w.-]{1,200}")
@@ -138,7 +138,7 @@ def _searched(folder: str, words: Sequence[str]) -> str:
     """The word that does what --config-dir does."""
     if any(key_of(word) == "hydra.searchpath" for word in words):
         raise ConfigError("--config-dir and hydra.searchpath both name folders; name all in hydra.searchpath=[...].")
-    there = Path(folder).expanduser().absolute()
+    there = expanded(folder).absolute()
     if not there.is_dir():
         raise ConfigError(f"--config-dir is {folder}, but there is no such folder.")
     return f"hydra.searchpath={spelled([f'file://{there}'])}"

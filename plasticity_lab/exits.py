@@ -1,35 +1,55 @@
 """How a command ends: its exit status, after one sentence on stderr where something is wrong."""
 
+import errno
 import gc
 import os
 import sys
 from collections.abc import Callable
 from typing import NoReturn
 
+from plasticity_lab.account import settle_account
 from plasticity_lab.errors import PlasticityError
+from plasticity_lab.output import begin_output, output_error
 
 TRACE = "HYDRA_FULL_ERROR"
 """The environment variable that, set to 1, asks for the traceback of a mistake; the name is Hydra's."""
 
 
-def status_of(command: Callable[[], int], interrupted: str = "Interrupted.", unread: int = 0) -> int:
+def status_of(command: Callable[[], int], interrupted: str = "Interrupted.") -> int:
     """Calls a command → its exit status: what it returns; 1 after a PlasticityError, whose sentence goes to stderr.
 
-    interrupted: what is said after Ctrl-C, with status 130. unread: the status where whoever read the output has
-    closed it (`| head`), having seen enough.
+    interrupted: what is said after Ctrl-C, with status 130. Whoever reads the output may close it (`| head`), having
+    seen enough: that is no mistake. Output that cannot be written, as on a full disk, is one.
     """
+    begin_output()
+    settle_account()
+    status = 0
     try:
         try:
-            return command()
+            status = _carried_out(command, interrupted)
         finally:
             sys.stdout.flush()
+    except SystemExit as end:
+        # Of argparse, which does not hear of errors in writing; and of rich, which ends the process for them.
+        unwritten = output_error()
+        if unwritten is None or (end.code and end.__context__ is not unwritten):
+            raise
+    except OSError as error:
+        if error is not output_error():
+            raise
+    lost = output_error()
+    if lost is None or lost.errno == errno.EPIPE:
+        return status
+    print(f"The output could not be written: {os.strerror(lost.errno or 0)}.", file=sys.stderr)
+    return status or 1
+
+
+def _carried_out(command: Callable[[], int], interrupted: str) -> int:
+    try:
+        return command()
     except KeyboardInterrupt:
         print(interrupted, file=sys.stderr)
         return 130
-    except BrokenPipeError:
-        # Python flushes stdout once more when it ends, and would complain of the pipe again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return unread
     except PlasticityError as error:
         if os.environ.get(TRACE) == "1":
             raise

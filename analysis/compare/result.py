@@ -23,6 +23,7 @@ from analysis.rows import Row
 from analysis.tables.listing import Listing
 from analysis.tables.render import csv_text, latex, markdown, text
 from analysis.where import chosen
+from plasticity_lab.account import expanded
 from plasticity_lab.errors import StoreError
 
 
@@ -123,7 +124,7 @@ def compare(
     which others are compared, or "best". where: keys and the values that a run must have, as `analysis.load` takes
     them.  Raises StoreError, ConfigError.
     """
-    places = [Path(one).expanduser() for one in ([store] if isinstance(store, str | Path) else store)]
+    places = [expanded(one) for one in ([store] if isinstance(store, str | Path) else store)]
     told: list[str] = []
     rows = rows_of_stores(places, lambda sentence: told.append(f"Left out: {sentence}"))
     if all(row.status == "waiting" for row in rows):

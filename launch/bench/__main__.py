@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from launch.bench.choices import BODIES, PARTS, Choices
-from launch.plan.device import compiler_there, devices, kind_of
+from launch.plan.compiling import not_compiled_here
+from launch.plan.device import devices, kind_of
 from plasticity_lab.agents.supervised.workload_settings import ACTIVATIONS, INTERVENTIONS, SETTINGS
 from plasticity_lab.exits import leave, status_of
 from plasticity_lab.records.provenance import provenance
@@ -67,7 +68,7 @@ def _choices(options: argparse.Namespace) -> Choices:
     device = devices(options.device)[0]
     quick = options.quick
     widths = options.widths or ([4] if quick else None)
-    modes = [mode for mode in options.modes if mode == "eager" or (compiler_there() and not quick)]
+    modes = [mode for mode in options.modes if mode == "eager" or (not_compiled_here() is None and not quick)]
     if "kernels" in modes and (device != "cpu" or missing() is not None):
         modes.remove("kernels")
     return Choices(

@@ -17,6 +17,7 @@ from plasticity_lab.agents import graphs
 from plasticity_lab.agents.supervised.workload import Workload
 from plasticity_lab.agents.supervised.workload_settings import ACTIVATIONS, SETTINGS
 from plasticity_lab.agents.supervised.yardstick import Packed
+from plasticity_lab.exits import leave, status_of
 
 BURSTS = 5
 
@@ -80,4 +81,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    leave(status_of(main))

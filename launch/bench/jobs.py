@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from plasticity_lab.exits import leave, status_of
 from plasticity_lab.records.provenance import provenance
 from plasticity_lab.records.store import Store
 
@@ -61,4 +62,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(status_of(main))

@@ -21,6 +21,7 @@ import numpy as np
 
 from analysis.statistics.bootstrap import REPLICATES, bootstrap
 from analysis.statistics.iqm import iqm
+from plasticity_lab.exits import leave, status_of
 from plasticity_lab.records.provenance import provenance
 
 SEEDS, ENVIRONMENTS = 5, 4
@@ -105,4 +106,4 @@ def _timed(measured: Callable[..., Interval], scores: np.ndarray, name: str, rep
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    leave(status_of(main))

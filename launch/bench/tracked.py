@@ -9,13 +9,13 @@ commands, at whose end the one waits until W&B's files are written.
 import argparse
 import json
 import os
-import sys
 import tempfile
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from launch.bench.jobs import seconds_of
+from plasticity_lab.exits import leave, status_of
 from plasticity_lab.records.provenance import provenance
 from plasticity_lab.records.record import all_records
 from plasticity_lab.records.store import Store
@@ -62,4 +62,4 @@ def _ratio(tracked: list[float], plain: list[float]) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(status_of(main))

@@ -25,7 +25,8 @@ from launch.launchers.slurm.parameters import wants_gpu
 from launch.launchers.slurm.short_job import answer_to, send
 from launch.packs.lookup import add_store, plans_to_read, store_there
 from launch.plan.calibration import read_calibration, set_modes, write_calibration
-from launch.plan.device import compiler_there, devices, kind_of
+from launch.plan.compiling import not_compiled_here
+from launch.plan.device import devices, kind_of
 from launch.plan.figures import known_yardsticks
 from launch.plan.mode import MODES
 from launch.plan.speed import Calibration
@@ -68,8 +69,8 @@ class Measurement:
         prepare_process()
         own = ["kernels"] if device == "cpu" and missing() is None else []
         modes = [self.mode] if self.mode else ["eager", "compiled", *own]
-        if modes != ["eager"] and not compiler_there():
-            say("No C++ compiler is there: only eager packs are measured.")
+        if modes != ["eager"] and (uncompiled := not_compiled_here()):
+            say(f"Only eager packs are measured: {uncompiled.sentence}.")
             modes = ["eager"]
         if modes != ["eager"]:
             prepare_compiling()

@@ -12,10 +12,11 @@ from launch.launchers.slurm import cluster
 from launch.launchers.slurm.cancellation import add_cancellation
 from launch.launchers.slurm.on_slurm import not_on_slurm, was_on_slurm
 from launch.launchers.slurm.own_jobs import OwnJob, by_array, living, on_another, own_jobs
-from launch.launchers.slurm.submissions import Submission, submissions_of, this_user
+from launch.launchers.slurm.submissions import Submission, submissions_of
 from launch.packs.lease_files import LeaseFiles, PackState
 from launch.packs.lookup import add_sweep, store_there, sweep_named
 from launch.wording import counted, say, some
+from plasticity_lab.account import user_name
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.plan import Plan, read_plan
 from plasticity_lab.records.store import Store
@@ -95,7 +96,7 @@ def _cancel(store: Store, sweep: str, submissions: Sequence[Submission]) -> tupl
     end, names = time.monotonic() + WAIT_SECONDS, set[str]()
     while left := own_jobs(store, {sweep: submissions}, PATIENCE_SECONDS)[sweep]:
         names |= {job.name for job in left}
-        cluster.cancel(by_array(job for job in living(left) if job.user == this_user()))
+        cluster.cancel(by_array(job for job in living(left) if job.user == user_name()))
         if time.monotonic() > end:
             break
         time.sleep(LOOK_SECONDS)
@@ -105,7 +106,7 @@ def _cancel(store: Store, sweep: str, submissions: Sequence[Submission]) -> tupl
 def _of_others(left: Sequence[OwnJob]) -> list[str]:
     """A line for each other user who has jobs among those that are left."""
     lines = []
-    for user in sorted({job.user for job in left} - {this_user()}):
+    for user in sorted({job.user for job in left} - {user_name()}):
         theirs = by_array(job for job in left if job.user == user)
         lines.append(
             f"{counted(theirs.total(), 'job')} of {user}'s ({some(theirs)}) can be removed from the queue only by "

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from launch.packs.lookup import add_sweep, store_there, sweep_named
 from launch.packs.todo import outstanding
-from launch.plan.device import compiler_there, cores, devices, kind_of, memory_of
+from launch.plan.compiling import not_compiled_here
+from launch.plan.device import cores, devices, kind_of, memory_here, memory_of
 from launch.wording import say
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.component import check
@@ -70,8 +71,8 @@ def _resources(store: Store, named: str, workers: int | None) -> "Resources":
     kind, memory, host_memory, usual = named, sys.maxsize, sys.maxsize, 1
     if named in ("auto", "cpu", kind_of(here[0]), device_name(kind_of(here[0]))):
         usual = cores() if here == ["cpu"] else len(here)
-        kind, memory = kind_of(here[0]), memory_of(here[0]) * len(here) // usual
-        host_memory = memory_of("cpu") // usual
+        kind, host_memory = kind_of(here[0]), memory_here(usual)
+        memory = host_memory if here == ["cpu"] else memory_of(here[0]) * len(here) // usual
     count = check("--workers", usual if workers is None else workers, at_least=1)
     calibration, damaged = calibrated(store, kind)
-    return Resources(kind, calibration, compiler_there(), memory, count, damaged, host_memory=host_memory)
+    return Resources(kind, calibration, not_compiled_here(), memory, count, damaged, host_memory=host_memory)

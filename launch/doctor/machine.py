@@ -10,7 +10,7 @@ from launch.doctor.clock import of_clock
 from launch.doctor.file_system import file_system
 from launch.doctor.finding import FAILS, OK, UNKNOWN, Finding, attempt
 from launch.launchers.local_workers import CHECKOUT
-from launch.plan.device import compiler_there
+from launch.plan.compiling import compiled_folder, not_compiled_here
 from launch.wording import in_bytes
 from plasticity_lab.benchmarks.benchmark import Benchmark
 from plasticity_lab.data.folder import data_folder
@@ -42,11 +42,13 @@ def of_data(benchmarks: Iterable[Benchmark], folder: str | None) -> list[Finding
 
 
 def software() -> dict[str, Any]:
-    """The code that runs here: where, its commit or `why` there is none, versions, and whether it could compile."""
+    """The code that runs here: where, its commit or `why` there is none, versions, and what keeps it from compiling."""
     made = provenance()
     same = {"code": code_digest(), **{key: made[key] for key in ("commit", "dirty", "python", "versions", "host")}}
     why = why_no_commit() if made["commit"] is None else ""
-    return {"checkout": str(CHECKOUT), "executable": sys.executable, "compiler": compiler_there(), "why": why, **same}
+    uncompiled = not_compiled_here()
+    words = uncompiled and uncompiled.sentence
+    return {"checkout": str(CHECKOUT), "executable": sys.executable, "uncompiled": words, "why": why, **same}
 
 
 def of_software(facts: Mapping[str, Any]) -> list[Finding]:
@@ -55,9 +57,14 @@ def of_software(facts: Mapping[str, Any]) -> list[Finding]:
     found = [Finding(OK, f"Python {facts['python']} ({facts['executable']}), {versions}.")]
     if facts["commit"] is None:
         words = f"Code in {facts['checkout']}: {facts['why']}. So records name no commit, only a digest of the code."
+        found.append(Finding(UNKNOWN, words))
+    else:
+        changed = ", with changes that are not committed" if facts["dirty"] else ""
+        found.append(Finding(OK, f"Code in {facts['checkout']}: commit {facts['commit'][:12]}{changed}."))
+    if facts["uncompiled"]:
+        words = f"Compiling: {facts['uncompiled']}. So every run is computed eager here, which is slower for long ones."
         return [*found, Finding(UNKNOWN, words)]
-    changed = ", with changes that are not committed" if facts["dirty"] else ""
-    return [*found, Finding(OK, f"Code in {facts['checkout']}: commit {facts['commit'][:12]}{changed}.")]
+    return [*found, Finding(OK, f"Compiling: it works, and {compiled_folder()} keeps what is compiled.")]
 
 
 def _space(place: Path) -> Finding:

@@ -77,9 +77,9 @@ class Visit:
         else:
             words = f"Code, Python and packages: not those of {self.here['host']}: {'; '.join(differs)}"
             found = [*of_software(there), Finding(FAILS, f"{words}. Put both where all nodes see them.")]
-        if self.compiled and self.here["compiler"] and not there["compiler"]:
-            advice = "have it loaded by hydra.launcher.setup, or say mode=eager"
-            found.append(Finding(FAILS, f"Compiler: there is no g++ here, and long runs are to be compiled; {advice}."))
+        if self.compiled and not self.here["uncompiled"] and there["uncompiled"]:
+            words = f"Compiling: long runs are to be compiled, but {there['uncompiled']}"
+            found.append(Finding(FAILS, f"{words}; hydra.launcher.setup can see to it, or say mode=eager."))
         return found
 
     def _device(self) -> Finding:

@@ -1,7 +1,5 @@
 """What is asked of Slurm on a login node, before anything is submitted."""
 
-import os
-import pwd
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -12,6 +10,7 @@ from launch.doctor.finding import FAILS, OK, UNKNOWN, Finding, attempt
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.launcher import resources_of
 from launch.launchers.slurm.parameters import check_parameters
+from plasticity_lab.account import user_name
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
@@ -109,7 +108,7 @@ def _account(account: str | None, configuration: str) -> list[Finding]:
     enforced = re.search(r"^AccountingStorageEnforce\s*=\s*(\S+)", configuration, re.MULTILINE)
     if enforced is None or not CHECKED & set(enforced[1].lower().split(",")):
         return [Finding(OK, f"Account {account}: this cluster takes any.")]
-    user = pwd.getpwuid(os.getuid()).pw_name
+    user = user_name()
     question = ("sacctmgr", "--noheader", "--parsable2", "show", "associations", f"users={user}", "format=account")
     try:
         own = sorted(set(cluster.ask(*question).split()))

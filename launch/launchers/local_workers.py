@@ -14,6 +14,7 @@ from types import FrameType
 from typing import IO, Any
 
 from launch.launchers.display import Display, display
+from launch.launchers.killed import Killed
 from launch.launchers.precompiler import precompiling
 from launch.packs.watch import Watch
 from launch.plan.device import cores
@@ -47,14 +48,17 @@ class Uploads:
         return f"writing them to W&B: {self._complete:,} of {runs:,} runs"
 
 
-def run_workers(store: Store, sweep: str, packs: Sequence[Pack], devices: Sequence[str], uploads: Uploads) -> list[str]:
+def run_workers(
+    store: Store, sweep: str, packs: Sequence[Pack], devices: Sequence[str], uploads: Uploads, lease_seconds: float
+) -> list[str]:
     """Starts a worker for each device named, and shows their progress and what they say until the last has ended.
 
-    A worker that dies is not replaced: the others take its packs over. On Ctrl-C or SIGTERM the workers write
-    checkpoints and end, then KeyboardInterrupt goes on; workers see when the process that started them is killed, and
-    do the same. uploads: what workers do after the last pack. Returns why workers ended early, each reason once.
+    A worker that dies is not replaced: the others take its packs over. Where `Killed` says that memory ran out, one is.
+    On Ctrl-C or SIGTERM the workers write checkpoints and end, then KeyboardInterrupt goes on; workers see when the
+    process that started them is killed, and do the same. uploads: what workers do after the last pack. Returns why
+    workers ended early, each reason once.
     """
-    watch, shown = Watch(store, packs), display()
+    watch, shown, killed = Watch(store, packs), display(), Killed(store, lease_seconds)
     with _interrupted_by_sigterm(), contextlib.ExitStack() as files:
         workers: list[_Worker] = []
         passed_on: dict[str, _Worker] = {}
@@ -63,8 +67,14 @@ def run_workers(store: Store, sweep: str, packs: Sequence[Pack], devices: Sequen
             for device in devices:
                 workers.append(_Worker(store, sweep, device, each, files))
             files.enter_context(precompiling(store, sweep, packs, len(workers), _environment()))
-            while any(worker.process.poll() is None for worker in workers):
+            while True:
                 _pass_on(workers, shown, passed_on)
+                for worker in [worker for worker in workers if worker.was_killed()]:
+                    if why := killed.calls_for_another(worker.process.pid):
+                        shown.say(why)
+                        workers.append(_Worker(store, sweep, worker.device, each, files))
+                if all(worker.process.poll() is not None for worker in workers):
+                    break
                 with contextlib.suppress(StoreFault):  # the workers wait until it works again, and say so
                     now = watch.look()
                     shown.show(now, uploads.words(watch.packs) if watch.over else "")
@@ -85,7 +95,7 @@ class _Worker:
     def __init__(self, store: Store, sweep: str, device: str, cores: int, files: contextlib.ExitStack) -> None:
         self.said: IO[bytes] = files.enter_context(tempfile.TemporaryFile())
         self.gave: IO[bytes] = files.enter_context(tempfile.TemporaryFile())
-        self.read = 0
+        self.read, self.device, self._met = 0, device, False
         command = [sys.executable, "-m", "launch.work.worker", "--store", str(store.root), "--sweep", sweep]
         self.process = subprocess.Popen(
             [*command, "--device", device, "--cores", str(cores), "--parent", str(os.getpid())],
@@ -108,6 +118,11 @@ class _Worker:
         self.read += len(new)
         return new.decode(errors="replace").splitlines()
 
+    def was_killed(self) -> bool:
+        """Whether it was ended by SIGKILL; said once."""
+        met, self._met = self._met, self.process.poll() == -signal.SIGKILL
+        return self._met and not met
+
     @property
     def reason(self) -> str:
         """Why it ended early; nothing if it did not, or has shown a traceback."""
@@ -129,7 +144,8 @@ def _pass_on(workers: Sequence[_Worker], shown: Display, passed_on: dict[str, _W
 def _environment() -> dict[str, str]:
     """One thread for each worker, also in libraries that read that at their start; options' modules stay importable."""
     paths = [path for path in sys.path if path]
-    return os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(paths)}
+    ours = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(paths)}
+    return os.environ | ours | {"PYTHONIOENCODING": "utf-8:backslashreplace"}  # of what they say, which is read here
 
 
 def _stop(workers: Sequence[_Worker], shown: Display) -> None:

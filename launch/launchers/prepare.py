@@ -12,6 +12,7 @@ from launch.packs.other_diagnostics import said_of_them as said_of_others
 from launch.packs.other_kinds import said_of_anew, to_train_anew
 from launch.packs.todo import Outstanding, adopted, mark_ended, outstanding, settle
 from launch.plan.calibration import calibration_of
+from launch.plan.compiling import NotCompiled
 from launch.plan.figures import default_calibration
 from launch.plan.mode import Choice, choice_of
 from launch.plan.planner import plan
@@ -38,7 +39,8 @@ CostOf = Callable[[Run], Cost]
 class Resources:
     """What workers will have, as a plan sees it.
 
-    kind: of their devices, in whose modes and widths packs are planned. compiler: whether torch.compile works there.
+    kind: of their devices, in whose modes and widths packs are planned. uncompiled: why
+    nothing can be compiled there; None where it can.
     memory: bytes a pack may use on its device. workers: there are at least as many packs as workers, where there are as
     many runs. damaged: a calibration that cannot be read. known: whether workers are of this very kind; on a cluster
     they may be of any of its sort. host_memory: bytes a pack may use beside a GPU's, as far as is known.
@@ -46,7 +48,7 @@ class Resources:
 
     kind: str
     calibration: Calibration
-    compiler: bool
+    uncompiled: NotCompiled | None
     memory: int
     workers: int
     damaged: Sequence[DamagedFile] = ()
@@ -55,7 +57,7 @@ class Resources:
 
     def choice(self, cost: Cost, setting: str) -> Choice:
         """The mode of a run there, and why.  setting: the command's.  Raises ConfigError."""
-        return choice_of(cost, self.kind, setting, self.compiler, self.calibration.modes)
+        return choice_of(cost, self.kind, setting, self.uncompiled, self.calibration.modes)
 
 
 @dataclass(frozen=True)

@@ -97,8 +97,8 @@ def announce(ready: Prepared, workers: str) -> None:
     _say_of_finished(ready)
     for family, width in sorted({(pack.family, pack.width) for pack in planned.packs if pack.narrowed}):
         say(f"Packs of {family} are {counted(width, 'run')} wide: more do not fit into memory.")
-    if not ready.resources.compiler:
-        say("No C++ compiler is there: every run is computed eager, which is slower for long ones; g++ would do.")
+    if uncompiled := ready.resources.uncompiled:
+        say(f"Every run is computed eager, which is slower for long ones: {uncompiled.sentence}.")
 
 
 def report(ready: Prepared, runs: Sequence[Run], reasons: Sequence[str]) -> None:

@@ -6,10 +6,10 @@ A class that is changed by a letter is checked again, and so is every class afte
 import contextlib
 import hashlib
 import json
-import os
 from pathlib import Path
 
 from launch.own_classes.named import OwnClass
+from plasticity_lab.account import cache_folder
 from plasticity_lab.records.own_classes import digest_of_class
 from plasticity_lab.records.provenance import provenance
 from plasticity_lab.records.training_code import code_digest
@@ -36,5 +36,4 @@ def digest_of(own: OwnClass) -> str:
 
 
 def _file(own: OwnClass) -> Path:
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "plasticity_lab" / "checked" / digest_of(own)
+    return cache_folder() / "plasticity_lab" / "checked" / digest_of(own)

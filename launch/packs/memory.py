@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from launch.control_groups import folders
 from plasticity_lab.records.damage import fault_of_fields
 
 MEMORY = "memory"
 """The key under which a lease keeps it."""
-GROUPS = Path("/sys/fs/cgroup")
 
 
 @dataclass(frozen=True)
@@ -40,18 +40,12 @@ class Kills:
 def oom_kills() -> Kills | None:
     """The kills for memory in this process's control group; None where the system does not say."""
     try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        groups = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
     except OSError:
         return None
-    for _, controllers, path in groups:
-        # Version 2 has one tree and no names; version 1 one for each controller. In a container the path may be that of
-        # the machine, and the group lies where the tree begins.
-        if controllers not in ("", "memory"):
-            continue
-        root, file = (GROUPS, "memory.events") if not controllers else (GROUPS / "memory", "memory.oom_control")
-        for folder in (root / path.lstrip("/"), root):
-            if (count := _count(folder / file)) is not None:
+    for folder in folders("memory"):
+        for name in ("memory.events", "memory.oom_control"):
+            if (count := _count(folder / name)) is not None:
                 return Kills(f"{boot}{folder}", count)
     return None
 

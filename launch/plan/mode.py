@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from launch.plan.compiling import NotCompiled
 from launch.plan.figures import default_calibration, rule_of
 from launch.wording import say
 from plasticity_lab.agents.cost import Cost
@@ -26,35 +27,32 @@ class Choice:
     why: str
 
 
-NOT_COMPILED = Choice("eager", "no C++ compiler")
-
-
-def choice_of(cost: Cost, kind: str, setting: str, compiler: bool, modes: Mapping[str, str]) -> Choice:
+def choice_of(cost: Cost, kind: str, setting: str, uncompiled: NotCompiled | None, modes: Mapping[str, str]) -> Choice:
     """The mode of a run on a kind of device.
 
-    setting: the command's `mode`. compiler: whether there is one. modes: those that were set for the kind, by
-    yardstick. A mode that cannot be computed there gives way to the next best; where the command asked for it, one
-    line says so.  Raises ConfigError where the command says compiled, and nothing can be compiled.
+    setting: the command's `mode`. uncompiled: why nothing can be compiled there, if nothing can. modes: those that were
+    set for the kind, by yardstick. A mode that cannot be computed there gives way to the next best; where the command
+    asked for it, one line says so.  Raises ConfigError where the command says compiled, and nothing can be compiled.
     """
-    if setting == "compiled" and not compiler:
-        raise ConfigError("mode is compiled, but this machine has no C++ compiler; install g++, or say mode=eager.")
+    if setting == "compiled" and uncompiled:
+        raise ConfigError(f"mode is compiled, but {uncompiled.sentence}; or say mode=eager.")
     if setting == "auto" and cost.speed not in modes:
-        return _fastest(cost, kind, compiler)
+        return _fastest(cost, kind, uncompiled)
     mode, why = (modes[cost.speed], "set by calibrate") if setting == "auto" else (setting, "as asked")
-    if mode == "kernels" and (lack := _lack_of_kernels(cost, kind, compiler)) is not None:
-        mode, why = "compiled" if compiler else "eager", lack.why
+    if mode == "kernels" and (lack := _lack_of_kernels(cost, kind, uncompiled)) is not None:
+        mode, why = "eager" if uncompiled else "compiled", lack.why
         if setting == "kernels":
             _say_once(f"mode=kernels: {lack.sentence}, so runs are {mode} there.")
-    return Choice(mode, why) if mode != "compiled" or compiler else NOT_COMPILED
+    return Choice("eager", uncompiled.why) if mode == "compiled" and uncompiled else Choice(mode, why)
 
 
-def _fastest(cost: Cost, kind: str, compiler: bool) -> Choice:
+def _fastest(cost: Cost, kind: str, uncompiled: NotCompiled | None) -> Choice:
     """By the figures that are shipped, of one run: they know its mates as little as this machine."""
-    if not compiler:
-        return NOT_COMPILED
+    if uncompiled:
+        return Choice("eager", uncompiled.why)
     rule, speed = rule_of(kind, cost.speed), default_calibration(kind).of(cost.speed)
     wanted = rule.fused if cost.fused else rule.unfused
-    lack = _lack_of_kernels(cost, kind, compiler) if wanted == "kernels" else None
+    lack = _lack_of_kernels(cost, kind, uncompiled) if wanted == "kernels" else None
     mode, why = (wanted, "") if lack is None else ("compiled", lack.why)
     eager, fast = (speed.seconds(each, 1, cost.updates, cost.flops) for each in ("eager", mode))
     if eager - fast < rule.from_seconds:
@@ -62,24 +60,17 @@ def _fastest(cost: Cost, kind: str, compiler: bool) -> Choice:
     return Choice(mode, why or f"which saves {rule.from_seconds:g} s a run or more")
 
 
-@dataclass(frozen=True)
-class _Lack:
-    """Why kernels cannot be had: in a few words, and in the middle of a sentence."""
-
-    why: str
-    sentence: str
-
-
-def _lack_of_kernels(cost: Cost, kind: str, compiler: bool) -> _Lack | None:
-    if not compiler:
-        return _Lack("no C++ compiler", "there is no C++ compiler here")
+def _lack_of_kernels(cost: Cost, kind: str, uncompiled: NotCompiled | None) -> NotCompiled | None:
+    """Why kernels cannot be had."""
+    if uncompiled:
+        return uncompiled
     if not is_cpu(kind):
-        return _Lack("a GPU has no kernels", f"our kernels are for CPUs, and {kind} is none")
+        return NotCompiled("a GPU has no kernels", f"our kernels are for CPUs, and {kind} is none")
     if not cost.kernels:
-        return _Lack("no kernels for its agent", "there are no kernels for some runs' agent")
+        return NotCompiled("no kernels for its agent", "there are no kernels for some runs' agent")
     from plasticity_lab.kernels.build import missing  # torch
 
-    return None if (reason := missing()) is None else _Lack("no kernels there", f"{reason} here")
+    return None if (reason := missing()) is None else NotCompiled("no kernels there", f"{reason} here")
 
 
 @cache

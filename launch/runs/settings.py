@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from plasticity_lab.account import expanded
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.settings import Settings, Strict, checked
 from plasticity_lab.records.store import Store
@@ -65,7 +66,7 @@ def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _absolute(folder: Path) -> Path:
-    return folder.expanduser().absolute()
+    return expanded(folder).absolute()
 
 
 def store_option(store: Store) -> str:

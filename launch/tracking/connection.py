@@ -28,7 +28,7 @@ class Connection:
         """Starts the process.  Raises OSError."""
         self._hear, self._ended = hear, ended
         self._orders: queue.Queue[str | None] = queue.Queue(_BACKLOG)
-        self._stderr = tempfile.TemporaryFile("w+")
+        self._stderr = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
         self.heard = time.monotonic()
         self.process = subprocess.Popen(
             command,

@@ -10,7 +10,7 @@ from dataclasses import replace
 from launch.packs.bindings import Binding, binding_of, write_binding
 from launch.packs.leases import Lease
 from launch.plan.calibration import calibration_of
-from launch.plan.device import compiler_there
+from launch.plan.compiling import not_compiled_here
 from launch.plan.figures import default_calibration
 from launch.plan.mode import choice_of
 from launch.plan.speed import Calibration
@@ -54,7 +54,10 @@ class Binder:
         bound = self.binding(pack)
         if bound is None or not self.is_of_sort(pack):
             return self.is_of_sort(pack)
-        return goes_on(bound.kind, self.kind) and not (bound.mode == "kernels" and missing() is not None)
+        if bound.mode == "eager":
+            return goes_on(bound.kind, self.kind)
+        computed = not_compiled_here() is None and not (bound.mode == "kernels" and missing() is not None)
+        return goes_on(bound.kind, self.kind) and computed
 
     def bound(self, plan: Plan, pack: Pack, lease: Lease, resource: Resource) -> Pack | None:
         """The pack as this worker trains it, with its kind and mode; None where it is not to: it was given back because
@@ -77,10 +80,11 @@ class Binder:
 
     def _own(self, plan: Plan, pack: Pack, resource: Resource) -> tuple[str, int]:
         """Mode and greatest width of a pack that nobody has begun; what was planned for this very kind stays."""
-        if pack.kind == self.kind:
+        uncompiled = None if pack.mode == "eager" else not_compiled_here()
+        if pack.kind == self.kind and uncompiled is None:
             return pack.mode, pack.width
         cost, calibration = cost_of(plan.runs_of(pack)[0], resource), self._calibration()
-        mode = choice_of(cost, self.kind, plan.settings.mode, compiler_there(), calibration.modes).mode
+        mode = choice_of(cost, self.kind, plan.settings.mode, not_compiled_here(), calibration.modes).mode
         return mode, calibration.of(cost.speed).widest(mode)
 
     def _calibration(self) -> Calibration:

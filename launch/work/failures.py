@@ -28,10 +28,10 @@ log = logging.getLogger("launch.work.worker")
 ALIKE = 4
 """When this many runs have failed alone with the same error, and none like them got further, all like them fail."""
 DIVIDED_AFTER = 2
-"""How many workers in turn must vanish from a pack that has no checkpoint before it is divided, which costs nothing."""
+"""How many workers in turn must vanish from a pack that has no checkpoint before it is divided, which costs nothing; or
+be killed for lack of memory, without a checkpoint in between, whether it has one or not."""
 FAILED_AFTER = 3
-"""How many in turn must be killed for lack of memory, without a checkpoint in between, before a run alone fails, or a
-pack that has a checkpoint is divided."""
+"""How many in turn must be killed for lack of memory, without a checkpoint in between, before a run alone fails."""
 UNEXPLAINED = 10
 """The same, of workers that vanish and nobody knows why. Chance does not hit one run that often within seconds of its
 beginning, and a run that ends its process each time (a fault of a library's) would take every worker in the end."""
@@ -85,7 +85,7 @@ class Failures:
         """Raises WorkersVanished if that is what to make of workers that have vanished from the pack; StoreError."""
         last = latest_epoch(self.store, pack.id)
         gone, of_memory = self.leases.vanished(lease, last, self.died_of_memory)
-        if of_memory >= FAILED_AFTER:
+        if of_memory >= (DIVIDED_AFTER if pack.width > 1 else FAILED_AFTER):
             raise WorkersVanished(f"{of_memory} workers in turn were killed because memory ran out.")
         if gone >= (DIVIDED_AFTER if pack.width > 1 and last < 0 else UNEXPLAINED):
             raise WorkersVanished(

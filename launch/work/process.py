@@ -3,13 +3,11 @@
 import ctypes
 import gc
 import os
-import re
-from pathlib import Path
 
 import torch
 
+from launch.plan.compiling import FOLDER, compiled_folder
 from plasticity_lab.errors import PlasticityError
-from plasticity_lab.records.provenance import cpu_model
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 """Of glibc's mallopt (malloc.h)."""
@@ -47,17 +45,13 @@ def _of_glibc(name: str, *arguments: int) -> None:
 
 
 def prepare_compiling() -> None:
-    """Says where compiled code is kept, for the next worker to find: in the user's cache, or where torch is set to.
+    """Says where compiled code is kept: in `compiled_folder`, in a folder for each of torch's vector capabilities.
 
-    A folder for each kind of processor: nodes that share a home must not share machine code. And one for each of
-    torch's vector capabilities: its cache does not look at them, and gave an AVX2 process AVX-512's order of summing.
+    Its cache does not look at them, and gave an AVX2 process AVX-512's order of summing.
     """
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    processor = re.sub(r"\W+", "-", cpu_model()).strip("-").lower()
-    folder = Path(os.environ.get("TORCHINDUCTOR_CACHE_DIR") or cache / "plasticity_lab" / "compiled" / processor)
-    capability = torch.backends.cpu.get_cpu_capability().lower()
+    folder, capability = compiled_folder(), torch.backends.cpu.get_cpu_capability().lower()
     if folder.name != capability:  # a process that this one starts gets the folder
-        os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(folder / capability)
+        os.environ[FOLDER] = str(folder / capability)
 
 
 def free_memory(device: str) -> None:

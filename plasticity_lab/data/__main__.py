@@ -1,27 +1,26 @@
 """python -m plasticity_lab.data fetch|check NAME [--folder DIR]: download an image set ahead of time, or verify it."""
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.data.sources import source_named, sources, verified
-from plasticity_lab.errors import PlasticityError
+from plasticity_lab.exits import leave, status_of
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the command line says; 0 if the image set is there and right, 1 after a sentence that says why not."""
+    """Does what the command line says → its exit status, as `status_of` has it."""
+    return status_of(lambda: _done(arguments))
+
+
+def _done(arguments: Sequence[str] | None) -> int:
     parser = argparse.ArgumentParser("python -m plasticity_lab.data", description="Download or verify an image set.")
     parser.add_argument("action", choices=["fetch", "check"], help="fetch: download what is missing; check: verify")
     parser.add_argument("name", help=" or ".join(sources()))
     parser.add_argument("--folder", help="folder of data sets (default: PLASTICITY_DATA, else in the user's cache)")
     asked = parser.parse_args(arguments)
-    try:
-        print((fetch if asked.action == "fetch" else verified)(asked.name, data_folder(asked.folder)))
-    except PlasticityError as error:
-        print(error, file=sys.stderr)
-        return 1
+    print((fetch if asked.action == "fetch" else verified)(asked.name, data_folder(asked.folder)))
     return 0
 
 
@@ -35,4 +34,4 @@ def fetch(name: str, folder: Path) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

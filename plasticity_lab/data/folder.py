@@ -6,13 +6,16 @@ from pathlib import Path
 
 import pooch
 
+from plasticity_lab.account import expanded, settle_account
+
 VARIABLE = "PLASTICITY_DATA"
 
 
 def data_folder(setting: str | Path | None) -> Path:
     """The folder of data sets: the setting, else the environment's PLASTICITY_DATA, else one in the user's cache."""
+    settle_account()
     named = setting or os.environ.get(VARIABLE) or pooch.os_cache("plasticity_lab")
-    return Path(named).expanduser().absolute()
+    return expanded(named).absolute()
 
 
 def fetch_command(name: str, folder: Path) -> str:

@@ -50,7 +50,13 @@ def load() -> None:
     library = folder() / f"kernels-{hashlib.sha256(known).hexdigest()[:16]}.so"
     if not library.exists():
         _compile(library, flags)
-    torch.ops.load_library(str(library))
+    try:
+        torch.ops.load_library(str(library))
+    except OSError as error:
+        raise KernelsMissing(
+            f"The kernels in {library} cannot be run: {error.__cause__ or error}; on a disk that is mounted noexec no "
+            "code can be. XDG_CACHE_HOME=FOLDER names another place for compiled code."
+        ) from error
 
 
 def folder() -> Path:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from plasticity_lab.account import expanded
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.files import beside, disk_errors, link_once, make_folder
 
@@ -18,7 +19,7 @@ class Store:
 
     def __init__(self, root: str | Path) -> None:
         # Absolute from the start: workers run in other folders.
-        object.__setattr__(self, "root", Path(root).expanduser().absolute())
+        object.__setattr__(self, "root", expanded(root).absolute())
 
     @property
     def runs_folder(self) -> Path:

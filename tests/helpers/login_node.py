@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from launch.launchers.slurm.submissions import this_user
+from plasticity_lab.account import user_name
 from tests.helpers.stand_ins import BETWEEN, fails
 
-TOOLS = ("bash", "env", "rm", "ln", "sed", "touch", "git", "stat", "g++")
+TOOLS = ("bash", "env", "rm", "ln", "sed", "touch", "git", "stat", "g++", "as", "ld")
 SCRIPTS = {
     "sinfo": """
 case "$*" in
@@ -75,7 +75,7 @@ class LoginNode:
             monkeypatch.delenv(name)
         monkeypatch.setenv("PATH", str(self.bin))
         monkeypatch.setenv("JOBS", str(self.jobs))
-        monkeypatch.setenv("OWNER", this_user())
+        monkeypatch.setenv("OWNER", user_name())
 
     def put(self, name: str, script: str) -> None:
         """Has a command do something else."""

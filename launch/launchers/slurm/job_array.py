@@ -73,6 +73,7 @@ def _setup(folder: Path) -> list[str]:
     return [
         "export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1",
         f"export PYTHONPATH={shlex.quote(paths)}",
+        "export PYTHONIOENCODING=utf-8:backslashreplace",
         f'(cd {shlex.quote(str(folder))} && [ -e "{own}" ] || ln -s {PICKLE} "{own}") 2>/dev/null || true',
     ]
 

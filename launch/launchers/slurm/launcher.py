@@ -23,7 +23,8 @@ from launch.launchers.slurm.submissions import Outcome, Submission, ask, decide,
 from launch.launchers.slurm.submit_once import await_turn, release_held, submit_once
 from launch.packs.watch import Watch
 from launch.plan.calibration import read_calibration
-from launch.plan.device import compiler_there, cores, kind_of, memory_of
+from launch.plan.compiling import not_compiled_here
+from launch.plan.device import allotted_cores, kind_of, memory_of
 from launch.plan.figures import GPU
 from launch.runs.settings import store_option
 from launch.wording import counted, say
@@ -106,10 +107,12 @@ def resources_of(store: Store, settings: Settings, parameters: Mapping[str, Any]
     elif parameters["mem_gb"]:
         memory = own
     else:
-        memory = memory_of("cpu") // cores()
+        memory = memory_of("cpu") // allotted_cores()
     workers = settings.launch.workers or 1
     calibration, damaged = calibrated(store, kind)
-    return Resources(kind, calibration, compiler_there(), memory, workers, damaged, known=False, host_memory=own), gpu
+    return Resources(
+        kind, calibration, not_compiled_here(), memory, workers, damaged, known=False, host_memory=own
+    ), gpu
 
 
 def _gpu_kind(store: Store, only_shown: bool) -> str:

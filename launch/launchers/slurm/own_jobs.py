@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.job_state import JobState, is_step, with_accounting
 from launch.launchers.slurm.mark import is_same_folder, mark_in, script_folder
-from launch.launchers.slurm.submissions import Submission, this_user
+from launch.launchers.slurm.submissions import Submission
+from plasticity_lab.account import user_name
 from plasticity_lab.records.store import Store
 
 _COLUMNS = ("%F", "%i", "%T", "%r", "%N", "%u", "%k", "%o")
@@ -54,7 +55,7 @@ def own_jobs(
     found: dict[str, list[OwnJob]] = {sweep: [] for sweep in submitted}
     if not submitted:
         return found
-    users = {this_user(), *(each.user for several in submitted.values() for each in several if each.user)}
+    users = {user_name(), *(each.user for several in submitted.values() for each in several if each.user)}
     for row in cluster.queue_of(_known(users), _COLUMNS, *options, patience=patience):
         array, job, state, reason, nodes, user, comment, command = row
         owned = _by_mark(store, submitted, user, comment, command) or _by_number(submitted, array, command)
@@ -116,7 +117,7 @@ def _by_mark(
         if each.token == mark.token:
             return (mark.sweep, each) if (user, folder) == (each.user, each.folder) else None
     # The store has lost what it knew of the submission; only who has given it may say that it is the sweep's.
-    return (mark.sweep, None) if (user, folder.name) == (this_user(), mark.token) else None
+    return (mark.sweep, None) if (user, folder.name) == (user_name(), mark.token) else None
 
 
 def _by_number(submitted: Submitted, array: str, command: str) -> tuple[str, Submission] | None:

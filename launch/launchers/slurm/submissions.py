@@ -7,8 +7,6 @@ gives the same number to another job after its own were reset, and so does anoth
 """
 
 import json
-import os
-import pwd
 import secrets
 import time
 from collections.abc import Mapping, Sequence
@@ -19,6 +17,7 @@ from typing import Any
 from launch.launchers.slurm.cancellation import cancellations
 from launch.launchers.slurm.jobs_file import read_jobs
 from launch.packs.owner import Owner, this_owner
+from plasticity_lab.account import user_name
 from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
 from plasticity_lab.records.files import create_once, names
@@ -94,7 +93,7 @@ def ask(
     token = secrets.token_hex(6)
     folder = logs_folder(store, sweep, launcher) / token
     asked = Submission(
-        sweep, 0, token, before, folder, this_user(), cluster, time.time(), this_owner(), launcher, settings
+        sweep, 0, token, before, folder, user_name(), cluster, time.time(), this_owner(), launcher, settings
     )
     content = {
         "format": FORMAT,
@@ -188,14 +187,6 @@ def logs_folder(store: Store, sweep: str, launcher: Mapping[str, Any]) -> Path:
     Each submission has a folder of its own there.
     """
     return Path(launcher.get("submitit_folder") or store.sweep_folder(sweep) / "jobs").absolute()
-
-
-def this_user() -> str:
-    """The name of who gives the command, as squeue writes it."""
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return str(os.getuid())
 
 
 def _of_jobs_file(store: Store, sweep: str) -> list[Submission]:

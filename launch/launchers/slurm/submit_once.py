@@ -18,11 +18,11 @@ from launch.launchers.slurm.submissions import (
     Submission,
     decide,
     read_submission,
-    this_user,
     undecided,
 )
 from launch.packs.owner import is_dead_here
 from launch.wording import counted, say, some
+from plasticity_lab.account import user_name
 from plasticity_lab.errors import PlasticityError, StoreError
 from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.files import disk_errors, server_time
@@ -85,8 +85,8 @@ def submit_once(store: Store, asked: Submission, work: Callable[[], None], count
 def release_held(sweep: str, jobs: Sequence[OwnJob]) -> None:
     """Lets jobs start that are held.  Raises SlurmError that says how, where this user may not."""
     held = [job for job in jobs if job.state.held]
-    mine = [job.name for job in held if job.user == this_user()]
-    others = [job for job in held if job.user != this_user()]
+    mine = [job.name for job in held if job.user == user_name()]
+    others = [job for job in held if job.user != user_name()]
     if others:
         raise cluster.SlurmError(
             f"{counted(len(others), 'job')} of sweep {sweep} {_are(others)} held ({others[0].state.reason}), and "

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from plasticity_lab.account import expanded, settle_account
 from plasticity_lab.errors import ConfigError
 
 CLOUD = "https://api.forge.coreweave.com"
@@ -26,9 +27,10 @@ def key_configured() -> bool:
     """Whether W&B would find a key for its server: in the environment, or where `wandb login` stores it."""
     if os.environ.get("WANDB_API_KEY") or os.environ.get("WANDB_IDENTITY_TOKEN_FILE"):
         return True
+    settle_account()
     named = os.environ.get("NETRC")
     host = urlsplit(server()).netloc
-    files = [Path(named).expanduser()] if named else [Path.home() / ".netrc", Path.home() / "_netrc"]
+    files = [expanded(named)] if named else [Path.home() / ".netrc", Path.home() / "_netrc"]
     for file in files:
         try:
             stored = netrc.netrc(file)
@@ -43,6 +45,7 @@ def server() -> str:
     """The address of the server that W&B talks to; `wandb login --host` stores it in W&B's settings file."""
     if address := os.environ.get("WANDB_BASE_URL"):
         return address
+    settle_account()
     folder = os.environ.get("WANDB_CONFIG_DIR") or Path.home() / ".config" / "wandb"
     settings = configparser.ConfigParser(interpolation=None)
     try:

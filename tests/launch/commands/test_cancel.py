@@ -152,7 +152,7 @@ def test_jobs_of_an_earlier_version_are_cancelled_where_their_script_is_the_swee
 
 def test_a_colleagues_jobs_are_named_and_see_the_cancellation_themselves(store, sweep, queue, stop, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(submissions, "this_user", lambda: "ann")
+        patch.setattr(submissions, "user_name", lambda: "ann")
         (asked,) = given_to_slurm(store, sweep.sweep, {"60": 1})
     monkeypatch.setattr(cancel, "WAIT_SECONDS", 0.0)
     queue(*in_queue(store, asked, "60|RUNNING|None|n1"))

@@ -7,11 +7,12 @@ import pytest
 
 from launch.__main__ import main
 from launch.doctor import node
-from launch.doctor.finding import FAILS, OK
-from launch.doctor.machine import software
+from launch.doctor.finding import FAILS, OK, UNKNOWN
+from launch.doctor.machine import of_software, software
 from launch.doctor.node import FROM_HERE, Visit
 from launch.doctor.slurm import _partitions
 from launch.launchers.slurm import short_job
+from launch.plan.compiling import NO_COMPILER
 from plasticity_lab.assembly import benchmarks_of
 from tests.helpers.slurm_files import PARAMETERS
 from tests.helpers.sweeps import runs_of
@@ -186,10 +187,18 @@ def test_a_node_with_other_code_or_without_a_compiler(visit, monkeypatch):
     assert "commit is " in words
     assert "and not abc" in words
     assert "versions is " in words
-    monkeypatch.setattr(node, "software", lambda: {**visit.here, "compiler": False})
+    monkeypatch.setattr(node, "software", lambda: {**visit.here, "uncompiled": NO_COMPILER.sentence})
     (words,) = bad(visit)
-    assert "Compiler: there is no g++ here" in words
+    assert NO_COMPILER.sentence in words
+    assert "mode=eager" in words
     assert bad(replace(visit, compiled=False)) == []
+
+
+def test_what_cannot_be_compiled_here_is_said(visit):
+    (finding,) = [each for each in of_software({**software(), "uncompiled": "no licence"}) if "Compiling" in each.words]
+    assert finding.state == UNKNOWN
+    assert "no licence" in finding.words
+    assert "eager" in finding.words
 
 
 def test_a_node_of_another_kind_without_a_gpu_or_a_key(visit, monkeypatch):

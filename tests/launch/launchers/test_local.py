@@ -4,24 +4,32 @@ import contextlib
 import os
 import signal
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from launch.command import run_command
 from launch.launchers import local, local_workers
+from launch.packs.bindings import Binding, write_binding
+from launch.plan.compiling import NO_COMPILER, NotCompiled
 from launch.plan.device import kind_of
+from launch.work import binding
 from launch.work.worker import work
+from plasticity_lab.records.checkpoint import latest_epoch
+from plasticity_lab.records.plan import write_plan
 from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import (
     OFTEN,
     PATIENCE,
     SMOKE,
+    after_looks,
     all_kept,
     command,
     ended_packs,
     never,
+    planned,
     runs_of,
     said,
     said_last,
@@ -242,3 +250,23 @@ def maps_torch(process):
     with contextlib.suppress(OSError):
         return "libtorch" in Path(f"/proc/{process}/maps").read_text()
     return False
+
+
+def test_a_pack_that_was_begun_compiled_is_kept_where_nothing_can_be_compiled(run, store, monkeypatch):
+    plan = trained(store, "mode=eager", stop=after_looks(2))
+    pack = plan.packs[0]
+    begun = store.checkpoint(pack.id, latest_epoch(store, pack.id)).read_bytes()
+    write_binding(store, pack.id, Binding(kind_of("cpu"), "compiled", pack.width))
+    monkeypatch.setattr(local, "not_compiled_here", lambda: NotCompiled("no licence", "the compiler has no licence"))
+    status, err, _ = run()
+    assert status == 1
+    assert all(words in err for words in ("compiled", "the compiler has no licence", "is kept"))
+    assert store.checkpoint(pack.id, latest_epoch(store, pack.id)).read_bytes() == begun
+
+
+def test_what_was_planned_compiled_is_computed_eager_by_a_worker_that_cannot_compile(store, monkeypatch):
+    monkeypatch.setattr(binding, "not_compiled_here", lambda: NO_COMPILER)
+    plan = planned(store, "seed=0")
+    write_plan(store, replace(plan, packs=[replace(plan.packs[0], mode="kernels")]))
+    assert work(store, plan.sweep, "cpu", never)
+    assert read_record(store, plan.asked[0])["provenance"]["mode"] == "eager"

@@ -9,6 +9,7 @@ import torch
 from launch.__main__ import main
 from launch.plan import mode
 from launch.plan.calibration import calibration_of, write_calibration
+from launch.plan.compiling import NO_COMPILER
 from launch.plan.device import kind_of
 from launch.plan.figures import AVX2, AVX512, GPU, Rule, default_calibration, known_yardsticks, rule_of
 from launch.plan.mode import choice_of
@@ -31,8 +32,8 @@ def machine(monkeypatch):
     mode._say_once.cache_clear()
 
 
-def taken(cost=COST, kind=ON_AVX2, setting="auto", compiler=True, modes=None):
-    return choice_of(cost, kind, setting, compiler, modes or {}).mode
+def taken(cost=COST, kind=ON_AVX2, setting="auto", uncompiled=None, modes=None):
+    return choice_of(cost, kind, setting, uncompiled, modes or {}).mode
 
 
 @pytest.mark.parametrize("kind", [ON_AVX2, ON_AVX512, ON_A_GPU, "cpu"])
@@ -45,8 +46,8 @@ def test_by_itself_a_run_is_compiled_from_so_many_updates_on_as_save_what_that_c
     few, many = (replace(cost, updates=enough + more) for more in (-1, 1))
     assert [taken(few, kind), taken(many, kind)] == ["eager", rule.fused]
     assert taken(replace(many, fused=False), kind) == rule.unfused
-    assert taken(many, kind, compiler=False) == "eager"
-    assert f"{rule.from_seconds:g} s" in choice_of(many, kind, "auto", True, {}).why
+    assert taken(many, kind, uncompiled=NO_COMPILER) == "eager"
+    assert f"{rule.from_seconds:g} s" in choice_of(many, kind, "auto", None, {}).why
 
 
 def test_a_run_that_lacks_kernels_is_compiled_where_that_alone_saves_enough():
@@ -78,7 +79,7 @@ def test_a_mode_that_is_set_is_taken_if_it_can_be(capsys):
     assert taken(setting="kernels") == "kernels"
     assert taken(replace(COST, updates=10**9), setting="eager") == "eager"
     with pytest.raises(ConfigError, match="no C\\+\\+ compiler"):
-        taken(setting="compiled", compiler=False)
+        taken(setting="compiled", uncompiled=NO_COMPILER)
     assert "".join(capsys.readouterr()) == ""
 
 
@@ -100,7 +101,7 @@ def test_kernels_that_are_asked_for_where_there_are_none_are_said_to_be_somethin
 
 
 def test_so_they_are_where_the_machine_has_none(capsys, monkeypatch):
-    assert taken(setting="kernels", compiler=False) == "eager"
+    assert taken(setting="kernels", uncompiled=NO_COMPILER) == "eager"
     assert "compiler" in "".join(capsys.readouterr())
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "DEFAULT")
     assert taken(setting="kernels") == "compiled"

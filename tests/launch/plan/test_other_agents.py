@@ -7,7 +7,7 @@ import pytest
 from launch.__main__ import main
 from launch.command import run_command
 from launch.launchers.prepare import costs_to_train
-from launch.plan.device import compiler_there
+from launch.plan.compiling import not_compiled_here
 from launch.plan.figures import AVX2
 from launch.plan.planner import TooLarge, plan
 from launch.plan.speed import HOST_STEP_SECONDS
@@ -36,10 +36,10 @@ def test_a_plan_is_shown_in_the_units_of_the_agent(store, words, capsys):
     out = capsys.readouterr().out
     heading, row, *_, sums = out.splitlines()
     assert [each in heading for each in ("environment steps a run", "updates a run")] == [True, True]
-    mode = "compiled" if compiler_there() else "eager"
+    mode = "compiled" if not_compiled_here() is None else "eager"
     assert row.split()[3:] == ["1", "3", mode, "12,000", "24,000", "6", "MiB", *row.split()[-1:]]
     assert "; 36,000 environment steps; about " in sums
-    why = "compiled, no kernels for its agent" if compiler_there() else "eager, no C++ compiler"
+    why = "compiled, no kernels for its agent" if not_compiled_here() is None else "eager, no C++ compiler"
     assert f"\nmode: {why}\n" in out
     assert run_command([*shown, words[0], "agent=auto,acting"]) == 0
     out = capsys.readouterr().out

@@ -194,7 +194,7 @@ def test_a_begun_pack_is_not_divided_for_workers_that_vanish(store, memory_runs_
     assert [pack["status"] for pack in ended_packs(store)] == ["done"]
     memory_runs_out()
     begun = trained(store, "seed=2,3", ONE_WORKER, stop=after_looks(4))
-    vanish(store, begun.packs[0], 3)
+    vanish(store, begun.packs[0], 2)
     assert work(store, begun.sweep, "cpu", never)
     assert "divided" in {pack["status"] for pack in ended_packs(store)}
 

@@ -103,7 +103,7 @@ def undisturbed(store, tmp_path):
 def test_mode_and_width_are_those_of_the_kind_that_binds_unless_the_user_has_said_a_mode(
     store, on, monkeypatch, setting
 ):
-    monkeypatch.setattr(binding, "compiler_there", lambda: True)
+    monkeypatch.setattr(binding, "not_compiled_here", lambda: None)
     monkeypatch.setattr(
         worker, "train_pack", lambda store, plan, pack, resource, device, lease, *rest: taken.append(pack)
     )
