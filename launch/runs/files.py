@@ -50,7 +50,8 @@ def check_experiment(file: Traversable) -> None:
     params = (sweeper.get("params") or {}) if isinstance(sweeper, Mapping) else None
     arms = (sweeper.get("arms") or []) if isinstance(sweeper, Mapping) else []
     of_words = isinstance(arms, Sequence) and all(isinstance(arm, Mapping) for arm in arms)
-    if not isinstance(params, Mapping) or not of_words or "mode" in hydra or sweeper.keys() - {"params", "arms"}:
+    others = sweeper.keys() - {"params", "arms"} if isinstance(sweeper, Mapping) else set()
+    if not isinstance(params, Mapping) or not of_words or "mode" in hydra or others:
         raise ConfigError(
             f"{file}: of hydra's keys an experiment sets sweeper.params, key: value for each word, sweeper.arms, a "
             "list of such words, and those of launcher; runs are always resolved by our own sweeper."

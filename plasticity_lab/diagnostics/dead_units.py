@@ -63,9 +63,10 @@ class DeadUnits(Diagnostic):
             whole_KV = torch.stack([in_rows(own).all(dim=0) for own in dead.unbind()])
             # Of a unit that passes on several values, all must be dead.
             whole_KN = whole_KV.unflatten(1, (-1, min(unit.produced[0], whole_KV.shape[1]))).all(dim=1)
-            pairs.append((torch.stack([own.count_nonzero() for own in dead.unbind()]), dead[0].numel()))
+            dead_K, there = torch.stack([own.count_nonzero() for own in dead.unbind()]), dead[0].numel()
+            pairs.append((dead_K, there))
             units.append(whole_KN)
-            found |= _shares(unit.name, *pairs[-1], whole_KN)
+            found |= _shares(unit.name, dead_K, there, whole_KN)
         dead_K, there = added_up([own for own, _ in pairs]), sum(count for _, count in pairs)
         return found | _shares(None, dead_K, there, torch.cat(units, dim=1))
 

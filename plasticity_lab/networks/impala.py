@@ -15,7 +15,7 @@ class Impala(Residual):
     """
 
     called = "impala"
-    neutral = Residual.neutral | {"layers": 1, "tokens": "per_conv", "patch": 3}
+    neutral = {**Residual.neutral, "layers": 1, "tokens": "per_conv", "patch": 3}
 
     def __init__(
         self,

@@ -17,7 +17,7 @@ class Nature(Convolutional):
     """
 
     called = "nature"
-    neutral = Convolutional.neutral | {"layers": 1, "tokens": "per_conv", "patch": 3}
+    neutral = {**Convolutional.neutral, "layers": 1, "tokens": "per_conv", "patch": 3}
     inits = ("default", "kaiming", "lecun", "xavier", "variance_scaling")
 
     def __init__(

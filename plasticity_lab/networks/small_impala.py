@@ -14,7 +14,7 @@ class SmallImpala(Residual):
     """
 
     called = "small_impala"
-    neutral = Residual.neutral | {"layers": 1, "tokens": "per_conv", "patch": 2}
+    neutral = {**Residual.neutral, "layers": 1, "tokens": "per_conv", "patch": 2}
 
     def __init__(
         self,

@@ -15,7 +15,7 @@ class SmallNature(Convolutional):
     """
 
     called = "small_nature"
-    neutral = Convolutional.neutral | {"convolutions": 2, "layers": 1, "tokens": "per_conv", "patch": 2}
+    neutral = {**Convolutional.neutral, "convolutions": 2, "layers": 1, "tokens": "per_conv", "patch": 2}
     inits = ("default", "kaiming", "lecun", "xavier", "variance_scaling")
 
     def __init__(

@@ -8,6 +8,7 @@ is typed. Runs that were only ever asked for as `selected` report a selection, a
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 from analysis.outcomes import why_none
 from analysis.statistics.selection import best_setting
@@ -23,6 +24,9 @@ from plasticity_lab.records.measures import Measure
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.targets import measures_of
 from plasticity_lab.run import group_of
+
+if TYPE_CHECKING:  # torch: a mistake need not wait for it
+    from plasticity_lab.diagnostics.diagnostic import Diagnostic
 
 HEADLINE = "headline"
 """The metric that means what the agent itself names first."""
@@ -136,7 +140,7 @@ def _seen(place: Combination) -> Iterator[Measure]:
     for address, option in place.parts.items():
         if group_of(address) == DIAGNOSTICS and option.name != COMPONENTS[DIAGNOSTICS].neutral:
             built = component.build(DIAGNOSTICS, option.name, option.target or "", place.nodes[address])
-            yield from (column.measure for column in built.columns([]))
+            yield from (column.measure for column in cast("Diagnostic", built).columns([]))
 
 
 def best(candidates: Sequence[Candidate], metric: str, better: str = "more") -> Winner | None:

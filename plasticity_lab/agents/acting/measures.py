@@ -61,7 +61,7 @@ def summarise(table: Table) -> dict[str, float | None]:
     last = [stage for stage in stages if stage.cycle == stages[-1].cycle]
     episodes = rows_of(table, "episode")
     again = [each for each in recoveries(table) if each.cycle == last[0].cycle] if last else []
-    recovered = [each.steps for each in again if each.steps is not None]
+    recovered = [float(each.steps) for each in again if each.steps is not None]
     return {
         "final_return": _mean([stage.train for stage in stages]),
         "final_return_last_cycle": _mean([stage.train for stage in last]),

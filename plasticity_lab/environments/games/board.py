@@ -72,8 +72,10 @@ class Board:
 
     def state(self) -> dict[str, Saved]:
         """How the games stand, their last actions, and what is needed to draw on."""
-        own = {name: values.copy() for name, values in self.now.items()}
-        return own | {"last": self.last.copy(), "keys": self.chance.keys.copy(), "taken": self.chance.taken.copy()}
+        found: dict[str, Saved] = {name: values.copy() for name, values in self.now.items()}
+        found["last"] = self.last.copy()
+        found["keys"], found["taken"] = self.chance.keys.copy(), self.chance.taken.copy()
+        return found
 
     def load(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Goes back to what `state` gave."""
