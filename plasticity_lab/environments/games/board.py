@@ -72,7 +72,7 @@ class Board:
 
     def state(self) -> dict[str, Saved]:
         """How the games stand, their last actions, and what is needed to draw on."""
-        own = {name: values.copy() for name, values in self.now.items()}
+        own: dict[str, Saved] = {name: values.copy() for name, values in self.now.items()}
         return own | {"last": self.last.copy(), "keys": self.chance.keys.copy(), "taken": self.chance.taken.copy()}
 
     def load(self, state: Mapping[str, NDArray[Any]]) -> None:

@@ -32,7 +32,7 @@ class Chance:
         bits = (bits ^ (bits >> np.uint64(30))) * FIRST
         bits = (bits ^ (bits >> np.uint64(27))) * SECOND
         bits ^= bits >> np.uint64(31)
-        return (bits >> np.uint64(11)) * 2.0**-53
+        return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
     def integers(self, below: int, games: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """The next whole number of each, from 0 to below − 1."""

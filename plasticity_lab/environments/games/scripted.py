@@ -31,7 +31,7 @@ def bricks(boards: Boards) -> Actions:
 def invaders(boards: Boards) -> Actions:
     """Leaves a column in which a shot comes; else goes below the nearest column of aliens and fires."""
     cannon, games = _column(boards[:, 0]), np.arange(len(boards))
-    shots = boards[:, 5, BOTTOM - AHEAD : BOTTOM].any(axis=1)
+    shots = np.any(boards[:, 5, BOTTOM - AHEAD : BOTTOM], axis=1)
     columns = np.arange(SIDE)
     far = np.where(boards[:, 1].any(axis=1), np.abs(columns - cannon[:, None]), SIDE)
     aimed = np.where(far.min(axis=1) == 0, FIRE, _towards(cannon, far.argmin(axis=1)))
@@ -49,7 +49,7 @@ def crossing(boards: Boards) -> Actions:
     ahead = np.maximum(row - 1, 0)
     car = _column(boards[games, 1, ahead])
     there = boards[games, 1, ahead].any(axis=1)
-    trail = boards[:, 2:7].any(axis=1)[games, ahead]
+    trail = np.any(boards[:, 2:7], axis=1)[games, ahead]
     from_left = trail[games, (car - 1) % SIDE]
     comes = (car == COLUMN) | (from_left & (car == COLUMN - 1)) | (~from_left & (car == COLUMN + 1))
     return np.where(there & comes, NOTHING, UP)
