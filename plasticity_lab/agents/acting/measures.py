@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from math import isfinite
 
 from plasticity_lab.records.measures import Column, Measure
+from plasticity_lab.records.recovery import recoveries
 from plasticity_lab.records.stage_returns import Array, Table, mean_of, rows_of, stage_returns
 
 
@@ -35,6 +36,8 @@ SUMMARIES = (
     Measure("episodes", "Episodes", "count", places=0),
     Measure("tasks", "Tasks", "count", places=0),
     Measure("tasks_with_episodes", "Tasks in which an episode ended", "count", places=0),
+    Measure("recovery", "Steps until a body's last final return is reached again", "steps", places=0, better="less"),
+    Measure("recovered", "Visits in which a body's last final return is reached again", better="more", places=2),
 )
 HEADLINE = "final_return"
 MARKS = {"body": int, "cycle": int}
@@ -48,13 +51,16 @@ def summarise(table: Table) -> dict[str, float | None]:
     last_return: of the last task. A task in whose last part none ends counts with its last episode.
     test_return_last_cycle: in the tests after the last cycle's tasks. mean_return and mean_length: over all episodes.
     episodes: how many ended. tasks: how many have ended; tasks_with_episodes: in how many of them an episode did, over
-    which alone the means over tasks are. The last cycle and the last task are those in which one did.
+    which alone the means over tasks are. The last cycle and the last task are those in which one did. recovery: the
+    steps until a body that comes again returns as much as at the end of its last visit (`recoveries`), averaged over
+    all such visits; one in which it never does counts with all its steps, so that this is the least it can be.
+    recovered: the part of them in which it does. Both are None where no body comes again.
     """
     ended = stage_returns(table)
     stages = [stage for stage in ended if stage.episodes]
     first = [stage for stage in stages if stage.cycle == stages[0].cycle]
     last = [stage for stage in stages if stage.cycle == stages[-1].cycle]
-    episodes = rows_of(table, "episode")
+    episodes, again = rows_of(table, "episode"), recoveries(table)
     return {
         "final_return": _mean([stage.train for stage in stages]),
         "final_return_last_cycle": _mean([stage.train for stage in last]),
@@ -66,6 +72,8 @@ def summarise(table: Table) -> dict[str, float | None]:
         "episodes": len(episodes["return"]),
         "tasks": len(ended),
         "tasks_with_episodes": len(stages),
+        "recovery": _mean([float(visit.at_least) for visit in again]),
+        "recovered": _mean([float(visit.steps is not None) for visit in again]),
     }
 
 
