@@ -33,11 +33,11 @@ SUMMARIES = (
     return_of("test_return_last_cycle", "Return in the tests of the last cycle"),
     return_of("mean_return", "Return, mean over all episodes"),
     Measure("mean_length", "Length, mean over all episodes", "steps", places=1),
+    Measure("recovery_last_cycle", "Steps until a body of the last cycle earned what it had", "steps", places=0),
+    Measure("recovered_last_cycle", "Bodies of the last cycle that earned it again", "share", places=2, better="more"),
     Measure("episodes", "Episodes", "count", places=0),
     Measure("tasks", "Tasks", "count", places=0),
     Measure("tasks_with_episodes", "Tasks in which an episode ended", "count", places=0),
-    Measure("recovery", "Steps until a body's last final return is reached again", "steps", places=0, better="less"),
-    Measure("recovered", "Visits in which a body's last final return is reached again", better="more", places=2),
 )
 HEADLINE = "final_return"
 MARKS = {"body": int, "cycle": int}
@@ -49,31 +49,32 @@ def summarise(table: Table) -> dict[str, float | None]:
     final_return: the mean return of the episodes that end in the last 15 % of a task, averaged over tasks;
     final_return_last_cycle and final_return_first_cycle: over the tasks of the last cycle, and of the first;
     last_return: of the last task. A task in whose last part none ends counts with its last episode.
-    test_return_last_cycle: in the tests after the last cycle's tasks. mean_return and mean_length: over all episodes.
+    test_return_last_cycle: in the tests after the last cycle's tasks. recovery_last_cycle: steps until a body that came
+    before earned as much again (see `recoveries`), mean over those of the last cycle that did; recovered_last_cycle:
+    their share; None where none came before. mean_return and mean_length: over all episodes.
     episodes: how many ended. tasks: how many have ended; tasks_with_episodes: in how many of them an episode did, over
-    which alone the means over tasks are. The last cycle and the last task are those in which one did. recovery: the
-    steps until a body that comes again returns as much as at the end of its last visit (`recoveries`), averaged over
-    all such visits; one in which it never does counts with all its steps, so that this is the least it can be.
-    recovered: the part of them in which it does. Both are None where no body comes again.
+    which alone the means over tasks are. The last cycle and the last task are those in which one did.
     """
     ended = stage_returns(table)
     stages = [stage for stage in ended if stage.episodes]
     first = [stage for stage in stages if stage.cycle == stages[0].cycle]
     last = [stage for stage in stages if stage.cycle == stages[-1].cycle]
-    episodes, again = rows_of(table, "episode"), recoveries(table)
+    episodes = rows_of(table, "episode")
+    again = [each for each in recoveries(table) if each.cycle == last[0].cycle] if last else []
+    recovered = [each.steps for each in again if each.steps is not None]
     return {
         "final_return": _mean([stage.train for stage in stages]),
         "final_return_last_cycle": _mean([stage.train for stage in last]),
         "final_return_first_cycle": _mean([stage.train for stage in first]),
         "last_return": _mean([stage.train for stage in stages[-1:]]),
         "test_return_last_cycle": _mean([stage.test for stage in last]),
+        "recovery_last_cycle": _mean(recovered),
+        "recovered_last_cycle": len(recovered) / len(again) if again else None,
         "mean_return": _mean(episodes["return"]),
         "mean_length": _mean(episodes["length"]),
         "episodes": len(episodes["return"]),
         "tasks": len(ended),
         "tasks_with_episodes": len(stages),
-        "recovery": _mean([float(visit.at_least) for visit in again]),
-        "recovered": _mean([float(visit.steps is not None) for visit in again]),
     }
 
 
