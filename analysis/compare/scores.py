@@ -102,8 +102,10 @@ def _known(row: Row, shown: Measure) -> Mapping[str, str]:
     """The line of the file for a benchmark and a metric; nothing where it has none."""
     kind = "accuracy" if shown.name in ACCURACIES else "return" if shown.name in RETURNS else shown.name
     for line in lines(FILE):
-        key, _, value = line["where"].partition("=")
-        if (line["benchmark"], line["of"]) == (row.benchmark, kind) and (not key or word(row.study.get(key)) == value):
+        wanted = dict(setting.split("=", 1) for setting in line["where"].split())
+        if (line["benchmark"], line["of"]) == (row.benchmark, kind) and all(
+            word(row.study.get(key)) == value for key, value in wanted.items()
+        ):
             return line
     return {}
 

@@ -34,7 +34,7 @@ class Games(BodyBenchmark):
         self.test_episodes = check("benchmark.test_episodes", test_episodes, at_least=0)
         self.body = games.game(name, full, sticky, ramping)
         self.bodies = [self.body.name]
-        self.source = f"{self.body.name}, sticky {sticky:g}{', ramping' if ramping else ''}"
+        self.source = f"{self.body.name}, sticky {sticky}{', ramping' if ramping else ''}"
 
     def outline(self) -> Bodies:
         """The game, as these settings have it."""

@@ -44,7 +44,7 @@ class GamesCycle(BodyBenchmark):
         self.test_episodes = check("benchmark.test_episodes", test_episodes, at_least=0)
         self.games = {each.name: each for each in (game(name, True, sticky, ramping) for name in bodies)}
         self.bodies = list(self.games)
-        self.source = f"{','.join(self.bodies)}, sticky {sticky:g}{', ramping' if ramping else ''}"
+        self.source = f"{','.join(self.bodies)}, sticky {sticky}{', ramping' if ramping else ''}"
 
     def outline(self) -> Bodies:
         """The games, as these settings have them."""

@@ -40,7 +40,7 @@ class Bricks(Board):
     }
 
     def begin(self, games: Whole) -> None:
-        """The ball stands below the wall at a side; down and right are 1 or −1."""
+        """The ball stands at a side, in the lowest row of the wall; down and right are 1 or −1."""
         now, at_right = self.now, self.chance.integers(2, games)
         now["paddle"][games] = 4
         now["row"][games] = now["was_row"][games] = 3

@@ -12,24 +12,24 @@ BOTTOM = SIDE - 1
 BLOCK = (slice(0, 4), slice(2, 8))
 """Where the aliens stand at first."""
 SLOWEST, FASTEST = 12, 6
-"""Steps from one move of the block to the next, in the first wave and in the last."""
+"""Steps that the block rests between two moves, in the first wave and in the last."""
 RELOADING = 5
-"""Steps after a shot in which the cannon cannot fire."""
+"""Steps in which the cannon cannot fire again."""
 SHOOTING = 10
-"""Steps from one shot of the aliens to the next."""
+"""Steps that the aliens rest between two shots."""
 
 
 class Invaders(Board):
     """A cannon in the bottom row, and a block of 4 × 6 aliens, each worth 1 when it is shot.
 
-    The block moves sideways by a column; at a side it moves down by a row instead and turns around. It moves every so
-    many steps as there are aliens left, and at most every 12. Every ten steps the alien that is nearest to the cannon's
-    column, the lowest of it, shoots. Shots fly by a cell a step. The game is lost where a shot or an alien meets the
-    cannon, or an alien should move below the bottom. When all are shot the next block comes; with `ramping` the longest
-    time between its moves is a step shorter then, down to 6. Channels: cannon, aliens, whether they move to the left,
-    to the right, shots of the cannon, shots of aliens.
+    The block moves sideways by a column; at a side it moves down by a row instead and turns around. Between two moves
+    it rests for as many steps as there are aliens left, and for 12 at most. Between two shots the aliens rest for ten
+    steps; the lowest alien of the column that is nearest to the cannon shoots. The cannon rests for five. Shots fly by
+    a cell a step. The game is lost where a shot or an alien meets the cannon, or an alien should move below the bottom.
+    When all are shot the next block comes; with `ramping` the block's longest rest is a step shorter then, down to 6.
+    Channels: cannon, aliens, whether they move to the left, to the right, shots of the cannon, shots of aliens.
 
-    Source: in the manner of MinAtar's Space Invaders (Young & Tian 2019).
+    Source: in the manner of MinAtar's Space Invaders (Young & Tian 2019), where each of these rests is a step shorter.
     """
 
     actions = (NOTHING, LEFT, RIGHT, FIRE)

@@ -10,15 +10,17 @@ import scipy.stats
 from analysis.compare.caption import caption
 from analysis.compare.comparison import comparison
 from analysis.compare.drawing import drawing
+from analysis.compare.scores import ends_of
+from analysis.compare.sections import sections
 from analysis.figures.style import looks
 from analysis.frames import FIRST
-from analysis.names import BENCHMARKS
 from analysis.read_metrics import metrics_of
 from analysis.reported.reported import lines
 from analysis.rows import rows, rows_in
 from plasticity_lab.agents.ppo.measures import PPO_MEASURES
 from plasticity_lab.records.store import Store
 from tests.helpers.curves import classified
+from tests.helpers.packs import choices
 
 DIGITS, MNIST = "Permuted digits", "Permuted MNIST"
 
@@ -104,10 +106,29 @@ def test_random_actions_and_a_reference_are_data_of_the_benchmark(seeds):
     assert scores.ends["catch_84"].reason, "five balls are another game: all returns are the same there"
 
 
+@pytest.mark.parametrize(
+    ("changed", "low"),
+    [({}, 0.404), ({"game": "invaders"}, 3.87), ({"sticky": 0.0}, None), ({"ramping": False}, None)],
+)
+def test_ends_that_were_measured_are_of_runs_with_all_the_settings_of_that_measurement(seeds, changed, low):
+    game = {"name": "games", "game": "bricks", "sticky": 0.1, "ramping": True, **changed}
+    runs = [
+        one | {"measures": PPO_MEASURES.as_json(), "summary": {"final_return": value}}
+        for arm, value in (("none", 5.0), ("snr", 6.0))
+        for one in seeds("relu", [0, 0], intervention=arm, benchmark=game)
+    ]
+    (section,), _ = sections(rows(runs), "intervention")
+    ((task, _),) = section.strata.items()
+    shown = next(each for each in PPO_MEASURES.summaries if each.name == "final_return")
+    found = ends_of(section, task, shown, {"none": 5.0, "snr": 6.0}, "none")
+    assert found.low == (5.0 if low is None else low)
+    assert (found.low_is == "random actions") == (low is not None)
+
+
 def test_ends_are_of_benchmarks_that_there_are():
-    names = [line["benchmark"] for line in lines("score_ends.csv")]
-    assert len(names) == len(set(names))
-    assert {"catch", "catch_84", *BENCHMARKS} >= set(names)
+    of = [(line["benchmark"], line["of"], line["where"]) for line in lines("score_ends.csv")]
+    assert len(of) == len(set(of))
+    assert {name for name, _, _ in of} <= set(choices("benchmark"))
 
 
 @pytest.fixture

@@ -82,7 +82,8 @@ def test_the_scripted_policy_earns_far_more_than_random_actions(name):
     for policy, returns in of.items():
         error = (returns.std(ddof=1) ** 2 / 60 + float(line[f"{policy}_standard_error"]) ** 2) ** 0.5
         assert abs(returns.mean() - float(line[policy])) < 4 * error
-    ends = next(each for each in lines("score_ends.csv") if each["where"] == f"benchmark.game={name}")
+    where = f"benchmark.game={name} benchmark.sticky={line['sticky']} benchmark.ramping={line['ramping'].lower()}"
+    ends = next(each for each in lines("score_ends.csv") if each["where"] == where)
     assert (ends["low"], ends["high"]) == (line["random"], line["scripted"])
 
 
