@@ -14,7 +14,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from launch.bench.choices import BODIES, PARTS, Choices
+from launch.bench.choices import BODIES, PARTS, VALUE_NETWORKS, Choices
 from launch.plan.compiling import not_compiled_here
 from launch.plan.device import devices, kind_of
 from plasticity_lab.agents.supervised.workload_settings import ACTIVATIONS, INTERVENTIONS, SETTINGS
@@ -82,6 +82,7 @@ def _choices(options: argparse.Namespace) -> Choices:
         repeats=options.repeats or (2 if quick else 9),
         steps=20 if quick else None,
         bodies=() if device != "cpu" else options.bodies[:1] if quick else options.bodies,
+        value_networks=() if device != "cpu" else options.value_networks[:1] if quick else options.value_networks,
     )
 
 
@@ -107,6 +108,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--modes", type=_among(MODES), default=list(MODES), help=f"of {', '.join(MODES)}")
     parser.add_argument("--parts", type=_among(PARTS), default=list(PARTS), help=f"of {', '.join(PARTS)}")
     parser.add_argument("--bodies", type=_among(BODIES), default=list(BODIES), help=f"of {', '.join(BODIES)}")
+    parser.add_argument(
+        "--value-networks",
+        type=_among(VALUE_NETWORKS),
+        default=list(VALUE_NETWORKS),
+        help=f"of {', '.join(VALUE_NETWORKS)}; with these value agents are measured",
+    )
     parser.add_argument("--device", default="cpu", help="cpu (one core), cuda, cuda:<number>")
     parser.add_argument("--repeats", type=int, help="rounds that are measured")
     parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for bench.txt and bench.json")

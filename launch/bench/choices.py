@@ -5,11 +5,13 @@ from dataclasses import dataclass
 
 from plasticity_lab.agents.supervised.workload_settings import SETTINGS
 
-PARTS = ("widths", "activations", "interventions", "records", "processes", "bodies")
+PARTS = ("widths", "activations", "interventions", "records", "processes", "bodies", "values")
 STANDING = "standing"
 """A body that does not move: it shows what the agent costs by itself."""
 BODIES = ("halfcheetah", "hopper", "walker2d", "ant", "humanoid", STANDING)
 """Of the part `bodies`."""
+VALUE_NETWORKS = ("small_impala", "nature", "impala")
+"""Of the part `values`."""
 
 
 @dataclass(frozen=True)
@@ -17,6 +19,7 @@ class Choices:
     """What the command line asks for. modes: eager, compiled, kernels.
 
     widths, steps of a burst: None for each network's own. bodies: those on which PPO is measured, on a CPU only.
+    value_networks: those with which value agents are, on a CPU only.
     """
 
     networks: Sequence[str]
@@ -29,6 +32,7 @@ class Choices:
     repeats: int
     steps: int | None = None
     bodies: Sequence[str] = ()
+    value_networks: Sequence[str] = ()
 
     @property
     def mode(self) -> str:

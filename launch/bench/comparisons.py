@@ -94,6 +94,9 @@ def run(choices: Choices, say: Callable[[str], None]) -> list[Comparison]:
     for body in choices.bodies if "bodies" in choices.parts else ():
         say(f"{body} …")
         found.append(_bodies(body, choices))
+    for network in choices.value_networks if "values" in choices.parts else ():
+        say(f"{network}: values …")
+        found.append(_values(network, choices))
     return found
 
 
@@ -177,3 +180,14 @@ def _bodies(body: str, choices: Choices) -> Comparison:
         modes = [mode for mode in choices.modes if mode != "eager"] or ["eager"]
         timings = interleaved(contenders(body, widths, modes), choices.repeats)
     return Comparison("bodies", f"PPO on {body}", timings, "busy")
+
+
+def _values(network: str, choices: Choices) -> Comparison:
+    """Boards at every width; pixels at few, of which a pack gains little."""
+    from launch.bench.values import contenders  # Hydra, which a bare GPU machine does not have
+
+    widths = choices.widths or ((1, 2, 4, 8) if network == "small_impala" else (1, 2))
+    with on("cpu"):
+        modes = [mode for mode in choices.modes if mode != "kernels"] or ["eager"]
+        timings = interleaved(contenders(network, widths, modes), choices.repeats)
+    return Comparison("values", f"Rainbow with {network}, updates of a run, each with its acting", timings, "busy")

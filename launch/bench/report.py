@@ -126,20 +126,35 @@ def _of_bodies(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
     seconds = {(row.name, row.facts["width"]): _seconds(comparison, timing)
                for row, timing in zip(rows, comparison.timings, strict=True)}  # fmt: skip
 
-    def share(of: Sequence[float], by: Sequence[float]) -> float:
-        return median(one / other for one, other in zip(of, by, strict=True))
-
     said = []
     for (name, width), own in seconds.items():
         if name.startswith("packed"):
             words = [f"{name}, {width} runs: {1 / median(own):,.0f} steps a second"]
             for (other, _), of in seconds.items():
                 if "plain" in other:
-                    words.append(f"{share(of, own):.2f}× the {other}")
+                    words.append(f"{_times(of, own):.2f}× the {other}")
                 elif "alone" in other:
-                    words.append(f"{share(of, own):.0%} of the rate of {other}")
+                    words.append(f"{_times(of, own):.0%} of the rate of {other}")
             said.append(f"{', '.join(words)}.")
     return said
+
+
+def _of_values(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
+    """How packs stand against both forms of the plain script, round by round, and what a pack spends its time on."""
+    seconds = [_seconds(comparison, timing) for timing in comparison.timings]
+    plain = [at for at, row in enumerate(rows) if row.name.startswith("plain")]
+    said = []
+    for at, row in enumerate(rows):
+        if at not in plain:
+            times = [f"{_times(seconds[other], seconds[at]):.2f}× the {rows[other].name}" for other in plain]
+            parts = row.facts["seconds"]
+            shares = [f"{name} {spent / parts['all']:.0%}" for name, spent in parts.items() if name != "all"]
+            said.append(f"{row.name}, {row.facts['width']} runs: {'; '.join(times)}. {', '.join(shares)}.")
+    return said
+
+
+def _times(theirs: Sequence[float], ours: Sequence[float]) -> float:
+    return median(one / other for one, other in zip(theirs, ours, strict=True))
 
 
 _FINDINGS: dict[str, Callable[[Comparison, Sequence[Row]], list[str]]] = {
@@ -149,6 +164,7 @@ _FINDINGS: dict[str, Callable[[Comparison, Sequence[Row]], list[str]]] = {
     "records": _of_records,
     "processes": _of_processes,
     "bodies": _of_bodies,
+    "values": _of_values,
 }
 
 
@@ -191,6 +207,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     intervention = str(row.facts.get("intervention", "none"))
     activation = str(row.facts["activation"]) + (f" + {intervention}" if intervention != "none" else "")
     spread = f"{row.least:.2f} – {row.most:.2f}"
+    rate = f"{row.rate:,.0f}" if row.rate >= 100 else f"{row.rate:.1f}"
     limit = "" if row.of_limit is None else f"{row.of_limit:.0%}"
-    return (row.name, activation, str(row.facts["width"]), f"{row.rate:,.0f}", f"{row.ratio:.2f}", spread, limit,
+    return (row.name, activation, str(row.facts["width"]), rate, f"{row.ratio:.2f}", spread, limit,
             f"{row.first:.1f} s")  # fmt: skip

@@ -170,6 +170,20 @@ def test_two_processes_are_compared_by_the_clock_and_by_their_own_time():
     assert "cores, 1.82×" in said
 
 
+def test_packs_of_value_agents_are_compared_with_both_scripts_and_say_what_they_spend_time_on():
+    timings = [
+        timing("plain script", 1, 10, [1.0, 3.0, 1.0]),  # the second round was slow for all
+        timing("plain script, tuned", 1, 10, [0.5, 1.5, 0.5]),
+        timing("packed, eager", 4, 40, [1.0, 3.0, 1.0]),
+    ]
+    timings[2].contender.facts["seconds"] = {"acting": 1.0, "update": 3.0, "all": 5.0}
+    comparison = Comparison("values", "small_impala", timings, "busy")
+    (said,) = findings(comparison)
+    assert "4.00× the plain script; 2.00× the plain script, tuned" in said
+    assert "acting 20%, update 60%" in said
+    assert f"  {10.0:.1f}  " in as_text(comparison)  # slow ones have a digit behind the point
+
+
 def test_what_is_not_measured_is_named():
     with pytest.raises(ConfigError, match=r"activation rational is not measured; there are .*relu"):
         Workload(activation="rational")
