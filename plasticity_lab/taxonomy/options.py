@@ -1,6 +1,7 @@
 """Activations by the words of a command, and those that the paper uses, out of conf/."""
 
 import csv
+import functools
 import itertools
 import json
 import re
@@ -46,9 +47,8 @@ def named(name: str, settings: Mapping[str, Any]) -> Named:
     """An activation with some settings; others are those of its file.  Raises ConfigError."""
     if name not in names():
         raise ConfigError(f"There is no activation '{name}'; there are {', '.join(names())}.")
-    own = OmegaConf.to_container(OmegaConf.load(CONF / "activation" / f"{name}.yaml"))
-    assert isinstance(own, dict)
-    defaults = {str(key): value for key, value in own.items() if key not in ("_target_", "grids")}
+    own = _file(name)
+    defaults = {key: value for key, value in own.items() if key not in ("_target_", "grids")}
     cls = load_as(own["_target_"], Activation)
     given = typed(cls, "activation", name, defaults | dict(settings))
     return Named(name, given, cls(**given))
@@ -86,6 +86,14 @@ def published() -> list[tuple[str, Named]]:
                 best = named(line["activation"], json.loads(line["hyperparameters"]))
                 found.append((f"{where}, {line['benchmark']}", best))
     return found
+
+
+@functools.cache
+def _file(name: str) -> dict[str, Any]:
+    """What a file of conf/activation/ holds."""
+    content = OmegaConf.to_container(OmegaConf.load(CONF / "activation" / f"{name}.yaml"))
+    assert isinstance(content, dict)
+    return {str(key): value for key, value in content.items()}
 
 
 def _value(key: str, text: str) -> Any:

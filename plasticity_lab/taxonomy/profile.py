@@ -11,7 +11,7 @@ from plasticity_lab.taxonomy.curve import Curve, curve
 
 END = 100.0
 """The range of Section 4's dead-band width: pre-activations from −100 to 100."""
-STEP = 0.002
+STEP = 0.004
 FAR = (1e3, 1e4)
 """Where tails are judged: beyond every scale that Table B1's settings can give (β = 0.01 turns at about 100)."""
 SMALL_JUMP = 1e-6
@@ -29,7 +29,7 @@ class Profile:
 
     @cached_property
     def near(self) -> Curve:
-        """On [−100, 100], in steps of 0.002; no point is 0."""
+        """On [−100, 100], in steps of 0.004; no point is 0."""
         return curve(self.activation, (torch.arange(round(2 * END / STEP), dtype=torch.float64) + 0.5) * STEP - END)
 
     @cached_property

@@ -18,8 +18,10 @@ from plasticity_lab.taxonomy.profile import Profile
 
 SMALL = 1e-6
 """A slope, a difference of slopes or a second derivative below this is none."""
-NEAR_0_AND_1 = 0.01
-"""How near mean and variance are to 0 and 1, and how far below 1 a factor is, for an output to normalise itself."""
+NEAR_0_AND_1, LARGEST_FACTOR = 0.01, 0.99
+"""How near mean and variance are to 0 and 1, and what an error of the variance is multiplied by at most, for an output
+to normalise itself.
+"""
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,8 @@ def is_c1(of: Profile) -> bool:
 
 def is_non_monotonic(of: Profile) -> bool:
     """NonM."""
-    falls, rises = (of.near.slope < -SMALL).any(dim=0), (of.near.slope > SMALL).any(dim=0)
-    return bool((falls & rises).any())
+    slope = torch.cat([of.left.slope, of.near.slope, of.right.slope])
+    return bool(((slope < -SMALL).any(dim=0) & (slope > SMALL).any(dim=0)).any())
 
 
 def normalises_itself(of: Profile) -> bool:
@@ -78,7 +80,7 @@ def normalises_itself(of: Profile) -> bool:
     )
     factor = by_square / 2 - mean * by_mean
     is_fixed = abs(mean) < NEAR_0_AND_1 and abs(square - mean**2 - 1) < NEAR_0_AND_1
-    return is_fixed and abs(factor) < 1 - NEAR_0_AND_1
+    return is_fixed and abs(factor) < LARGEST_FACTOR
 
 
 def has_free_slope(of: Profile) -> bool:
@@ -106,7 +108,11 @@ PROPERTIES = (
     Property("Sat±", "|φ′| < 0.001 for all |x| from 1,000 to 10,000, on both sides", saturates_on_both_sides),
     Property("Sat−", "|φ′| < 0.001 for all x from −10,000 to −1,000", saturates_on_the_left),
     Property("C1", "φ′ jumps nowhere by more than 1e-6", is_c1),
-    Property("NonM", "some output rises and falls: φ′ is above 1e-6 somewhere, below −1e-6 elsewhere", is_non_monotonic),
+    Property(
+        "NonM",
+        "some output rises and falls: φ′ is above 1e-6 somewhere and below −1e-6 elsewhere, far out included",
+        is_non_monotonic,
+    ),
     Property(
         "SelfN",
         "for z ~ N(0, 1), φ(z) has mean 0 and variance 1 within 0.01, and a small error of the variance becomes smaller "
