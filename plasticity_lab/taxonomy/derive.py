@@ -59,6 +59,8 @@ def as_text(data: dict[str, Any]) -> str:
             lines = ",\n".join(json.dumps(each, ensure_ascii=False) for each in content)
             parts.append(f"{json.dumps(key)}: [\n{lines}\n]")
         else:
-            lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(of, ensure_ascii=False)}" for name, of in content.items())
+            lines = ",\n".join(
+                f"{json.dumps(name)}: {json.dumps(of, ensure_ascii=False)}" for name, of in content.items()
+            )
             parts.append(f"{json.dumps(key)}: {{\n{lines}\n}}")
     return "{" + ",\n".join(parts) + "}\n"

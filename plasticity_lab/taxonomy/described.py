@@ -49,8 +49,8 @@ def facts(of: Named) -> dict[str, Any]:
 def drawn(of: Named, low: float, high: float, points: int) -> dict[str, Any]:
     """Its curve from low to high, to six digits.
 
-    x (N,); value, slope: φ and φ′ of each output, (O, N). Of a randomised one that is as it is evaluated, and value_ends
-    and slope_ends, (2, O, N), are where the least and the greatest draw lead; else they are None.
+    x (N,); value, slope: φ and φ′ of each output, (O, N). Those of a randomised one are as it is evaluated; value_ends
+    and slope_ends, (2, O, N), are where the least and the greatest draw lead, and None of all others.
     """
     kinks = [x for x, _ in Profile(of.activation).kinks if low <= x <= high]
     regular = torch.linspace(low, high, points, dtype=torch.float64)

@@ -100,8 +100,8 @@ def is_curved(of: Profile) -> bool:
 PROPERTIES = (
     Property(
         "HDZ",
-        "φ′ of some output is exactly 0 on an interval of at least 0.1, and above 1e-6 right beside it: slopes that fade "
-        "until a double holds them no longer do not count",
+        "φ′ of some output is exactly 0 on an interval of at least 0.1, and above 1e-6 right beside it: slopes that "
+        "fade until a double holds them no longer do not count",
         has_hard_zone,
     ),
     Property("NZG", "the gradient through all outputs together has no such interval for x < 0", has_gradient_below_0),
@@ -115,8 +115,8 @@ PROPERTIES = (
     ),
     Property(
         "SelfN",
-        "for z ~ N(0, 1), φ(z) has mean 0 and variance 1 within 0.01, and a small error of the variance becomes smaller "
-        "(factor below 0.99)",
+        "for z ~ N(0, 1), φ(z) has mean 0 and variance 1 within 0.01, and a small error of the variance becomes "
+        "smaller (factor below 0.99)",
         normalises_itself,
     ),
     Property("L/R slope", "a learned or drawn value changes φ′ somewhere in −5 ≤ x ≤ −0.1 by more than 1e-6",
