@@ -1,4 +1,7 @@
-"""The figures that `python -m analysis figure NAME` can draw: one function a file, what is asked for → a drawing."""
+"""The figures that `python -m analysis figure NAME` can draw: one function a file, what is asked for → a drawing.
+
+Those of `SHAPES` are of activations themselves and need no runs.
+"""
 
 from collections.abc import Callable
 
@@ -11,6 +14,7 @@ from analysis.figures.figure_f1 import figure_f1
 from analysis.figures.first_last import first_last
 from analysis.figures.matrix import matrix
 from analysis.figures.sensitivity import sensitivity
+from analysis.figures.shapes import SHAPES
 from analysis.figures.two_orders import two_orders
 from plasticity_lab.errors import ConfigError
 
@@ -27,8 +31,8 @@ FIGURES: dict[str, Callable[[Asked], Drawing]] = {
 
 
 def named(name: str) -> str:
-    """The key in FIGURES that a word names: `figureF1`, `F1` and `f1` alike.  Raises ConfigError."""
-    by_word = {known.lower().removeprefix("figure"): known for known in FIGURES}
+    """The name in FIGURES or SHAPES that a word means: `figureF1`, `F1` and `f1` alike.  Raises ConfigError."""
+    by_word = {known.lower().removeprefix("figure"): known for known in (*FIGURES, *SHAPES)}
     if (bare := name.lower().removeprefix("figure")) not in by_word:
-        raise ConfigError(f"There is no figure '{name}'; there are {', '.join(FIGURES)}.")
+        raise ConfigError(f"There is no figure '{name}'; there are {', '.join((*FIGURES, *SHAPES))}.")
     return by_word[bare]

@@ -1,33 +1,73 @@
 """`python -m analysis figure NAME`: writes a figure as PDF, SVG and PNG, and the data it shows as CSV."""
 
 import argparse
+import sys
 from functools import partial
+from pathlib import Path
 
-from analysis.asked import add_options, places_of, rows_asked_for, write
-from analysis.figures import FIGURES, named
+from analysis.asked import add_options, folder_of, places_of, rows_asked_for, write
+from analysis.derived.curves import WRITING, ActivationCurve, of_text
+from analysis.figures import FIGURES, SHAPES, named
 from analysis.figures.asked import Asked
+from analysis.figures.drawing import Drawing
 from analysis.figures.numbers import csv_text
+from analysis.figures.shapes import ACTIVATIONS_FIGURE, figure
 from analysis.figures.static import pictures
 from analysis.read_metrics import metrics_of
+from plasticity_lab.errors import ConfigError
 
 
 def add_command(command: argparse.ArgumentParser) -> None:
     """The options of the command, and what it does."""
-    command.add_argument("name", help=f"which one: {', '.join(FIGURES)} (6 or F1 will do)")
+    command.add_argument("name", help=f"which one: {', '.join((*FIGURES, *SHAPES))} (6 or F1 will do)")
     command.add_argument("--metric", help="a name of the records' summary, of curves a column of metrics.parquet")
     command.add_argument("--by", metavar="SETTING", help="of sensitivity: the setting that is varied, as optimizer.lr")
+    command.add_argument(
+        "--curves",
+        metavar="FILE",
+        help=f"of {ACTIVATIONS_FIGURE}: what `{WRITING}` wrote, - for standard input; default all activations",
+    )
     add_options(command, "figures")
     command.set_defaults(make=_make)
 
 
 def _make(asked: argparse.Namespace) -> None:
     name = named(asked.name)
-    folder, rows = rows_asked_for(asked)
-    metrics = partial(metrics_of, places_of(asked), rows)
-    drawing = FIGURES[name](Asked(rows, metrics, asked.metric, asked.by))
+    folder, drawing = _of_shapes(name, asked) if name in SHAPES else _of_runs(name, asked)
     files = {**pictures(drawing), "csv": csv_text(drawing).encode()}
-    out = asked.out or folder / "figures"
+    out = asked.out or folder
     for ending, content in files.items():
         write(out / f"{name}.{ending}", content)
     print("\n".join([drawing.title, *drawing.caption]))
     print(f"Written: {out / name}.{{{','.join(files)}}}")
+
+
+def _of_runs(name: str, asked: argparse.Namespace) -> tuple[Path, Drawing]:
+    if asked.curves is not None:
+        raise ConfigError(f"--curves is for `figure {ACTIVATIONS_FIGURE}`; {name} is drawn from runs.")
+    folder, rows = rows_asked_for(asked)
+    metrics = partial(metrics_of, places_of(asked), rows)
+    return folder / "figures", FIGURES[name](Asked(rows, metrics, asked.metric, asked.by))
+
+
+def _of_shapes(name: str, asked: argparse.Namespace) -> tuple[Path, Drawing]:
+    """Into the store where there is one, else into a folder here: none is needed.  Raises ConfigError."""
+    if name != ACTIVATIONS_FIGURE and asked.curves is not None:
+        raise ConfigError(
+            f"--curves is for `figure {ACTIVATIONS_FIGURE}`; {name} has the settings that the paper names."
+        )
+    folder = folder_of(asked)
+    return (folder if folder.is_dir() else Path()) / "figures", figure(name, _curves(asked.curves))
+
+
+def _curves(source: str | None) -> list[ActivationCurve] | None:
+    """Those of a file, or of standard input.  Raises ConfigError if it cannot be read."""
+    if source is None:
+        return None
+    if source == "-":
+        return of_text(sys.stdin.read(), "standard input")
+    try:
+        return of_text(Path(source).expanduser().read_text(encoding="utf-8"), source)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text"
+        raise ConfigError(f"Cannot read {source}: {reason}; `{WRITING} --out FILE` writes curves.") from error

@@ -14,7 +14,7 @@ def kaiming_gain(activation: Activation) -> float:
     A layer with this gain keeps the second moment of what it receives. The integral is a Gauss–Legendre sum on each
     side of 0, where most activations have their kink: Gauss–Hermite nodes would straddle it.
     """
-    z, density = _rule()
+    z, density = normal_rule()
     x = torch.from_numpy(z).reshape(1, -1, 1)
     shape = {name: torch.tensor([value], dtype=x.dtype) for name, value in activation.on_run_axis().items()}
     learned = {name: torch.tensor([value.start], dtype=x.dtype) for name, value in activation.learnable(1).items()}
@@ -23,7 +23,7 @@ def kaiming_gain(activation: Activation) -> float:
 
 
 @functools.cache
-def _rule() -> tuple[np.ndarray, np.ndarray]:
+def normal_rule() -> tuple[np.ndarray, np.ndarray]:
     """Nodes on [−12, 12] and what each weighs under the normal density."""
     nodes, weights = np.polynomial.legendre.leggauss(120)
     z = 6 * (nodes + 1)

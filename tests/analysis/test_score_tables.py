@@ -18,7 +18,6 @@ from analysis.statistics import covered
 from analysis.statistics.method import BOUNDS_ANEW, PERCENTILE
 from analysis.statistics.plasticity_score import plasticity_scores
 from analysis.tables import TABLES
-from analysis.tables.declared.table_a1_g1 import PROPERTIES
 from analysis.tables.render import latex, markdown, text
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.stage_returns import StageReturn
@@ -151,15 +150,6 @@ def test_runs_whose_metrics_are_not_at_hand_have_no_numbers(cycles):
     listings = TABLES["tableF2"].listings(rows(records))
     assert not any(each.is_ours for each in listings)
     assert "(0/3, 3 without their returns)" in text(listings)
-
-
-def test_marks_of_properties_are_laid_out_as_the_paper_does():
-    marks = {"rselu": dict.fromkeys(PROPERTIES, False) | {"NZG": True}}
-    listing = TABLES["tableG1"].listing(marks)
-    assert listing.body[0] == ["R-SeLU", "−", "✓", *["−"] * 7]
-    assert listing.body[1] == ["Bo-PReLU", *[""] * 9]
-    assert "not in this version" in listing.caption[-1]
-    assert "Properties of 1 activations" in listing.caption[-1]
 
 
 def test_the_json_of_a_table_makes_it_again_without_the_store_and_so_all_others_and_the_figures(cycles, tmp_path):

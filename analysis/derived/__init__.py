@@ -1,0 +1,1 @@
+"""What the laboratory derives of the activations, as data: analysis imports no activation."""

@@ -1,0 +1,65 @@
+"""`python -m plasticity_lab.taxonomy derive|curves`: what kinds of functions the activations are, as data."""
+
+import argparse
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.exits import leave, status_of
+from plasticity_lab.records.files import write_atomically
+from plasticity_lab.taxonomy.derive import RANGE, activations, as_text, curves
+from plasticity_lab.taxonomy.described import drawn
+from plasticity_lab.taxonomy.options import AN_EXAMPLE, by_words
+
+DERIVED = Path(__file__).resolve().parents[2] / "analysis/derived"
+"""Where the files lie that `python -m analysis` reads."""
+POINTS = 481
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Does what the command line says → its exit status, as `status_of` has it."""
+    asked = _parser().parse_args(arguments)
+    return status_of(lambda: asked.make(asked))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m plasticity_lab.taxonomy", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    derive = commands.add_parser("derive", help="writes what analysis reads: properties, dead bands, curves")
+    derive.add_argument("--out", type=Path, default=DERIVED, help="the folder; default analysis/derived")
+    derive.set_defaults(make=_derive)
+    some = commands.add_parser(
+        "curves", help="the curves of any activations; `python -m analysis figure activations --curves FILE` draws them"
+    )
+    some.add_argument("words", nargs="+", metavar="WORD", help=f"as in a sweep: {AN_EXAMPLE}; several values: a,b")
+    some.add_argument("--between", nargs=2, type=float, default=RANGE, metavar=("LOW", "HIGH"), help="default -6 6")
+    some.add_argument("--out", type=Path, help="the file; default standard output")
+    some.set_defaults(make=_curves)
+    return parser
+
+
+def _derive(asked: argparse.Namespace) -> int:
+    texts = {"activations.json": as_text(activations()), "curves.json": as_text(curves())}
+    for name, text in texts.items():
+        write_atomically(asked.out / name, text.encode())
+    print(f"Written: {asked.out}/{{{','.join(texts)}}}")
+    return 0
+
+
+def _curves(asked: argparse.Namespace) -> int:
+    low, high = asked.between
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise ConfigError(f"--between is {low:g} {high:g}; the first number must be below the second, both finite.")
+    text = as_text({"curves": [drawn(one, low, high, POINTS) for one in by_words(asked.words)]})
+    if asked.out is None:
+        sys.stdout.write(text)
+    else:
+        write_atomically(asked.out, text.encode())
+        print(f"Written: {asked.out}")
+    return 0
+
+
+if __name__ == "__main__":
+    leave(main())

@@ -1,0 +1,101 @@
+"""`python -m plasticity_lab.taxonomy`: what is committed is what the activations give, and any of them can be drawn."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.taxonomy.__main__ import DERIVED, main
+from plasticity_lab.taxonomy.options import by_words, names, published
+
+
+def alike(one, other):
+    """Whether two JSON values are the same but for the last digits of their numbers."""
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(alike(one[key], other[key]) for key in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(alike, one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        return one == pytest.approx(other, rel=1e-5, abs=2e-6)
+    return one == other
+
+
+def test_what_is_committed_is_what_the_activations_give(tmp_path, capsys):
+    assert main(["derive", "--out", str(tmp_path)]) == 0
+    assert str(tmp_path) in capsys.readouterr().out
+    for name in ("activations.json", "curves.json"):
+        committed, anew = (json.loads((folder / name).read_text()) for folder in (DERIVED, tmp_path))
+        assert alike(committed, anew), f"{name} is old: python -m plasticity_lab.taxonomy derive"
+
+
+def test_numbers_that_differ_are_noticed():
+    assert alike({"a": [1.0, "b"]}, {"a": [1.0 + 1e-7, "b"]})
+    assert not alike({"a": [1.0]}, {"a": [1.001]})
+    assert not alike({"a": True}, {"a": False})
+    assert not alike([1.0], [1.0, 2.0])
+
+
+@pytest.mark.parametrize("name", names())
+def test_any_activation_has_a_curve(name, capsys):
+    assert main(["curves", f"activation={name}", "--between", "-2", "2"]) == 0
+    (curve,) = json.loads(capsys.readouterr().out)["curves"]
+    assert (curve["x"][0], curve["x"][-1]) == (-2, 2)
+    assert {len(each) for each in [curve["x"], *curve["value"], *curve["slope"]]} == {len(curve["x"])}
+    assert (curve["value_ends"] is not None) == (name in ("rrelu", "rselu", "rand_smooth_leaky"))
+
+
+def test_every_value_goes_with_every_other():
+    found = by_words(["activation=swish,gelu", "activation.beta=0.5,1e-3"])
+    assert [(each.name, each.settings["beta"]) for each in found] == [
+        ("swish", 0.5), ("swish", 0.001), ("gelu", 0.5), ("gelu", 0.001),
+    ]  # fmt: skip
+    assert found[2].settings["form"] == "scale_input", "what is not said is as in conf/activation/"
+
+
+def test_a_file_is_written_where_it_is_asked_for(tmp_path, capsys):
+    file = tmp_path / "some/elu.json"
+    assert main(["curves", "activation=elu", "activation.alpha=3.6", "--out", str(file)]) == 0
+    (curve,) = json.loads(file.read_text())["curves"]
+    assert curve["settings"] == {"alpha": 3.6}
+    assert str(Path(file)) in capsys.readouterr().out
+    jump = [slope for x, slope in zip(curve["x"], curve["slope"][0], strict=True) if abs(x) < 1e-6]
+    assert jump == pytest.approx([3.6, 1.0]), "the kink is upright"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("activation=swis", "there are bo_prelu"),
+        ("activation=../activation/swish", "there are bo_prelu"),
+        ("activation=swish activation.alpha=1", "its settings are beta"),
+        ("activation=swish activation.beta=x", "activation.beta is 'x'"),
+        ("activation=swish activation.beta=-1", "at least 0"),
+        ("activation=swish activation.beta=[1", "activation.beta"),
+        ("activation=swish activation.beta=1 activation.beta=2", "given twice"),
+        ("activation.beta=1", "No activation is named"),
+        ("activation=swish beta=3", "'beta=3'"),
+        ("swish", "'swish'"),
+        ("activation=bo_prelu activation.alpha_init=2", "strictly between"),
+        ("activation=relu --between 3 2", "--between"),
+        ("activation=relu --between 0 inf", "--between"),
+    ],
+)
+def test_a_mistake_is_one_sentence(words, said, tmp_path, capsys):
+    assert main(["curves", *words.split(), "--out", str(tmp_path / "x.json")]) == 1
+    out, err = capsys.readouterr()
+    assert said in err
+    assert (len(err.splitlines()), out) == (1, "")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_papers_settings_are_those_of_its_tables():
+    uses = dict(published())
+    assert len(published()) == 22 + 95 + 17
+    assert uses["Table F1, mujoco_cycle"].name in names()
+    assert {each.name for use, each in published() if use.startswith("Table G4")} == {"rselu", "bo_prelu"}
+
+
+def test_an_unknown_activation_is_no_other_error():
+    with pytest.raises(ConfigError):
+        by_words(["activation=none"])
