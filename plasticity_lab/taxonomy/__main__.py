@@ -1,4 +1,4 @@
-"""`python -m plasticity_lab.taxonomy derive|curves`: what kinds of functions the activations are, as data."""
+"""`python -m plasticity_lab.taxonomy derive|facts|curves`: what kinds of functions the activations are, as data."""
 
 import argparse
 import math
@@ -10,8 +10,8 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.exits import leave, status_of
 from plasticity_lab.records.files import write_atomically
 from plasticity_lab.taxonomy.derive import RANGE, activations, as_text, curves
-from plasticity_lab.taxonomy.described import drawn
-from plasticity_lab.taxonomy.options import AN_EXAMPLE, by_words
+from plasticity_lab.taxonomy.described import definitions, drawn, facts
+from plasticity_lab.taxonomy.options import AN_EXAMPLE, CONF, by_words
 
 DERIVED = Path(__file__).resolve().parents[2] / "analysis/derived"
 """Where the files lie that `python -m analysis` reads."""
@@ -33,10 +33,16 @@ def _parser() -> argparse.ArgumentParser:
     some = commands.add_parser(
         "curves", help="the curves of any activations; `python -m analysis figure activations --curves FILE` draws them"
     )
-    some.add_argument("words", nargs="+", metavar="WORD", help=f"as in a sweep: {AN_EXAMPLE}; several values: a,b")
     some.add_argument("--between", nargs=2, type=float, default=RANGE, metavar=("LOW", "HIGH"), help="default -6 6")
-    some.add_argument("--out", type=Path, help="the file; default standard output")
     some.set_defaults(make=_curves)
+    what = commands.add_parser("facts", help="properties, dead band, floor, kinks and side of any activations")
+    what.set_defaults(make=_facts)
+    for command in (some, what):
+        command.add_argument(
+            "words", nargs="+", metavar="WORD", help=f"as in a sweep: {AN_EXAMPLE}; several values: a,b"
+        )
+        command.add_argument("--config-dir", type=Path, default=CONF, help="a folder with activations of your own")
+        command.add_argument("--out", type=Path, help="the file; default standard output")
     return parser
 
 
@@ -52,7 +58,17 @@ def _curves(asked: argparse.Namespace) -> int:
     low, high = asked.between
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise ConfigError(f"--between is {low:g} {high:g}; the first number must be below the second, both finite.")
-    text = as_text({"curves": [drawn(one, low, high, POINTS) for one in by_words(asked.words)]})
+    some = by_words(asked.words, asked.config_dir)
+    return _put(as_text({"curves": [drawn(one, low, high, POINTS) for one in some]}), asked)
+
+
+def _facts(asked: argparse.Namespace) -> int:
+    some = by_words(asked.words, asked.config_dir)
+    return _put(as_text({"definitions": definitions(), "shapes": [facts(one) for one in some]}), asked)
+
+
+def _put(text: str, asked: argparse.Namespace) -> int:
+    """Into the file that is asked for, else onto standard output."""
     if asked.out is None:
         sys.stdout.write(text)
     else:

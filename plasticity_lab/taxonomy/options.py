@@ -40,25 +40,29 @@ class Named:
 
 def names() -> list[str]:
     """The activations of conf/activation/."""
-    return sorted(path.stem for path in (CONF / "activation").glob("*.yaml"))
+    return sorted(_files(CONF))
 
 
-def named(name: str, settings: Mapping[str, Any]) -> Named:
-    """An activation with some settings; others are those of its file.  Raises ConfigError."""
-    if name not in names():
-        raise ConfigError(f"There is no activation '{name}'; there are {', '.join(names())}.")
-    own = _file(name)
+def named(name: str, settings: Mapping[str, Any], folder: Path = CONF) -> Named:
+    """An activation with some settings; others are those of its file.  Raises ConfigError.
+
+    folder: beside conf/, where `activation/` may have more of them.
+    """
+    files = _files(CONF) | _files(folder)
+    if name not in files:
+        raise ConfigError(f"There is no activation '{name}'; there are {', '.join(sorted(files))}.")
+    own = _content(files[name])
     defaults = {key: value for key, value in own.items() if key not in ("_target_", "grids")}
-    cls = load_as(own["_target_"], Activation)
+    cls = load_as(own.get("_target_"), Activation)
     given = typed(cls, "activation", name, defaults | dict(settings))
     return Named(name, given, cls(**given))
 
 
-def by_words(words: Sequence[str]) -> list[Named]:
+def by_words(words: Sequence[str], folder: Path = CONF) -> list[Named]:
     """The activations of a command's words, as `activation=swish activation.beta=0.5,1,2`.
 
     Several values stand with commas between, and every one goes with every other. Settings go to every activation that
-    is named.  Raises ConfigError for a word of another form, and for what is named twice.
+    is named. folder: as in `named`.  Raises ConfigError for a word of another form, and for what is named twice.
     """
     chosen: dict[str, list[Any]] = {}
     for word in words:
@@ -70,10 +74,12 @@ def by_words(words: Sequence[str]) -> list[Named]:
         chosen[key] = [_value(key, value) for value in re.split(r",(?![^\[]*\])", values)]
     if "activation" not in chosen:
         raise ConfigError(f"No activation is named; write as in {AN_EXAMPLE}.")
-    return [
-        named(str(each["activation"]), {key.removeprefix("activation."): of for key, of in each.items() if "." in key})
-        for each in (dict(zip(chosen, values, strict=True)) for values in itertools.product(*chosen.values()))
-    ]
+    found = []
+    for values in itertools.product(*chosen.values()):
+        each = dict(zip(chosen, values, strict=True))
+        settings = {key.removeprefix("activation."): value for key, value in each.items() if key != "activation"}
+        found.append(named(str(each["activation"]), settings, folder))
+    return found
 
 
 def published() -> list[tuple[str, Named]]:
@@ -88,11 +94,19 @@ def published() -> list[tuple[str, Named]]:
     return found
 
 
+def _files(folder: Path) -> dict[str, Path]:
+    return {path.stem: path for path in (folder / "activation").glob("*.yaml")}
+
+
 @functools.cache
-def _file(name: str) -> dict[str, Any]:
-    """What a file of conf/activation/ holds."""
-    content = OmegaConf.to_container(OmegaConf.load(CONF / "activation" / f"{name}.yaml"))
-    assert isinstance(content, dict)
+def _content(file: Path) -> dict[str, Any]:
+    """What an option's file holds.  Raises ConfigError if that is no settings."""
+    try:
+        content = OmegaConf.to_container(OmegaConf.load(file))
+    except (OSError, OmegaConfBaseException, yaml.YAMLError) as error:
+        raise ConfigError(f"{file} cannot be read: {str(error).splitlines()[0]}.") from error
+    if not isinstance(content, dict):
+        raise ConfigError(f"{file} holds no settings; write `_target_` and a line for each setting.")
     return {str(key): value for key, value in content.items()}
 
 

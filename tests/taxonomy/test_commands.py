@@ -45,6 +45,29 @@ def test_any_activation_has_a_curve(name, capsys):
     assert (curve["value_ends"] is not None) == (name in ("rrelu", "rselu", "rand_smooth_leaky"))
 
 
+def test_facts_of_any_settings(capsys):
+    assert main(["facts", "activation=elu", "activation.alpha=1,3.9"]) == 0
+    plain, steep = json.loads(capsys.readouterr().out)["shapes"]
+    assert (plain["marks"]["C1"], steep["marks"]["C1"]) == (True, False)
+    assert (plain["kink"], steep["kink"]) == pytest.approx((0, 2.9))
+
+
+def test_an_activation_of_ones_own_is_found_in_its_folder(tmp_path, capsys):
+    (tmp_path / "activation").mkdir()
+    target = "plasticity_lab.activations.leaky_relu.LeakyReLU"
+    (tmp_path / "activation/mine.yaml").write_text(f"_target_: {target}\nnegative_slope: 0.2\n")
+    (tmp_path / "activation/broken.yaml").write_text("a: [1")
+    (tmp_path / "activation/empty.yaml").write_text("negative_slope: 1\n")
+    assert main(["facts", "activation=mine", "--config-dir", str(tmp_path)]) == 0
+    (mine,) = json.loads(capsys.readouterr().out)["shapes"]
+    assert mine["floor"] == 0.2
+    for name, said in (("broken", "broken.yaml"), ("empty", "_target_"), ("other", "mine")):
+        assert main(["curves", f"activation={name}", "--config-dir", str(tmp_path)]) == 1
+        err = capsys.readouterr().err
+        assert said in err
+        assert len(err.splitlines()) == 1
+
+
 def test_every_value_goes_with_every_other():
     found = by_words(["activation=swish,gelu", "activation.beta=0.5,1e-3"])
     assert [(each.name, each.settings["beta"]) for each in found] == [

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from analysis.derived.shapes import Shape, shapes
+from analysis.derived.shapes import DEFAULT, Shape, shapes
 from analysis.names import ACTIVATIONS, display
 from analysis.rows import Row
 from analysis.setting_words import word
@@ -14,8 +14,8 @@ HEADER = ("activation", "settings", "dead band", "floor", "floor is", "kink at 0
 
 def build(table: Table[Sequence[Shape]], rows: Sequence[Row], metric_name: str | None) -> list[Sequence[Shape]]:
     """Every shape, in the order in which figures have activations; an activation's default settings first."""
-    places = list(ACTIVATIONS)
-    return [sorted(shapes(), key=lambda shape: (places.index(shape.activation), "default" not in shape.uses))]
+    places = {name: place for place, name in enumerate(ACTIVATIONS)}
+    return [sorted(shapes(), key=lambda shape: (places.get(shape.activation, len(places)), DEFAULT not in shape.uses))]
 
 
 def render(table: Table[Sequence[Shape]], found: Sequence[Shape]) -> Listing:
