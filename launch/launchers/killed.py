@@ -9,7 +9,6 @@ from launch.packs.leases import Lease, Leases
 from launch.packs.owner import this_owner
 from launch.plan.device import limited_memory
 from launch.wording import in_bytes
-from launch.work.failures import DIVIDED_AFTER
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.checkpoint import latest_epoch
 from plasticity_lab.records.store import Store
@@ -26,6 +25,8 @@ class Killed:
 
         That one looks back, and divides the pack. A store that does not answer calls for none.
         """
+        from launch.work.failures import DIVIDED_AFTER  # torch: commands that start no worker need not wait for it
+
         try:
             held = self._held_by(pid)
             times = 0 if held is None else self._times(*held)

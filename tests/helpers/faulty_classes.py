@@ -15,6 +15,7 @@ from plasticity_lab.agents.supervised.learner import SupervisedLearner
 from plasticity_lab.benchmarks.labelled.permuted_pixels import PermutedPixels
 from plasticity_lab.diagnostics.diagnostic import Diagnostic, of_epochs
 from plasticity_lab.interventions.intervention import Intervention
+from plasticity_lab.networks.heads.dense import Flatten
 from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.records.rows import Rows
@@ -226,6 +227,18 @@ class Centred(MLP):
         return super().forward(design, parameters, x_KBD - x_KBD.mean(dim=0), activate, body)
 
 
+class Thrice(Flatten):
+    """In order: a head."""
+
+    def row(self, maps_KBCHW):
+        return 3 * super().row(maps_KBCHW)
+
+
+class CentredMaps(Flatten):
+    def row(self, maps_KBCHW):
+        return super().row(maps_KBCHW - maps_KBCHW.mean(dim=0))
+
+
 class Short(MLP):
     def forward(self, design, parameters, x_KBD, activate, body):
         outputs = super().forward(design, parameters, x_KBD, activate, body)
@@ -407,6 +420,7 @@ IN_ORDER = {
     "activation": (Plain,),
     "intervention": (Pulling, Idle),
     "network": (Doubled, Balanced),
+    "head": (Thrice,),
     "optimizer": (Signs,),
     "benchmark": (Again,),
     "agent": (Taught,),
@@ -422,6 +436,7 @@ FAULTY = {
         Unheard: "each_update", RareMix: "pack of 2", OldVerb: "every_n_updates", OldRequirement: "requires",
         OneState: "start", Counting: "resumed", Filling: "zero",
     },
+    "head": {CentredMaps: "pack of 2"},
     "network": {Centred: "pack of 2", Short: "forward", BalancedTogether: "forward", Forwrd: "forward"},
     "optimizer": {Clipped: "pack of 2", OneMoment: "start", Udpate: "update"},
     "benchmark": {AtRandom: "asked again", OnTopOfEachOther: "pack of 2", FromOne: "labels", Lessons: "lesson"},

@@ -23,7 +23,7 @@ NAMES = [
     ),
     (
         "network=auto,mlpp",
-        "There is no network=mlpp (did you mean mlp?); there are actor_critic, auto, cnn, cnn_case_study, mlp, …",
+        "There is no network=mlpp (did you mean mlp?); there are actor_critic, auto, cnn, cnn_case_study, impala, mlp, …",
     ),
     ("optimizer=adamW", "There is no optimizer=adamW (did you mean adamw?); there are adam, adamw, rmsprop, sgd."),
     ("hyperparams=bst", "There is no hyperparams=bst (did you mean best?); there are best, …"),
@@ -40,7 +40,7 @@ NAMES = [
         "hyperparams.grid=case_study",
         "hyperparams=default has no setting 'grid'; hyperparams=grid has.",
     ),
-    ("experiment=nope", "There is no experiment=nope; there are catch, demo, …"),
+    ("experiment=nope", "There is no experiment=nope; there are catch, catch_der, …"),
     ("hydra/launcher=slrum", "There is no hydra/launcher=slrum; there are basic, packed…"),
     ("sed=1", "There is no setting 'sed' (did you mean seed?); there are activation, …"),
     (
@@ -262,7 +262,7 @@ def test_bad_input_is_answered_in_a_sentence(words, said, tmp_path, monkeypatch,
 
 
 def test_workers_that_share_too_little_memory_are_named(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(local, "memory_of", lambda device: 2**30)
+    monkeypatch.setattr(local, "memory_here", lambda workers: 2**30 // workers)
     words = ["network.width=3000", f"store={tmp_path}", "dry_run=true", "device=cpu"]
     assert run_command([*words, "launch.workers=1"]) == 0
     capsys.readouterr()

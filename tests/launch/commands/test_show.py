@@ -95,7 +95,7 @@ def test_a_run_that_is_done_and_lacks_numbers_says_which(store, show, summary, f
 
 
 def test_a_failed_run_says_all_that_is_known(store, show, monkeypatch):
-    monkeypatch.setattr(training, "assembled", lambda *_: 1 / 0)
+    monkeypatch.setattr(training, "assembled", lambda *_, **__: 1 / 0)
     plan = trained(store, "seed=0")
     code, out, _ = show(plan.asked[0])
     assert code == 0

@@ -152,7 +152,7 @@ def test_missing_data_is_a_sentence_and_nothing_is_written(run, store, tmp_path)
 
 def test_no_more_workers_than_packs_are_started(run, monkeypatch):
     started = []
-    monkeypatch.setattr(local, "run_workers", lambda store, sweep, packs, devices, _: started.extend(devices) or [])
+    monkeypatch.setattr(local, "run_workers", lambda store, sweep, packs, devices, *_: started.extend(devices) or [])
     run("seed=0,1", "launch.workers=8")
     assert started == ["cpu", "cpu"]
 

@@ -29,7 +29,8 @@ def _nothing_checked_before(tmp_path, monkeypatch):
 
 
 def found(tmp_path, group, cls):
-    resolved = resolve([planted(tmp_path), f"{group}={cls.__name__.lower()}", *SMOKE])
+    network = ["network=cnn"] if group == "head" else []  # an MLP makes no feature map
+    resolved = resolve([planted(tmp_path), f"{group}={cls.__name__.lower()}", *network, *SMOKE])
     (own,) = own_classes(resolved.runs)
     return checked(own, resolved.settings)
 

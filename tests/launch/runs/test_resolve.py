@@ -24,6 +24,7 @@ def test_a_bare_command_is_one_complete_run():
         "activation": "relu",
         "benchmark": "permuted_digits",
         "network": "auto",
+        "head": "flatten",
         "optimizer": "adam",
         "intervention": "none",
         "agent": "auto",
