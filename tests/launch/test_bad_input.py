@@ -23,7 +23,7 @@ NAMES = [
     ),
     (
         "network=auto,mlpp",
-        "There is no network=mlpp (did you mean mlp?); there are actor_critic, auto, cnn, cnn_case_study, impala, mlp, …",
+        "There is no network=mlpp (did you mean mlp?); there are actor_critic, auto, cnn, …",
     ),
     ("optimizer=adamW", "There is no optimizer=adamW (did you mean adamw?); there are adam, adamw, rmsprop, sgd."),
     ("hyperparams=bst", "There is no hyperparams=bst (did you mean best?); there are best, …"),
