@@ -1,6 +1,7 @@
 """How soon a run of episodes is again as good at a body, or a game, as when it left it."""
 
 from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
 
@@ -25,20 +26,22 @@ class Recovery:
 
 
 def recoveries(table: Table) -> list[Recovery]:
-    """The tasks of bodies that came before, in their order; without those whose visit before had no episode."""
+    """The tasks of bodies that came before, in their order.
+
+    What is to be reached is what the last visit with a finite return earned; without one, the task is left out.
+    """
     stages, episodes = stage_returns(table), rows_of(table, "episode")
     ends = rows_of(table, "task")["step"]
     before: dict[int, float] = {}
     found = []
     for at, stage in enumerate(stages):
-        level = before.get(stage.body, np.nan)
         own = episodes["task"] == stage.task
-        if not np.isnan(level):
+        if (level := before.get(stage.body)) is not None:
             began = ends[at - 1] if at else 0
             found.append(Recovery(stage.task, stage.body, stage.cycle, _steps(
                 episodes["return"][own], episodes["step"][own] - began, level
             )))  # fmt: skip
-        if stage.episodes:
+        if isfinite(stage.train):
             before[stage.body] = stage.train
     return found
 

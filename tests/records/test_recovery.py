@@ -41,6 +41,19 @@ def test_who_never_earns_as_much_has_not_recovered():
     assert recoveries(table((0, LEARNED), (1, []), (0, LEARNED[10:]), (1, LEARNED)))[1:] == [], "nothing to reach"
 
 
+@pytest.mark.parametrize("broken", [float("-inf"), float("inf"), float("nan")])
+def test_a_visit_whose_return_is_not_finite_is_passed_over(broken):
+    """Nothing can be said to come up to it: what the visit before it earned has to be reached."""
+    found = recoveries(table((0, LEARNED), (1, LEARNED), (0, [broken] * 20), (1, LEARNED), (0, [5.9] * 20)))
+    assert found[-1] == Recovery(4, 0, 2, None)
+
+
+def test_episodes_of_another_visit_do_not_count():
+    """Nine episodes, after a visit of the other body that earned far more."""
+    found = recoveries(table((0, LEARNED), (1, [90.0] * 20), (0, [6.0] * 9)))
+    assert found == [Recovery(2, 0, 1, None)]
+
+
 def test_the_summary_has_the_last_cycles():
     own = summarise(table((0, LEARNED), (1, LEARNED), (0, [5.9] * 20), (1, [7.0] * 20)))
     assert (own["recovery_last_cycle"], own["recovered_last_cycle"]) == (50.0, 0.5)
