@@ -100,8 +100,16 @@ def test_all_writes_what_the_store_can_feed_and_names_the_rest(filled, capsys):
     assert asked(store, "all") == 0
     out = capsys.readouterr().out
     written = {path.name for path in (store.root / "tables").iterdir()}
-    assert {"table2.md", "tableE3.tex", "tableE4.csv", "headline.json", "tableE1.txt", "tableB1.md"} <= written
-    assert not any(name.startswith(("table1.", "tableF", "tableA", "selected")) for name in written)
+    assert {
+        "table2.md",
+        "tableE3.tex",
+        "tableE4.csv",
+        "headline.json",
+        "tableE1.txt",
+        "tableB1.md",
+        "tableA1.csv",
+    } <= written
+    assert not any(name.startswith(("table1.", "tableF", "selected")) for name in written)
     (line,) = (line for line in out.splitlines() if line.startswith("Nothing here for: "))
     assert "table1, table3" in line
 
