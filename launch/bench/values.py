@@ -41,7 +41,7 @@ class PackedRainbow:
         assert isinstance(learner, ValueLearner)
         self.learner, task = learner, stream.task(0)
         learner.begin(task, fresh=True)
-        self.seconds = dict.fromkeys((*SHARES, "all"), 0.0)
+        self.seconds: dict[str, float] = dict.fromkeys((*SHARES, "all"), 0.0)
         self._watch()
         self.chunks: Iterator[Segment] = task.chunks(Position(0, 0))
         self.updates = task.most // PERIOD
