@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from plasticity_lab.randomness import on_cpu
 from plasticity_lab.randomness.host import stream_key
 
 MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
@@ -43,6 +44,14 @@ def uniforms(key_K2: Tensor, step: Tensor, elements: int) -> Tensor:
 
     Four of the elements share a lane: the numbers are a function of E too, which all runs of a pack share.
     """
+    if key_K2.device.type == "cpu" and not torch.compiler.is_compiling():
+        found = on_cpu.uniforms(key_K2.numpy(), int(step), elements, ROUNDS, MULTIPLIERS, WEYL)
+        return torch.from_numpy(found)
+    return _in_tensors(key_K2, step, elements)
+
+
+def _in_tensors(key_K2: Tensor, step: Tensor, elements: int) -> Tensor:
+    """`uniforms` where tensors are compiled, or lie on a GPU."""
     lanes = (elements + 3) // 4
     lane = torch.arange(lanes, device=key_K2.device).unsqueeze(0)
     words = philox(key_K2, (lane, torch.zeros_like(lane), step & WORD, (step >> 32) & WORD))

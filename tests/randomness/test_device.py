@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from plasticity_lab.randomness import on_cpu
 from plasticity_lab.randomness.device import philox, run_keys, uniforms
 
 RUNS, STEPS, ELEMENTS = 16, 64, 512
@@ -86,3 +87,12 @@ def test_every_coordinate_changes_the_numbers():
     at = [(5, "noise", 3), (6, "noise", 3), (5, "other", 3), (5, "noise", 4), (5, "noise", 3 + 2**32)]
     drawn = {tuple(uniforms(run_keys([seed], of), torch.tensor(step), 8)[0].tolist()) for seed, of, step in at}
     assert len(drawn) == len(at)
+
+
+@pytest.mark.parametrize("elements", [1, 10, 4 * on_cpu.BLOCK - 3, 4 * on_cpu.BLOCK + 5])
+@pytest.mark.parametrize("step", [0, 7, 2**33 + 5])
+def test_on_a_cpu_numpy_gives_the_same_numbers_as_tensors(monkeypatch, elements, step):
+    keys = torch.cat([run_keys(range(4), "activation"), torch.tensor([[0xFFFFFFFF, 0xFFFFFFFF]])])
+    by_numpy = uniforms(keys, torch.tensor(step), elements)
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    assert torch.equal(by_numpy, uniforms(keys, torch.tensor(step), elements))
