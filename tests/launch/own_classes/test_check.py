@@ -29,7 +29,7 @@ def _nothing_checked_before(tmp_path, monkeypatch):
 
 
 def found(tmp_path, group, cls):
-    network = ["network=cnn"] if group == "head" else []  # an MLP makes no feature map
+    network = ["network=cnn", "network.padding=same"] if group == "head" else []  # an MLP makes no feature map
     resolved = resolve([planted(tmp_path), f"{group}={cls.__name__.lower()}", *network, *SMOKE])
     (own,) = own_classes(resolved.runs)
     return checked(own, resolved.settings)
