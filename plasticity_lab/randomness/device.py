@@ -6,6 +6,7 @@ Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"; tests
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -45,7 +46,8 @@ def uniforms(key_K2: Tensor, step: Tensor, elements: int) -> Tensor:
     Four of the elements share a lane: the numbers are a function of E too, which all runs of a pack share.
     """
     if key_K2.device.type == "cpu" and not torch.compiler.is_compiling():
-        found = on_cpu.uniforms(key_K2.numpy(), int(step), elements, ROUNDS, MULTIPLIERS, WEYL)
+        keys = np.array(key_K2.tolist(), np.int64)  # a tensor shows no memory while gradients are traced
+        found = on_cpu.uniforms(keys, int(step), elements, ROUNDS, MULTIPLIERS, WEYL)
         return torch.from_numpy(found)
     return _in_tensors(key_K2, step, elements)
 
