@@ -33,6 +33,7 @@ from plasticity_lab.command_age import command_begins
 from plasticity_lab.errors import ConfigError, PlasticityError
 from plasticity_lab.exits import status_of
 from plasticity_lab.records.settings import Settings
+from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
 MISTAKES = (HydraException, OmegaConfBaseException, YAMLError, UserWarning)
@@ -43,6 +44,10 @@ RAISED = re.compile(r"\w+ raised while (resolving interpolation|composing config
 
 AGAIN = "The same command again continues where this one stopped."
 INTERRUPTED = f"Interrupted. {AGAIN}"
+
+
+class JobsNotStarted(PlasticityError):
+    """A launcher of Hydra's own that could not do its work."""
 
 
 class Unread(PlasticityError):
@@ -106,19 +111,48 @@ def _train(line: CommandLine, hydra: Hydra) -> None:
         print(note, file=sys.stderr)
     callbacks = Callbacks(config)
     callbacks.on_multirun_start(config=config, config_name="config")
-    context = HydraContext(config_loader=hydra.config_loader, callbacks=callbacks)
-    launcher = Plugins.instance().instantiate_launcher(context, train_alone, config)
-    if isinstance(launcher, TakesRuns):
-        try:
-            launcher.launch_runs(found.runs, found.settings)
-        except BrokenPipeError as error:
-            if found.settings.dry_run:
-                raise  # whoever read the plan has seen enough
-            raise Unread(f"Nobody reads any longer what this command says, so it has stopped. {AGAIN}") from error
+    if issubclass(get_class(config.hydra.launcher._target_), TakesRuns):
+        _hand_over(found, hydra, config, callbacks)
     else:
-        jobs = launcher.launch([overrides_of(run, found.settings) for run in found.runs], initial_job_idx=0)
-        _ = [job.return_value for job in jobs]  # raises what the job raised
+        _start_jobs(found, line, hydra, config, callbacks)
     callbacks.on_multirun_end(config=config, config_name="config")
+
+
+def _hand_over(found: Resolved, hydra: Hydra, config: DictConfig, callbacks: Callbacks) -> None:
+    """Lets our launcher train all runs."""
+    context = HydraContext(config_loader=hydra.config_loader, callbacks=callbacks)
+    launcher: Any = Plugins.instance().instantiate_launcher(context, lambda config: None, config)
+    try:
+        launcher.launch_runs(found.runs, found.settings)
+    except BrokenPipeError as error:
+        if found.settings.dry_run:
+            raise  # whoever read the plan has seen enough
+        raise Unread(f"Nobody reads any longer what this command says, so it has stopped. {AGAIN}") from error
+
+
+def _start_jobs(found: Resolved, line: CommandLine, hydra: Hydra, config: DictConfig, callbacks: Callbacks) -> None:
+    """Lets a launcher of Hydra's own start a job for each run.  Raises JobsNotStarted; what a job raised."""
+    from launch.launchers.each_alone import say_how_jobs_ended, to_be_started  # torch: a mistake need not wait for it
+
+    name = config.hydra.runtime.choices["hydra/launcher"]
+    sweep, runs = to_be_started(found.runs, found.settings, name)
+    if not runs:
+        return
+    if config.hydra.sweep.dir == ".":  # nobody has named a folder for what its jobs leave
+        folder = spelled(str(Store(found.settings.store).sweep_folder(sweep) / "jobs"))
+        words = [*line.composed, f"hydra.sweep.dir={folder}"]
+        config = hydra.compose_config("config", words, RunMode.MULTIRUN, with_log_configuration=True)
+    context = HydraContext(config_loader=hydra.config_loader, callbacks=callbacks)
+    launcher = Plugins.instance().instantiate_launcher(context, TrainAlone(sweep), config)
+    try:
+        jobs = launcher.launch([overrides_of(run, found.settings) for run in runs], initial_job_idx=0)
+    except (PlasticityError, *MISTAKES):
+        raise
+    except Exception as error:  # other people's programs have errors of many kinds
+        words = f"hydra/launcher={name} cannot start its jobs, or has lost them: {first_line(error)}"
+        raise JobsNotStarted(f"{words.rstrip('.')}. {AGAIN}") from error
+    _ = [job.return_value for job in jobs]  # raises what the job raised
+    say_how_jobs_ended(found.runs, found.settings)
 
 
 def _with_data(found: Resolved, line: CommandLine) -> Resolved:
@@ -143,12 +177,18 @@ def _with_data(found: Resolved, line: CommandLine) -> Resolved:
     return replace(found, runs=runs, notes=[*found.notes, note])
 
 
-def train_alone(config: DictConfig) -> None:
-    """One run in this process: what launchers of Hydra's own call for each of their jobs."""
-    from launch.launchers.local import train_here  # torch: --help need not wait for it
+@dataclass(frozen=True)
+class TrainAlone:
+    """One run in this process: what launchers of Hydra's own call for each of their jobs.  sweep: of which it is."""
 
-    run, settings = run_from(config, HydraConfig.get().runtime.choices)
-    train_here([run], settings)
+    sweep: str
+
+    def __call__(self, config: DictConfig) -> None:
+        """Trains the run that the configuration describes."""
+        from launch.launchers.local import train_here  # torch: --help need not wait for it
+
+        run, settings = run_from(config, HydraConfig.get().runtime.choices)
+        train_here([run], settings, self.sweep)
 
 
 def _resolved(line: CommandLine, hydra: Hydra, config: DictConfig) -> Resolved:

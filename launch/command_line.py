@@ -158,6 +158,7 @@ def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
             f"experiment is given twice, in '{shown(experiments[0])}' and in '{shown(experiments[1])}'; an experiment "
             "is itself a sweep; give one at a time."
         )
+    _check_once(hydras)
     checked = [_checked(word) for word in hydras]
     for word in experiments:
         _check_file(str(plain(read(word).value())), _folders(hydras))
@@ -169,6 +170,15 @@ def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
                 "unless single quotes prevent it."
             )
     return checked, typed
+
+
+def _check_once(words: Sequence[str]) -> None:
+    """Raises ConfigError for a word about Hydra that another one contradicts: Hydra would take the last in silence."""
+    given: dict[str, str] = {}
+    for word in words:
+        first = given.setdefault(key_of(word).replace("/", "."), word)
+        if first is not word:
+            raise ConfigError(f"{key_of(word)} is given twice, in '{shown(first)}' and in '{shown(word)}'; give one.")
 
 
 def key_of(word: str) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from launch.launchers.each_alone import part_of
 from launch.launchers.local_workers import Uploads, run_workers
 from launch.launchers.prepare import Prepared, Resources, calibrated, prepared
 from launch.launchers.report import announce, report, settled, show_plan
@@ -52,13 +53,15 @@ class Machine:
         )
 
 
-def train_here(runs: Sequence[Run], settings: Settings) -> None:
+def train_here(runs: Sequence[Run], settings: Settings, of: str | None = None) -> None:
     """Trains the runs that are not finished yet with all of this machine, and leaves their records in the store.
 
+    of: the sweep in which they are planned already, by `each_alone`; None: they are a sweep of their own.
     Raises SweepFailed naming what is left; KeyboardInterrupt once the workers have written their checkpoints.
     """
     machine, ready = _prepared(runs, settings)
     resources = machine.resources
+    ready = ready if of is None else part_of(ready, of)
     if settings.dry_run:
         show_plan(ready, resources.workers)
         return
@@ -73,7 +76,9 @@ def train_here(runs: Sequence[Run], settings: Settings) -> None:
     announce(ready, f"{counted(needed, 'worker')} on {resources.kind}")
     names = [machine.devices[at % len(machine.devices)] for at in range(needed)]
     uploads = Uploads(ready.store, ready.settings.tracking)
-    report(ready, runs, run_workers(ready.store, ready.plan.sweep, ours, names, uploads, settings.launch.lease_seconds))
+    only = [pack.id for pack in ours] if ready.of_another else []
+    seconds = settings.launch.lease_seconds
+    report(ready, runs, run_workers(ready.store, ready.plan.sweep, ours, names, uploads, seconds, only))
 
 
 def _prepared(runs: Sequence[Run], settings: Settings) -> tuple[Machine, Prepared]:

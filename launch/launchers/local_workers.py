@@ -49,14 +49,20 @@ class Uploads:
 
 
 def run_workers(
-    store: Store, sweep: str, packs: Sequence[Pack], devices: Sequence[str], uploads: Uploads, lease_seconds: float
+    store: Store,
+    sweep: str,
+    packs: Sequence[Pack],
+    devices: Sequence[str],
+    uploads: Uploads,
+    lease_seconds: float,
+    only: Sequence[str] = (),
 ) -> list[str]:
     """Starts a worker for each device named, and shows their progress and what they say until the last has ended.
 
     A worker that dies is not replaced: the others take its packs over. Where `Killed` says that memory ran out, one is.
     On Ctrl-C or SIGTERM the workers write checkpoints and end, then KeyboardInterrupt goes on; workers see when the
-    process that started them is killed, and do the same. uploads: what workers do after the last pack. Returns why
-    workers ended early, each reason once.
+    process that started them is killed, and do the same. uploads: what workers do after the last pack. only: the ids of
+    packs that they may train; none: all. Returns why workers ended early, each reason once.
     """
     watch, shown, killed = Watch(store, packs), display(), Killed(store, lease_seconds)
     with _interrupted_by_sigterm(), contextlib.ExitStack() as files:
@@ -65,14 +71,14 @@ def run_workers(
         try:
             each = max(1, cores() // len(devices))
             for device in devices:
-                workers.append(_Worker(store, sweep, device, each, files))
+                workers.append(_Worker(store, sweep, device, each, files, only))
             files.enter_context(precompiling(store, sweep, packs, len(workers), _environment()))
             while True:
                 _pass_on(workers, shown, passed_on)
                 for worker in [worker for worker in workers if worker.was_killed()]:
                     if why := killed.calls_for_another(worker.process.pid):
                         shown.say(why)
-                        workers.append(_Worker(store, sweep, worker.device, each, files))
+                        workers.append(_Worker(store, sweep, worker.device, each, files, only))
                 if all(worker.process.poll() is not None for worker in workers):
                     break
                 with contextlib.suppress(StoreFault):  # the workers wait until it works again, and say so
@@ -92,11 +98,22 @@ def run_workers(
 class _Worker:
     """A process, and the files it writes into: a pipe would break when its reader dies."""
 
-    def __init__(self, store: Store, sweep: str, device: str, cores: int, files: contextlib.ExitStack) -> None:
+    def __init__(
+        self, store: Store, sweep: str, device: str, cores: int, files: contextlib.ExitStack, only: Sequence[str]
+    ) -> None:
         self.said: IO[bytes] = files.enter_context(tempfile.TemporaryFile())
         self.gave: IO[bytes] = files.enter_context(tempfile.TemporaryFile())
         self.read, self.device, self._met = 0, device, False
-        command = [sys.executable, "-m", "launch.work.worker", "--store", str(store.root), "--sweep", sweep]
+        command = [
+            sys.executable,
+            "-m",
+            "launch.work.worker",
+            "--store",
+            str(store.root),
+            "--sweep",
+            sweep,
+            *(["--packs", *only] if only else []),
+        ]
         self.process = subprocess.Popen(
             [*command, "--device", device, "--cores", str(cores), "--parent", str(os.getpid())],
             cwd=CHECKOUT,

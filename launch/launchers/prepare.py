@@ -68,7 +68,8 @@ class Prepared:
     wrong with files of the store that it was made without. mixed: what is said of packs that go on by other code
     than began them, if there are any. anew: what is said of packs that were begun on other kinds of device, of
     which there are no workers. looked_at: what is said of packs that go on with other diagnostics. replaced: packs
-    that do not go on, because their runs were planned anew.
+    that do not go on, because their runs were planned anew. of_another: whether the plan is a part of one that is in
+    the store already.
     """
 
     store: Store
@@ -82,6 +83,7 @@ class Prepared:
     anew: str = ""
     looked_at: str = ""
     replaced: Sequence[Pack] = ()
+    of_another: bool = False
 
 
 def prepared(
@@ -130,6 +132,8 @@ def put_in_order(ready: Prepared) -> list[str]:
         todo.index.save()
     put_aside(store, ready.replaced)
     lines = [*settle(store, todo), *(_set_aside(ready, error) for error in ready.unreadable)]
+    if ready.of_another:
+        return lines
     if todo.left or any(isinstance(e, DamagedFile) and e.path == store.plan(sweep) for e in ready.unreadable):
         write_plan(store, ready.plan)
     return lines

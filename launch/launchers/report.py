@@ -119,7 +119,7 @@ def report(ready: Prepared, runs: Sequence[Run], reasons: Sequence[str]) -> None
             elsewhere += _kinds_elsewhere(ready, pack)
         elif ending.failed:
             failed |= asked.keys() & pack.runs
-            errors.append(ending.error)
+            errors += [ending.error] if asked.keys() & pack.runs else []
     counts: dict[str, int] = dict.fromkeys(STATUSES, 0)
     index, digest = RunIndex(store), Digests()
     for run in asked.keys() - failed - waiting:

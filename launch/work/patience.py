@@ -9,7 +9,9 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from launch.packs.leases import Lease
 from launch.wording import in_time
+from plasticity_lab.errors import StoreError
 from plasticity_lab.records.files import StoreFault
 from plasticity_lab.records.store import Store
 
@@ -17,6 +19,7 @@ log = logging.getLogger("launch.work.worker")
 LONGEST_FAULT_SECONDS = 1800.0
 """A worker whose store has not worked for this long leaves: its node may be the reason, and others can use it."""
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 60.0
+RELEASE_PAUSES_SECONDS = (1.0, 2.0, 0.0)
 LOOK_SECONDS = 0.25
 """How soon a worker that waits sees that it is to stop."""
 Result = TypeVar("Result")
@@ -111,3 +114,15 @@ def fault_of(store: Store) -> str:
             "most; then they leave their packs to others."
         )
     return ""
+
+
+def give_back(lease: Lease) -> None:
+    """Releases a lease; where the store does not let it be done it runs out by itself."""
+    for pause in RELEASE_PAUSES_SECONDS:
+        try:
+            return lease.release()
+        except StoreFault:
+            time.sleep(pause)
+        except StoreError:
+            return None
+    return None

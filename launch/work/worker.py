@@ -11,7 +11,8 @@ import logging
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from launch.work.binding import Binder
 from launch.work.clocks import say_if_clocks_differ
 from launch.work.failures import Died, Failures, failure_of, unknown
 from launch.work.other_kinds import MayCome, OtherKinds, nobody
-from launch.work.patience import Patience, Stopped
+from launch.work.patience import Patience, Stopped, give_back
 from launch.work.process import free_memory, prepare_process, release_memory
 from launch.work.shared_runs import Elsewhere
 from launch.work.stop_signal import StopSignal
@@ -33,7 +34,7 @@ from plasticity_lab.assembly import ResourceOf, resources
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.errors import DataError, PlasticityError, StoreError
 from plasticity_lab.records.code import other_code
-from plasticity_lab.records.files import StoreFault, names
+from plasticity_lab.records.files import names
 from plasticity_lab.records.plan import Pack, Plan, in_parts, read_plan
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.training_code import code_digest
@@ -41,7 +42,6 @@ from plasticity_lab.records.training_code import code_digest
 log = logging.getLogger("launch.work.worker")
 POLL_SECONDS, LONGEST_POLL_SECONDS, POLL_SHARE = 1.0, 15.0, 0.25
 """How long a worker that waits for others pauses: a share of how long it has waited, so that many may wait for long."""
-RELEASE_PAUSES_SECONDS = (1.0, 2.0, 0.0)
 
 
 class OutOfTime(Exception):
@@ -71,16 +71,18 @@ def work(
     died_of_memory: Died = unknown,
     cores: int = 1,
     may_come: MayCome = nobody,
+    only: Collection[str] = (),
 ) -> bool:
     """Trains packs until all of the plan are done.  Returns whether every one it trained ended well.
 
     While other workers hold the last packs it waits, since a worker can die, for `patience` seconds at most. time_for:
     whether a pack that still needs this many seconds may be begun; the first always may: a later start continues it.
     died_of_memory: of the owner of a lease that has vanished. cores: that this worker may use. may_come: whether other
-    workers of the sweep wait to be started. Raises OutOfTime, Superseded, StoreError, DataError, DeviceLost.
+    workers of the sweep wait to be started. only: the packs that it may train; none: all.
+    Raises OutOfTime, Superseded, StoreError, DataError, DeviceLost.
     """
     try:
-        worker = Worker(store, sweep, device, stop, time_for, died_of_memory, cores, may_come)
+        worker = Worker(store, sweep, device, stop, time_for, died_of_memory, cores, may_come, only)
     except Stopped:
         return True  # it was asked to stop while it waited for the store
     return worker.work(patience)
@@ -105,11 +107,12 @@ class Worker:
         died_of_memory: Died,
         cores: int,
         may_come: MayCome,
+        only: Collection[str],
     ) -> None:
         self.store, self.sweep, self.device, self.stop, self.time_for = store, sweep, device, stop, time_for
-        self.cores = cores
+        self.cores, self.only = cores, only
         self.binder, self.trying = Binder(store, kind_of(device)), Patience(stop)
-        self.plan = self.trying.until_done("plan", lambda: read_plan(store, sweep))
+        self.plan = self.trying.until_done("plan", self._read_plan)
         code_digest()  # of the files as they are now: what is edited while it trains is not its code
         if other := other_code(self.plan.code, sweep):
             log.warning("%s", other)
@@ -162,7 +165,7 @@ class Worker:
         new = not self.mine
         self._look_for_parts()
         if not new and not self.left:
-            self.plan = read_plan(self.store, self.sweep)  # the command may have been given again, and planned anew
+            self.plan = self._read_plan()  # the command may have been given again, and planned anew
             self.divided = None
             self._look_for_parts()
             new = True
@@ -171,6 +174,10 @@ class Worker:
             self.leases.done(self.mine)
             self.left = self.leases.left(self.mine)
         return bool(self.left)
+
+    def _read_plan(self) -> Plan:
+        plan = read_plan(self.store, self.sweep)
+        return replace(plan, packs=[pack for pack in plan.packs if not self.only or pack.id in self.only])
 
     def _look_for_parts(self) -> None:
         """Replaces packs that were divided since the last look, and leaves out those that have ended."""
@@ -230,7 +237,7 @@ class Worker:
                 recorded = True
             except (StoreError, DataError):
                 # Nothing of the run's is wrong: the pack stays unfinished, and goes on once disk or data are back.
-                _give_back(lease)
+                give_back(lease)
                 raise
             except (Stopped, LostLease):
                 raise
@@ -242,7 +249,7 @@ class Worker:
                 recorded = self.trying.until_done("failure", lambda: self.failures.meet(plan, pack, lease, met))
                 free_memory(self.device)
         except Stopped:
-            _give_back(lease)
+            give_back(lease)
         except LostLease:
             log.warning("Pack %s was taken over by another worker.", pack.id)
             # It and the worker of the later start would take packs from each other in turn.
@@ -252,18 +259,6 @@ class Worker:
             release_memory()
             self.tracking.end(runs, recorded)
         return failure is None or not recorded
-
-
-def _give_back(lease: Lease) -> None:
-    """Releases a lease; where the store does not let it be done it runs out by itself."""
-    for pause in RELEASE_PAUSES_SECONDS:
-        try:
-            return lease.release()
-        except StoreFault:
-            time.sleep(pause)
-        except StoreError:
-            return None
-    return None
 
 
 @cache
@@ -278,6 +273,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--sweep", required=True, help="the sweep's id: a folder of <store>/sweeps")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--cores", type=int, default=1, help="that it may use: those that no other worker needs")
+    parser.add_argument("--packs", nargs="*", default=(), help="the ids of those that it may train; none: all")
     parser.add_argument("--parent", type=int, help="stop, with a checkpoint, when this process is gone")
     options = parser.parse_args(arguments)
     logging.basicConfig(format="%(message)s")
@@ -285,7 +281,7 @@ def main(arguments: list[str] | None = None) -> int:
     stop = StopSignal(options.parent)
     prepare_process()
     try:
-        well = work(Store(options.store), options.sweep, options.device, stop, cores=options.cores)
+        well = work(Store(options.store), options.sweep, options.device, stop, cores=options.cores, only=options.packs)
         return 0 if well else 1
     except PlasticityError as error:
         print(error, flush=True)

@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from launch.command import run_command
-from launch.launchers import local
+from launch.launchers import each_alone, local
 from launch.runs.options import CONF, GROUPS
 
 
@@ -12,7 +12,7 @@ from launch.runs.options import CONF, GROUPS
 def taken(monkeypatch, tmp_path):
     """What reaches the local launcher, each call as (runs, settings); the working folder is an empty one."""
     calls = []
-    monkeypatch.setattr(local, "train_here", lambda runs, settings: calls.append((runs, settings)))
+    monkeypatch.setattr(local, "train_here", lambda runs, settings, of=None: calls.append((runs, settings)))
     monkeypatch.delenv("HYDRA_FULL_ERROR", raising=False)
     monkeypatch.delenv("PLASTICITY_STORE", raising=False)
     monkeypatch.chdir(tmp_path)
@@ -45,15 +45,38 @@ def test_a_sweep_is_planned_before_its_data_are_there(tmp_path, capsys):
     assert not list(tmp_path.rglob("plan.json"))
 
 
-def test_a_launcher_of_hydras_own_gets_them_one_by_one(taken, tmp_path):
-    words = ["activation=leaky_relu", "hyperparams=best", "seed=0,1", "schedule=demo", "mode=eager"]
+def test_a_launcher_of_hydras_own_gets_them_one_by_one(taken, tmp_path, monkeypatch):
+    words = ["activation=leaky_relu", "hyperparams=best", "seed=0,1", "schedule=demo", "mode=eager", "tracking=store"]
+    words += [f"store={tmp_path}/store"]
+    monkeypatch.setattr(each_alone, "say_how_jobs_ended", lambda runs, settings: None)
     assert run_command(words) == 0
     assert run_command([*words, "hydra/launcher=basic"]) == 0
     (together, settings), *alone = taken
     assert [run for runs, _ in alone for run in runs] == together
     assert [each for _, each in alone] == [settings, settings]
     assert together[0].asked_as[0]["hyperparams"] == "best"
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]
+    assert len(list(tmp_path.glob("store/sweeps/*/plan.json"))) == 1
+
+
+@pytest.mark.parametrize("launcher", ["basic", "submitit_local", "submitit_slurm"])
+def test_a_plan_that_is_only_shown_starts_no_job_of_any_launcher(taken, capsys, tmp_path, launcher):
+    assert run_command(["seed=0,1", "dry_run=true", "tracking=store", f"hydra/launcher={launcher}"]) == 0
+    out, err = capsys.readouterr()
+    assert "2 runs to train in 2 packs" in out
+    assert "2 jobs" in err
+    assert launcher in err
+    assert taken == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_launcher_that_cannot_start_jobs_is_named_in_a_sentence(taken, capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    words = ["seed=0,1", "tracking=store", "mode=eager", f"store={tmp_path}/store", "hydra/launcher=submitit_slurm"]
+    assert run_command(words) == 1
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert "hydra/launcher=submitit_slurm" in last
+    assert taken == []
 
 
 def test_notes_go_to_stderr(taken, capsys):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from launch.command import run_command
-from launch.launchers import local
+from launch.launchers import each_alone, local
 from launch.runs.options import CONF
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,6 +37,8 @@ REFUSED = [
     ("hydra/job_logging=default", ["hydra/job_logging=default", "hydra/launcher=packed"]),
     ("hydra/launcher=basic hydra.run.dir=/runs/x", ["hydra.run.dir=/runs/x", "store=FOLDER"]),
     ("hydra.sweeper.params={}", ["hydra.sweeper.params"]),
+    ("hydra/launcher=submitit_local hydra/launcher=packed", ["twice", "submitit_local", "hydra/launcher=packed"]),
+    ("hydra.verbose=true hydra.verbose=false", ["twice", "hydra.verbose=true", "hydra.verbose=false"]),
     ("hydra.runtime.cwd=/tmp", ["hydra.runtime.cwd=/tmp"]),
 ]
 
@@ -78,10 +80,17 @@ def test_flags_that_show_something_show_it(words, shown, capsys):
 
 def test_what_hydra_itself_heeds_is_taken(monkeypatch, tmp_path):
     calls = []
-    monkeypatch.setattr(local, "train_here", lambda runs, settings: calls.append(runs))
+    monkeypatch.setattr(local, "train_here", lambda runs, settings, of=None: calls.append(runs))
+    monkeypatch.setattr(each_alone, "say_how_jobs_ended", lambda runs, settings: None)
     (tmp_path / "activation").mkdir()
     shutil.copy(CONF / "activation/tanh.yaml", tmp_path / "activation/mine.yaml")
-    both = ["activation=mine", "hydra/launcher=basic", f"hydra.sweep.dir={tmp_path}/jobs", "hydra.job.chdir=true"]
+    both = [
+        "activation=mine",
+        "hydra/launcher=basic",
+        f"store={tmp_path}/jobs/store",
+        f"hydra.sweep.dir={tmp_path}/jobs",
+        "hydra.job.chdir=true",
+    ]
     for words in (both, ["activation=mine", "hydra.verbose=false", "hydra/hydra_logging=none"]):
         assert run_command(["--config-dir", str(tmp_path), *words]) == 0
     ours, theirs = calls

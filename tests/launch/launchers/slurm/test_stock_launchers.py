@@ -21,6 +21,8 @@ def test_each_run_is_a_job_and_comes_to_the_packed_numbers(launcher, store, tmp_
     assert status == 0, err
     runs = runs_of(*WORDS)
     assert sorted(pack["runs"] for pack in ended_packs(store)) == sorted([run.id] for run in runs)
+    assert len(list(store.root.glob("sweeps/*/plan.json"))) == 1, "one sweep, and not one for each run"
+    assert err.count(launcher) == 1
     together = Store(tmp_path / "together")
     trained(together, *WORDS)
     assert all_kept(store, runs) == all_kept(together, runs)
