@@ -3,18 +3,24 @@
 import argparse
 import json
 from functools import partial
+from pathlib import Path
 
 from launch.commands.sync import PROJECT
+from launch.packs.lookup import store_there
+from launch.tracking.wandb.environment import named
 from launch.tracking.wandb.key import require_key
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.measures import Declared
+from plasticity_lab.records.plan import Plan, all_plans
+from plasticity_lab.records.targets import measures_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own options."""
     parser.add_argument("--entity", help="W&B's user or team; by default that of the key")
-    parser.add_argument("--project", default=PROJECT, help="W&B's project")
+    parser.add_argument("--project", help=f"W&B's project; by default that of the store, else {PROJECT}")
+    parser.add_argument("--store", type=Path, help="show what a store's last sweep measures, where that is tracked")
     parser.add_argument("--benchmark", help="show the runs of one benchmark; by default all runs")
     parser.add_argument("--agent", help="show what this agent measures; by default the benchmark's, else a classifier")
     parser.add_argument("--json", action="store_true", help="print what would be sent, and send nothing")
@@ -26,12 +32,18 @@ def run(options: argparse.Namespace) -> int:
         require_key("Publishing", "--json prints the dashboard.")
     from launch.tracking.dashboard import as_json, dashboard  # wandb: who has no key, or asks for --help, need not wait
 
-    declared = _declared(options.agent, options.benchmark)
-    built = partial(
-        dashboard, project=options.project, declared=declared, benchmark=options.benchmark, agent=options.agent
-    )
+    last = None if options.store is None else _last_plan(options.store)
+    tracking = None if last is None else last.settings.tracking
+    project = options.project or (tracking.project if tracking else PROJECT)
+    asked_entity = options.entity or (tracking.entity if tracking else None)
+    if last is None or options.agent or options.benchmark:
+        declared = _declared(options.agent, options.benchmark)
+    else:
+        run = next(iter(last.runs.values()))
+        declared = measures_of(run.targets, run.science).declared
+    built = partial(dashboard, project=project, declared=declared, benchmark=options.benchmark, agent=options.agent)
     if options.json:
-        print(json.dumps(as_json(built(options.entity or "")), indent=1))
+        print(json.dumps(as_json(built(asked_entity or "")), indent=1))
         return 0
     import wandb
 
@@ -40,14 +52,21 @@ def run(options: argparse.Namespace) -> int:
 
     with own_service():
         try:
-            entity = options.entity or wandb.Api().default_entity
+            entity = asked_entity or wandb.Api().default_entity
             published = built(entity)
             published.save()
             url = published.url
         except Exception as error:  # what its server answers comes out as errors of many kinds
-            raise StoreError(f"W&B did not take the dashboard: {in_a_line(error)}") from error
+            raise StoreError(f"W&B did not take the dashboard: {in_a_line(error).rstrip('.')}{named()}.") from error
     print(url)
     return 0
+
+
+def _last_plan(folder: Path) -> Plan | None:
+    """The plan of a store that was written last; None where it has none that can be read.  Raises StoreError."""
+    store = store_there(folder)
+    plans = [plan for plan in all_plans(store, []) if plan.runs]
+    return max(plans, key=lambda plan: store.plan(plan.sweep).stat().st_mtime, default=None)
 
 
 def _declared(agent: str | None, benchmark: str | None) -> Declared:
@@ -55,7 +74,6 @@ def _declared(agent: str | None, benchmark: str | None) -> Declared:
     from launch.runs.arguments import check_option
     from launch.runs.files import option_in
     from launch.runs.options import CONF
-    from plasticity_lab.records.targets import measures_of
 
     targets = {path.stem: option_in(path).get("_target_") for path in sorted((CONF / "agent").glob("*.yaml"))}
     targets = {name: target for name, target in targets.items() if target}  # without `auto`

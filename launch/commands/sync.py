@@ -9,6 +9,7 @@ import time
 
 from launch.packs.lookup import add_store, store_there
 from launch.tracking.sync import catch_up, survey, tidy
+from launch.tracking.wandb.environment import named
 from launch.tracking.wandb.key import require_key
 from launch.wording import counted
 
@@ -53,5 +54,5 @@ def run(options: argparse.Namespace) -> int:
     print(f"{counted(left, 'run')} written {where}; {found.there:,} there already.")
     for reason in dict.fromkeys(failed.values()):
         count = list(failed.values()).count(reason)
-        print(f"Not written: {counted(count, 'run')}: {reason}", file=sys.stderr)
+        print(f"Not written: {counted(count, 'run')}: {reason.rstrip('.')}{named()}.", file=sys.stderr)
     return 1 if failed else 0

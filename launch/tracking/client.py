@@ -13,6 +13,7 @@ from launch.tracking.connection import Connection
 from launch.tracking.measured import Measured
 from launch.tracking.messages import BEGIN, FINISH, LEAVE, ROWS, Answer, described
 from launch.tracking.wandb.content import rows
+from launch.tracking.wandb.environment import named
 from launch.tracking.wandb.marks import Destination
 from plasticity_lab.records.measures import Measures
 from plasticity_lab.records.store import Store
@@ -26,7 +27,7 @@ STOPPED_SECONDS = 20.0
 
 
 class Tracked:
-    """Tracking by a companion process, which is started with the first order.
+    """Tracking by a companion process, which is started with the first pack.
 
     live_runs: the width up to which packs are followed while they train; offline, none are.
     """
@@ -48,7 +49,8 @@ class Tracked:
         return self._handed_over - self._finished
 
     def begin(self, runs: Sequence[Run], measures: Measures) -> None:
-        """Lets the companion open the runs, if the pack is to be seen live."""
+        """Lets the companion open the runs, if the pack is to be seen live; else it imports W&B meanwhile."""
+        self._start()
         self._live, self._told = [run.id for run in runs] if len(runs) <= self.live_runs else [], 0
         if self._live:
             self._say(BEGIN, [described(run, measures) for run in runs])
@@ -80,12 +82,19 @@ class Tracked:
             self._warn("it does not answer")
         self._connection.close()
 
+    def _start(self) -> None:
+        """Starts the companion, if it does not run: what it imports takes seconds, which training need not wait for."""
+        if self._connection is None and not self._lost:
+            try:
+                self._connection = Connection(self._command, self._hear, self._ended)
+            except OSError as error:
+                self._lose(str(error))
+
     def _say(self, order: str, *content: object) -> None:
-        if self._lost:
+        self._start()
+        if self._lost or self._connection is None:
             return
         try:
-            if self._connection is None:
-                self._connection = Connection(self._command, self._hear, self._ended)
             self._connection.send(order, *content)
         except queue.Full:
             self._lose("it does not keep up")
@@ -117,5 +126,5 @@ class Tracked:
         """One line, for the first thing that goes wrong."""
         if not self._warned:
             self._warned = True
-            words = reason.rstrip(".")
+            words = f"{reason.rstrip('.')}{named()}"
             log.warning("W&B: %s. Training goes on; `python -m launch sync` writes what is missing.", words)

@@ -12,6 +12,7 @@ os.environ.setdefault("WANDB_SILENT", "true")
 import wandb
 
 from launch.tracking.wandb import content
+from launch.tracking.wandb.environment import only_heeded
 from launch.tracking.wandb.marks import Destination
 from launch.tracking.wandb.naming import run_name
 from plasticity_lab.records.classifier import declared_in
@@ -77,11 +78,11 @@ def own_service() -> Iterator[None]:
     is asked to here.
     """
     end_service()
-    os.environ.pop("WANDB_SERVICE", None)
-    try:
-        yield
-    finally:
-        end_service()
+    with only_heeded():
+        try:
+            yield
+        finally:
+            end_service()
 
 
 def begin_service() -> None:

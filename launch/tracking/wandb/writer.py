@@ -150,6 +150,8 @@ def _keep_complete(store: Store, folder: Path, batch: _Batch) -> None:
 
 
 def in_a_line(error: Exception) -> str:
-    """What a W&B error says, in a line."""
+    """What a W&B error says, in a line; of a setting that W&B refuses also which one, and why."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if lines and "validation error" in lines[0]:
+        return ": ".join(lines[:3])
     return lines[0] if lines else type(error).__name__

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from launch.tracking import companion
+from launch.tracking import client, companion
 from launch.tracking.client import Tracked
 from launch.tracking.messages import BEGIN, FINISH, LEAVE, ROWS, Answer, answer_line, described, order_line, read_answer
 from launch.tracking.wandb.marks import Destination
@@ -48,9 +48,12 @@ def test_a_run_is_described_under_the_names_of_its_record():
         ([], 1, "its process ended (broken)"),
     ],
 )
-def test_a_worker_knows_how_many_packs_wait_and_says_once_what_goes_wrong(store, caplog, answers, waiting, reason):
+def test_a_worker_knows_how_many_packs_wait_and_says_once_what_goes_wrong(
+    store, caplog, monkeypatch, answers, waiting, reason
+):
     lines = "".join(map(answer_line, answers))
     script = f"import sys; sys.stdin.readline(); print({lines!r}, end=''); sys.exit({'' if answers else 'broken'!r})"
+    monkeypatch.setattr(client, "named", lambda: " (of them)")
     tracked = Tracked(store, "sweep", OFFLINE, 0)
     tracked._command = [sys.executable, "-c", script]
     tracked.end([Run("a", {}, {})], recorded=True)
@@ -58,4 +61,4 @@ def test_a_worker_knows_how_many_packs_wait_and_says_once_what_goes_wrong(store,
     tracked.close(stopped=False)
     assert tracked.waiting == waiting
     said = [record.message for record in caplog.records]
-    assert said == ([] if reason is None else [f"W&B: {reason}. {GOES_ON}"])
+    assert said == ([] if reason is None else [f"W&B: {reason} (of them). {GOES_ON}"])
