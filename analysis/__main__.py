@@ -1,5 +1,8 @@
 """`python -m analysis table|figure|report|…`: what runs came to, and what the paper says."""
 
+import plasticity_lab.import_path  # noqa: F401 (from now on the current folder comes last)
+
+# isort: split
 import argparse
 import importlib
 import sys

@@ -1,5 +1,8 @@
 """Commands around sweeps: python -m launch COMMAND. Each is a module of launch/commands."""
 
+import plasticity_lab.import_path  # noqa: F401 (from now on the current folder comes last)
+
+# isort: split
 import argparse
 import ast
 import importlib

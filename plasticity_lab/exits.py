@@ -9,6 +9,7 @@ from typing import NoReturn
 
 from plasticity_lab.account import settle_account
 from plasticity_lab.errors import PlasticityError
+from plasticity_lab.import_path import hidden
 from plasticity_lab.output import begin_output, output_error
 
 TRACE = "HYDRA_FULL_ERROR"
@@ -23,6 +24,8 @@ def status_of(command: Callable[[], int], interrupted: str = "Interrupted.") -> 
     """
     begin_output()
     settle_account()
+    if words := hidden():
+        print(words, file=sys.stderr)
     status = 0
     try:
         try:

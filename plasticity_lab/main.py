@@ -1,5 +1,8 @@
 """The command: python -m plasticity_lab.main activation=leaky_relu seed=0,1,2."""
 
+import plasticity_lab.import_path  # noqa: F401 (from now on the current folder comes last)
+
+# isort: split
 import sys
 
 from launch.command import run_command

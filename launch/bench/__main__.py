@@ -6,6 +6,9 @@ Measures the packed engine beside the script that people write and beside JAX, i
 file. It needs torch and numpy; JAX (the `bench` extra) and records (pyarrow) are measured where they are installed.
 """
 
+import plasticity_lab.import_path  # noqa: F401 (from now on the current folder comes last)
+
+# isort: split
 import argparse
 import json
 import os

@@ -9,13 +9,12 @@ from typing import Any
 from launch.doctor.clock import of_clock
 from launch.doctor.file_system import file_system
 from launch.doctor.finding import FAILS, OK, UNKNOWN, Finding, attempt
-from launch.launchers.local_workers import CHECKOUT
 from launch.plan.compiling import compiled_folder, not_compiled_here
 from launch.wording import in_bytes
 from plasticity_lab.benchmarks.benchmark import Benchmark
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.provenance import provenance, why_no_commit
+from plasticity_lab.records.provenance import CHECKOUT, provenance, why_no_commit
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.training_code import code_digest
 

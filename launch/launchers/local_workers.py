@@ -19,6 +19,7 @@ from launch.launchers.precompiler import precompiling
 from launch.packs.watch import Watch
 from launch.plan.device import cores
 from launch.work.stop_signal import NOTICE_SECONDS
+from plasticity_lab.import_path import for_children
 from plasticity_lab.records.files import StoreFault
 from plasticity_lab.records.plan import Pack
 from plasticity_lab.records.settings import TrackingSettings
@@ -160,8 +161,7 @@ def _pass_on(workers: Sequence[_Worker], shown: Display, passed_on: dict[str, _W
 
 def _environment() -> dict[str, str]:
     """One thread for each worker, also in libraries that read that at their start; options' modules stay importable."""
-    paths = [path for path in sys.path if path]
-    ours = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(paths)}
+    ours = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", **for_children()}
     return os.environ | ours | {"PYTHONIOENCODING": "utf-8:backslashreplace"}  # of what they say, which is read here
 
 

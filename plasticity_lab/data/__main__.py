@@ -1,5 +1,8 @@
 """python -m plasticity_lab.data fetch|check NAME [--folder DIR]: download an image set ahead of time, or verify it."""
 
+import plasticity_lab.import_path  # noqa: F401 (from now on the current folder comes last)
+
+# isort: split
 import argparse
 from collections.abc import Sequence
 from pathlib import Path

@@ -3,16 +3,15 @@
 import contextlib
 import io
 import math
-import os
 import shlex
 import signal
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from launch.launchers.slurm.cluster import SlurmError
 from launch.launchers.slurm.parameters import for_submitit, workers_a_job
+from plasticity_lab.import_path import for_children
 from plasticity_lab.records.files import disk_errors, make_folder
 from plasticity_lab.records.plan import Pack
 
@@ -68,11 +67,10 @@ def _setup(folder: Path) -> list[str]:
     submitit gives the work that name when sbatch has answered; a command that is killed before that would leave jobs
     that find nothing to do.
     """
-    paths = os.pathsep.join(path for path in sys.path if path)
     own = f"{_NAME}_submitted.pkl"
     return [
         "export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1",
-        f"export PYTHONPATH={shlex.quote(paths)}",
+        *(f"export {name}={shlex.quote(value)}" for name, value in for_children().items()),
         "export PYTHONIOENCODING=utf-8:backslashreplace",
         f'(cd {shlex.quote(str(folder))} && [ -e "{own}" ] || ln -s {PICKLE} "{own}") 2>/dev/null || true',
     ]

@@ -1,0 +1,55 @@
+"""Files of somebody's own in the current folder are not taken for modules of ours, or of libraries."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+MAIN = ("-m", "plasticity_lab.main", "dry_run=true", "tracking=store", "schedule=smoke")
+
+
+@pytest.fixture
+def here(tmp_path):
+    """Gives a Python its words in a folder → how it ended."""
+
+    def give(*words):
+        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        return subprocess.run([sys.executable, *words], cwd=tmp_path, env=environment, capture_output=True, text=True)
+
+    return give
+
+
+@pytest.mark.parametrize("name", ["launch", "analysis", "hydra", "yaml", "logging"])
+def test_a_module_of_the_current_folder_hides_none_of_ours(here, tmp_path, name):
+    (tmp_path / f"{name}.py").write_text("raise SystemExit('mine')")
+    ended = here(*MAIN)
+    assert (ended.returncode, "1 run to train" in ended.stdout) == (0, True), ended.stderr
+    assert (f"python -P -m {name}" in ended.stderr) == (name in ("launch", "analysis"))
+
+
+def test_the_way_out_that_is_named_runs_ours(here, tmp_path):
+    (tmp_path / "launch.py").write_text("raise SystemExit('mine')")
+    ended = here("-P", "-m", "launch", "--help")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "doctor" in ended.stdout
+
+
+def test_classes_of_the_current_folder_are_found_all_the_same(here, tmp_path):
+    (tmp_path / "mine.py").write_text("from plasticity_lab.activations.tanh import Tanh as Mine\n")
+    (tmp_path / "conf" / "activation").mkdir(parents=True)
+    (tmp_path / "conf" / "activation" / "mine.yaml").write_text("_target_: mine.Mine\n")
+    ended = here(*MAIN, "--config-dir", "conf", "activation=mine")
+    assert (ended.returncode, "1 run to train" in ended.stdout) == (0, True), ended.stderr
+
+
+def test_children_look_where_this_process_looks():
+    from plasticity_lab.import_path import for_children
+
+    script = "import plasticity_lab; print(plasticity_lab.__file__)"
+    found = subprocess.run(
+        [sys.executable, "-c", script], env=os.environ | for_children(), capture_output=True, text=True
+    )
+    assert found.stdout.strip() == str(ROOT / "plasticity_lab" / "__init__.py")
