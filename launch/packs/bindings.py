@@ -10,8 +10,7 @@ from typing import Any
 
 from launch.packs.lease_files import LeaseFiles
 from plasticity_lab.records.checkpoint import latest_epoch, load_checkpoint
-from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
-from plasticity_lab.records.files import write_json
+from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping, write_mapping
 from plasticity_lab.records.plan import Pack
 from plasticity_lab.records.store import Store
 
@@ -30,7 +29,7 @@ class Binding:
 
 def write_binding(store: Store, pack: str, binding: Binding) -> None:
     """Says on which kind a pack is trained; only the holder of its lease may.  Raises StoreError."""
-    write_json(store.binding(pack), asdict(binding))
+    write_mapping(store.binding(pack), asdict(binding))
 
 
 def written_binding(store: Store, pack: str) -> Binding | None:

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
-from plasticity_lab.records.files import write_json
+from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping, write_mapping
 from plasticity_lab.records.store import Store
 
 UNKNOWN, REPLACED = "unknown", "replaced"
@@ -59,7 +58,7 @@ def ending_of(store: Store, pack: str) -> Ending | None:
 
 def write_ending(store: Store, pack: str, ending: Ending, runs: Sequence[str]) -> None:
     """Marks a pack as ended that no worker holds.  runs: those that ended in it.  Raises StoreError."""
-    write_json(store.done(pack), {**ending.as_json(), "runs": list(runs)})
+    write_mapping(store.done(pack), {**ending.as_json(), "runs": list(runs)})
 
 
 def replace_ending(store: Store, pack: str) -> None:

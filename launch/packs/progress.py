@@ -6,8 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
-from plasticity_lab.records.files import write_json
+from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping, write_mapping
 from plasticity_lab.records.plan import Pack
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.training_code import REFILLED, flags_of_parts
@@ -70,7 +69,7 @@ def write_progress(
     """
     far = {"steps": int(journal.steps), "diverged": int((journal.diverged > 0).sum()), "seconds": round(seconds, 3)}
     further = {"lately": journal.lately(), "parts": list(parts)} | ({"refills": list(refills)} if refills else {})
-    write_json(store.progress(pack.id), far | further)
+    write_mapping(store.progress(pack.id), far | further)
 
 
 def read_progress(store: Store, pack: str) -> Reached | None:

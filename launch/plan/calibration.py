@@ -10,8 +10,8 @@ from typing import Any
 from launch.plan.figures import default_calibration
 from launch.plan.mode import MODES
 from launch.plan.speed import Calibration, Speed
-from plasticity_lab.records.damage import DamagedFile, fault_of_fields, is_aside, read_mapping
-from plasticity_lab.records.files import names, write_json
+from plasticity_lab.records.damage import DamagedFile, fault_of_fields, is_aside, read_mapping, write_mapping
+from plasticity_lab.records.files import names
 from plasticity_lab.records.kinds import CPU_BEFORE, device_name, is_cpu
 from plasticity_lab.records.store import Store
 
@@ -110,7 +110,7 @@ def write_calibration(store: Store, kind: str, calibration: Calibration, facts: 
     with contextlib.suppress(DamagedFile):
         if not calibration.modes and (before := _found(kind, store)[1]) is not None:
             calibration = replace(calibration, modes=before["modes"])
-    write_json(store.calibration(name), {"kind": name, **asdict(calibration), **facts})
+    write_mapping(store.calibration(name), {"kind": name, **asdict(calibration), **facts})
 
 
 def set_modes(store: Store, kind: str, modes: Mapping[str, str]) -> Mapping[str, str]:
@@ -122,5 +122,5 @@ def set_modes(store: Store, kind: str, modes: Mapping[str, str]) -> Mapping[str,
     nothing = {"basis": default_calibration(kind).basis, "speeds": {}, "host_steps": {}, "modes": {}}
     value = nothing if before is None else before
     together = {name: mode for name, mode in {**value["modes"], **modes}.items() if mode != "auto"}
-    write_json(store.calibration(device_name(kind)), {**value, "kind": device_name(kind), "modes": together})
+    write_mapping(store.calibration(device_name(kind)), {**value, "kind": device_name(kind), "modes": together})
     return together

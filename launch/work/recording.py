@@ -12,7 +12,7 @@ from plasticity_lab.agents.agent import Learner
 from plasticity_lab.assembly import agent_of
 from plasticity_lab.diagnostics.chosen import names_of
 from plasticity_lab.records.checkpoint import clear_pack
-from plasticity_lab.records.files import create_once, seen
+from plasticity_lab.records.files import clear_unfinished, create_once, seen
 from plasticity_lab.records.journal import Journal
 from plasticity_lab.records.plan import Pack, set_apart
 from plasticity_lab.records.provenance import provenance
@@ -59,6 +59,7 @@ def leave_records(
         if not again and earlier is not None and _finished_elsewhere(store, earlier, source["pack"]):
             _note_again(store, earlier, source["pack"])
             continue
+        clear_unfinished(store.run_folder(run.id))
         table = journal.table(k)
         files = {store.metrics(run.id).name: write_metrics(store, run.id, table)}
         if weights is not None:

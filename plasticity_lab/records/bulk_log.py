@@ -19,8 +19,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from plasticity_lab.records.bulk import Array, Bulk, Entries, bytes_of, fits
-from plasticity_lab.records.damage import DamagedFile
-from plasticity_lab.records.files import disk_errors, names, write_atomically
+from plasticity_lab.records.damage import DamagedFile, write_file
+from plasticity_lab.records.files import disk_errors, names
 from plasticity_lab.records.store import Store
 
 GROWN = 2.0
@@ -93,7 +93,7 @@ def append(
         return Log(earlier.parts, added)
     path = store.memory_part(pack, epoch, _next_number(store, pack, epoch))
     sink = _Sink(total, progress)
-    write_atomically(path, lambda file: sink.write(file, bulk, new))
+    write_file(path, lambda file: sink.write(file, bulk, new))
     return Log((*earlier.parts, Part(path.name, sink.bytes, sink.crc32)), added)
 
 

@@ -9,8 +9,8 @@ import shutil
 from collections.abc import Mapping
 from typing import Any
 
-from plasticity_lab.records.damage import DamagedFile, read_file
-from plasticity_lab.records.files import names, write_atomically
+from plasticity_lab.records.damage import DamagedFile, read_file, write_file
+from plasticity_lab.records.files import names
 from plasticity_lab.records.old_format import OldFormat
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.tensors import save_tensors, tensors_of
@@ -24,7 +24,7 @@ def save_checkpoint(store: Store, pack: str, epoch: int, payload: dict[str, Any]
 
     It replaces the one of the same epoch; of the earlier ones the latest stays to fall back on.  Raises StoreError.
     """
-    write_atomically(store.checkpoint(pack, epoch), lambda file: save_tensors(payload, file))
+    write_file(store.checkpoint(pack, epoch), lambda file: save_tensors(payload, file))
     for older in [earlier for earlier in epochs_of(store, pack) if earlier < epoch][1:]:
         with contextlib.suppress(OSError):
             store.checkpoint(pack, older).unlink()

@@ -4,6 +4,7 @@ Disks fill up, machines lose power, people edit. Nothing that is damaged is dele
 """
 
 import json
+import logging
 import os
 import stat
 import zlib
@@ -12,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.files import disk_errors, names
+from plasticity_lab.records.files import Content, disk_errors, names, write_atomically, write_json
 
+log = logging.getLogger(__name__)
 _ASIDE = ".corrupt-"
 _PARQUET = b"PAR1"
 _ZIP_START, _ZIP_END, _ZIP_END_BYTES = b"PK\x03\x04", b"PK\x05\x06", 22
@@ -56,6 +58,26 @@ def read_file(path: Path, advice: str) -> bytes | None:
             return None
         except IsADirectoryError:
             raise DamagedFile(path, "is a folder", advice) from None
+
+
+def write_mapping(path: Path, value: Mapping[str, Any]) -> None:
+    """`files.write_json`, over whatever stands there, as `write_file` does.  Raises StoreError; ValueError for NaN."""
+    _over_folders(path, lambda: write_json(path, value))
+
+
+def write_file(path: Path, content: Content) -> None:
+    """`files.write_atomically`, for a file of the store: a folder in its place is set aside.  Raises StoreError."""
+    _over_folders(path, lambda: write_atomically(path, content))
+
+
+def _over_folders(path: Path, write: Callable[[], None]) -> None:
+    try:
+        write()
+    except StoreError:
+        if not path.is_dir():
+            raise
+        log.warning("%s is a folder, where a file belongs; it is %s now.", path, rename_aside(path).name)
+        write()
 
 
 def fault_of_fields(value: Any, kinds: Mapping[str, Any]) -> str | None:

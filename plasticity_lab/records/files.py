@@ -6,6 +6,7 @@ Safe for many writers on a shared file system without locks: a rename replaces, 
 import contextlib
 import errno
 import json
+import math
 import os
 import secrets
 import stat
@@ -41,6 +42,8 @@ _PASSING = {
     if hasattr(errno, name)
 }
 """What a disk or its server reports while it is full, read-only or away, and no longer once somebody has seen to it."""
+_UNFINISHED = (".tmp", ".link", ".look")
+"""How the names of files end that stand for moments only; all begin with a dot."""
 _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
 
@@ -109,6 +112,20 @@ def beside(path: Path, content: Content) -> Iterator[Path]:
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink()
+
+
+def clear_unfinished(folder: Path, before: float = math.inf) -> None:
+    """Removes what processes were writing in a folder when they were killed; files that cannot be removed stay.
+
+    before: only what was last written before this time, by the server's clock. Others may be at work in the folder,
+    unless it is theirs who ask, as the folders of a run are of who holds its pack.
+    """
+    with contextlib.suppress(OSError), os.scandir(folder) as found:
+        for file in found:
+            if file.name.startswith(".") and file.name.endswith(_UNFINISHED):
+                with contextlib.suppress(OSError):
+                    if file.stat(follow_symlinks=False).st_mtime < before:
+                        os.unlink(file)
 
 
 def make_folder(folder: Path) -> None:

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.files import make_folder, names, write_atomically
+from plasticity_lab.records.damage import write_file
+from plasticity_lab.records.files import make_folder, names
 from plasticity_lab.records.store import Store
 
 FORMAT = 2
@@ -138,7 +139,7 @@ def write_lines(store: Store, lines: Mapping[str, bytes], news: Mapping[str, Out
     made = {run: _line(run, outcome) for run, outcome in news.items()}
     with contextlib.suppress(StoreError):
         rest = (line + b"\n" for run, line in lines.items() if run not in made)
-        write_atomically(_path(store), lambda file: file.writelines(chain(rest, made.values())))
+        write_file(_path(store), lambda file: file.writelines(chain(rest, made.values())))
         for name in others:
             with contextlib.suppress(OSError):
                 (store.index_folder / name).unlink()

@@ -9,8 +9,8 @@ from typing import Any, BinaryIO, TypeVar
 
 from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.records import plan_lines
-from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
-from plasticity_lab.records.files import create_once, names, write_atomically
+from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping, write_file
+from plasticity_lab.records.files import create_once, names
 from plasticity_lab.records.identity import pack_id, sweep_id
 from plasticity_lab.records.old_format import OldFormat
 from plasticity_lab.records.plan_lines import Shortened
@@ -124,7 +124,7 @@ def write_plan(store: Store, plan: Plan, planned_at: int | None = None) -> None:
             file.flush()
             os.utime(file.fileno(), ns=(planned_at, planned_at))
 
-    write_atomically(store.plan(plan.sweep), fill)
+    write_file(store.plan(plan.sweep), fill)
 
 
 def read_plan(store: Store, sweep: str) -> Plan:

@@ -19,8 +19,10 @@ from plasticity_lab.records.damage import (
     read_file,
     read_mapping,
     seal,
+    write_file,
+    write_mapping,
 )
-from plasticity_lab.records.files import disk_errors, names, write_atomically, write_json
+from plasticity_lab.records.files import disk_errors, names
 from plasticity_lab.records.index_files import Outcome, add_line, digest, holds, marks_of
 from plasticity_lab.records.kept_files import (
     ADVICE,
@@ -111,7 +113,7 @@ def _targets_that_train(record: Mapping[str, Any]) -> dict[str, str]:
 
 def write_record(store: Store, record: Mapping[str, Any]) -> None:
     """Writes a record made by `new_record`; the run's metrics must stand already.  Raises StoreError."""
-    write_json(store.record(record["run"]), record)
+    write_mapping(store.record(record["run"]), record)
     with contextlib.suppress(StoreError):  # the index is made anew of what it lacks
         # As whoever reads the record now would see it: another may have written one at the same moment.
         if (outcome := outcome_of(store, record["run"])) is not None and outcome.marks:
@@ -264,7 +266,7 @@ def write_metrics(store: Store, run: str, table: pa.Table, content: bytes | None
     content: the table's, where `metrics_content` has made it already.
     """
     content = metrics_content(table)[0] if content is None else content
-    write_atomically(store.metrics(run), content)
+    write_file(store.metrics(run), content)
     return seal(content)
 
 

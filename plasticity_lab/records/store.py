@@ -5,10 +5,12 @@ from pathlib import Path
 
 from plasticity_lab.account import expanded
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.files import beside, disk_errors, link_once, make_folder
+from plasticity_lab.records.files import beside, clear_unfinished, disk_errors, link_once, make_folder, server_time
 
 TASK_WEIGHTS = "weights-task-"
 """How the names of files begin that hold parameters as a task has left them; its position follows."""
+UNFINISHED_SECONDS = 3600.0
+"""Nobody writes a file that others wait for without a word for so long: whoever began it was killed."""
 
 
 @dataclass(frozen=True)
@@ -156,6 +158,17 @@ class Store:
         """Script, log and answer of a short job that does something else than training."""
         return self.root / "errands" / name
 
+    def clear_unfinished(self, sweep: str) -> None:
+        """Removes what killed processes were writing an hour ago or earlier, where all sweeps and this one write.
+
+        In the folders of packs and runs, who trains them does it.  Raises StoreError.
+        """
+        before = server_time(self.leases_folder) - UNFINISHED_SECONDS
+        shared = ("leases", "claims", "done", "divided", "calibration", "tracked", "index", "errands")
+        folders = [self.root / name for name in shared]
+        for folder in [*folders, self.sweep_folder(sweep), self.submissions_folder(sweep), self.cancelled_folder(sweep)]:
+            clear_unfinished(folder, before)
+
     def prepare(self) -> None:
         """Makes the folders and tries them with a small file and a link.
 
@@ -202,7 +215,8 @@ def _try(path: Path) -> None:
         try:
             link_once(trial, link)
         finally:
-            link.unlink(missing_ok=True)
+            with disk_errors("write", path):
+                link.unlink(missing_ok=True)
 
 
 def _file_name(words: str) -> str:

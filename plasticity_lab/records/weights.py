@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from plasticity_lab.records.damage import read_file, seal
-from plasticity_lab.records.files import write_atomically
+from plasticity_lab.records.damage import read_file, seal, write_file
 from plasticity_lab.records.kept_files import RERUN, CorruptRecord, keeps_statistics, keeps_weights, seals_of
 from plasticity_lab.records.record import checked_content, read_record
 from plasticity_lab.records.store import TASK_WEIGHTS, Store
@@ -112,7 +111,7 @@ def _write(path: Path, tensors: Mapping[str, Tensor]) -> dict[str, int]:
     own = {name: value.detach().cpu().clone() for name, value in tensors.items()}
     written = io.BytesIO()
     save_tensors(own, written)
-    write_atomically(path, written.getvalue())
+    write_file(path, written.getvalue())
     return seal(written.getvalue())
 
 
@@ -123,7 +122,7 @@ def _write_nested(path: Path, weights: TaskWeights) -> dict[str, int]:
     }
     written = io.BytesIO()
     save_tensors(nested, written)
-    write_atomically(path, written.getvalue())
+    write_file(path, written.getvalue())
     return seal(written.getvalue())
 
 

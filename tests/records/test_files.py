@@ -1,3 +1,4 @@
+import errno
 import os
 import stat
 import threading
@@ -7,6 +8,7 @@ import pytest
 import torch
 
 from plasticity_lab.errors import StoreError
+from plasticity_lab.records.damage import write_file, write_mapping
 from plasticity_lab.records.files import (
     StoreFault,
     clock_offset,
@@ -77,6 +79,37 @@ def test_preparing_twice_leaves_folders_only(store):
     store.prepare()
     assert everything(store.root) == []
     assert sorted(os.listdir(store.root)) == ["calibration", "done", "leases", "packs", "runs", "sweeps"]
+
+
+def test_a_fault_while_the_trial_is_taken_away_is_a_sentence(store, monkeypatch):
+    def fails(path, missing_ok=False):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(Path, "unlink", fails)
+    with pytest.raises(StoreFault, match=f"^Cannot write {store.root}.*reports a fault; try again later"):
+        store.prepare()
+
+
+def test_what_killed_processes_were_writing_goes_after_an_hour(store):
+    store.prepare()
+    old, new, kept = (store.leases_folder / name for name in (".p.0a.tmp", ".p.0b.tmp", "p.0"))
+    for path in (old, new, kept, store.leases_folder / ".trial.0c.link"):
+        path.write_bytes(b"")
+        if path != new:
+            os.utime(path, (1, 1))
+    store.clear_unfinished("sweep")
+    assert sorted(os.listdir(store.leases_folder)) == [new.name, kept.name]
+
+
+@pytest.mark.parametrize("write", [lambda path: write_mapping(path, {}), lambda path: write_file(path, b"{}")])
+def test_a_folder_in_the_place_of_a_file_of_the_store_is_set_aside(tmp_path, caplog, write):
+    for number in (1, 2):
+        (tmp_path / "file" / "within").mkdir(parents=True)
+        write(tmp_path / "file")
+        assert (tmp_path / "file").read_bytes() == b"{}"
+        assert (tmp_path / f"file.corrupt-{number}" / "within").is_dir()
+        assert f"is a folder, where a file belongs; it is file.corrupt-{number} now" in caplog.text
+        (tmp_path / "file").unlink()
 
 
 def test_an_error_of_the_writer_leaves_nothing(tmp_path):

@@ -22,6 +22,7 @@ PARTS = ("TIMEOUT", "RETRY", "WAIT")
 """Parts of the names of further ones: how long W&B waits, and how often it tries."""
 OF_THE_NETWORK = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "NETRC")
 """Those of other programs that W&B reads too; proxies also in small letters."""
+_SET_HERE = ("WANDB_SILENT",)
 
 
 def is_heeded(name: str) -> bool:
@@ -51,6 +52,3 @@ def named() -> str:
         return ""
     listed = " and ".join(filter(None, [", ".join(there[:-1]), there[-1]]))
     return f" (W&B heeds {listed} of the environment)"
-
-
-_SET_HERE = ("WANDB_SILENT",)

@@ -6,8 +6,7 @@ A record names the pack attempt that made it, so what was written of an earlier 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from plasticity_lab.records.damage import DamagedFile, read_mapping, rename_aside
-from plasticity_lab.records.files import write_json
+from plasticity_lab.records.damage import DamagedFile, read_mapping, rename_aside, write_mapping
 from plasticity_lab.records.settings import TrackingSettings
 from plasticity_lab.records.store import Store
 
@@ -68,7 +67,7 @@ def mark_written(store: Store, pack: str, destination: Destination, runs: Iterab
     if not destination.online:
         # A run has one offline folder: what was written for another project has been replaced.
         marks = {key: sorted({*old} - new) if key.startswith("offline:") else old for key, old in marks.items()}
-    write_json(store.tracked(pack), marks | {destination.key: sorted({*marks.get(destination.key, ()), *new})})
+    write_mapping(store.tracked(pack), marks | {destination.key: sorted({*marks.get(destination.key, ()), *new})})
 
 
 def read_marks(store: Store, pack: str) -> dict[str, list[str]]:

@@ -62,6 +62,21 @@ def test_a_stopped_worker_gives_its_pack_back_and_another_goes_on_bit_for_bit(st
     assert record["provenance"]["pack_seconds"] > begun["seconds"]
 
 
+def test_folders_in_the_place_of_files_and_half_written_files_hold_no_worker_up(store, tmp_path):
+    undisturbed = type(store)(tmp_path / "undisturbed")
+    trained(undisturbed, "seed=0")
+    plan = trained(store, "seed=0", stop=after_looks(4))
+    (pack,), (run,) = plan.packs, plan.asked
+    for path in (store.progress(pack.id), store.metrics(run), store.record(run), store.checkpoint(pack.id, 1)):
+        path.unlink(missing_ok=True)
+        path.mkdir(parents=True)
+    (store.run_folder(run) / ".record.json.0a.tmp").write_bytes(b"half")
+    work(store, plan.sweep, "cpu", never)
+    assert all_kept(store, runs_of("seed=0")) == all_kept(undisturbed, runs_of("seed=0"))
+    left = sorted(path.name for path in store.run_folder(run).iterdir() if not path.is_dir())
+    assert left == sorted(path.name for path in undisturbed.run_folder(run).iterdir())
+
+
 def test_the_mode_it_was_begun_in_is_kept_whatever_a_new_plan_says(store):
     plan = trained(store, "seed=0", stop=after_looks(4))
     store.plan(plan.sweep).unlink()
