@@ -80,6 +80,9 @@ def _stage(task: int, body: int, cycle: int, episodes: int, *returns: float | st
 def rows_of(path: Path) -> list[Row]:
     """The rows of a table that was written earlier.  Raises StoreError if the file is none that `origin` made."""
     try:
+        groups = json.loads(path.read_bytes())
+        if not isinstance(groups, list):
+            raise TypeError("it holds no list")
         return [
             Row(
                 run=run,
@@ -95,7 +98,7 @@ def rows_of(path: Path) -> list[Row]:
                 methods=methods,
                 printed=group.get("printed"),
             )
-            for group in json.loads(path.read_bytes())
+            for group in groups
             for study, methods in [(_study(group), methods_in(group.get("intervals", {})))]
             for run, one in group["runs"].items()
         ]

@@ -28,6 +28,7 @@ from launch.runs.arguments import instead
 from launch.runs.options import CONF, Options
 from launch.runs.overrides import overrides_of, run_from
 from launch.runs.resolve import Preset, Resolved, resolved
+from launch.runs.settings import store_option
 from launch.runs.words import spelled
 from launch.tracking.choice import check_tracking
 from plasticity_lab.command_age import command_begins
@@ -130,6 +131,12 @@ def _hand_over(found: Resolved, hydra: Hydra, config: DictConfig, callbacks: Cal
         if found.settings.dry_run:
             raise  # whoever read the plan has seen enough
         raise Unread(f"Nobody reads any longer what this command says, so it has stopped. {AGAIN}") from error
+    except KeyboardInterrupt as stopped:
+        store = Store(found.settings.store)
+        if found.settings.dry_run or not store.root.exists():
+            raise
+        words = f"{INTERRUPTED} How far it is: python -m launch status{store_option(store)}"
+        raise KeyboardInterrupt(words) from stopped
 
 
 def _start_jobs(found: Resolved, line: CommandLine, hydra: Hydra, config: DictConfig, callbacks: Callbacks) -> None:

@@ -208,6 +208,8 @@ def _coerced(name: str, value: Any, annotation: Any) -> Any:
              list: "a list", tuple: "a list"}  # fmt: skip
     wanted = " or ".join(dict.fromkeys(words.get(kind, str(kind)) for kind in plain))
     several = " (several values are written one,other without brackets)" if isinstance(value, list | tuple) else ""
+    if list in plain and isinstance(value, str):
+        several = f", as in '{name}=[{value}]' (several lists are written '{name}=[one,other],[another]')"
     raise ConfigError(f"{name} is {as_typed(value)}; it must be {wanted}{several}.")
 
 

@@ -19,8 +19,9 @@ TRACE = "HYDRA_FULL_ERROR"
 def status_of(command: Callable[[], int], interrupted: str = "Interrupted.") -> int:
     """Calls a command → its exit status: what it returns; 1 after a PlasticityError, whose sentence goes to stderr.
 
-    interrupted: what is said after Ctrl-C, with status 130. Whoever reads the output may close it (`| head`), having
-    seen enough: that is no mistake. Output that cannot be written, as on a full disk, is one.
+    interrupted: what is said after Ctrl-C, with status 130, unless the KeyboardInterrupt has words of its own. Whoever
+    reads the output may close it (`| head`), having seen enough: that is no mistake. Output that cannot be written, as
+    on a full disk, is one.
     """
     begin_output()
     settle_account()
@@ -50,8 +51,8 @@ def status_of(command: Callable[[], int], interrupted: str = "Interrupted.") -> 
 def _carried_out(command: Callable[[], int], interrupted: str) -> int:
     try:
         return command()
-    except KeyboardInterrupt:
-        print(interrupted, file=sys.stderr)
+    except KeyboardInterrupt as stopped:
+        print(stopped if stopped.args else interrupted, file=sys.stderr)
         return 130
     except PlasticityError as error:
         if os.environ.get(TRACE) == "1":

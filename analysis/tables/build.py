@@ -20,6 +20,7 @@ from analysis.statistics.method import shared
 from analysis.statistics.summaries import mean_sd
 from analysis.statistics.welch import Welch
 from analysis.tables.caption import data_line
+from analysis.tables.cautions import cautions_of
 from analysis.tables.judge import corrected, judged
 from analysis.tables.made_by import mixed
 from analysis.tables.missing import fill
@@ -146,7 +147,7 @@ def _columns(table: Table[Result], rows: Sequence[Row], in_order: Sequence[str])
                 name=name,
                 label=_label(table.columns, name, words_of(study, shown)),
                 data=data_line(alike),
-                recency=study.get("benchmark.order") == "class_blocks",
+                cautions=cautions_of(study),
                 settings=tuple(f"{setting}={word(study.get(setting))}" for setting in differing),
                 seeds=tuple(sorted({row.seeds[0] for row in alike if row.seeds[0] is not None})),
                 unlike=tuple(unlike_paper(alike[0].benchmark, study)),

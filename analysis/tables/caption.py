@@ -27,12 +27,7 @@ def caption(table: Table[Result], result: Result) -> tuple[str, ...]:
     lines = [_what(result), _selection(result), *[f"{column.label}: {column.data}." for column in result.columns]]
     mixes = {f"{head.label} on {column.label}": cell.mixed for (head, column), cell in result.cells.items()}
     lines += made_lines(rows, mixes)
-    lines += [
-        f"{column.label} is trained in class blocks: the column measures recency (how fast a network follows the class "
-        "shown last) more than plasticity."
-        for column in result.columns
-        if column.recency
-    ]
+    lines += [f"{column.label} {caution}" for column in result.columns for caution in column.cautions]
     if result.metric.better:
         lines += _significance(result, shared(row.methods for row in rows)["effect"])
     if result.has_reported:

@@ -8,6 +8,8 @@ from analysis.tables.result import Cell, Heading, Place, Result
 from analysis.tables.table import Table
 
 NOT_HERE = "not in this version"
+OWN_FOLDER = "--config-dir FOLDER"
+"""Where options of one's own are, which only who trains with them knows."""
 TRAINING = "python -m plasticity_lab.main"
 DEFAULTS = {"protocol": "as_published", "schedule": "full", "hyperparams": "default", "intervention": "none"}
 """What a command need not say."""
@@ -99,15 +101,21 @@ def _command(
     column: Heading | None,
     settings: Sequence[str] = (),
 ) -> str:
-    """The command that trains these rows on these columns, as those beside them were; or that this version has none."""
+    """The command that trains these rows on these columns, as those beside them were; or that this version has none.
+
+    Options that neither conf/ nor the papers have are somebody's own.
+    """
     chosen = {table.rows: rows, table.columns: columns}
     chosen |= {group: names for group, names in table.only.items() if group in NAMES and group not in chosen}
-    if any(group in NAMES and not has(group, name) for group, names in chosen.items() for name in names):
+    known = {group: names for group, names in chosen.items() if group in NAMES}
+    unknown = [(group, name) for group, names in known.items() for name in names if not has(group, name)]
+    if any(name in NAMES[group] for group, name in unknown):
         return NOT_HERE
+    folder = [OWN_FOLDER] if unknown else []
     words = [f"{group}={','.join(names)}" for group, names in chosen.items() if names]
     words += as_words({choice: name for choice, name in selection.items() if choice not in chosen})
     words += [*settings, *(column.settings if column else ())]
-    return " ".join([TRAINING, *words, _seeds(column.seeds if column and column.seeds else SEEDS)])
+    return " ".join([TRAINING, *folder, *words, _seeds(column.seeds if column and column.seeds else SEEDS)])
 
 
 def as_words(selection: Mapping[str, str]) -> list[str]:

@@ -73,16 +73,16 @@ class Heading:
     """A row or a column: the name it stands for, its heading, and what tells it from another of the same name.
 
     settings: those in which its runs differ from others of that name, as a command gives them. Of a column, what the
-    caption says of its runs: data; whether they measure recency; seeds; and unlike: in which settings, and how, they
-    are not as the paper's were, as in "order=shuffle, there fixed" (empty where the paper's number of a cell stands
-    beside runs of its own protocol).
+    caption says of its runs: data; cautions, as `cautions_of` has them; seeds; and unlike: in which settings, and how,
+    they are not as the paper's were, as in "order=shuffle, there fixed" (empty where the paper's number of a cell
+    stands beside runs of its own protocol).
     """
 
     name: str
     label: str
     settings: tuple[str, ...] = ()
     data: str = ""
-    recency: bool = False
+    cautions: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()
     unlike: tuple[str, ...] = ()
 

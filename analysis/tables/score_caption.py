@@ -6,6 +6,7 @@ from analysis.conf import has
 from analysis.names import ACTIVATIONS, BENCHMARKS, BODIES, display
 from analysis.statistics.covered import MANY, with_coverage
 from analysis.tables.caption import data_line
+from analysis.tables.cautions import cautions_of
 from analysis.tables.made_by import made_lines
 from analysis.tables.missing import NOT_HERE, TRAINING, as_words
 from analysis.tables.paper import of_another, unlike_paper
@@ -46,6 +47,7 @@ def caption_of(table: Table[Scores], found: Scores) -> list[str]:
     )
     said += _without(found)
     said += _bounds(table, found)
+    said += [f"{display(BENCHMARKS, benchmark)} {caution}" for caution in cautions_of(found.rows[0].study)]
     if unlike := unlike_paper(benchmark, found.rows[0].study):
         said.append(f"The paper's numbers are {of_another(unlike)} ({'; '.join(unlike)}).")
     said.append(f"Paper: what it reports in {table.source} (full schedule, 5 seeds).")

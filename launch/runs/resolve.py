@@ -1,7 +1,6 @@
 """From the words of a command to its runs."""
 
 import itertools
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from launch.runs.groups import AUTO, COMPONENTS
 from launch.runs.groups import SCIENCE as GROUPS_OF_SCIENCE
 from launch.runs.options import ADJUSTABLE, RULES, Hyperparams, Option, Options
 from launch.runs.precedence import Nodes, before_hyperparams
+from launch.runs.remarks import remarks
 from launch.runs.sets import spread
 from launch.runs.settings import Numbers, keys, nested, numbers, settings
 from launch.runs.values.place import Combination, put
@@ -79,7 +79,7 @@ def resolved(options: Options, preset: Preset, typed: Sequence[str]) -> Resolved
         requests.append(_request(options, said))
     sources = Sources(options, requests[0].settings, requests[0].numbers)
     runs = merged(run for request in requests for run in _runs(options, request, sources))
-    notes = [*repeated, *options.notes, *sources.notes(), *same_functions(runs), *recency(runs)]
+    notes = [*repeated, *options.notes, *sources.notes(), *remarks(runs)]
     return Resolved(runs, notes, requests[0].settings)
 
 
@@ -136,32 +136,6 @@ def _part(desk: Desk, address: str, option: Option, settings: Mapping[str, Any])
         if address == option.group:
             raise
         raise ConfigError(f"{address}: {error}") from error  # which of several options is meant
-
-
-def same_functions(runs: Sequence[Run]) -> list[str]:
-    """A line that says how many runs need not be trained, since other settings name the same function; else none."""
-    saved = Counter[str]()
-    for run in runs:
-        saved[run.science["activation"]["name"]] += sum("settings" in asked for asked in run.asked_as)
-    names = [f"{name} {count:,}" for name, count in saved.items() if count]
-    if not names:
-        return []
-    return [
-        f"runs: {len(runs):,}, and {saved.total():,} saved, whose settings are the same function as those of another "
-        f"({', '.join(names)})."
-    ]
-
-
-def recency(runs: Sequence[Run]) -> list[str]:
-    """A line that says where the runs measure something else than plasticity; none where they do not."""
-    benchmarks = [run.science["benchmark"] for run in runs]
-    names = dict.fromkeys(each["name"] for each in benchmarks if each.get("order") == "class_blocks")
-    if not names:
-        return []
-    return [
-        f"benchmark: {', '.join(names)} in class blocks measures recency (how fast a network follows the class shown "
-        "last) more than plasticity; benchmark.order=shuffle, which protocol=clean sets, measures plasticity."
-    ]
 
 
 def _only(key: str, values: Sequence[Any]) -> Any:

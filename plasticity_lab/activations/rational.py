@@ -86,10 +86,17 @@ class Rational(Activation):
         return {"numerator": Learnable(above), "denominator": Learnable(below)}
 
     def __call__(self, x: Tensor, site: Site) -> Tensor:
-        """x (K, *) → like x.  In training, version D needs n + 1 elements or more in one run's x."""
+        """x (K, *) → like x.
+
+        In training, version D draws n + 1 numbers in one run's x; where that has fewer elements, coefficients share
+        them in turn.
+        """
         above, below = site.learned["numerator"], site.learned["denominator"]
         if self.version == "D" and site.uniform is not None:
-            above = above * (0.9 + 0.2 * site.uniform.flatten(1)[:, : above.shape[1]])
+            numbers = site.uniform.flatten(1)
+            if numbers.shape[1] < above.shape[1]:
+                numbers = numbers.repeat(1, -(-above.shape[1] // numbers.shape[1]))
+            above = above * (0.9 + 0.2 * numbers[:, : above.shape[1]])
         return polynomial(x, _beside(x, above)) / denominator(self.version, x, _beside(x, below))
 
     def gain(self) -> float:

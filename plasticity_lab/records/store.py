@@ -165,8 +165,8 @@ class Store:
         """
         before = server_time(self.leases_folder) - UNFINISHED_SECONDS
         shared = ("leases", "claims", "done", "divided", "calibration", "tracked", "index", "errands")
-        folders = [self.root / name for name in shared]
-        for folder in [*folders, self.sweep_folder(sweep), self.submissions_folder(sweep), self.cancelled_folder(sweep)]:
+        own = (self.sweep_folder(sweep), self.submissions_folder(sweep), self.cancelled_folder(sweep))
+        for folder in [*(self.root / name for name in shared), *own]:
             clear_unfinished(folder, before)
 
     def prepare(self) -> None:

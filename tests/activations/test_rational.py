@@ -147,6 +147,16 @@ def test_version_d_draws_one_factor_a_coefficient_a_call():
     assert torch.equal(activation(x, Site({}, learned)), rational("B", (5, 4), "sigmoid")(x, Site({}, learned)))
 
 
+def test_where_a_run_has_fewer_values_than_version_d_has_coefficients_they_share_numbers_in_turn():
+    activation = rational("D", (5, 4), "sigmoid")
+    x = torch.full((2, 4, 1), 2.0)
+    learned = {k: torch.tensor([v.start] * 2) for k, v in activation.learnable(1).items()}
+    few = torch.rand(2, 4, 1)
+    enough = torch.cat([few, few[:, :2]], dim=1)
+    longer = activation(torch.full((2, 6, 1), 2.0), Site({}, learned, enough))
+    assert torch.equal(activation(x, Site({}, learned, few)), longer[:, :4])
+
+
 def test_other_degrees_are_refused_with_the_right_ones():
     with pytest.raises(ConfigError, match="3 and 2, 5 and 4, or 7 and 6"):
         Rational("A", 4, 4, "relu")

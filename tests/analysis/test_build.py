@@ -246,6 +246,12 @@ def test_the_caption_says_what_the_numbers_are(seeds, record, benchmarks):
     assert "Permuted MNIST: part of real MNIST; 500 tasks" in said
     assert "CIFAR 5+1 is trained in class blocks: the column measures recency" in said
     assert "reduced" not in said
+    assert "protocol=clean" not in said
+    cheetah = {"name": "mujoco", "bodies": ["halfcheetah"], "tasks": 1}
+    result = built([record(benchmark=cheetah, science={"agent": {"name": "ppo", "clip_action": False}})])
+    said = "\n".join(caption(result.table, result))
+    assert "mujoco has actions that are not clipped, as published: HalfCheetah's returns fall without limit" in said
+    assert "protocol=clean clips them" in said
 
 
 def played(record, mean_return, regret, **what):

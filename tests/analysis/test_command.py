@@ -144,8 +144,9 @@ def test_a_table_is_made_again_from_its_json_and_together_with_a_store(store, se
     assert (other.root / "tables" / "table2.csv").exists()
 
 
-def test_a_file_that_is_no_tables_json_is_a_sentence(tmp_path, capsys):
-    (tmp_path / "notes.json").write_text('{"runs": 3}')
+@pytest.mark.parametrize("content", ['{"runs": 3}', "{}", '""'])
+def test_a_file_that_is_no_tables_json_is_a_sentence(tmp_path, capsys, content):
+    (tmp_path / "notes.json").write_text(content)
     assert main(["table", "--store", str(tmp_path / "notes.json")]) == 1
     assert "notes.json is not the JSON of a table" in capsys.readouterr().err
 

@@ -94,6 +94,12 @@ class PPO(Agent[BodyBenchmark, Bodies, PPOLearner]):
                 f"agent.minibatches is {minibatches}; it must divide the {self.steps:,} steps of a rollout "
                 f"(agent.environments · agent.rollout)."
             )
+        normalised = {"batch": self.steps, "minibatch": self.steps // minibatches}.get(advantages)
+        if normalised == 1:
+            raise ConfigError(
+                f"agent.advantages={advantages} normalises advantages over 1 step, which makes each of them 0, so that "
+                "no policy is learned; give fewer agent.minibatches, a longer agent.rollout, or agent.advantages=none."
+            )
 
     @property
     def steps(self) -> int:

@@ -63,6 +63,14 @@ def test_cleanrls_preset_names_its_network_and_optimizer_too():
         (["agent=supervised", "benchmark=classic_cycle"], r"bodies in environments.*\(ppo\)"),
         (["benchmark=classic_cycle", "agent.clip=0"], "agent.clip is 0"),
         (["benchmark=classic_cycle", "agent.minibatches=3"], "agent.minibatches is 3.* divide the 2,048 steps"),
+        (
+            ["benchmark=classic_cycle", "agent.advantages=minibatch", "agent.minibatches=2048"],
+            r"normalises advantages over 1 step.*give fewer agent\.minibatches",
+        ),
+        (
+            ["benchmark=classic_cycle", "agent.rollout=1", "agent.minibatches=1"],
+            "batch normalises .* 1 step",
+        ),
         (["benchmark=classic_cycle", "agent.rollout_mode=test"], "agent.rollout_mode is 'test'.*train, eval"),
         (["benchmark=classic_cycle", "agent.advantages=all"], "agent.advantages is 'all'.*batch, minibatch, none"),
     ],

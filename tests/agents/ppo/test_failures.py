@@ -123,6 +123,11 @@ def test_where_mujoco_is_there_and_cannot_be_imported_its_runs_fail_and_others_g
     ("asked", "sentence"),
     [
         (("benchmark=mujoco", "benchmark.bodies=[unicorn]"), "There is no body 'unicorn'; there are ant, "),
+        (("benchmark=mujoco", "benchmark.bodies=[HalfCheetah-v5]"), "The body HalfCheetah-v5 is 'halfcheetah' here."),
+        (
+            ("benchmark=mujoco", "benchmark.bodies=halfcheetah,hopper"),
+            r"it must be a list, as in 'benchmark.bodies=\[halfcheetah\]' \(several lists are written",
+        ),
         (("benchmark=mujoco", "agent=supervised"), "agent=supervised learns labelled images"),
         (("benchmark=permuted_digits", "agent=ppo"), "agent=ppo learns bodies in environments"),
     ],

@@ -240,7 +240,9 @@ def test_an_interrupted_sweep_ends_quietly_and_goes_on_bit_for_bit(store, undist
         assert process.returncode == 130
         assert workers_of(process.pid) == []
     assert "Traceback" not in err
-    assert err.splitlines()[-1] == "Interrupted. The same command again continues where this one stopped."
+    last = err.splitlines()[-1]
+    assert last.startswith("Interrupted. The same command again continues where this one stopped. How far it is:")
+    assert last.endswith(f" python -m launch status --store {store.root}")
     trained(store, *words)
     assert all_kept(store, runs_of(*words)) == undisturbed(*words)
 

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from launch.command import resolve
@@ -127,6 +129,29 @@ def test_published_learning_rates_are_for_the_optimizer_they_were_found_with():
         "optimizer=sgd": (1e-2, 1),
         "optimizer=sgd optimizer.lr=0.5": (0.5, 0),
     }
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["benchmark=mujoco", "agent=ppo"], "looks broken on HalfCheetah.*protocol=clean"),
+        (["benchmark=mujoco", "protocol=clean"], None),
+        (["benchmark=mujoco", "benchmark.bodies=[hopper]"], None),
+        (
+            ["benchmark=mujoco", "benchmark.bodies=[hopper,ant]"],
+            r"ends before ant of .*\[hopper,ant\].*tasks=2",
+        ),
+        (["benchmark=mujoco", "benchmark.bodies=[ant,ant]", "benchmark.tasks=2"], "has ant more than once in a cycle"),
+        (
+            ["benchmark=split_digits", "agent=experience_replay", "agent.per_task=1e9"],
+            "per_task=1000000000 is more",
+        ),
+    ],
+)
+def test_settings_that_may_not_be_meant_are_said_once(words, said):
+    notes = resolve([*words, "seed=0,1"]).notes
+    assert len(notes) == (said is not None)
+    assert said is None or re.search(said, notes[0])
 
 
 def test_what_measures_recency_is_said_once():

@@ -1,0 +1,39 @@
+"""What runs measure besides what they seem to: settings, kept as published, of which users should be told."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+UNLIMITED_BODY = "halfcheetah"
+"""The body whose episodes end by their length alone: nothing stops a cost of actions that grows."""
+
+
+@dataclass(frozen=True)
+class Caution:
+    """In sentences whose subject is a benchmark (`said`, before anything is trained) or a column of it (`caption`)."""
+
+    said: str
+    caption: str
+
+
+RECENCY = Caution(
+    "in class blocks measures recency (how fast a network follows the class shown last) more than plasticity; "
+    "benchmark.order=shuffle, which protocol=clean sets, measures plasticity.",
+    "is trained in class blocks: the column measures recency (how fast a network follows the class shown last) more "
+    "than plasticity.",
+)
+UNCLIPPED = Caution(
+    "with agent=ppo as published looks broken on HalfCheetah, whose returns fall without limit: actions are not "
+    "clipped, and their cost is; agent.clip_action=true, which protocol=clean sets, clips them.",
+    "has actions that are not clipped, as published: HalfCheetah's returns fall without limit by their cost; "
+    "protocol=clean clips them.",
+)
+
+
+def cautions(benchmark: Mapping[str, Any], agent: Mapping[str, Any]) -> Sequence[Caution]:
+    """Those that hold for runs with these settings."""
+    bodies = benchmark.get("bodies") or ()
+    return [
+        *([RECENCY] if benchmark.get("order") == "class_blocks" else []),
+        *([UNCLIPPED] if agent.get("clip_action") is False and UNLIMITED_BODY in bodies else []),
+    ]
