@@ -8,6 +8,7 @@ import torch
 
 from plasticity_lab.agents.agent import Agent, Learner, Stream
 from plasticity_lab.agents.cost import Cost
+from plasticity_lab.agents.looks import with_looks
 from plasticity_lab.agents.observed import Observed
 from plasticity_lab.agents.parts import parts_of
 from plasticity_lab.benchmarks.benchmark import Benchmark, Resource
@@ -61,8 +62,14 @@ def looked_at(runs: Sequence[Run], resource: Resource, learner: Learner) -> tupl
 
 
 def cost_of(run: Run, resource: Resource) -> Cost:
-    """What a run costs."""
-    return agent_of(run).cost(parts_of([run]), resource)
+    """What a run costs, with the looks of its diagnostics."""
+    parts = parts_of([run])
+    cost, diagnostics = agent_of(run).cost(parts, resource), diagnostics_of(run)
+    if not diagnostics:
+        return cost
+    model = agent_of(run).model(parts, resource)
+    there = {name: each for name, each in diagnostics.items() if each.applies_to(model)}
+    return with_looks(cost, there, model, parts.benchmark.tasks)
 
 
 def model_of(runs: Sequence[Run], resource: Resource) -> Model:

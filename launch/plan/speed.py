@@ -42,7 +42,7 @@ class Speed:
         """The mode whose figures serve: where there are none of kernels, those of compiled steps."""
         return "compiled" if mode == "kernels" and mode not in self.width else mode
 
-    def forward_seconds(self, width: int, forwards: int, flops: int) -> float:
+    def forward_seconds(self, width: int, forwards: float, flops: int) -> float:
         """Estimated seconds of a pack's passes without an update, taken as eager.  flops: operations of one run's."""
         return forwards * (FORWARD_SHARE * self.step_seconds["eager"] + flops * width / self.flops["eager"])
 
@@ -74,6 +74,7 @@ class Calibration:
         return (
             speed.seconds(mode, width, cost.updates, cost.flops)
             + speed.forward_seconds(width, cost.forwards, cost.forward_flops)
+            + speed.forward_seconds(width, cost.looks, cost.look_flops)
             + width * sum(n * self.host_steps.get(name, HOST_STEP_SECONDS) for name, n in cost.host_steps.items())
             + (GRAPH_SECONDS * (cost.graphs - 1) if mode != "eager" else 0.0)
         )

@@ -11,6 +11,8 @@ BLOCK = 4096
 """Bytes of a disk's block; a small file or a folder takes one."""
 METRICS_BYTES, ROW_BYTES = 3_000, 20
 """What metrics.parquet takes whatever it holds, and for each row: measured, two floats a row that do not compress."""
+LOOKED_BYTES = 8
+"""A number of a diagnostic, which does not compress either."""
 RECORD_BYTES = 5_000
 """What record.json takes: science, provenance, and the declaration of what was measured."""
 WEIGHTS_BYTES = 4_000
@@ -47,7 +49,7 @@ def memory_bytes(packs: Sequence[Pack], runs: Mapping[str, Run], cost_of: Callab
 
 
 def _bytes_of(cost: Cost, save_weights: str, task_ends: int) -> int:
-    files = [RECORD_BYTES, METRICS_BYTES + ROW_BYTES * cost.rows]
+    files = [RECORD_BYTES, METRICS_BYTES + ROW_BYTES * cost.rows + LOOKED_BYTES * cost.looked]
     if save_weights != "none":
         files += [WEIGHTS_BYTES + 4 * cost.parameters] * (1 + task_ends)
         if cost.statistics:

@@ -26,7 +26,8 @@ class Cost:
     host_memory: bytes beside the device's. forwards, forward_flops: passes through the network without an update, and
     operations of one. host_steps: environment → its steps. graphs: how many are compiled for it. bulk_bytes: of what
     its learner gives as `bulk`, when that is full; they are part of the memory where it lies. statistics: bytes of each
-    tensor that `Agent.statistics` keeps of a run.
+    tensor that `Agent.statistics` keeps of a run. epochs: how many end, or of what an agent has in their place; each is
+    one of the rows. looks: of diagnostics, in passes of `look_flops` operations each. looked: numbers that they leave.
     kernels: whether kernels of our own serve its updates, on a CPU. fused: whether they take the optimizer's step too,
     as they do unless something takes the gradients.
     """
@@ -48,6 +49,10 @@ class Cost:
     fused: bool = True
     bulk_bytes: int = 0
     statistics: Sequence[int] = ()
+    epochs: int = 0
+    looks: float = 0.0
+    look_flops: int = 0
+    looked: int = 0
 
     @property
     def device_bytes(self) -> int:

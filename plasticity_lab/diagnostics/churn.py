@@ -22,6 +22,8 @@ class Churn(Diagnostic):
     policies, from one update to the next. State: a copy of the parameters, which is in every checkpoint.
     """
 
+    passes = 1.0
+
     def __init__(self, every: int | str = TASK) -> None:
         self.every = interval(every)
 

@@ -20,6 +20,8 @@ from plasticity_lab.networks.network import Unit
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.records.measures import Column
 
+PRODUCTS, PASSES_A_PRODUCT = 25, 5.0
+"""Usual numbers of them, and what one takes by all parameters, in forward passes; measured."""
 NAMES = ("lambda_max", "lambda_max_residual", "hessian_size", "lambda_max_iterations")
 
 
@@ -43,6 +45,10 @@ class Curvature(Diagnostic):
         self.block = block
         self.tolerance = check("diagnostics.tolerance", tolerance, above=0, below=1)
         self.iterations = check("diagnostics.iterations", iterations, at_least=1)
+
+    def expected_passes(self) -> float:
+        """Of about 25 products; by a block alone they go back through fewer layers."""
+        return PRODUCTS * (PASSES_A_PRODUCT if self.block == ALL else PASSES_A_PRODUCT / 2)
 
     def applies_to(self, model: Model) -> bool:
         """Raises ConfigError where the network has no such block."""

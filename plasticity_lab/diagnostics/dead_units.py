@@ -40,6 +40,8 @@ class DeadUnits(Diagnostic):
     Source: Appendix C.3, whose criteria are left to its code; the numbers are those that its code is said to use.
     """
 
+    passes = 0.7
+
     def __init__(self, every: int | str = 1) -> None:
         self.every = interval(every)
 

@@ -15,8 +15,8 @@ from plasticity_lab.networks.expert_units import units_first
 
 FLAT = 1e-3
 """Below it, in size, a derivative counts as 0.  Source: Section 4, where it bounds dead bands."""
-AT_ONCE = 8
-"""Examples whose derivatives are taken at a time."""
+AT_ONCE = 2**16
+"""About how many derivatives are taken at a time: what is made of them stays near the processor, in little room."""
 
 
 class Slopes(NamedTuple):
@@ -72,8 +72,8 @@ def _slopes(view: View, flat: float) -> Mapping[str, list[Slopes]]:
         found[unit.name] = []
         for run in range(len(z)):
             site = site_of(view, unit.name, run)
-            # A few examples at a time: what is made of them stays near the processor, and takes little room.
-            parts = z[run : run + 1].split(AT_ONCE, dim=1)
+            examples = max(1, AT_ONCE // z[run, 0].numel())
+            parts = z[run : run + 1].split(examples, dim=1)
             counted = [_counted(part, derivatives(activation, part, site), flat) for part in parts]
             found[unit.name].append(Slopes(*(sum(each) for each in zip(*counted, strict=True))))
     return found

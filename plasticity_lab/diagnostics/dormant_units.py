@@ -26,6 +26,8 @@ class DormantUnits(Diagnostic):
     which `intervention=redo` resets. Source: Sokar et al. 2023.
     """
 
+    passes = 0.2
+
     def __init__(self, every: int | str = 1, tau: float = 0.1) -> None:
         self.every = interval(every)
         self.tau = check("diagnostics.tau", tau, at_least=0)

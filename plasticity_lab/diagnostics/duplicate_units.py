@@ -24,6 +24,8 @@ class DuplicateUnits(Diagnostic):
     duplicate: it is dead. Source: the definition is ours.
     """
 
+    passes = 0.5
+
     def __init__(self, every: int | str = 1, similarity: float = 0.99) -> None:
         self.every = interval(every)
         self.similarity = check("diagnostics.similarity", similarity, above=0, below=1)

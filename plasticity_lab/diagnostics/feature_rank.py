@@ -25,6 +25,8 @@ class FeatureRank(Diagnostic):
     are, and empty where one is not finite.
     """
 
+    passes = 0.5
+
     def __init__(self, every: int | str = 1, delta: float = 0.01) -> None:
         self.every = interval(every)
         self.delta = check("diagnostics.delta", delta, above=0, below=1)

@@ -24,6 +24,8 @@ class GradientNoise(Diagnostic):
     definition open.
     """
 
+    passes = 4.5
+
     def __init__(self, every: int | str = TASK) -> None:
         self.every = interval(every)
 

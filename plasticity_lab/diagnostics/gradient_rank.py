@@ -31,6 +31,8 @@ class GradientRank(Diagnostic):
     weights and biases of all of them together. Source: Appendix B.7.2, which takes M and 0.99; of 256 examples.
     """
 
+    passes = 4.5
+
     def __init__(self, every: int | str = TASK, layer: str = AUTO, share: float = 0.99) -> None:
         self.every = interval(every)
         self.layer = layer

@@ -28,6 +28,8 @@ class GraMa(Diagnostic):
     2025, arXiv 2505.24061, whose abstract we have read, not its code; the threshold is ours.
     """
 
+    passes = 2.0
+
     def __init__(self, every: int | str = TASK, tau: float = 0.01) -> None:
         self.every = interval(every)
         self.tau = check("diagnostics.tau", tau, at_least=0)

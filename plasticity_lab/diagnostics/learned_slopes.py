@@ -28,6 +28,8 @@ class LearnedSlopes(Diagnostic):
     Figures C2 and C3, which show the course of every slope.
     """
 
+    passes = 0.0
+
     def __init__(self, every: int | str = 1) -> None:
         self.every = interval(every)
 

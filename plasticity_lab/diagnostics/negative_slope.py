@@ -36,6 +36,8 @@ class NegativeSlope(Diagnostic):
     Source: Section 3, which leaves the law open. Of activations that make one value of one pre-activation alone.
     """
 
+    passes = 1.5
+
     def __init__(self, every: int | str = 1, span: float = 3.0) -> None:
         self.every = interval(every)
         self.span = check("diagnostics.span", span, above=0)

@@ -21,6 +21,8 @@ class Norms(Diagnostic):
     which is in every checkpoint.
     """
 
+    passes = 2.0
+
     def __init__(self, every: int | str = TASK) -> None:
         self.every = interval(every)
 

@@ -29,6 +29,8 @@ class Preactivations(Diagnostic):
     2024 name shifts of pre-activations as a cause of lost plasticity. State: two numbers a unit.
     """
 
+    passes = 0.3
+
     def __init__(self, every: int | str = 1) -> None:
         self.every = interval(every)
 

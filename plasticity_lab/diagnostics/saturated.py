@@ -21,6 +21,8 @@ class Saturated(Diagnostic):
     Deep Fourier it is always 1. Source: Section 4 and Appendix D, whose shocks are measured by it.
     """
 
+    passes = 1.5
+
     def __init__(self, every: int | str = 1, flat: float = FLAT) -> None:
         self.every = interval(every)
         self.flat = check("diagnostics.flat", flat, above=0)

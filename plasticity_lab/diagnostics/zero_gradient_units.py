@@ -24,6 +24,8 @@ class ZeroGradientUnits(Diagnostic):
     With the floor of 0 these are the units that gradients can no longer bring back. Source: the definition is ours.
     """
 
+    passes = 2.0
+
     def __init__(self, every: int | str = TASK, floor: float = 0.0) -> None:
         self.every = interval(every)
         self.floor = check("diagnostics.floor", floor, at_least=0)

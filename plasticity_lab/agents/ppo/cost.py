@@ -54,6 +54,7 @@ def cost_of(agent: "PPO", parts: Parts[BodyBenchmark], model: Model, resource: B
         ),
         speed="ppo",
         rows=rollouts + parts.benchmark.tasks + stages.total_steps // STEPS_AN_EPISODE,
+        epochs=rollouts,
         parameters=model.size,
         forwards=rollouts * (agent.rollout + 1) + passes_of_tests(parts.benchmark, resource),
         forward_flops=2 * work * aligned(agent.environments),

@@ -37,6 +37,7 @@ def cost_of(parts: Parts, model: Model, images: ImageSet) -> Cost:
         ),
         speed="convolving" if any(unit.kind == "channel" for unit in model.units) else "dense",
         rows=benchmark.tasks + benchmark.total_epochs + pairs,
+        epochs=benchmark.total_epochs,
         parameters=model.size,
         # Beside the pairs the untrained network on every task; the usual evaluations are too few to count.
         forwards=(pairs + benchmark.tasks) * -(-held_out // AT_ONCE) if pairs else 0,

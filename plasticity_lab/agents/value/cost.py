@@ -61,6 +61,7 @@ def cost_of(
         ),
         speed="convolving" if any(unit.kind == "channel" for unit in model.units) else "dense",
         rows=tasks.epochs + parts.benchmark.tasks + steps // STEPS_AN_EPISODE,
+        epochs=tasks.epochs,
         parameters=model.size,
         host_memory=(Share(memory + priorities, f"{remembered:,} remembered steps", "a smaller agent.capacity"),),
         forwards=steps // agent.environments + passes_of_tests(parts.benchmark, resource),
