@@ -1,0 +1,61 @@
+"""The columns of diagnostics are wherever others are: in frames, curves, the report, comparisons, and W&B's rows."""
+
+from functools import partial
+
+import pytest
+
+import analysis
+from analysis.__main__ import main
+from analysis.read_metrics import metrics_of
+from analysis.report.run_curves import curves_payload
+from analysis.rows import rows_in
+from launch.tracking.wandb import content
+from plasticity_lab.records.record import read_metrics
+from plasticity_lab.records.store import Store
+from tests.helpers.sweeps import trained
+
+NAMES = ("dormant_units", "srank", "weight_norm", "lambda_max")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    store = Store(tmp_path_factory.mktemp("looked") / "store")
+    trained(store, "activation=relu,tanh", "seed=0,1", "diagnostics=all", "diagnostics.every=task", "mode=eager")
+    return store
+
+
+@pytest.fixture(scope="module")
+def found(store):
+    rows, left_out = rows_in(store.root)
+    assert not left_out
+    return rows
+
+
+def test_in_data_frames(store):
+    runs, metrics = analysis.load(store.root)
+    assert set(NAMES) <= set(runs.columns)
+    assert runs.select(NAMES).null_count().row(0) == (0,) * len(NAMES)
+    assert set(NAMES) <= set(metrics.collect_schema())
+
+
+def test_in_the_report_with_a_curve_of_each_run(store, found):
+    panels = curves_payload(found, partial(metrics_of, [store.root], found))["panels"]
+    titles = {panel["y"]: panel["lines"] for panel in panels}
+    for name in NAMES:
+        (measure,) = {row.declared.summaries[name] for row in found}
+        (lines,) = [lines for title, lines in titles.items() if title.startswith(measure.title)][:1]
+        assert len(lines) == 4
+
+
+def test_in_rows_for_wandb(store, found):
+    table, declared = read_metrics(store, found[0].run), found[0].declared
+    ends = [row for _, row in content.rows(table, declared) if "task/final_accuracy" in row]
+    assert all(f"task/{name}" in row for row in ends for name in NAMES)
+
+
+def test_in_comparisons_and_figures(store, capsys):
+    assert main(["compare", "--metric", "srank", "--store", str(store.root), "--no-figure"]) == 0
+    assert "Rank of the features" in (said := capsys.readouterr().out) or "srank" in said
+    assert main(["figure", "curves", "--metric", "srank", "--store", str(store.root)]) == 0
+    assert main(["compare", "--metric", "sranks", "--store", str(store.root)]) == 1
+    assert "srank" in capsys.readouterr().err
