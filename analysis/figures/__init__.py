@@ -8,6 +8,7 @@ from collections.abc import Callable
 from analysis.figures.asked import Asked
 from analysis.figures.curves import curves
 from analysis.figures.drawing import Drawing
+from analysis.figures.early_warning import early_warning
 from analysis.figures.figure_6 import figure_6
 from analysis.figures.figure_e1 import figure_e1
 from analysis.figures.figure_f1 import figure_f1
@@ -24,6 +25,7 @@ FIGURES: dict[str, Callable[[Asked], Drawing]] = {
     "figureE1": figure_e1,
     "figureF1": figure_f1,
     "first_last": first_last,
+    "early_warning": early_warning,
     "matrix": matrix,
     "sensitivity": sensitivity,
     "two_orders": two_orders,

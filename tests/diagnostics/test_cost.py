@@ -8,7 +8,7 @@ from launch.command import resolve
 from launch.plan.figures import AVX2
 from plasticity_lab.assembly import cost_of, resources
 from plasticity_lab.diagnostics.diagnostic import Diagnostic
-from plasticity_lab.records.record import read_record, read_metrics
+from plasticity_lab.records.record import read_metrics, read_record
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import runs_of, trained
 
