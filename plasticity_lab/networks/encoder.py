@@ -128,6 +128,7 @@ class Encoder(Network):
             [*encoder.layers, *([] if patches is None else [patches]), *head.layers],
             [*units, replace(last, outgoing=receiving), *head.units],
             head.outputs,
+            losses=head.losses,
         )
 
     def _tokens(self, maps: tuple[int, int, int]) -> tuple[int, int]:

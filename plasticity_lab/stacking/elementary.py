@@ -74,6 +74,15 @@ def gelu(x: Tensor) -> Tensor:
     return at * below + (below + at * density) * _change(x, at)
 
 
+def normal_distribution(x: Tensor) -> Tensor:
+    """The share of a standard normal distribution that lies below x.  x of any shape, float32 → like x."""
+    if not _composed(x):
+        return 0.5 * (1 + torch.erf(x * sqrt(0.5)))
+    at = x.detach()
+    density = composed.exp(at * at * -0.5) * (1 / sqrt(2 * pi))
+    return 0.5 * (1 + composed.erf(at * sqrt(0.5))) + density * _change(x, at)
+
+
 def sin_and_cos(x: Tensor) -> tuple[Tensor, Tensor]:
     """Sine and cosine.  x of any shape, float32 → twice like x."""
     if not _composed(x):

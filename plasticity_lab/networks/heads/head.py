@@ -39,13 +39,15 @@ class HeadDesign:
     """The layers of a head in the order of the forward pass, and its units in that of their activations.
 
     outputs: name → the layer that answers it. receiving: the layers that are given the feature map: what the encoder's
-    last channels pass on is multiplied with their rows, channel by channel (see `units.outgoing_rows`).
+    last channels pass on is multiplied with their rows, channel by channel (see `units.outgoing_rows`). losses: as
+    `Design` has them.
     """
 
     layers: Sequence[Layer]
     units: Sequence[Unit]
     outputs: Mapping[str, str]
     receiving: tuple[str, ...]
+    losses: tuple[str, ...] = ()
 
 
 class Head(Component):

@@ -12,12 +12,16 @@ from torch.nn.functional import pad
 
 from plasticity_lab.component import check
 from plasticity_lab.networks.heads.head import Encoded, Head, HeadDesign
+from plasticity_lab.networks.moe.balance import importance, load
 from plasticity_lab.networks.moe.routing import Routing, slots_of
 from plasticity_lab.networks.network import Activate, Layer, Unit, output_layers
 from plasticity_lab.stacking.experts import StackedExperts
 from plasticity_lab.stacking.noisy_experts import StackedNoisyExperts
 from plasticity_lab.stacking.router import INITS, StackedRouter
 from plasticity_lab.stacking.run_axis import aligned
+
+LOSSES = {"importance": importance, "load": load}
+"""Of the logits (K, B, M, N), by name."""
 
 
 class MoE(Head):
@@ -34,6 +38,8 @@ class MoE(Head):
     """
 
     takes_tokens = True
+    balancing: Mapping[str, float] = {}
+    """Losses that balance the experts' load, by `balance`, with their weights; none, as in the papers."""
 
     def __init__(
         self,
@@ -92,7 +98,8 @@ class MoE(Head):
             answering = tuple(outputs[each].name for each in encoded.shapes.outputs)
             places.append(Unit(name, (width,), name, answering))
         answers = {each: layer.name for each, layer in outputs.items()}
-        return HeadDesign([*layers, *outputs.values()], places, answers, ("router", "experts.hidden"))
+        receiving = ("router", "experts.hidden")
+        return HeadDesign([*layers, *outputs.values()], places, answers, receiving, tuple(self.balancing))
 
     def forward(
         self,
@@ -108,7 +115,9 @@ class MoE(Head):
         # Matrices whose rows and columns are multiples of 4: a run's products have the same bits in any pack.
         tokens = pad(tokens_KBMD, (0, 0, 0, aligned(there) - there))
         slots = self.slots_for(there)
-        routing = self.route(router(parameters, tokens), slots, there)
+        logits = router(parameters, tokens)
+        routing = self.route(logits, slots, there)
+        losses = {name: weight * LOSSES[name](logits[:, :, :there]) for name, weight in self.balancing.items()}
         count = self.experts * slots
         more = aligned(count) - count
         dispatch, combine = pad(routing.dispatch, (0, 0, 0, more)), pad(routing.combine, (0, more))
@@ -118,7 +127,7 @@ class MoE(Head):
         if self.further_layer:
             further, *others = others
             h = activate(1, further(parameters, h))
-        return {name: layer(parameters, h) for name, layer in zip(outputs, others, strict=True)}
+        return {name: layer(parameters, h) for name, layer in zip(outputs, others, strict=True)} | losses
 
     def _first(self, encoded: Encoded, inputs: int, units: int, slots: int) -> Layer:
         """The experts' first layer, noisy where the agent asks for it."""

@@ -45,6 +45,15 @@ def test_packed_alone_and_resumed_are_the_same(head, tokens):
     assert not differing(packed[0], trained(pack, stops=[1])[0])
 
 
+def test_losses_that_balance_experts_are_learned_by_the_same_alone_and_packed():
+    words = (*words_of("token_choice", "per_conv"), "benchmark.tasks=1", "seed=0,1")
+    plain = trained(packs_of(*words))
+    pack = packs_of(*words, "head.importance_loss=0.1", "head.load_loss=0.1")
+    packed = trained(pack)
+    assert differing(packed[0], plain[0])
+    assert not differing(packed[1], trained(pack[1:])[0])
+
+
 @pytest.mark.parametrize("intervention", ["redo", "continual_backprop", "snr", "selective_reinit"])
 def test_interventions_work_on_experts(intervention):
     every = () if intervention in ("continual_backprop", "snr") else ("intervention.every=3",)
@@ -57,7 +66,8 @@ def test_interventions_work_on_experts(intervention):
 @pytest.mark.slow
 @pytest.mark.parametrize("head", [head for head in choices("head") if head != "flatten"])
 def test_compiled_a_run_is_the_same_alone_and_in_packs_of_many_widths(head):
-    runs = packs_of(*words_of(head, "per_conv"), "benchmark.tasks=1", "seed=range(6)")
+    balanced = ("head.importance_loss=0.1", "head.load_loss=0.1") if head == "token_choice" else ()
+    runs = packs_of(*words_of(head, "per_conv"), *balanced, "benchmark.tasks=1", "seed=range(6)")
     alone = trained(runs[:1], compiled=True)[0]
     for width in (2, 3, 6):
         assert not differing(alone, trained(runs[:width], compiled=True)[0]), f"in a pack of {width}"
