@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from plasticity_lab.agents.supervised.workload_settings import SETTINGS
 
-PARTS = ("widths", "activations", "interventions", "records", "processes", "bodies", "values")
+PARTS = ("widths", "activations", "interventions", "records", "processes", "bodies", "values", "heads")
 STANDING = "standing"
 """A body that does not move: it shows what the agent costs by itself."""
 BODIES = ("halfcheetah", "hopper", "walker2d", "ant", "humanoid", STANDING)
 """Of the part `bodies`."""
 VALUE_NETWORKS = ("small_impala", "nature", "impala")
-"""Of the part `values`."""
+"""Of the parts `values` and `heads`."""
 
 
 @dataclass(frozen=True)

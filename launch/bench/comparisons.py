@@ -97,6 +97,9 @@ def run(choices: Choices, say: Callable[[str], None]) -> list[Comparison]:
     for network in choices.value_networks if "values" in choices.parts else ():
         say(f"{network}: values …")
         found.append(_values(network, choices))
+    for network in choices.value_networks if "heads" in choices.parts else ():
+        say(f"{network}: heads …")
+        found.append(_heads(network, choices))
     return found
 
 
@@ -191,3 +194,13 @@ def _values(network: str, choices: Choices) -> Comparison:
         modes = [mode for mode in choices.modes if mode != "kernels"] or ["eager"]
         timings = interleaved(contenders(network, widths, modes), choices.repeats)
     return Comparison("values", f"Rainbow with {network}, updates of a run, each with its acting", timings, "busy")
+
+
+def _heads(network: str, choices: Choices) -> Comparison:
+    """Alone, as their runs on pixels are; in the widest pack that is asked for."""
+    from launch.bench.values import heads  # Hydra, which a bare GPU machine does not have
+
+    mode = "compiled" if "compiled" in choices.modes else "eager"
+    with on("cpu"):
+        timings = interleaved(heads(network, max(choices.widths or (1,)), mode), choices.repeats)
+    return Comparison("heads", f"Rainbow with {network} and other heads, updates of a run", timings, "busy")

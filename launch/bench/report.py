@@ -153,6 +153,10 @@ def _of_values(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
     return said
 
 
+def _of_heads(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
+    return [f"{row.name}: {1 / row.ratio:.2f}× the seconds of the {rows[0].name} baseline." for row in rows[1:]]
+
+
 def _times(theirs: Sequence[float], ours: Sequence[float]) -> float:
     return median(one / other for one, other in zip(theirs, ours, strict=True))
 
@@ -165,6 +169,7 @@ _FINDINGS: dict[str, Callable[[Comparison, Sequence[Row]], list[str]]] = {
     "processes": _of_processes,
     "bodies": _of_bodies,
     "values": _of_values,
+    "heads": _of_heads,
 }
 
 

@@ -20,6 +20,15 @@ from plasticity_lab.run import Run
 
 BENCHMARKS = {"small_impala": "games", "nature": "catch_84", "impala": "catch_84"}
 """Network → what it plays: boards of 10 × 10, or 84 × 84 pixels in four frames."""
+HEADS = {
+    "flattened": (),
+    "SoftMoE-1": ("head=softmoe",),
+    "SoftMoE-4": ("head=softmoe", "head.experts=4"),
+    "SoftMoE-1 × 4": ("head=softmoe", "head.scale=4"),
+    "expert choice-1": ("head=expert_choice",),
+    "expert choice-4": ("head=expert_choice", "head.experts=4"),
+}
+"""Of the part `heads`: a name for a table, and a command's words."""
 ENDLESS = 10**9
 """Steps of a task that no bench comes to the end of."""
 CAPACITY, HISTORY = 100_000, 200
@@ -76,9 +85,12 @@ class PackedRainbow:
         return timed
 
 
-def packed_rainbow(network: str, width: int, mode: str) -> PackedRainbow:
-    """A pack of that many runs with the settings of conf/agent/rainbow.yaml, but for what the bench has no time for."""
-    return PackedRainbow(_runs(network, width), mode)
+def packed_rainbow(network: str, width: int, mode: str, head: Sequence[str] = ()) -> PackedRainbow:
+    """A pack of that many runs with the settings of conf/agent/rainbow.yaml, but for what the bench has no time for.
+
+    head: words of a command that choose another than flatten.
+    """
+    return PackedRainbow(_runs(network, width, head), mode)
 
 
 def body_of(network: str) -> Body:
@@ -86,10 +98,10 @@ def body_of(network: str) -> Body:
     return next(iter(_runs(network, 1)[0].component("benchmark", BodyBenchmark).outline().by_name.values()))
 
 
-def _runs(network: str, width: int) -> Sequence[Run]:
+def _runs(network: str, width: int, head: Sequence[str] = ()) -> Sequence[Run]:
     words = [f"benchmark={BENCHMARKS[network]}", f"benchmark.environment_steps={ENDLESS}", f"seed=range(0,{width})"]
     words += [f"agent.capacity={CAPACITY}", f"agent.min_history={HISTORY}", f"agent.epoch_steps={ENDLESS}"]
-    return resolve(["agent=rainbow", f"network={network}", *words, "device=cpu"]).runs
+    return resolve(["agent=rainbow", f"network={network}", *head, *words, "device=cpu"]).runs
 
 
 def contenders(network: str, widths: Sequence[int], modes: Sequence[str]) -> list[Contender]:
@@ -104,6 +116,16 @@ def contenders(network: str, widths: Sequence[int], modes: Sequence[str]) -> lis
     for width, mode, pack in packs:
         own = facts | {"width": width, "mode": mode, "seconds": pack.seconds}
         found.append(Contender(f"packed, {mode}", own, width * pack.updates, pack.burst))
+    return found
+
+
+def heads(network: str, width: int, mode: str) -> list[Contender]:
+    """The same agent with each of HEADS, the first of which the others are compared with."""
+    found = []
+    for name, words in HEADS.items():
+        pack = packed_rainbow(network, width, mode, words)
+        facts = {"activation": "relu", "network": network, "width": width, "mode": mode, "seconds": pack.seconds}
+        found.append(Contender(name, facts, width * pack.updates, pack.burst))
     return found
 
 

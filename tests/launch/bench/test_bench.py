@@ -184,6 +184,13 @@ def test_packs_of_value_agents_are_compared_with_both_scripts_and_say_what_they_
     assert f"  {10.0:.1f}  " in as_text(comparison)  # slow ones have a digit behind the point
 
 
+def test_heads_are_compared_with_the_flattened_baseline_in_its_seconds():
+    timings = [timing("flattened", 1, 10, [1.0, 3.0, 1.0]), timing("SoftMoE-1", 1, 10, [1.5, 4.5, 1.2])]
+    assert findings(Comparison("heads", "small_impala", timings, "busy")) == [
+        "SoftMoE-1: 1.50× the seconds of the flattened baseline."
+    ]
+
+
 def test_what_is_not_measured_is_named():
     with pytest.raises(ConfigError, match=r"activation rational is not measured; there are .*relu"):
         Workload(activation="rational")
