@@ -19,7 +19,7 @@ def add_command(command: argparse.ArgumentParser) -> None:
         "--by",
         metavar="SETTING",
         help="what is compared: any choice or setting by its key, as intervention, activation.negative_slope or agent; "
-        "default the only one in which the runs differ",
+        "arm: all settings in which the runs differ, together; default the only one in which they differ",
     )
     command.add_argument(
         "--against",

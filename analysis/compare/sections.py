@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.compare.setting import TUNED, all_settings, comes_along, task_of
+from analysis.compare.setting import ARM, TUNED, all_settings, arms, comes_along, task_of
 from analysis.compare.words import label, listed, place, word
 from analysis.names import BENCHMARKS, display
 from analysis.rows import NAMED_BY_THE_ASKER, Row, key, varying
@@ -86,6 +86,8 @@ def sections(rows: Sequence[Row], by: str) -> tuple[list[Section], list[str]]:
 def _runs(rows: Sequence[Row], by: str) -> tuple[list[_Run], list[str]]:
     """The runs that have the setting, and how many others there are."""
     settings = all_settings(rows)
+    if by == ARM:
+        return _by_arm(rows, settings), []
     having = [row for row in rows if by in settings[id(row)]]
     tuned = {id(row): row.hyperparams in TUNED for row in having}
     runs = []
@@ -103,6 +105,19 @@ def _runs(rows: Sequence[Row], by: str) -> tuple[list[_Run], list[str]]:
     names = listed(sorted({_owner(row, by) for row in lacking}))
     notes = [f"Not compared: {len(others)} runs of {names}, which have no {by}."] if others else []
     return runs, notes
+
+
+def _by_arm(rows: Sequence[Row], settings: Mapping[int, Settings]) -> list[_Run]:
+    """The runs, each with the words of its arm as its value."""
+    of_row = arms(rows)
+    runs = []
+    for row in rows:
+        words, own = of_row[id(row)]
+        others = {name: value for name, value in settings[id(row)].items() if name not in own}
+        along = {name: value for name, value in others.items() if name in NAMED_BY_THE_ASKER}
+        rest = {name: value for name, value in others.items() if name not in along}
+        runs.append(_Run(row, task_of(row), words, along | own, rest))
+    return runs
 
 
 def _owner(row: Row, by: str) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from analysis.compare.words import word
 from analysis.conf import groups
 from analysis.rows import NAMED_BY_THE_ASKER, SEEDS, Row, varying
 from analysis.where import asked_for, some_of
@@ -11,6 +12,8 @@ from plasticity_lab.errors import ConfigError
 Settings = Mapping[str, Any]
 GAMES = ("benchmark.bodies", "benchmark.game")
 """What a benchmark is played with: runs that differ there are of other games, and not of another setting."""
+ARM = "arm"
+"""By it runs are compared that differ in several settings at once, as the arms of an experiment do."""
 TUNED = ("best", "selected")
 """The choices of hyperparameters that give each arm settings of its own."""
 
@@ -18,10 +21,35 @@ TUNED = ("best", "selected")
 def settings(row: Row) -> dict[str, Any]:
     """The choices and settings of a run, by the keys of a command, without its seeds.
 
-    A seed of the stream or of the first weights that a command sets apart from the others is a setting.
+    A seed of the stream or of the first weights that a command sets apart from the others is a setting. Of a group that
+    records leave out where its option is neutral, as a network's head, that option is the choice.
     """
     found = {name: value for name, value in asked_for(row).items() if name not in SEEDS}
-    return found | {name: row.study[name] for name in SEEDS if name in row.study}
+    neutral = {name: of["neutral"] for name, of in groups().items() if "neutral" in of and of.get("science", True)}
+    return neutral | found | {name: row.study[name] for name in SEEDS if name in row.study}
+
+
+def arms(rows: Sequence[Row]) -> dict[int, tuple[str, Settings]]:
+    """id of a row → the words of its arm, and the settings that make it: all in which the rows differ, and their own.
+
+    The words are of those settings that differ between the rows which have them.
+    """
+    of, names = all_settings(rows), [name for name in differing(rows) if name not in NAMED_BY_THE_ASKER]
+    making: dict[int, Settings] = {}
+    values: dict[str, set[str]] = {}
+    for each in {id(settings): settings for settings in of.values()}.values():
+        own = {name: value for name, value in each.items() if name in names or name.partition(".")[0] in names}
+        making[id(each)] = own
+        for name, value in own.items():
+            values.setdefault(name, set()).add(word(value))
+    shown = [name for name in values if len(values[name]) > 1]
+    found = {}
+    for row in rows:
+        own = making[id(of[id(row)])]
+        words = [word(own[name]) if "." not in name else f"{name.rpartition('.')[2]}={word(own[name])}"
+                 for name in sorted(shown, key=lambda name: ("." in name, name)) if name in own]  # fmt: skip
+        found[id(row)] = " ".join(words), own
+    return found
 
 
 def all_settings(rows: Iterable[Row]) -> dict[int, Settings]:
@@ -68,13 +96,16 @@ def chosen_setting(rows: Sequence[Row], by: str | None) -> str:
     Raises ConfigError, naming what differs.
     """
     there = differing(rows)
+    if by == ARM and there:
+        return ARM
     differ = f"the runs here differ in {some_of(there)}" if there else "the runs here differ in nothing but their seeds"
     if by is None:
         if len(there) == 1:
             return there[0]
         advice = "say which, as in" if there else "train others, as with `intervention=none,l2_init`, and name"
         raise ConfigError(
-            f"Runs are compared by one setting, and {differ}; {advice} --by {(there or ['intervention'])[0]}."
+            f"Runs are compared by one setting, and {differ}; {advice} --by {(there or ['intervention'])[0]}"
+            f"{f', or --by {ARM} for all of these together' if len(there) > 1 else ''}."
         )
     name = by.removesuffix(".name")
     if name in SEEDS:

@@ -8,6 +8,9 @@ import pytest
 from launch.command import resolve
 from launch.runs.options import CONF
 from plasticity_lab.assembly import cost_of, resources
+from plasticity_lab.records.record import read_record
+from plasticity_lab.records.store import Store
+from tests.helpers.sweeps import runs_of, trained
 
 ARMS = {
     1: 6,
@@ -63,3 +66,22 @@ def test_scaled_arms_stand_beside_each_other_at_the_sizes_that_the_paper_names()
     }  # fmt: skip
     # Slots 4 · 7 and 25, and one second layer's bias each: 16 · 28 − 16 · 25 + 4 · 16 − 16.
     assert arms["softmoe", 4, 1.0, 128] - arms["softmoe", 1, 4.0, 128] == 48 + 48
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """One for all figures: what two of them have alike is trained once."""
+    return Store(tmp_path_factory.mktemp("figures") / "store")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", ARMS)
+def test_every_arm_learns_on_a_game_at_smoke(store, number):
+    """Half an hour for all of them on one core."""
+    words = (f"experiment=softmoe_figure{number}_games", "benchmark.game=crossing", "seed=0")
+    trained(store, *words)
+    runs = runs_of(*words)
+    records = [read_record(store, run.id) for run in runs]
+    assert len(records) == ARMS[number]
+    assert {record["status"] for record in records} == {"done"}
+    assert all(record["summary"]["episodes"] > 0 for record in records)

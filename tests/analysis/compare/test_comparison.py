@@ -45,6 +45,28 @@ def test_a_pair_is_what_scipy_and_the_formulas_say(three):
     assert found.against("snr").better.value == pytest.approx(4.5 / 9)
 
 
+def test_arms_that_differ_in_several_settings_are_compared_by_arm(seeds):
+    """The head is neutral where records have none; its own settings are named where heads differ in them."""
+    heads = {
+        "flatten hidden=1": {"network": {"name": "n", "hidden": 1}},
+        "flatten hidden=4": {"network": {"name": "n", "hidden": 4}},
+        "softmoe experts=2 hidden=1": {
+            "network": {"name": "n", "hidden": 1}, "head": {"name": "softmoe", "experts": 2, "router": "normal"},
+        },
+        "softmoe experts=4 hidden=1": {
+            "network": {"name": "n", "hidden": 1}, "head": {"name": "softmoe", "experts": 4, "router": "normal"},
+        },
+    }  # fmt: skip
+    found = rows([one for own in heads.values() for one in seeds("relu", NONE, science=own)])
+    (by_arm,) = comparison(found, "arm").shown
+    assert [arm.label for arm in by_arm.arms] == list(heads)
+    assert all(arm.n == 3 for arm in by_arm.arms)
+    with pytest.raises(ConfigError, match="differ in head, network.hidden; say which, as in --by head, or --by arm"):
+        comparison(found, None)
+    (by_head,) = comparison([row for row in found if row.study["network.hidden"] == 1], "head").shown
+    assert [arm.label for arm in by_head.arms] == ["flatten", "softmoe experts=2", "softmoe experts=4"]
+
+
 def test_holm_counts_the_pairs_that_are_shown(three):
     raw = {}
     for all_pairs in (True, False):
