@@ -116,7 +116,7 @@ def _by_arm(rows: Sequence[Row], settings: Mapping[int, Settings]) -> list[_Run]
         others = {name: value for name, value in settings[id(row)].items() if name not in own}
         along = {name: value for name, value in others.items() if name in NAMED_BY_THE_ASKER}
         rest = {name: value for name, value in others.items() if name not in along}
-        runs.append(_Run(row, task_of(row), words, along | own, rest))
+        runs.append(_Run(row, task_of(row), words, {**along, **own}, rest))
     return runs
 
 
