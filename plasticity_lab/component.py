@@ -6,7 +6,7 @@ import inspect
 import sys
 import types
 import typing
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from plasticity_lab.errors import ConfigError
@@ -33,6 +33,9 @@ class Component:
 
     Its constructor takes the settings, annotated with plain types, and raises ConfigError for a value out of range.
     """
+
+    named_values: ClassVar[Mapping[str, Mapping[str, Sequence[Any]]]] = {}
+    """Setting → a word that stands for several values, each of another run → those values."""
 
     neutral: ClassVar[Mapping[str, Any]] = {}
     """Settings that stay out of the run id while they stand at these values: a knob added later changes no id."""

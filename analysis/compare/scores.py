@@ -2,7 +2,7 @@
 
 What 0 and 1 are is data of the benchmark, in analysis/reported/score_ends.csv: chance of a classifier, the return of
 random actions, that of a reference. Where the file has none, 0 is the lowest mean of an arm, and 1 that of the
-reference arm, or the best mean.
+reference arm, or the best mean. A line without numbers says why there are no scores.
 """
 
 from collections.abc import Mapping, Sequence
@@ -55,6 +55,8 @@ def ends_of(section: Section, stratum: str, shown: Measure, means: Mapping[str, 
     """
     rows = next(iter(section.strata[stratum].values()))
     known = _known(rows[0], shown)
+    if known and not known["low"] and not known["high"]:
+        return Ends(None, None, "", "", known["high_is"])
     low = _number(known, "low", shown)
     high = _number(known, "high", shown)
     low_is, high_is = known.get("low_is", ""), known.get("high_is", "")

@@ -94,7 +94,11 @@ def _request(options: Options, said: Axes) -> Request:
         name, values = spread(group, _only(group, choices[group]), said.values, options.option)
         choices, said = {**choices, group: [name]}, Axes(said.choices, values)
     science = {key: said.values.get(key, [options.settings[key]]) for key in SCIENCE}
-    swept = {key: list(values) for key, values in said.values.items() if key.partition(".")[0] in COMPONENTS}
+    swept = {
+        key: _named(options, choices, key, values)
+        for key, values in said.values.items()
+        if key.partition(".")[0] in COMPONENTS
+    }
     check_count({key: len(values) for key, values in {**choices, **science, **swept}.items()})
     settled = dict(options.settings)
     for group, chosen in options.once.items():
@@ -108,6 +112,17 @@ def _request(options: Options, said: Axes) -> Request:
         {key: _only(key, said.values[key]) for key in ADJUSTABLE if key in said.values},
         settings(nested(once)),
     )
+
+
+def _named(options: Options, choices: Mapping[str, Sequence[str]], key: str, values: Sequence[Any]) -> list[Any]:
+    """The values, and in the place of words that stand for several (see `Component.named_values`) those."""
+    group, _, setting = key.rpartition(".")
+    known: dict[str, Sequence[Any]] = {}
+    for name in choices.get(group, ()) if any(isinstance(value, str) for value in values) else ():
+        if name != "auto" and (target := options.option(group, name).target) is not None:
+            known |= component.load(target).named_values.get(setting, {})
+    found = [each for value in values for each in (known.get(value, [value]) if isinstance(value, str) else [value])]
+    return list(dict.fromkeys(found)) if known else found
 
 
 def _runs(options: Options, request: Request, sources: Sources) -> Iterator[Run]:

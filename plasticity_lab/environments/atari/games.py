@@ -1,0 +1,117 @@
+"""The Atari games as bodies, before anything is built: this file imports no ale-py.
+
+games.csv has how many actions each knows, and the sets that papers use: the 20 games of the SoftMoE papers, the 26 of
+Atari 100k, the 60 of Dopamine (5 of which have no human score).
+"""
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache, partial
+from pathlib import Path
+
+from plasticity_lab.environments.body import Body
+from plasticity_lab.environments.simulation import Simulation
+from plasticity_lab.errors import ConfigError
+
+FILE = Path(__file__).with_name("games.csv")
+SETS = ("games20", "games26", "games60")
+ALL_ACTIONS = 18
+FRAMES = 4
+"""Of an observation, and of a step."""
+MAX_STEPS = 27_000
+"""After which an episode is broken off: 108,000 frames, half an hour, as Dopamine has it."""
+
+
+@dataclass(frozen=True)
+class Game:
+    """name: ale-py's. actions: of its minimal set. sets: those of SETS that it is in."""
+
+    name: str
+    actions: int
+    sets: frozenset[str]
+
+
+@cache
+def games() -> Mapping[str, Game]:
+    """By name."""
+    with FILE.open(newline="", encoding="utf-8") as file:
+        return {
+            line["game"]: Game(line["game"], int(line["actions"]), frozenset(of for of in SETS if line[of] == "1"))
+            for line in csv.DictReader(file)
+        }
+
+
+def members(of: str) -> list[str]:
+    """The names of the games of a set, by letter."""
+    return [name for name, game in games().items() if of in game.sets]
+
+
+def aliases() -> dict[str, str]:
+    """What Gymnasium calls the games → their names: "ALE/Pong-v5", "Pong-v5", "PongNoFrameskip-v4", "Pong"."""
+    found = {}
+    for name in games():
+        called = _called(name)
+        found |= dict.fromkeys((f"ALE/{called}-v5", f"{called}-v5", f"{called}NoFrameskip-v4", called), name)
+    return found
+
+
+def game_named(word: str) -> Game:
+    """The game that a word means: "pong", "Pong", "Pong-v5", "ALE/Pong-v5", "PongNoFrameskip-v4" alike.
+
+    Raises ConfigError, naming the nearest.
+    """
+    bare = word.rpartition("/")[2].partition("-")[0].removesuffix("NoFrameskip").removesuffix("Deterministic")
+    known = {name.replace("_", ""): game for name, game in games().items()}
+    if (plain := bare.replace("_", "").lower()) in known:
+        return known[plain]
+    near = get_close_matches(plain, known, n=3)
+    meant = f"; did you mean {' or '.join(known[name].name for name in near)}?" if near else ""
+    raise ConfigError(
+        f"There is no Atari game '{word}'{meant or '.'} There are {len(known)}, and the sets {', '.join(SETS)}: "
+        "plasticity_lab/environments/atari/games.csv lists them."
+    )
+
+
+def atari(
+    word: str, sticky: float = 0.25, full_actions: bool = False, noops: int = 0, max_steps: int = MAX_STEPS
+) -> Body:
+    """A game as a body.  See `Atari`; max_steps: of an episode, of four frames each.  Raises ConfigError."""
+    game = game_named(word)
+    return Body(
+        name=game.name,
+        version="v5",
+        observation=(FRAMES, 84, 84),
+        actions=ALL_ACTIONS if full_actions else game.actions,
+        max_steps=max_steps,
+        simulation=partial(_built, game.name, sticky, full_actions, noops),
+        source="Bellemare et al. 2013, as ale-py has it, in the pictures of Mnih et al. 2015",
+        gymnasium=f"ALE/{_called(game.name)}-v5",
+        dtype="uint8",
+        stack=FRAMES,
+        has_lives=True,
+        packages=("ale_py", "gymnasium"),
+    )
+
+
+def _called(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
+def _built(name: str, sticky: float, full_actions: bool, noops: int, copies: int) -> Simulation:
+    """Copies of the game.  Raises ConfigError if ale-py cannot be imported, or has no ROM of it."""
+    try:
+        from plasticity_lab.environments.atari.simulation import Atari
+    except (ImportError, OSError) as error:
+        raise ConfigError(
+            f"The game {name} needs ale-py, which cannot be imported here ({error}): pip install ale-py, or choose a "
+            "benchmark that needs none, such as benchmark=games."
+        ) from error
+    try:
+        return Atari(copies, name, sticky, full_actions, noops)
+    except (AssertionError, RuntimeError, OSError) as error:
+        raise ConfigError(
+            f"ale-py has no ROM of {name} here ({str(error).splitlines()[0] if str(error) else 'it gives no reason'}): "
+            "its wheel on PyPI brings them; pip install --force-reinstall ale-py."
+        ) from error

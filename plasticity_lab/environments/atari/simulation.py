@@ -1,0 +1,110 @@
+"""Atari games by ale-py: the frames that it makes for agents, and episodes that can be had again exactly.
+
+Each episode loads its game anew with a seed of its own, so that it is a function of that seed and of its actions: what
+is saved is these. A state of the emulator itself, taken within an episode, goes on otherwise in some games
+(docs/environments.md). The frames are those of ale-py's AtariVectorEnv: grey, the brighter of the last two screens of
+a step, scaled to 84 × 84.
+
+Legend: M copies, E of them that begin anew.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from ale_py import ALEInterface, LoggerMode
+from ale_py.vector_env import AtariVectorEnv
+from numpy.typing import NDArray
+
+from plasticity_lab.environments.simulation import Saved
+
+SCREEN = 84
+FRAME_SKIP = 4
+NEVER = 2**31 - 1
+"""More frames than an episode can have: `Environments` says when it is broken off."""
+
+
+class Atari:
+    """M copies of a game.  An action is one of its minimal set, or of all 18, and is taken for four frames.
+
+    game: as ale-py calls it. sticky: how likely a frame takes the last action again. full_actions: whether there are
+    all 18. noops: at most so many frames without an action begin an episode, a number of them that its seed says.
+    """
+
+    def __init__(
+        self, copies: int, game: str, sticky: float = 0.25, full_actions: bool = False, noops: int = 0
+    ) -> None:
+        ALEInterface.setLoggerMode(LoggerMode.Error)
+        self.games = AtariVectorEnv(
+            game,
+            copies,
+            num_threads=1,
+            max_num_frames_per_episode=NEVER,
+            repeat_action_probability=sticky,
+            full_action_space=full_actions,
+            img_height=SCREEN,
+            img_width=SCREEN,
+            stack_num=1,
+            frameskip=FRAME_SKIP,
+            noop_max=noops,
+            use_fire_reset=False,
+            reward_clipping=False,
+        )
+        self.seeds, self.lives = np.zeros(copies, np.int64), np.zeros(copies, np.int64)
+        self.lost = np.zeros(copies, np.bool_)
+        self.taken: list[list[int]] = [[] for _ in range(copies)]
+        self._begun = False
+
+    @property
+    def actions(self) -> int:
+        """How many there are."""
+        return int(self.games.single_action_space.n)
+
+    def start(self, copies: NDArray[np.int64], streams: Sequence[np.random.Generator]) -> NDArray[np.uint8]:
+        """Begins these copies (E,) anew; their frames, (E, 1, 84, 84)."""
+        for copy, stream in zip(copies, streams, strict=True):
+            self.seeds[copy], self.taken[copy] = stream.integers(2**31 - 1), []
+        frames, lives = self._reset(copies)
+        self.lives[copies] = lives[copies]
+        return frames[copies]
+
+    def step(self, actions: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[np.float64], NDArray[np.bool_]]:
+        """A step of every copy, actions (M,): frames (M, 1, 84, 84), rewards as the game gives them, which ended."""
+        for taken, action in zip(self.taken, actions.tolist(), strict=True):
+            taken.append(action)
+        frames, rewards, over, _, facts = self.games.step(np.asarray(actions, np.int64))
+        lives = facts["lives"].astype(np.int64)
+        self.lost, self.lives = lives < self.lives, lives
+        return frames.copy(), rewards.astype(np.float64), over.astype(np.bool_)
+
+    def life_lost(self) -> NDArray[np.bool_]:
+        """Which copies lost a life in the last step, (M,)."""
+        return self.lost
+
+    def state(self) -> dict[str, Saved]:
+        """Arrays "seeds" and "lives" (M,), and "taken": a byte for each action of the running episodes."""
+        return {"seeds": self.seeds.copy(), "lives": self.lives.copy(), "taken": [bytes(each) for each in self.taken]}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Goes back to what `state` gave: takes the actions of each running episode again, all to end in one step."""
+        self.seeds, self.lives = state["seeds"].copy(), state["lives"].copy()
+        self.taken = [list(each) for each in state["taken"]]
+        longest = max(map(len, self.taken))
+        begins = np.array([longest - len(each) for each in self.taken])
+        for step in range(longest + 1):
+            if len(beginning := np.flatnonzero(begins == step)):
+                self._reset(beginning)
+            if step < longest:
+                at = step - begins
+                acts = [taken[place] if place >= 0 else 0 for taken, place in zip(self.taken, at.tolist(), strict=True)]
+                self.games.step(np.array(acts, np.int64))
+
+    def _reset(self, copies: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Loads the games of these copies anew, by their seeds.  Returns frames and lives of all."""
+        if not self._begun:  # a part can be begun only after all have been
+            self.games.reset(seed=self.seeds)
+            self._begun = True
+        anew = np.zeros(len(self.seeds), np.bool_)
+        anew[copies] = True
+        frames, facts = self.games.reset(seed=self.seeds[anew], options={"reset_mask": anew})
+        return frames.copy(), facts["lives"].astype(np.int64)
