@@ -1,0 +1,55 @@
+"""Value agents on Atari: packed = alone = resumed, over the agents of the presets and every kind of head."""
+
+import pytest
+import torch
+
+from tests.agents.value.packs import SHORT
+from tests.tenants.packs import differing, packs_of, trained
+
+WORDS = (
+    *(word for word in SHORT if not word.startswith("network")),
+    "benchmark=atari",
+    "benchmark.game=breakout",
+    "benchmark.environment_steps=80",
+    "benchmark.max_steps=30",
+    "benchmark.tasks=1",
+    "network.hidden=16",
+    "agent.batch=4",
+    "agent.min_history=40",
+    "seed=0,1",
+)
+ARMS = {
+    "dqn": ("agent=dqn", "network=nature"),
+    "rainbow_lite": ("agent=rainbow_lite", "network=impala"),
+    "der": ("agent=der", "network=nature", "agent.life_loss_is_terminal=true", "benchmark.sticky=0.0"),
+    "average": ("agent=rainbow", "network=impala", "head=average"),
+    "softmoe": ("agent=rainbow", "network=nature", "head=softmoe", "head.experts=2"),
+    "expert_choice": ("agent=rainbow", "network=impala", "head=expert_choice", "network.tokens=per_patch"),
+    "token_choice": ("agent=dqn", "network=nature", "head=token_choice", "head.experts=2"),
+    "tokenised": ("agent=rainbow_lite", "network=impala", "head=tokenised", "network.tokens=per_feat"),
+}
+CYCLE = ("benchmark=atari_cycle", "benchmark.bodies=[pong,breakout]", "benchmark.tasks=2")
+
+
+@pytest.fixture(autouse=True)
+def as_a_worker_computes():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)
+    yield
+    torch.set_num_threads(threads)
+    torch.set_flush_denormal(False)
+
+
+@pytest.mark.parametrize(
+    "arm", [pytest.param(name, marks=[] if name == "der" else pytest.mark.slow) for name in (*ARMS, "cycle")]
+)
+def test_packed_alone_and_resumed_are_the_same(arm):
+    if arm == "cycle":
+        others = (word for word in WORDS if not word.startswith(("benchmark=", "benchmark.game", "benchmark.tasks")))
+        pack = packs_of(*others, *CYCLE, *ARMS["dqn"])
+    else:
+        pack = packs_of(*WORDS, *ARMS[arm])
+    packed = trained(pack)
+    assert not differing(packed[1], trained(pack[1:])[0])
+    assert not differing(packed[0], trained(pack, stops=[1])[0])
