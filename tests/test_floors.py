@@ -20,7 +20,8 @@ BARE_ROOMS = (
 BARE_MODULES = ("component", "errors", "trainer")
 """What the bench runs on a GPU machine that has torch and numpy alone; `assembly` too, save that it names ImageSet."""
 THERE = {"torch", "numpy", "plasticity_lab"} | sys.stdlib_module_names
-MUJOCO = "plasticity_lab/environments/mujoco"
+ALONE = {"plasticity_lab/environments/mujoco": "mujoco", "plasticity_lab/environments/atari": "ale_py"}
+"""Room → the package that it alone is made of."""
 """Its files may import MuJoCo too, and are imported when such a body is built."""
 
 
@@ -76,7 +77,7 @@ def test_rooms_up_to_the_trainer_need_torch_and_numpy_only(name):
     files = [at] if at.is_file() else sorted(at.rglob("*.py"))
     assert files
     for path in files:
-        allowed = {"mujoco"} if path.is_relative_to(ROOT / MUJOCO) else set()
+        allowed = {package for room, package in ALONE.items() if path.is_relative_to(ROOT / room)}
         assert imported(path) <= THERE | allowed, path
 
 
@@ -84,8 +85,8 @@ def test_the_engine_can_be_imported_where_there_is_only_torch_and_numpy():
     """As the bench does, with everything else that is installed hidden."""
     hide = """
 import importlib.abc, sys
-HIDDEN = {"gymnasium", "hydra", "mujoco", "omegaconf", "pooch", "pyarrow", "pydantic", "rich", "sklearn", "scipy"}
-HIDDEN |= {"tabulate", "yaml"}
+HIDDEN = {"ale_py", "gymnasium", "hydra", "mujoco", "omegaconf", "pooch", "pyarrow", "pydantic", "rich", "sklearn"}
+HIDDEN |= {"scipy", "tabulate", "yaml"}
 class Hidden(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in HIDDEN:

@@ -9,7 +9,7 @@ Legend: M copies, E of them that begin anew.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from ale_py import ALEInterface, LoggerMode
@@ -58,7 +58,7 @@ class Atari:
     @property
     def actions(self) -> int:
         """How many there are."""
-        return int(self.games.single_action_space.n)
+        return int(cast(Any, self.games.single_action_space).n)
 
     def start(self, copies: NDArray[np.int64], streams: Sequence[np.random.Generator]) -> NDArray[np.uint8]:
         """Begins these copies (E,) anew; their frames, (E, 1, 84, 84)."""
