@@ -17,7 +17,6 @@ from plasticity_lab.errors import ConfigError
 
 FILE = Path(__file__).with_name("games.csv")
 SETS = ("games20", "games26", "games60")
-ALL_ACTIONS = 18
 FRAMES = 4
 """Of an observation, and of a step."""
 MAX_STEPS = 27_000
@@ -26,10 +25,13 @@ MAX_STEPS = 27_000
 
 @dataclass(frozen=True)
 class Game:
-    """name: ale-py's. actions: of its minimal set. sets: those of SETS that it is in."""
+    """name: ale-py's. actions: of its minimal set. all_actions: of the joystick, 18 but for one game. sets: those of
+    SETS that it is in.
+    """
 
     name: str
     actions: int
+    all_actions: int
     sets: frozenset[str]
 
 
@@ -37,10 +39,12 @@ class Game:
 def games() -> Mapping[str, Game]:
     """By name."""
     with FILE.open(newline="", encoding="utf-8") as file:
-        return {
-            line["game"]: Game(line["game"], int(line["actions"]), frozenset(of for of in SETS if line[of] == "1"))
-            for line in csv.DictReader(file)
-        }
+        return {line["game"]: _game(line) for line in csv.DictReader(file)}
+
+
+def _game(line: Mapping[str, str]) -> Game:
+    sets = frozenset(of for of in SETS if line[of] == "1")
+    return Game(line["game"], int(line["actions"]), int(line["all_actions"]), sets)
 
 
 def members(of: str) -> list[str]:
@@ -83,7 +87,7 @@ def atari(
         name=game.name,
         version="v5",
         observation=(FRAMES, 84, 84),
-        actions=ALL_ACTIONS if full_actions else game.actions,
+        actions=game.all_actions if full_actions else game.actions,
         max_steps=max_steps,
         simulation=partial(_built, game.name, sticky, full_actions, noops),
         source="Bellemare et al. 2013, as ale-py has it, in the pictures of Mnih et al. 2015",

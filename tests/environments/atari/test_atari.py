@@ -132,7 +132,7 @@ def test_an_episode_is_broken_off_after_its_most_steps():
 def test_the_table_is_ale_pys():
     for name, game in games().items():
         assert atari(name).simulation(1).actions == game.actions, name
-        assert atari(name, full_actions=True).simulation(1).actions == 18
+        assert atari(name, full_actions=True).simulation(1).actions == game.all_actions, name
 
 
 def test_sets_are_those_of_the_papers_and_words_of_all_kinds_are_understood():
