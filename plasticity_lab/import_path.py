@@ -13,9 +13,13 @@ HERE = Path(__file__).resolve().parents[1]
 
 
 def current_folder_last() -> None:
-    """Moves the current folder to the end of where modules are looked for, unless this very package lies in it."""
+    """Moves the current folder to the end of where modules are looked for, unless this very package lies in it.
+
+    This package's own folder comes before it: an editable install is found by other means, after all folders.
+    """
     if _looks_here_first():
-        sys.path.append(sys.path.pop(0))
+        current = sys.path.pop(0)
+        sys.path += [*([] if str(HERE) in sys.path else [str(HERE)]), current]
 
 
 def for_children() -> dict[str, str]:
