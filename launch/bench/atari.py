@@ -1,0 +1,93 @@
+"""Frames of Atari in a CPU second: as runs have them, beside ale-py's own vector environment and EnvPool where it is.
+
+    python -m launch.bench.atari [--games pong,breakout] [--copies 8] [--steps 400] [--repeats 3] [--out FOLDER]
+
+Random actions, in turns; a step is four frames of every copy. Ours give each episode a seed of its own, which loads the
+game anew; ale-py's own goes on with the same. EnvPool has another engine of the emulator: its frames are others.
+"""
+
+import argparse
+import importlib.util
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from plasticity_lab.exits import status_of
+from plasticity_lab.records.files import write_json
+from plasticity_lab.records.provenance import provenance
+
+Step = Callable[[np.ndarray], object]
+FRAMES, STICKY = 4, 0.25
+
+
+def contenders(game: str, copies: int) -> Mapping[str, tuple[int, Step]]:
+    """Name → how many actions there are, and a step of all copies."""
+    from ale_py.vector_env import AtariVectorEnv
+
+    from plasticity_lab.environments.atari.games import atari
+    from plasticity_lab.environments.environments import Environments
+
+    body = atari(game)
+    ours = Environments(body, range(copies), 1, task=0)
+    plain = {"noop_max": 0, "use_fire_reset": False, "reward_clipping": False, "repeat_action_probability": STICKY}
+    theirs: Any = AtariVectorEnv(game, copies, num_threads=1, **plain)
+    theirs.reset(seed=0)
+    found: dict[str, tuple[int, Step]] = {
+        "plasticity_lab": (body.actions, lambda actions: ours.step(actions[:, None])),
+        "AtariVectorEnv": (body.actions, theirs.step),
+    }
+    if importlib.util.find_spec("envpool") is not None:
+        import envpool  # pyright: ignore[reportMissingImports]
+
+        options = {"env_type": "gymnasium", "num_envs": copies, "num_threads": 1, "repeat_action_probability": STICKY}
+        pool: Any = envpool.make(body.gymnasium.removeprefix("ALE/"), **options)
+        pool.reset()
+        found["EnvPool"] = (pool.action_space.n, pool.step)
+    return found
+
+
+def measured(game: str, copies: int, steps: int, repeats: int) -> dict[str, list[float]]:
+    """Name → thousands of frames in a CPU second, round by round."""
+    stepping, draw = contenders(game, copies), np.random.default_rng(0)
+    found: dict[str, list[float]] = {name: [] for name in stepping}
+    for _ in range(repeats):
+        for name, (actions, step) in stepping.items():
+            chosen = draw.integers(actions, size=(steps, copies))
+            began = time.process_time()
+            for each in chosen:
+                step(each)
+            found[name].append(FRAMES * copies * steps / (time.process_time() - began) / 1000)
+    return found
+
+
+def main() -> int:
+    """The command.  Returns its exit status."""
+    description = (__doc__ or "").split("\n")[0]
+    parser = argparse.ArgumentParser(prog="python -m launch.bench.atari", description=description)
+    parser.add_argument("--games", default="pong,breakout", help="some of them, by their names")
+    parser.add_argument("--copies", type=int, default=8, help="environments side by side")
+    parser.add_argument("--steps", type=int, default=400, help="of every copy in a round")
+    parser.add_argument("--repeats", type=int, default=3, help="rounds that are measured")
+    parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for atari.json")
+    return status_of(lambda: _timed(parser.parse_args()))
+
+
+def _timed(options: argparse.Namespace) -> int:
+    found = {}
+    for game in options.games.split(","):
+        found[game] = own = measured(game, options.copies, options.steps, options.repeats)
+        for name, rates in own.items():
+            ratio = median(one / other for one, other in zip(rates, own["AtariVectorEnv"], strict=True))
+            print(f"{game}, {name}: {median(rates):.1f} thousand frames a CPU second, {ratio:.2f} × AtariVectorEnv")
+    options.out.mkdir(parents=True, exist_ok=True)
+    write_json(options.out / "atari.json", {"thousands_of_frames": found, "provenance": provenance()})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
