@@ -1,7 +1,6 @@
 """The command: its words composed by Hydra, its runs handed to a launcher, and one sentence for every mistake."""
 
 import contextlib
-import os
 import re
 import sys
 import warnings
@@ -34,7 +33,7 @@ from launch.tracking.choice import check_tracking
 from plasticity_lab.command_age import command_begins
 from plasticity_lab.errors import ConfigError, PlasticityError
 from plasticity_lab.exits import status_of
-from plasticity_lab.import_path import for_children
+from plasticity_lab.import_path import importing_alike
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
@@ -153,9 +152,9 @@ def _start_jobs(found: Resolved, line: CommandLine, hydra: Hydra, config: DictCo
         config = hydra.compose_config("config", words, RunMode.MULTIRUN, with_log_configuration=True)
     context = HydraContext(config_loader=hydra.config_loader, callbacks=callbacks)
     launcher = Plugins.instance().instantiate_launcher(context, TrainAlone(sweep), config)
-    os.environ.update(for_children())  # its jobs import what this process has imported, in whatever folder
     try:
-        jobs = launcher.launch([overrides_of(run, found.settings) for run in runs], initial_job_idx=0)
+        with importing_alike():  # its jobs import what this process has imported, in whatever folder
+            jobs = launcher.launch([overrides_of(run, found.settings) for run in runs], initial_job_idx=0)
     except (PlasticityError, *MISTAKES):
         raise
     except Exception as error:  # other people's programs have errors of many kinds

@@ -4,8 +4,10 @@ Commands import this before all else, so that somebody's own `analysis.py` or `y
 library's. The current folder comes last then, and classes of one's own are still found in it.
 """
 
+import contextlib
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGES = ("plasticity_lab", "launch", "analysis")
@@ -25,6 +27,19 @@ def current_folder_last() -> None:
 def for_children() -> dict[str, str]:
     """The variables by which another Python finds the same modules as this one, in the same order."""
     return {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "PYTHONSAFEPATH": "1"}
+
+
+@contextlib.contextmanager
+def importing_alike() -> Iterator[None]:
+    """While this lasts, the environment has the variables of `for_children`, for children of other people's making."""
+    before = dict(os.environ)
+    os.environ.update(for_children())
+    try:
+        yield
+    finally:
+        for name in for_children():
+            os.environ.pop(name)
+            os.environ.update({name: before[name]} if name in before else {})
 
 
 def hidden() -> str:

@@ -16,7 +16,9 @@ def here(tmp_path):
     """Gives a Python its words in a folder → how it ended."""
 
     def give(*words):
-        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        environment = {
+            name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONSAFEPATH")
+        }
         return subprocess.run([sys.executable, *words], cwd=tmp_path, env=environment, capture_output=True, text=True)
 
     return give

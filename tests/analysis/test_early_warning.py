@@ -64,3 +64,5 @@ def test_it_is_drawn(tmp_path, capsys):
     trained(store, "seed=0,1", "activation=relu,tanh", "diagnostics=norms", "benchmark.tasks=14")
     assert main(["figure", "early_warning", "--store", str(store.root)]) == 0
     assert "Never outside" in capsys.readouterr().out
+    files = {path.suffix for path in (store.root / "figures").glob("early_warning.*")}
+    assert files == {".pdf", ".svg", ".png", ".csv"}

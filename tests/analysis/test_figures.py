@@ -61,7 +61,7 @@ def drawn(store, name, **asked):
     return list(csv.DictReader(io.StringIO(csv_text(drawing_of(store, name, **asked)))))
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", sorted(FIGURES.keys() - {"early_warning"}))  # which needs more tasks: its own test
 def test_a_figure_is_written_in_three_forms_with_its_numbers(two_rates, in_both_orders, record, name, capsys):
     for each in in_both_orders:
         write_record(two_rates, each)

@@ -105,7 +105,10 @@ def test_an_annealed_rate_falls_with_the_steps_before_the_rollout():
 def test_a_randomised_activation_draws_anew_in_each_update(activation, different):
     """One step, learned from three times at no rate to speak of."""
     learner, _, _ = after_a_rollout(
-        *(f"agent.{word}" for word in ("rollout=1", "minibatches=1", "epochs=3", "rollout_mode=eval")),
+        *(
+            f"agent.{word}"
+            for word in ("rollout=1", "minibatches=1", "epochs=3", "rollout_mode=eval", "advantages=none")
+        ),
         *("optimizer.lr=1e-30", f"activation={activation}", "benchmark.environment_steps=4"),
     )
     losses = learner.measured[:, MEASURED.index("value_loss"), :, 0]
