@@ -91,11 +91,8 @@ def test_with_and_without_alone_packed_and_resumed_all_numbers_are_the_same(word
 
 
 @needs_compiler
-@pytest.mark.parametrize(
-    "words",
-    [PACKS["supervised"], pytest.param((*ONE, "activation=elu"), marks=pytest.mark.slow)],
-    ids=["supervised", "ppo"],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [PACKS["supervised"], (*ONE, "activation=elu")], ids=["supervised", "ppo"])
 def test_compiled_too(words):
     runs = list(runs_of(*words, "seed=0,1,2"))
     plain, seen = looked_at(runs, {}, compiled=True), looked_at(runs, BOTH_OF_THEM, compiled=True)

@@ -31,7 +31,9 @@ def observe(store, *words):
     return main(["observe", "--store", str(store.root), *words])
 
 
-@pytest.mark.parametrize("words", [DIGITS, PPO, DQN], ids=["digits", "ppo", "dqn"])
+@pytest.mark.parametrize(
+    "words", [DIGITS, PPO, pytest.param(DQN, marks=pytest.mark.slow)], ids=["digits", "ppo", "dqn"]
+)
 def test_the_numbers_are_those_of_a_run_that_was_looked_at_while_it_learned(stores, words, capsys):
     seen, kept = stores
     (*runs,) = trained(seen, *words, *LOOKED).runs
