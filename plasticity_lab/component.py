@@ -35,7 +35,7 @@ class Component:
     """
 
     named_values: ClassVar[Mapping[str, Mapping[str, Sequence[Any]]]] = {}
-    """Setting → a word that stands for several values, each of another run → those values."""
+    """Setting → a word of a command → the values that it stands for, each of another run, or of a list that has it."""
 
     neutral: ClassVar[Mapping[str, Any]] = {}
     """Settings that stay out of the run id while they stand at these values: a knob added later changes no id."""

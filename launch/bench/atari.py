@@ -17,20 +17,18 @@ from typing import Any
 
 import numpy as np
 
+from plasticity_lab.environments.atari.games import FRAMES, STICKY, atari
+from plasticity_lab.environments.environments import Environments
 from plasticity_lab.exits import status_of
 from plasticity_lab.records.files import write_json
 from plasticity_lab.records.provenance import provenance
 
 Step = Callable[[np.ndarray], object]
-FRAMES, STICKY = 4, 0.25
 
 
 def contenders(game: str, copies: int) -> Mapping[str, tuple[int, Step]]:
     """Name → how many actions there are, and a step of all copies."""
-    from ale_py.vector_env import AtariVectorEnv
-
-    from plasticity_lab.environments.atari.games import atari
-    from plasticity_lab.environments.environments import Environments
+    from ale_py.vector_env import AtariVectorEnv  # --help need not wait for it
 
     body = atari(game)
     ours = Environments(body, range(copies), 1, task=0)

@@ -95,7 +95,7 @@ def _request(options: Options, said: Axes) -> Request:
         choices, said = {**choices, group: [name]}, Axes(said.choices, values)
     science = {key: said.values.get(key, [options.settings[key]]) for key in SCIENCE}
     swept = {
-        key: _named(options, choices, key, values)
+        key: _without_names(options, choices, key, values)
         for key, values in said.values.items()
         if key.partition(".")[0] in COMPONENTS
     }
@@ -114,15 +114,23 @@ def _request(options: Options, said: Axes) -> Request:
     )
 
 
-def _named(options: Options, choices: Mapping[str, Sequence[str]], key: str, values: Sequence[Any]) -> list[Any]:
-    """The values, and in the place of words that stand for several (see `Component.named_values`) those."""
-    group, _, setting = key.rpartition(".")
+def _without_names(
+    options: Options, choices: Mapping[str, Sequence[str]], key: str, values: Sequence[Any]
+) -> list[Any]:
+    """The values, in which words that stand for others have given way to those (see `Component.named_values`)."""
+    group, _, setting = key.partition(".")
+    names = [name for chosen in choices.get(group, ()) for name in COMPONENTS[group].names_in(chosen)]
     known: dict[str, Sequence[Any]] = {}
-    for name in choices.get(group, ()) if any(isinstance(value, str) for value in values) else ():
+    for name in names:
         if name != "auto" and (target := options.option(group, name).target) is not None:
             known |= component.load(target).named_values.get(setting, {})
-    found = [each for value in values for each in (known.get(value, [value]) if isinstance(value, str) else [value])]
-    return list(dict.fromkeys(found)) if known else found
+
+    def meant(value: Any) -> Sequence[Any]:
+        if isinstance(value, list):
+            return [[each for element in value for each in meant(element)]]
+        return known.get(value, [value]) if isinstance(value, str) else [value]
+
+    return [each for value in values for each in meant(value)] if known else list(values)
 
 
 def _runs(options: Options, request: Request, sources: Sources) -> Iterator[Run]:

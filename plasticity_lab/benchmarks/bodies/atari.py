@@ -1,33 +1,28 @@
 """An Atari game, learned for a number of steps (see `environments/atari/games.py`)."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.component import check
-from plasticity_lab.environments.atari.games import MAX_STEPS, SETS, aliases, atari, game_named, members
+from plasticity_lab.environments.atari.games import MAX_STEPS, STICKY, atari, spellings
 
 
 class Atari(BodyBenchmark):
     """`tasks` tasks, all of them the same game; each begins new episodes.
 
-    game: by any of its names. environment_steps: of a task, of four frames each, all environments of a run together; an
-    agent rounds them up to whole rollouts. sticky: how likely a frame takes the last action again. full_actions:
-    whether the agent has all 18 actions, or those alone that the game knows. noops: at most so many frames without an
-    action begin an episode. max_steps: after which an episode is broken off. test_episodes: of each run, after each
-    task; 0: no test.
+    game: as ale-py calls it; a command may use any of its `spellings`. environment_steps: of a task, of four frames
+    each, all environments of a run together; an agent rounds them up to whole rollouts. sticky: how likely a frame
+    takes the last action again. full_actions: whether the agent has all 18 actions, or those alone that the game knows.
+    noops: at most so many frames without an action begin an episode. max_steps: after which an episode is broken off.
+    test_episodes: of each run, after each task; 0: no test.
     """
 
     tasks_are = "Atari games"
-    named_values = {
-        "game": {**{of: members(of) for of in SETS}, **{word: [name] for word, name in aliases().items()}},
-    }
+    named_values = {"game": spellings()}
 
     def __init__(
         self,
         environment_steps: int,
         game: str = "pong",
-        sticky: float = 0.25,
+        sticky: float = STICKY,
         full_actions: bool = False,
         noops: int = 0,
         max_steps: int = MAX_STEPS,
@@ -44,11 +39,6 @@ class Atari(BodyBenchmark):
         self.bodies = [self.body.name]
         actions = "all actions" if full_actions else "minimal actions"
         self.source = f"{self.body.name}, sticky {sticky}, {actions}{f', up to {noops} no-ops' if noops else ''}"
-
-    @classmethod
-    def canonical(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """The game by ale-py's name, however it was spelled."""
-        return {**super().canonical(settings), "game": game_named(settings["game"]).name}
 
     def outline(self) -> Bodies:
         """The game, as these settings have it."""

@@ -2,7 +2,7 @@
 
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.component import as_typed, check
-from plasticity_lab.environments.atari.games import MAX_STEPS, atari
+from plasticity_lab.environments.atari.games import MAX_STEPS, STICKY, atari, spellings
 from plasticity_lab.errors import ConfigError
 
 
@@ -12,18 +12,20 @@ class AtariCycle(BodyBenchmark):
     What an agent remembers goes on from game to game, unless the agent says otherwise. Source: Abbas et al. 2023, who
     had Rainbow play Atari games in turn.
 
-    bodies: the games, by any of their names, each once. environment_steps: of all environments of a run together; an
-    agent rounds them up. sticky, max_steps: as of `Atari`. test_episodes: of each run, after each task; 0: no test.
+    bodies: the games, as ale-py calls them, each once; a command may use any of their `spellings`. environment_steps:
+    of all environments of a run together; an agent rounds them up. sticky, max_steps: as of `Atari`. test_episodes: of
+    each run, after each task; 0: no test.
     """
 
     tasks_are = "Atari games, in turn"
+    named_values = {"bodies": spellings()}
 
     def __init__(
         self,
         bodies: list[str],
         tasks: int,
         environment_steps: int,
-        sticky: float = 0.25,
+        sticky: float = STICKY,
         max_steps: int = MAX_STEPS,
         test_episodes: int = 0,
     ) -> None:
@@ -34,7 +36,7 @@ class AtariCycle(BodyBenchmark):
         self.tasks = check("benchmark.tasks", tasks, at_least=1)
         self.environment_steps = check("benchmark.environment_steps", environment_steps, at_least=1)
         self.test_episodes = check("benchmark.test_episodes", test_episodes, at_least=0)
-        self.games = {each.name: each for each in (atari(word, sticky, True, 0, max_steps) for word in bodies)}
+        self.games = {each.name: each for each in (atari(name, sticky, True, 0, max_steps) for name in bodies)}
         self.bodies = list(self.games)
         if len(self.bodies) < len(bodies):
             raise ConfigError(

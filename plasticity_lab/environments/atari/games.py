@@ -19,6 +19,10 @@ FILE = Path(__file__).with_name("games.csv")
 SETS = ("games20", "games26", "games60")
 FRAMES = 4
 """Of an observation, and of a step."""
+SCREEN = 84
+"""Pixels of a frame's side."""
+STICKY = 0.25
+"""How likely a frame takes the last action again, unless somebody says otherwise.  Source: Machado et al. 2018."""
 MAX_STEPS = 27_000
 """After which an episode is broken off: 108,000 frames, half an hour, as Dopamine has it."""
 
@@ -52,41 +56,39 @@ def members(of: str) -> list[str]:
     return [name for name, game in games().items() if of in game.sets]
 
 
-def aliases() -> dict[str, str]:
-    """What Gymnasium calls the games → their names: "ALE/Pong-v5", "Pong-v5", "PongNoFrameskip-v4", "Pong"."""
-    found = {}
+def spellings() -> dict[str, list[str]]:
+    """What stands for other names: a set → its games, by letter; what Gymnasium calls a game → its name alone.
+
+    As in "games26", and in "ALE/Pong-v5", "Pong-v5", "PongNoFrameskip-v4", "Pong".
+    """
+    found = {of: members(of) for of in SETS}
     for name in games():
         called = _called(name)
-        found |= dict.fromkeys((f"ALE/{called}-v5", f"{called}-v5", f"{called}NoFrameskip-v4", called), name)
+        found |= {word: [name] for word in (f"ALE/{called}-v5", f"{called}-v5", f"{called}NoFrameskip-v4", called)}
     return found
 
 
-def game_named(word: str) -> Game:
-    """The game that a word means: "pong", "Pong", "Pong-v5", "ALE/Pong-v5", "PongNoFrameskip-v4" alike.
-
-    Raises ConfigError, naming the nearest.
-    """
-    bare = word.rpartition("/")[2].partition("-")[0].removesuffix("NoFrameskip").removesuffix("Deterministic")
-    known = {name.replace("_", ""): game for name, game in games().items()}
-    if (plain := bare.replace("_", "").lower()) in known:
-        return known[plain]
-    near = get_close_matches(plain, known, n=3)
-    meant = f"; did you mean {' or '.join(known[name].name for name in near)}?" if near else ""
+def game_named(name: str) -> Game:
+    """The game of that name.  Raises ConfigError, naming the nearest."""
+    if name in games():
+        return games()[name]
+    near = get_close_matches(name.lower(), games(), n=3)
+    meant = f"; did you mean {' or '.join(near)}?" if near else "."
     raise ConfigError(
-        f"There is no Atari game '{word}'{meant or '.'} There are {len(known)}, and the sets {', '.join(SETS)}: "
+        f"There is no Atari game '{name}'{meant} There are {len(games())}, and the sets {', '.join(SETS)}: "
         "plasticity_lab/environments/atari/games.csv lists them."
     )
 
 
 def atari(
-    word: str, sticky: float = 0.25, full_actions: bool = False, noops: int = 0, max_steps: int = MAX_STEPS
+    name: str, sticky: float = STICKY, full_actions: bool = False, noops: int = 0, max_steps: int = MAX_STEPS
 ) -> Body:
     """A game as a body.  See `Atari`; max_steps: of an episode, of four frames each.  Raises ConfigError."""
-    game = game_named(word)
+    game = game_named(name)
     return Body(
         name=game.name,
         version="v5",
-        observation=(FRAMES, 84, 84),
+        observation=(FRAMES, SCREEN, SCREEN),
         actions=game.all_actions if full_actions else game.actions,
         max_steps=max_steps,
         simulation=partial(_built, game.name, sticky, full_actions, noops),

@@ -2,7 +2,7 @@
 
 Each episode loads its game anew with a seed of its own, so that it is a function of that seed and of its actions: what
 is saved is these. A state of the emulator itself, taken within an episode, goes on otherwise in some games
-(docs/environments.md). The frames are those of ale-py's AtariVectorEnv: grey, the brighter of the last two screens of
+(docs/atari.md). The frames are those of ale-py's AtariVectorEnv: grey, the brighter of the last two screens of
 a step, scaled to 84 × 84.
 
 Legend: M copies, E of them that begin anew.
@@ -16,10 +16,9 @@ from ale_py import ALEInterface, LoggerMode
 from ale_py.vector_env import AtariVectorEnv
 from numpy.typing import NDArray
 
+from plasticity_lab.environments.atari.games import FRAMES, SCREEN, STICKY
 from plasticity_lab.environments.simulation import Saved
 
-SCREEN = 84
-FRAME_SKIP = 4
 NEVER = 2**31 - 1
 """More frames than an episode can have: `Environments` says when it is broken off."""
 
@@ -32,7 +31,7 @@ class Atari:
     """
 
     def __init__(
-        self, copies: int, game: str, sticky: float = 0.25, full_actions: bool = False, noops: int = 0
+        self, copies: int, game: str, sticky: float = STICKY, full_actions: bool = False, noops: int = 0
     ) -> None:
         ALEInterface.setLoggerMode(LoggerMode.Error)
         self.games = AtariVectorEnv(
@@ -45,7 +44,7 @@ class Atari:
             img_height=SCREEN,
             img_width=SCREEN,
             stack_num=1,
-            frameskip=FRAME_SKIP,
+            frameskip=FRAMES,
             noop_max=noops,
             use_fire_reset=False,
             reward_clipping=False,
@@ -64,8 +63,8 @@ class Atari:
         """Begins these copies (E,) anew; their frames, (E, 1, 84, 84)."""
         for copy, stream in zip(copies, streams, strict=True):
             self.seeds[copy], self.taken[copy] = stream.integers(2**31 - 1), []
-        frames, lives = self._reset(copies)
-        self.lives[copies] = lives[copies]
+        frames, facts = self._reset(copies)
+        self.lives[copies] = facts["lives"][copies]
         return frames[copies]
 
     def step(self, actions: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[np.float64], NDArray[np.bool_]]:
@@ -99,12 +98,11 @@ class Atari:
                 acts = [taken[place] if place >= 0 else 0 for taken, place in zip(self.taken, at.tolist(), strict=True)]
                 self.games.step(np.array(acts, np.int64))
 
-    def _reset(self, copies: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """Loads the games of these copies anew, by their seeds.  Returns frames and lives of all."""
-        if not self._begun:  # a part can be begun only after all have been
-            self.games.reset(seed=self.seeds)
-            self._begun = True
+    def _reset(self, copies: NDArray[np.int64]) -> tuple[NDArray[np.uint8], Mapping[str, NDArray[Any]]]:
+        """Loads the games of these copies anew, by their seeds.  Returns what ale-py shows and says of all copies."""
         anew = np.zeros(len(self.seeds), np.bool_)
         anew[copies] = True
-        frames, facts = self.games.reset(seed=self.seeds[anew], options={"reset_mask": anew})
-        return frames.copy(), facts["lives"].astype(np.int64)
+        if self._begun and not anew.all():
+            return self.games.reset(seed=self.seeds[anew], options={"reset_mask": anew})
+        self._begun = True  # a part can be begun only after all have been
+        return self.games.reset(seed=self.seeds)

@@ -1,12 +1,12 @@
 """Atari games: had again exactly wherever they are left, alone as in company, by ale-py's own pictures."""
 
-from itertools import pairwise
+import sys
 
 import numpy as np
 import pytest
 
 from launch.command import resolve
-from plasticity_lab.environments.atari.games import SETS, aliases, atari, game_named, games, members
+from plasticity_lab.environments.atari.games import SETS, atari, game_named, games, members, spellings
 from plasticity_lab.environments.environments import Environments
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
@@ -53,15 +53,13 @@ def from_state(body, saved):
 def test_left_late_in_later_episodes_a_game_goes_on_as_if_it_had_not_been(game, states, further):
     """Of each state three environments, most of them hundreds of steps into their episodes; four frames a step."""
     body = atari(game)
-    undisturbed = Environments(body, SEEDS, 1, task=1)
-    for first, last in pairwise((0, *states)):
-        walked(undisturbed, range(first, last))
-        saved = undisturbed.state()
+    for steps in states:
+        twin = from_start(body, steps)
+        saved = twin.state()
         stepped = Environments(body, SEEDS, 1, task=1)
         walked(stepped, range(9000, 9017))  # whatever it was up to before
         stepped.load(saved)
-        rest = range(last, last + further)
-        twin = from_start(body, last)
+        rest = range(steps, steps + further)
         expected = walked(twin, rest)
         assert walked(stepped, rest) == expected
         assert walked(from_state(body, saved), rest) == expected
@@ -137,9 +135,10 @@ def test_the_table_is_ale_pys():
 
 def test_sets_are_those_of_the_papers_and_words_of_all_kinds_are_understood():
     assert [len(members(of)) for of in SETS] == [20, 26, 60]
-    for word in ("pong", "Pong", "Pong-v5", "ALE/Pong-v5", "PongNoFrameskip-v4"):
-        assert game_named(word).name == "pong"
-    assert aliases()["ALE/MsPacman-v5"] == "ms_pacman"
+    for word in ("Pong", "Pong-v5", "ALE/Pong-v5", "PongNoFrameskip-v4"):
+        assert spellings()[word] == ["pong"]
+    assert spellings()["ALE/MsPacman-v5"] == ["ms_pacman"]
+    assert game_named("pong").actions == 6
     with pytest.raises(ConfigError, match=r"no Atari game 'pongg'; did you mean pong.*There are 62"):
         game_named("pongg")
 
@@ -150,6 +149,8 @@ def test_a_set_is_as_many_runs_and_a_game_has_one_name():
     one, other = (resolve(["benchmark=atari", f"benchmark.game={word}"]).runs for word in ("Pong-v5", "pong"))
     assert one[0].id == other[0].id
     assert one[0].science["benchmark"]["game"] == "pong"
+    (cycle,) = resolve(["benchmark=atari_cycle", "benchmark.bodies=[Pong-v5,breakout]"]).runs
+    assert cycle.science["benchmark"]["bodies"] == ["pong", "breakout"]
 
 
 @pytest.mark.parametrize(
@@ -166,8 +167,6 @@ def test_mistakes_are_a_sentence(words, said):
 
 
 def test_without_ale_py_its_lack_is_a_sentence(monkeypatch):
-    import sys
-
     monkeypatch.setitem(sys.modules, "ale_py", None)
     monkeypatch.delitem(sys.modules, "plasticity_lab.environments.atari.simulation", raising=False)
     with pytest.raises(ConfigError, match=r"pong needs ale-py, which cannot be imported here.*pip install ale-py"):
