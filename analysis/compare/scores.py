@@ -105,8 +105,10 @@ def _known(row: Row, shown: Measure) -> Mapping[str, str]:
     kind = "accuracy" if shown.name in ACCURACIES else "return" if shown.name in RETURNS else shown.name
     for line in lines(FILE):
         wanted = dict(setting.split("=", 1) for setting in line["where"].split())
-        if (line["benchmark"], line["of"]) == (row.benchmark, kind) and all(
-            word(row.study.get(key)) == value for key, value in wanted.items()
+        if (
+            row.benchmark in line["benchmark"].split()
+            and line["of"] == kind
+            and all(word(row.study.get(key)) == value for key, value in wanted.items())
         ):
             return line
     return {}
