@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 
 from plasticity_lab.component import load
 from tests.agents.ppo.packs import BOTH, there_are
@@ -34,14 +33,8 @@ def everything(**settings):
 
 
 @pytest.fixture(autouse=True)
-def as_a_worker_computes(monkeypatch):
+def with_made_up_bodies(monkeypatch):
     there_are(monkeypatch)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    torch.set_flush_denormal(True)
-    yield
-    torch.set_num_threads(threads)
-    torch.set_flush_denormal(False)
 
 
 @pytest.mark.parametrize("words", PACKS.values(), ids=PACKS)

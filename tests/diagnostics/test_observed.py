@@ -61,14 +61,8 @@ BOTH_OF_THEM = {"dead_units": DeadUnits(), "curvature": Curvature()}
 
 
 @pytest.fixture(autouse=True)
-def as_a_worker_computes(monkeypatch):
+def with_made_up_bodies(monkeypatch):
     there_are(monkeypatch)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    torch.set_flush_denormal(True)
-    yield
-    torch.set_num_threads(threads)
-    torch.set_flush_denormal(False)
 
 
 @pytest.mark.parametrize("words", PACKS.values(), ids=PACKS)

@@ -1,23 +1,12 @@
 """The one equation for tenants that no room knows: packed = alone = resumed, bit for bit, eager and compiled."""
 
 import pytest
-import torch
 
 from tests.helpers.packs import needs_compiler
 from tests.tenants.packs import BODIES, DIGITS, RESETS, differing, packs_of, trained
 
 WIDTHS = (2, 3, 5, 6, 8, 12)
 SHORT = ("benchmark.tasks=1", "benchmark.environment_steps=128")
-
-
-@pytest.fixture(autouse=True)
-def as_a_worker_computes(monkeypatch):
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    torch.set_flush_denormal(True)
-    yield
-    torch.set_num_threads(threads)
-    torch.set_flush_denormal(False)
 
 
 @pytest.mark.parametrize("words", [BODIES, (*BODIES, *RESETS), (*DIGITS, *RESETS)], ids=["agent", "both", "resets"])

@@ -1,7 +1,6 @@
 """Value agents on Atari: packed = alone = resumed, over the agents of the presets and every kind of head."""
 
 import pytest
-import torch
 
 from tests.agents.value.packs import SHORT
 from tests.tenants.packs import differing, packs_of, trained
@@ -29,16 +28,6 @@ ARMS = {
     "tokenised": ("agent=rainbow_lite", "network=impala", "head=tokenised", "network.tokens=per_feat"),
 }
 CYCLE = ("benchmark=atari_cycle", "benchmark.bodies=[pong,breakout]", "benchmark.tasks=2")
-
-
-@pytest.fixture(autouse=True)
-def as_a_worker_computes():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    torch.set_flush_denormal(True)
-    yield
-    torch.set_num_threads(threads)
-    torch.set_flush_denormal(False)
 
 
 @pytest.mark.parametrize(

@@ -2,23 +2,12 @@
 
 import numpy as np
 import pytest
-import torch
 
 from launch.command import resolve
 from plasticity_lab.agents.target_network import TargetNetwork
 from tests.agents.value.packs import advanced, begun, task_of
 
 OPTIMUM = 10.0
-
-
-@pytest.fixture(autouse=True)
-def as_a_worker_computes():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    torch.set_flush_denormal(True)
-    yield
-    torch.set_num_threads(threads)
-    torch.set_flush_denormal(False)
 
 
 def scores(experiment: str, *words: str) -> np.ndarray:

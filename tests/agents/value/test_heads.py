@@ -1,7 +1,6 @@
 """Every head and every kind of tokens under a value agent: packed = alone = resumed, experts and noise included."""
 
 import pytest
-import torch
 
 from plasticity_lab.networks.tokenization import KINDS
 from tests.agents.value.packs import SHORT
@@ -17,16 +16,6 @@ WORDS = (
 )
 NOISELESS = ("tokenised",)
 WALKED = [(head, "per_conv") for head in choices("head")] + [("softmoe", kind) for kind in KINDS[1:]]
-
-
-@pytest.fixture(autouse=True)
-def as_a_worker_computes():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    torch.set_flush_denormal(True)
-    yield
-    torch.set_num_threads(threads)
-    torch.set_flush_denormal(False)
 
 
 def words_of(head: str, tokens: str) -> tuple[str, ...]:
