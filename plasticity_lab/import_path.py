@@ -32,14 +32,15 @@ def for_children() -> dict[str, str]:
 @contextlib.contextmanager
 def importing_alike() -> Iterator[None]:
     """While this lasts, the environment has the variables of `for_children`, for children of other people's making."""
-    before = dict(os.environ)
-    os.environ.update(for_children())
+    ours = for_children()
+    before = {name: os.environ[name] for name in ours if name in os.environ}
+    os.environ.update(ours)
     try:
         yield
     finally:
-        for name in for_children():
-            os.environ.pop(name)
-            os.environ.update({name: before[name]} if name in before else {})
+        for name in ours:
+            del os.environ[name]
+        os.environ.update(before)
 
 
 def hidden() -> str:

@@ -7,6 +7,9 @@ The first prints a game as text; the second measures what random actions and the
 or writes it as CSV.
 """
 
+import plasticity_lab.import_path  # noqa: F401 (from now on the current folder comes last)
+
+# isort: split
 import argparse
 import csv
 import io

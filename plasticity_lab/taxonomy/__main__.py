@@ -1,5 +1,8 @@
 """`python -m plasticity_lab.taxonomy derive|facts|curves`: what kinds of functions the activations are, as data."""
 
+import plasticity_lab.import_path  # noqa: F401 (from now on the current folder comes last)
+
+# isort: split
 import argparse
 import math
 import sys
