@@ -9,7 +9,7 @@ from plasticity_lab.agents.evenly_spread import PROBE
 from plasticity_lab.diagnostics.diagnostic import Diagnostic
 from plasticity_lab.networks.model import Model
 
-COPIES = 6
+COPIES = 3
 """Of all that stands between the layers: before and after activations, and what is made of it meanwhile; a margin."""
 
 
@@ -18,9 +18,9 @@ def with_looks(cost: Cost, diagnostics: Mapping[str, Diagnostic], model: Model, 
     if not diagnostics:
         return cost
     looks = {name: each.looks(cost.epochs, tasks) for name, each in diagnostics.items()}
-    passes = sum(looks[name] * each.expected_passes() for name, each in diagnostics.items())
+    passes = sum(looks[name] * each.passes for name, each in diagnostics.items())
     between = sum(prod(unit.activated) + prod(unit.produced) for unit in model.units)
-    seen = Share(4 * COPIES * PROBE * between // 2, "what diagnostics look at", "fewer diagnostics")
+    seen = Share(4 * COPIES * PROBE * between, "what diagnostics look at", "fewer diagnostics")
     return replace(
         cost,
         looks=passes + max(looks.values()),  # they share the forward pass

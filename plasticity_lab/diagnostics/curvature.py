@@ -21,7 +21,7 @@ from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.records.measures import Column
 
 PRODUCTS, PASSES_A_PRODUCT = 25, 5.0
-"""Usual numbers of them, and what one takes by all parameters, in forward passes; measured."""
+"""How many are usual, and what one takes by all parameters, in forward passes; about, as measured."""
 NAMES = ("lambda_max", "lambda_max_residual", "hessian_size", "lambda_max_iterations")
 
 
@@ -45,10 +45,8 @@ class Curvature(Diagnostic):
         self.block = block
         self.tolerance = check("diagnostics.tolerance", tolerance, above=0, below=1)
         self.iterations = check("diagnostics.iterations", iterations, at_least=1)
-
-    def expected_passes(self) -> float:
-        """Of about 25 products; by a block alone they go back through fewer layers."""
-        return PRODUCTS * (PASSES_A_PRODUCT if self.block == ALL else PASSES_A_PRODUCT / 2)
+        # By a block alone products go back through fewer layers.
+        self.passes = PRODUCTS * (PASSES_A_PRODUCT if block == ALL else PASSES_A_PRODUCT / 2)
 
     def applies_to(self, model: Model) -> bool:
         """Raises ConfigError where the network has no such block."""

@@ -32,7 +32,7 @@ class Diagnostic(Component):
     requires: ClassVar[frozenset[str]] = frozenset({OBSERVED})
     """What the agent must provide (`Agent.provides`): else the two are refused together."""
 
-    passes: ClassVar[float] = 1.0
+    passes: float = 1.0
     """About what a look takes beside the forward pass that all share, in such passes; plans price it by that."""
 
     every: int | str = 1
@@ -62,10 +62,6 @@ class Diagnostic(Component):
     def looks(self, epochs: int, tasks: int) -> int:
         """How often it looks at a run with so many epochs and tasks; where it looks at epochs, tasks repeat those."""
         return epochs // self.every if isinstance(self.every, int) else tasks
-
-    def expected_passes(self) -> float:
-        """`passes`, with these settings."""
-        return self.passes
 
     def column(self, name: str, title: str, unit: str = "", **more: Any) -> Column:
         """A column that is looked at as `every` says: of epochs, or of tasks alone."""

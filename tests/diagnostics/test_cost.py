@@ -7,7 +7,8 @@ import pytest
 from launch.command import resolve
 from launch.plan.figures import AVX2
 from plasticity_lab.assembly import cost_of, resources
-from plasticity_lab.diagnostics.diagnostic import Diagnostic
+from plasticity_lab.diagnostics.chosen import diagnostics_of
+from plasticity_lab.records.classifier import declared_in
 from plasticity_lab.records.record import read_metrics, read_record
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import runs_of, trained
@@ -50,27 +51,16 @@ def test_as_many_numbers_are_priced_as_are_left(tmp_path):
     trained(store, *words)
     (run,) = runs_of(*words)
     table, record = read_metrics(store, run.id), read_record(store, run.id)
-    names = set(table.column_names) & set(record["summary"])
-    plain = cost(*WORDS)
-    of_epochs = table.filter(table["kind"].to_numpy(zero_copy_only=False) == "epoch")
-    left = sum(of_epochs.num_rows - of_epochs[name].null_count for name in names if name.startswith("saturated"))
-    columns = sum(name.startswith("saturated") for name in names)
-    priced = cost(*words)
-    assert left == columns * priced.epochs // 2 > 0
-    assert priced.looked > left
-    assert priced.epochs == plain.epochs == of_epochs.num_rows
+    declared = declared_in(record).columns
+    left = 0
+    for kind, diagnostics in (("epoch", "cheap"), ("task", "norms")):
+        rows = table.filter(table["kind"].to_numpy(zero_copy_only=False) == kind)
+        own = [column.name for column in declared if "." in column.of and column.taken.get(kind) == "value"]
+        assert own, diagnostics
+        left += sum(rows.num_rows - rows[name].null_count for name in own)
+    assert cost(*words).looked == left
 
 
 def test_every_diagnostic_that_is_built_in_says_what_it_takes():
-    inherited = [
-        name
-        for name, each in _built_in().items()
-        if "passes" not in vars(type(each)) and "expected_passes" not in vars(type(each))
-    ]
-    assert inherited == []
-
-
-def _built_in() -> dict[str, Diagnostic]:
-    from plasticity_lab.diagnostics.chosen import diagnostics_of
-
-    return diagnostics_of(resolve(["diagnostics=all"]).runs[0])
+    built_in = diagnostics_of(resolve(["diagnostics=all"]).runs[0])
+    assert [name for name, each in built_in.items() if "passes" not in vars(type(each)) | vars(each)] == []
