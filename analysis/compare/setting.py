@@ -34,7 +34,7 @@ def arms(rows: Sequence[Row]) -> dict[int, tuple[str, Settings]]:
 
     The words are of those settings that differ between the rows which have them.
     """
-    of, names = all_settings(rows), [name for name in differing(rows) if name not in NAMED_BY_THE_ASKER]
+    of, names = all_settings(rows), _told_apart(rows)
     making: dict[int, Settings] = {}
     values: dict[str, set[str]] = {}
     for each in {id(settings): settings for settings in of.values()}.values():
@@ -42,14 +42,19 @@ def arms(rows: Sequence[Row]) -> dict[int, tuple[str, Settings]]:
         making[id(each)] = own
         for name, value in own.items():
             values.setdefault(name, set()).add(word(value))
-    shown = [name for name in values if len(values[name]) > 1]
-    found = {}
-    for row in rows:
-        own = making[id(of[id(row)])]
-        words = [word(own[name]) if "." not in name else f"{name.rpartition('.')[2]}={word(own[name])}"
-                 for name in sorted(shown, key=lambda name: ("." in name, name)) if name in own]  # fmt: skip
-        found[id(row)] = " ".join(words), own
-    return found
+    shown = sorted((name for name in values if len(values[name]) > 1), key=lambda name: ("." in name, name))
+    words = {place: " ".join(_words(name, own[name]) for name in shown if name in own) for place, own in making.items()}
+    return {id(row): (words[id(of[id(row)])], making[id(of[id(row)])]) for row in rows}
+
+
+def _words(name: str, value: Any) -> str:
+    """A choice by its option; a setting by its own name and value, as in "hidden=512"."""
+    return f"{name.rpartition('.')[2]}={word(value)}" if "." in name else word(value)
+
+
+def _told_apart(rows: Sequence[Row]) -> list[str]:
+    """The settings by which arms can be told apart: those that differ, without names that stand for others."""
+    return [name for name in differing(rows) if name not in (*NAMED_BY_THE_ASKER, "benchmark")]
 
 
 def all_settings(rows: Iterable[Row]) -> dict[int, Settings]:
@@ -96,7 +101,7 @@ def chosen_setting(rows: Sequence[Row], by: str | None) -> str:
     Raises ConfigError, naming what differs.
     """
     there = differing(rows)
-    if by == ARM and there:
+    if by == ARM and _told_apart(rows):
         return ARM
     differ = f"the runs here differ in {some_of(there)}" if there else "the runs here differ in nothing but their seeds"
     if by is None:

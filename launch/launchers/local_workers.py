@@ -105,18 +105,10 @@ class _Worker:
         self.said: IO[bytes] = files.enter_context(tempfile.TemporaryFile())
         self.gave: IO[bytes] = files.enter_context(tempfile.TemporaryFile())
         self.read, self.device, self._met = 0, device, False
-        command = [
-            sys.executable,
-            "-m",
-            "launch.work.worker",
-            "--store",
-            str(store.root),
-            "--sweep",
-            sweep,
-            *(["--packs", *only] if only else []),
-        ]
+        command = [sys.executable, "-m", "launch.work.worker", "--store", str(store.root), "--sweep", sweep]
+        command += ["--device", device, "--cores", str(cores), "--parent", str(os.getpid())]
         self.process = subprocess.Popen(
-            [*command, "--device", device, "--cores", str(cores), "--parent", str(os.getpid())],
+            [*command, "--packs", *only] if only else command,
             cwd=CHECKOUT,
             env=_environment(),
             stdin=subprocess.DEVNULL,

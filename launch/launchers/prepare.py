@@ -128,7 +128,8 @@ def put_in_order(ready: Prepared) -> list[str]:
         store.prepare()
     with contextlib.suppress(StoreError):  # tidying up: a store that cannot be written may be read all the same
         mark_ended(store, todo, ready.settings.launch.lease_seconds)
-        store.clear_unfinished(sweep)
+        if todo.left:
+            store.clear_unfinished(sweep)
     if todo.index is not None:
         todo.index.save()
     put_aside(store, ready.replaced)

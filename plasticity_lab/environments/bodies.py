@@ -38,8 +38,8 @@ BODIES = {
 
 def body_named(name: str) -> Body:
     """The body of that name.  Raises ConfigError, naming the right ones, if there is none."""
-    if name not in BODIES and (ours := [body.name for body in BODIES.values() if body.gymnasium == name]):
-        raise ConfigError(f"The body {name} is '{ours[0]}' here.")
     if name not in BODIES:
+        if ours := [body.name for body in BODIES.values() if body.gymnasium == name]:
+            raise ConfigError(f"The body {name} is '{ours[0]}' here.")
         raise ConfigError(f"There is no body '{name}'; there are {', '.join(sorted(BODIES))}.")
     return BODIES[name]

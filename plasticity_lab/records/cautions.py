@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-UNLIMITED_BODY = "halfcheetah"
-"""The body whose episodes end by their length alone: nothing stops a cost of actions that grows."""
+UNLIMITED_BODIES = {"halfcheetah", "halfcheetah_v4"}
+"""Bodies whose episodes end by their length alone: nothing stops a cost of actions that grows."""
 
 
 @dataclass(frozen=True)
@@ -35,5 +35,5 @@ def cautions(benchmark: Mapping[str, Any], agent: Mapping[str, Any]) -> Sequence
     bodies = benchmark.get("bodies") or ()
     return [
         *([RECENCY] if benchmark.get("order") == "class_blocks" else []),
-        *([UNCLIPPED] if agent.get("clip_action") is False and UNLIMITED_BODY in bodies else []),
+        *([UNCLIPPED] if agent.get("clip_action") is False and UNLIMITED_BODIES.intersection(bodies) else []),
     ]

@@ -15,7 +15,7 @@ UNFINISHED_SECONDS = 3600.0
 
 @dataclass(frozen=True)
 class Store:
-    """The folder of records. It answers with paths; only `prepare` and `try_out` touch the disk."""
+    """The folder of records. It answers with paths; only `prepare`, `try_out` and `clear_unfinished` touch the disk."""
 
     root: Path
 
@@ -164,7 +164,7 @@ class Store:
         In the folders of packs and runs, who trains them does it.  Raises StoreError.
         """
         before = server_time(self.leases_folder) - UNFINISHED_SECONDS
-        shared = ("leases", "claims", "done", "divided", "calibration", "tracked", "index", "errands")
+        shared = ("leases", "claims", "done", "divided", "calibration", "tracked", "index")
         own = (self.sweep_folder(sweep), self.submissions_folder(sweep), self.cancelled_folder(sweep))
         for folder in [*(self.root / name for name in shared), *own]:
             clear_unfinished(folder, before)

@@ -4,8 +4,11 @@ from math import nan
 
 import polars as pl
 
+from analysis.__main__ import main
 from analysis.figures.early_warning import left_at
 from plasticity_lab.diagnostics.diagnostic import of_epochs
+from plasticity_lab.records.store import Store
+from tests.helpers.sweeps import trained
 
 COLUMNS = [of_epochs(name, name) for name in ("calm", "late", "down", "still", "broken")]
 FIRST = [1.0, 3.0] * 5
@@ -45,10 +48,6 @@ def test_the_first_task_that_is_more_than_three_deviations_away_counts():
 
 
 def test_runs_that_have_too_few_tasks_are_a_sentence(tmp_path, capsys):
-    from analysis.__main__ import main
-    from plasticity_lab.records.store import Store
-    from tests.helpers.sweeps import trained
-
     store = Store(tmp_path / "store")
     trained(store, "seed=0", "diagnostics=dormant_units")
     assert main(["figure", "early_warning", "--store", str(store.root)]) == 1
@@ -56,10 +55,6 @@ def test_runs_that_have_too_few_tasks_are_a_sentence(tmp_path, capsys):
 
 
 def test_it_is_drawn(tmp_path, capsys):
-    from analysis.__main__ import main
-    from plasticity_lab.records.store import Store
-    from tests.helpers.sweeps import trained
-
     store = Store(tmp_path / "store")
     trained(store, "seed=0,1", "activation=relu,tanh", "diagnostics=norms", "benchmark.tasks=14")
     assert main(["figure", "early_warning", "--store", str(store.root)]) == 0

@@ -18,7 +18,11 @@ def importance(logits_KBMN: Tensor) -> Tensor:
 
 
 def load(logits_KBMN: Tensor) -> Tensor:
-    """Of the probability that an expert is chosen where logits have noise of σ = 1 / N, a mean over tokens.  → (K,)."""
+    """Of the probability that an expert is chosen where its logit has noise of σ = 1 / N, a mean over tokens.  → (K,).
+
+    What is to be exceeded is the largest logit as it is, since tokens are routed without noise; in Dopamine's code that
+    has noise too.
+    """
     experts = logits_KBMN.shape[3]
     needed = (logits_KBMN.amax(dim=3, keepdim=True) - logits_KBMN) * experts
     chosen = normal_distribution(-needed)
