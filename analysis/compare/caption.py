@@ -73,7 +73,8 @@ def _what(compared: Compared, measures: dict[str, Measure]) -> list[str]:
         first = listed(sorted({f"{measure.title}" for measure in measures.values()}))
         return [
             f"{first} as scores over {over} benchmarks, each of which weighs the same; n: all runs.",
-            *said(compared.ends, measures),
+            *said({**compared.ends, **compared.left_out}, measures),
+            *_left_out(compared),
             "Ends that are means of these runs are taken as they are: intervals do not know that they vary.",
             f"IQM: interquartile mean{middle}. Median: of the benchmarks' means. Opt. gap: by how much scores are "
             "below 1 on average, less is better.",
@@ -82,6 +83,12 @@ def _what(compared: Compared, measures: dict[str, Measure]) -> list[str]:
     unit = f" ({measure.unit})" if measure.unit else ""
     least = ", less is better" if measure.better == "less" else ""
     return [f"{measure.title}{unit}{least}, mean ± SD over runs; IQM: interquartile mean{middle}."]
+
+
+def _left_out(compared: Compared) -> list[str]:
+    """How many benchmarks have no scores, and are in none of these numbers."""
+    many = len(compared.left_out)
+    return [f"Left out of the scores: {many} of {many + len(compared.ends)} benchmarks."] if many else []
 
 
 def _methods(found: Sequence[Interval], of: str, tasks: int) -> str:

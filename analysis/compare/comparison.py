@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import numpy as np
@@ -30,10 +30,11 @@ AGGREGATES = ("iqm", "median", "mean", "optimality gap")
 class Compared:
     """The arms of one section, on one benchmark or over several.
 
-    task: the benchmark; None of scores over several. measure: what is compared, of scores None. aggregates: arm →
-    name → number with its interval. reference: the arm with which others are compared, and `chosen`: why it is that
-    one. pairs: all that are shown; of: each arm against the reference, with the same correction. alike: the best arm
-    with those that are not told apart from it.
+    task: the benchmark; None of scores over several. measure: what is compared, of scores None. ends: of each benchmark
+    whose scores are here; left_out: of those that have none. aggregates: arm → name → number with its interval.
+    reference: the arm with which others are compared, and `chosen`: why it is that one. pairs: all that are shown; of:
+    each arm against the reference, with the same correction. alike: the best arm with those that are not told apart
+    from it.
     """
 
     by: str
@@ -48,6 +49,7 @@ class Compared:
     pairs: Sequence[Pair]
     shows_pairs: bool
     alike: Sequence[str]
+    left_out: Mapping[str, Ends] = field(default_factory=dict)
 
     def against(self, arm: str) -> Pair | None:
         """An arm compared with the reference; None of the reference itself."""
@@ -92,7 +94,7 @@ def comparison(
         of_section[id(section)] = measured
         several = pairs if pairs is not None else 2 < len(arms) <= FEW
         if len(section.strata) > 1:
-            shown.append(_over_several(setting, section, arms, measured, against, several))
+            shown += _over_several(setting, section, arms, measured, against, several)
         shown += [_on_one(setting, section, arms, task, measured[task], against, several) for task in section.strata]
     compared = {row.run for section in found for row in section.rows}
     return Comparison(setting, [row for row in rows if row.run in compared], shown, of_section, notes)
@@ -117,22 +119,31 @@ def _on_one(
 
 def _over_several(
     by: str, section: Section, arms: Sequence[Arm], shown: Mapping[str, Measure], against: str | None, several: bool
-) -> Compared:
+) -> list[Compared]:
+    """The one comparison; nothing where fewer than two of the benchmarks have scores."""
     fixed = None if against == BEST else _fixed(by, arms, against)
-    ends = {}
+    of_task = {}
     for task in section.strata:
         means = {arm.label: of for arm in arms if task in arm.cells and (of := arm.cells[task].mean) is not None}
-        ends[task] = ends_of(section, task, shown[task], means, fixed)
+        of_task[task] = ends_of(section, task, shown[task], means, fixed)
+    ends = {task: of for task, of in of_task.items() if of.scored}
+    if len(ends) < 2:
+        return []
+    left_out = {task: of for task, of in of_task.items() if not of.scored}
+    here = [replace(arm, cells={task: of for task, of in arm.cells.items() if task in ends}) for arm in arms]
+    here = [arm for arm in here if arm.cells]
     aggregates = {
-        arm.label: {of: interval(score_matrix(arm, ends), of, name=arm.label) for of in AGGREGATES} for arm in arms
+        arm.label: {of: interval(score_matrix(arm, ends), of, name=arm.label) for of in AGGREGATES} for arm in here
     }
-    whole = [arm.label for arm in arms if len(arm.cells) == len(ends) and all(of.complete for of in arm.cells.values())]
+    whole = [arm.label for arm in here if len(arm.cells) == len(ends) and all(of.complete for of in arm.cells.values())]
     best = _best({name: of["iqm"].value for name, of in aggregates.items()}, whole, "more")
-    reference, chosen = _reference(by, arms, best, against)
-    arm_of = {arm.label: arm for arm in arms}
+    reference, chosen = _reference(by, here, best, against)
+    arm_of = {arm.label: arm for arm in here}
     pair = cache(lambda ours, theirs: on_several(arm_of[ours], arm_of[theirs], ends))
     found, alike = _pairs([*arm_of], reference, several, pair), _alike(best, [*arm_of], pair)
-    return Compared(by, section, arms, None, None, ends, aggregates, reference, chosen, found, several, alike)
+    return [
+        Compared(by, section, here, None, None, ends, aggregates, reference, chosen, found, several, alike, left_out)
+    ]
 
 
 def _best(values: Mapping[str, float | None], whole: Sequence[str], better: str) -> str | None:

@@ -41,7 +41,8 @@ def course(compared: Compared, metrics: Metrics, name: str | None) -> tuple[Cour
 
     name: of the metric that is compared, which is shown where there is such a column; else what agents measure first.
     """
-    tasks = {task: arms for task, arms in compared.section.strata.items() if compared.task in (None, task)}
+    shown = compared.ends if compared.task is None else (compared.task,)
+    tasks = {task: arms for task, arms in compared.section.strata.items() if task in shown}
     columns = {task: _column([row for rows in arms.values() for row in rows], name) for task, arms in tasks.items()}
     read: dict[str, tuple[Curves, Mapping[int, float], bool]] = {}
     lines = []

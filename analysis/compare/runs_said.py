@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import Any
 
 from analysis.compare.comparison import Compared
-from analysis.compare.words import listed, word
+from analysis.compare.words import listed, together, word
 from analysis.outcomes import Why, in_words, over_tasks
 from analysis.rows import Row
 from analysis.tables.caption import data_line
@@ -58,7 +58,7 @@ def _data(compared: Compared) -> list[str]:
         if compared.task in (None, task):
             for arm, rows in arms.items():
                 lines.setdefault(f"{data_line(rows)}.", []).append(task or arm)
-    where = {words: ", ".join(dict.fromkeys(of)) for words, of in lines.items()}
+    where = {words: together([*dict.fromkeys(of)]) for words, of in lines.items()}
     return [f"{where[words] if len(lines) > 1 or any(compared.section.strata) else 'Data'}: {words}" for words in lines]
 
 

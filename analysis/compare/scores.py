@@ -12,7 +12,7 @@ import numpy as np
 
 from analysis.compare.arm import Arm, matrix
 from analysis.compare.sections import Section
-from analysis.compare.words import word
+from analysis.compare.words import together, word
 from analysis.reported.reported import lines
 from analysis.rows import Row
 from plasticity_lab.records.measures import Measure
@@ -23,6 +23,8 @@ ACCURACIES = (
     "train_accuracy", "train_accuracy_last_task", "acc",
 )  # fmt: skip
 """The metrics whose chance level is that of naming one class of all that a network distinguishes."""
+MANY = 12
+"""More benchmarks than that, and a caption has no room for the numbers of each."""
 RETURNS = ("return", "final_return", "mean_return", "test_return")
 
 
@@ -30,7 +32,8 @@ RETURNS = ("return", "final_return", "mean_return", "test_return")
 class Ends:
     """The values, in the metric's unit, that became 0 and 1 on a benchmark, and what each of them is.
 
-    reason: why there are no scores, where low and high are no two numbers.
+    reason: why there are no scores, where low and high are no two numbers. scored: False where the file says that the
+    benchmark has none, which no run can change: means over several benchmarks leave it out.
     """
 
     low: float | None
@@ -38,6 +41,7 @@ class Ends:
     low_is: str
     high_is: str
     reason: str | None = None
+    scored: bool = True
 
     def score(self, values: Sequence[float] | np.ndarray) -> np.ndarray:
         """The scores of values; NaN where there are no ends."""
@@ -56,7 +60,7 @@ def ends_of(section: Section, stratum: str, shown: Measure, means: Mapping[str, 
     rows = next(iter(section.strata[stratum].values()))
     known = _known(rows[0], shown)
     if known and not known["low"] and not known["high"]:
-        return Ends(None, None, "", "", known["high_is"])
+        return Ends(None, None, "", "", known["high_is"], scored=False)
     low = _number(known, "low", shown)
     high = _number(known, "high", shown)
     low_is, high_is = known.get("low_is", ""), known.get("high_is", "")
@@ -82,20 +86,21 @@ def score_matrix(arm: Arm, ends: Mapping[str, Ends]) -> np.ndarray:
 
 
 def said(ends: Mapping[str, Ends], shown: Mapping[str, Measure]) -> list[str]:
-    """What a caption says of 0 and 1, benchmarks of the same ends together."""
+    """What a caption says of 0 and 1, benchmarks of the same ends together; of many benchmarks without the numbers."""
     alike: dict[tuple[str, ...], list[str]] = {}
+    many = len(ends) > MANY
     for task, of in ends.items():
-        number = shown[task].number
         words = [
-            f"{name} ({number(value)})"
+            name if many else f"{name} ({shown[task].number(value)})"
             for name, value in ((of.low_is, of.low), (of.high_is, of.high))
             if value is not None
         ]
         alike.setdefault((*words, of.reason or ""), []).append(task)
+    own = ", of each its own" if many else ""
     return [
-        f"{', '.join(tasks)}: no scores, since {reason}."
+        f"{together(tasks)}: no scores, since {reason}."
         if reason
-        else f"{', '.join(tasks)}: 0 is {' and 1 '.join(words)}."
+        else f"{together(tasks)}: 0 is {' and 1 '.join(words)}{own}."
         for (*words, reason), tasks in alike.items()
     ]
 

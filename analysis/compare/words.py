@@ -46,3 +46,8 @@ def p_value(p: float | None) -> str | None:
 def listed(words: Sequence[str]) -> str:
     """Words as a sentence has them, as in "a, b and c"."""
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def together(names: Sequence[str]) -> str:
+    """Names in a row, which may have commas of their own, as "atari, pong" has."""
+    return ("; " if any(", " in name for name in names) else ", ").join(names)

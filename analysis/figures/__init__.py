@@ -6,6 +6,7 @@ Those of `SHAPES` are of activations themselves and need no runs.
 from collections.abc import Callable
 
 from analysis.figures.asked import Asked
+from analysis.figures.atari import atari
 from analysis.figures.curves import curves
 from analysis.figures.drawing import Drawing
 from analysis.figures.early_warning import early_warning
@@ -21,6 +22,7 @@ from plasticity_lab.errors import ConfigError
 
 FIGURES: dict[str, Callable[[Asked], Drawing]] = {
     "curves": curves,
+    "atari": atari,
     "figure6": figure_6,
     "figureE1": figure_e1,
     "figureF1": figure_f1,

@@ -18,6 +18,8 @@ from analysis.read_metrics import metrics_of
 from analysis.reported.reported import lines
 from analysis.rows import rows, rows_in
 from plasticity_lab.agents.ppo.measures import PPO_MEASURES
+from plasticity_lab.agents.value.measures import VALUE_MEASURES
+from plasticity_lab.environments.atari.games import members
 from plasticity_lab.records.store import Store
 from tests.helpers.curves import classified
 from tests.helpers.packs import choices
@@ -142,6 +144,29 @@ def test_scores_are_human_normalised_and_a_game_without_human_has_none(record):
         ends[game] = ends_of(section, task, shown, {"none": 1.0, "snr": 2.0}, "none")
     assert ends["pong"].score([-20.7, 14.6]) == pytest.approx([0, 1])
     assert ends["pooyan"].reason == "no human score of it is published"
+
+
+def test_means_over_the_60_games_are_over_the_55_that_a_human_has_played(record):
+    """By hand: half of what the human is above random play, and all of it."""
+    ends = {line["where"].partition("=")[2]: line for line in lines("score_ends.csv") if "atari" in line["benchmark"]}
+    records = []
+    for game in members("games60"):
+        low, high = (float(ends[game][end] or 0) for end in ("low", "high"))
+        for agent, part in (("dqn", 0.5), ("rainbow_lite", 1.0)):
+            one = record(
+                benchmark={"name": "atari", "game": game, "tasks": 1},
+                science={"agent": {"name": agent}},
+                summary={"return": low + part * (high - low)},
+            )
+            records.append(one | {"measures": VALUE_MEASURES.as_json()})
+    scores, *games = comparison(rows(records), "agent", metric="return").shown
+    assert (len(scores.ends), len(scores.left_out), len(games)) == (55, 5, 60)
+    for arm, part in (("dqn", 0.5), ("rainbow_lite", 1.0)):
+        of = {name: found.value for name, found in scores.aggregates[arm].items()}
+        assert of == pytest.approx({"iqm": part, "median": part, "mean": part, "optimality gap": 1 - part})
+    said = caption(scores, {}, ())
+    assert "Left out of the scores: 5 of 60 benchmarks." in said
+    assert any("pooyan" in line and "no human score" in line for line in said), said
 
 
 @pytest.fixture
