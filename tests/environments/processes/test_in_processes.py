@@ -6,6 +6,7 @@ import signal
 import numpy as np
 import pytest
 
+from plasticity_lab.environments.atari.games import atari
 from plasticity_lab.environments.bodies import BODIES
 from plasticity_lab.environments.environments import Environments
 from plasticity_lab.environments.processes.choice import Processes
@@ -20,9 +21,8 @@ def helpers_of(environments):
     return [helper for helper, _ in environments._simulation._helpers]
 
 
-@pytest.mark.parametrize("name", ["cartpole", "hopper"])
-def test_they_show_the_bits_of_one_process_and_their_state_goes_on_in_any(name):
-    body = BODIES[name]
+@pytest.mark.parametrize("body", [BODIES["cartpole"], BODIES["hopper"], atari("pong")], ids=lambda body: body.name)
+def test_they_show_the_bits_of_one_process_and_their_state_goes_on_in_any(body):
     friction = np.array([[0.5], [1.0], [2.0]]) if body.has_friction else None
     one, three = (Environments(body, SEEDS, 2, 1, friction=friction, processes=processes) for processes in (1, 3))
     assert walked(three, SEEDS, 2, range(60)) == walked(one, SEEDS, 2, range(60))
