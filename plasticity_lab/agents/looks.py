@@ -23,8 +23,8 @@ def with_looks(cost: Cost, diagnostics: Mapping[str, Diagnostic], model: Model, 
     seen = Share(4 * COPIES * PROBE * between, "what diagnostics look at", "fewer diagnostics")
     return replace(
         cost,
-        looks=passes + max(looks.values()),  # they share the forward pass
+        looks=cost.looks + passes + max(looks.values()),  # they share the forward pass
         look_flops=2 * PROBE * sum(layer.work for layer in model.design.layers),
-        looked=sum(looks[name] * len(each.columns(model.units)) for name, each in diagnostics.items()),
+        looked=cost.looked + sum(looks[name] * len(each.columns(model.units)) for name, each in diagnostics.items()),
         memory=(*cost.memory, seen),
     )

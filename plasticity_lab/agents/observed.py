@@ -98,7 +98,9 @@ class Observed:
             own = [column for column in self.columns if column.of == f"{name}.{column.name}"]
             rows = {column.of: np.full(self.runs, np.nan) for column in own if column.taken.get(kind) == "value"}
             if rows and diagnostic.due(epoch):
-                view = view or replace(self.learner.view(task), task=task.position, epoch=epoch)
+                if view is None:
+                    view = replace(self.learner.view(task), task=task.position, epoch=epoch)
+                    view = view if kind == "epoch" else replace(view, factor=None)  # what perturbs an epoch is over
                 shown = replace(view, state=self.states[name])
                 values = self._unchanged(name, shown, diagnostic.look) if view.probe else {}
                 self._check(name, values, {column.name for column in own})

@@ -13,6 +13,7 @@ from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.networks.encoder import headed
 from plasticity_lab.networks.heads.head import Head
 from plasticity_lab.networks.network import Network
+from plasticity_lab.perturbations.perturbation import Perturbation
 from plasticity_lab.run import Run, group_of
 from plasticity_lab.stacking.optimizer import Optimizer
 
@@ -73,6 +74,12 @@ class Parts(Generic[AnyBenchmark]):
         """
         network = cast(Network, self.components["network"][0])
         return headed(network, self.one("head", Head)) if "head" in self else network
+
+    @property
+    def perturbation(self) -> Perturbation | None:
+        """What perturbs the runs; None where nothing does."""
+        found = self.one("perturbation", Perturbation) if "perturbation" in self else None
+        return found if found is not None and found.perturbs else None
 
     @property
     def activations(self) -> Sequence[Activation]:

@@ -41,16 +41,17 @@ class Passed(NamedTuple):
 class View:
     """A pack as it stands. Only `state` may be changed.
 
-    model: the network's functions, its layers and units. parameters: those that are active, (K, ...). settings: on the
-    run axis, part ("activation", "agent", …) → name → (K,). seeds: the runs' init_seeds, for random numbers of a
-    diagnostic's own: `host_stream(seed, purpose, view.task)`. losses_of: the agent's loss, example by example, as a
-    function that can be differentiated twice. probe: a fixed batch as the loss takes it, "x" (K, B, D) and what else it
-    reads; all rows count alike, and B is a multiple of 4. Empty before an agent that acts has seen anything.
-    held_out: of the task, where the agent has such examples. perturbation: what perturbs the epoch, name → (K,); empty
-    where nothing does. body: the active one, None where there is one alone. task: position of the one that is learned.
-    epoch: the one that has ended, counted through the run from 0; None at the start and where a task has ended. state:
-    what the diagnostic's `start` returned, (K, ...) by name; it is checkpointed as it is. found: what `once` has made,
-    which all diagnostics share that look at the same moment.
+    model: the network's functions, its layers and units. parameters: those that are active, (K, ...). settings: on
+    the run axis, part ("activation", "agent", …) → name → (K,). seeds: the runs' init_seeds, for random numbers of
+    a diagnostic's own: `host_stream(seed, purpose, view.task)`. losses_of: the agent's loss, example by example, as
+    a function that can be differentiated twice. probe: a fixed batch as the loss takes it, "x" (K, B, D) and what
+    else it reads; all rows count alike, and B is a multiple of 4. Empty before an agent that acts has seen
+    anything. held_out: of the task, where the agent has such examples. factor: (), by which pre-activations are
+    multiplied in the epoch that has ended; None where nothing perturbs it. body: the active one, None where there
+    is one alone. task: position of the one that is learned. epoch: the one that has ended, counted through the run
+    from 0; None at the start and where a task has ended. state: what the diagnostic's `start` returned, (K, ...) by
+    name; it is checkpointed as it is. found: what `once` has made, which all diagnostics share that look at the
+    same moment.
     """
 
     model: Model
@@ -60,7 +61,7 @@ class View:
     losses_of: Losses
     probe: Tensors = field(default_factory=dict)
     held_out: HeldOut | None = None
-    perturbation: Tensors = field(default_factory=dict)
+    factor: Tensor | None = None
     body: str | None = None
     task: int = 0
     epoch: int | None = None
@@ -78,7 +79,7 @@ class View:
             return self.once("forward", lambda: self.forward(self.probe["x"]))
         before: dict[str, Tensor] = {}
         outputs, hidden = self.model.forward(
-            self.parameters, self.settings["activation"], x_KBD, None, self.body, before=before
+            self.parameters, self.settings["activation"], x_KBD, None, self.body, before=before, factor=self.factor
         )
         return Passed(outputs, before, hidden)
 
@@ -96,7 +97,8 @@ class View:
 
     def losses(self, parameters: Tensors | None = None) -> Tensor:
         """The loss of each of the probe's examples alone, (K, B), by these parameters or the pack's own."""
-        return self.losses_of(self.parameters if parameters is None else parameters, self.probe)
+        batch = self.probe if self.factor is None else {**self.probe, "factor": self.factor}
+        return self.losses_of(self.parameters if parameters is None else parameters, batch)
 
     def loss(self, parameters: Tensors | None = None) -> Tensor:
         """The mean of `losses` for each run, (K,). Summed over the runs, it leaves each its own gradient."""

@@ -132,6 +132,7 @@ class Model:
         body: str | None = None,
         noise: Tensor | None = None,
         before: dict[str, Tensor] | None = None,
+        factor: Tensor | None = None,
     ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """The outputs, name → (K, B, O), and the activations by unit name (K, B, *).
 
@@ -139,6 +140,7 @@ class Model:
         shape: the activation's settings on the run axis, name → (K,). uniforms: (K, draws(B)) in training with a
         randomised activation, else None. body: None where there is only one. noise: (K, noise(B)) where noisy layers
         are to be noisy, else None. before: where the pre-activations are put, by unit name, for those who look at them.
+        factor: (), by which all pre-activations are multiplied before they reach the activation; None leaves them.
         Losses of the network's own stand beside the activations, by `losses`, (K,).
         """
         hidden: dict[str, Tensor] = {}
@@ -149,7 +151,7 @@ class Model:
         def activate(site: int, x: Tensor) -> Tensor:
             nonlocal taken
             unit = self.units[site]
-            x, own = units_first(unit, x), None
+            x, own = units_first(unit, x if factor is None else x * factor), None
             if uniforms is not None:
                 # Channels last, as convolutions leave them in memory: read in another order, the numbers would cost
                 # more than drawing them.

@@ -15,7 +15,8 @@ from plasticity_lab.run import Run, group_of, option_of
 def measures_of(targets: Mapping[str, str], science: Mapping[str, Any] | None = None) -> Measures:
     """What a run's agent measures (a classifier, where none is named), and its intervention.  Raises ConfigError.
 
-    science: its settings, where they are known: `benchmark.eval_matrix` says whether pairs of tasks are measured too.
+    science: its settings, where they are known: `benchmark.eval_matrix` says whether pairs of tasks are measured too,
+    and `perturbation` what is measured of one.
     """
     # `agents` lies above: what an agent's class declares has no type here.
     agent: Any = load(targets["agent"]) if "agent" in targets else None
@@ -23,6 +24,10 @@ def measures_of(targets: Mapping[str, str], science: Mapping[str, Any] | None = 
     if ((science or {}).get("benchmark") or {}).get("eval_matrix"):
         benchmark: Any = load(targets["benchmark"]) if "benchmark" in targets else None
         measures = with_matrix(measures, forward=not getattr(benchmark, "classes_come_once", False))
+    perturbation = (science or {}).get("perturbation")
+    if perturbation and "perturbation" in targets:
+        perturbs: Any = load(targets["perturbation"])
+        measures = perturbs.measures(measures, {key: value for key, value in perturbation.items() if key != "name"})
     networks = ("",) if agent is None else agent.networks
     own = [column.of_network(network) for network in networks for column in _columns_of_interventions(targets)]
     return measures.with_columns(own) if own else measures

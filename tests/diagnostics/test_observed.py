@@ -122,7 +122,7 @@ def test_the_probe_is_fixed_for_a_task_and_the_held_out_images_are_the_tasks():
     ((x, labels),) = views[0].held_out(40)
     assert x.shape == (2, 40, 64)
     assert labels.shape == (2, 40)
-    assert all(view.perturbation == {} for view in views)
+    assert all(view.factor is None for view in views)
 
 
 def test_of_ppo_the_probe_is_the_last_rollouts():

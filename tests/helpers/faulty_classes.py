@@ -17,6 +17,7 @@ from plasticity_lab.diagnostics.diagnostic import Diagnostic, of_epochs
 from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.networks.heads.dense import Flatten
 from plasticity_lab.networks.mlp import MLP
+from plasticity_lab.perturbations.perturbation import EPOCHS, Perturbation
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.records.rows import Rows
 from plasticity_lab.stacking.adam import Adam
@@ -416,6 +417,29 @@ class Watch(Largest):
         return {}
 
 
+class Louder(Perturbation):
+    requires = frozenset({EPOCHS})
+
+    def count(self, epochs):
+        return epochs // 2
+
+    def factor(self, epoch, before):
+        return 2.0 if epoch % 2 == 0 else None
+
+
+class LouderEachTime(Louder):
+    asked = 0
+
+    def factor(self, epoch, before):
+        self.asked += 1
+        return 1 + self.asked / 10
+
+
+class Facter(Louder):
+    def facter(self, epoch, before):
+        return 2.0
+
+
 IN_ORDER = {
     "activation": (Plain,),
     "intervention": (Pulling, Idle),
@@ -425,6 +449,7 @@ IN_ORDER = {
     "benchmark": (Again,),
     "agent": (Taught,),
     "diagnostics": (Largest,),
+    "perturbation": (Louder,),
 }
 FAULTY = {
     "activation": {
@@ -448,6 +473,7 @@ FAULTY = {
         OfAllRuns: "pack of 2", Writes: "hidden1.weight", InTheObject: "resumed", Others: "smallest", Watch: "look",
         OldNeed: "requires",
     },
+    "perturbation": {LouderEachTime: "resumed", Facter: "factor"},
 }  # fmt: skip
 """By group: the class, and a word that the sentence about it must have."""
 

@@ -90,13 +90,15 @@ def run(
     intervention: tuple[str, dict[str, Any]] = NO_INTERVENTION,
     agent: tuple[str, str, dict[str, Any]] = SUPERVISED,
     head: str | None = None,
+    perturbation: dict[str, Any] | None = None,
     **stream: Any,
 ) -> Run:
     """A resolved run.
 
     shape, network, optimizer: the activation's, the network's and the optimizer's settings that differ from their
     files' (and the latter two's names); intervention: a class and its settings; agent: a name, its class and its
-    settings; head: None: a run that is older than heads; stream: the benchmark's settings.
+    settings; head: None: a run that is older than heads; perturbation: of shocks, None: none;
+    stream: the benchmark's settings.
     """
     target, settings = choice("activation", activation)
     groups = {
@@ -111,6 +113,7 @@ def run(
         "intervention": ("intervention", *intervention),
         "agent": agent,
         **({} if head is None else {"head": (head, *choice("head", head))}),
+        **({} if perturbation is None else {"perturbation": ("shocks", *_shocks(perturbation))}),
     }
     science = {
         group: {"name": name, **typed(load(target), group, name, settings)}
@@ -132,9 +135,14 @@ def _optimizer(name: str = "adam", **settings: Any) -> tuple[str, str, dict[str,
     return name, target, usual | settings
 
 
+def _shocks(settings: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    target, usual = choice("perturbation", "shocks")
+    return target, usual | settings
+
+
 @dataclass
 class Measured:
-    """A journal in memory: losses and accuracies (steps, K), final accuracies (tasks, K)."""
+    """A journal in memory: losses and accuracies (steps, K), values of epochs (epochs, K), final accuracies (tasks, K)."""
 
     position: Position = field(default_factory=lambda: Position(0, 0))
     chunks: list[tuple[int, int]] = field(default_factory=list)
@@ -149,6 +157,8 @@ class Measured:
         for name in ("loss", "accuracy"):
             assert rows.updates[name].dtype == np.float64
             self.rows[name].append(rows.updates[name])
+        for name, values in rows.values.items():
+            self.rows.setdefault(name, []).append(values[None])
 
     def add_task(self, task, rows) -> None:
         assert task.position == self.position.task

@@ -59,6 +59,7 @@ class GroupsLearner(SupervisedLearner):
 
     def begin(self, task: Task, fresh: bool) -> None:
         """Finds the task's images in the set, and the memory of the tasks before it."""
+        self.task = task
         self.images_KN = np.stack([lesson.images for lesson in task.lessons])
         self.labels = torch.from_numpy(self.image_set.train_labels[self.images_KN]).to(self.device)
         self.memory_KM = self._memory(task.position)
@@ -66,15 +67,15 @@ class GroupsLearner(SupervisedLearner):
         if fresh:
             self.network.begin_task(task.position)
 
-    def _scored(self, task: Task, parameters: Mapping[str, Tensor]) -> Evaluation:
+    def _scored(self, task: Task, parameters: Mapping[str, Tensor], factor: Tensor | None = None) -> Evaluation:
         """Of some parameters, on the task's held-out images in evaluation mode, (K,).
 
         final_accuracy: how many are right among all classes. masked_accuracy: among the classes of the task's group.
         """
         images, labels = laid_out(self.image_set, task.lessons, self.device, held_out=True)
-        own, total = self._own_classes(task), labels.shape[1]
+        own, total, more = self._own_classes(task), labels.shape[1], () if factor is None else (factor,)
         right = sum(
-            self.scores(parameters, self.network.settings["activation"], images, labels, own, at, there)
+            self.scores(parameters, self.network.settings["activation"], images, labels, own, at, there, *more)
             for at, there in indices(total, self.device)
         )
         among_all, among_own = right.cpu().numpy() / total

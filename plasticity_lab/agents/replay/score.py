@@ -29,9 +29,10 @@ def scores_of(model: Model, pixels: Pixels) -> Scores:
         own_KO: Tensor,
         at: Tensor,
         there: Tensor,
+        factor: Tensor | None = None,
     ) -> Tensor:
         x_KED = pixels.scaled(images_KND.index_select(1, at)).expand(labels_KN.shape[0], -1, -1)
-        logits_KEO = model.forward(parameters, shape, x_KED, None)[0]["logits"]
+        logits_KEO = model.forward(parameters, shape, x_KED, None, factor=factor)[0]["logits"]
         within_KEO = logits_KEO.masked_fill(~own_KO.unsqueeze(1), -torch.inf)
         labels_KE = labels_KN.index_select(1, at)
         right = [(logits.argmax(dim=-1) == labels_KE) & there for logits in (logits_KEO, within_KEO)]

@@ -17,6 +17,7 @@ from plasticity_lab.diagnostics.view import HELD_OUT, OBSERVED
 from plasticity_lab.interventions.intervention import EXAMPLES, TASK_BEGINS
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Shapes
+from plasticity_lab.perturbations.perturbation import EPOCHS
 from plasticity_lab.records.classifier import CLASSIFIER
 
 
@@ -25,7 +26,7 @@ class Supervised(Agent[LabelledBenchmark, ImageSet, SupervisedLearner]):
 
     measures = CLASSIFIER
     learns = LabelledBenchmark
-    provides = frozenset({EXAMPLES, TASK_BEGINS, OBSERVED, HELD_OUT})
+    provides = frozenset({EXAMPLES, TASK_BEGINS, OBSERVED, HELD_OUT, EPOCHS})
 
     def model(self, parts: Parts[LabelledBenchmark], resource: ImageSet) -> Model:
         """From an image to "logits", a number for each class of the benchmark."""

@@ -3,6 +3,7 @@
 from math import prod
 
 from plasticity_lab.agents.cost import Cost, Share
+from plasticity_lab.agents.evenly_spread import PROBE
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.supervised.score import AT_ONCE
 from plasticity_lab.agents.update import fuses
@@ -11,6 +12,8 @@ from plasticity_lab.networks.model import Model
 
 BYTES_A_PARAMETER = 20
 """A parameter, its gradient, two moments and one copy for the intervention, in float32."""
+PASSES, COLUMNS = 2.5, 3
+"""What a look at a perturbed epoch takes, in forward passes, and the numbers that it leaves."""
 
 
 def cost_of(parts: Parts, model: Model, images: ImageSet) -> Cost:
@@ -22,6 +25,8 @@ def cost_of(parts: Parts, model: Model, images: ImageSet) -> Cost:
     between = sum(prod(unit.produced) for unit in model.units)
     floats = 2 * AT_ONCE * (pixels + between)
     pairs = benchmark.tasks**2 if benchmark.eval_matrix else 0
+    work = sum(layer.work for layer in model.design.layers)
+    seen = benchmark.total_epochs if parts.perturbation else 0  # epochs at whose end held-out images are evaluated too
     return Cost(
         length=benchmark.total_steps,
         unit="steps",
@@ -40,8 +45,11 @@ def cost_of(parts: Parts, model: Model, images: ImageSet) -> Cost:
         epochs=benchmark.total_epochs,
         parameters=model.size,
         # Beside the pairs the untrained network on every task; the usual evaluations are too few to count.
-        forwards=(pairs + benchmark.tasks) * -(-held_out // AT_ONCE) if pairs else 0,
-        forward_flops=2 * AT_ONCE * sum(layer.work for layer in model.design.layers) if pairs else 0,
+        forwards=((pairs + benchmark.tasks if pairs else 0) + seen) * -(-held_out // AT_ONCE),
+        forward_flops=2 * AT_ONCE * work if pairs or seen else 0,
+        looks=PASSES * seen,
+        look_flops=2 * PROBE * work if seen else 0,
+        looked=COLUMNS * seen,
         kernels=True,
         fused=fuses(parts.optimizers[0], parts.interventions[0], clipped=False),
     )

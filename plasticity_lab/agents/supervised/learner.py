@@ -5,6 +5,7 @@ D pixels, O classes.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,6 +22,7 @@ from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.supervised.held_out import HeldOutByPixel, HeldOutInRows
 from plasticity_lab.agents.supervised.images import Pixels, laid_out
 from plasticity_lab.agents.supervised.matrix import row_of
+from plasticity_lab.agents.supervised.perturbed import Perturbed
 from plasticity_lab.agents.supervised.score import AT_ONCE, indices, score_of
 from plasticity_lab.agents.supervised.step import cross_entropy_of, log_likelihood, step_of
 from plasticity_lab.agents.supervised.tables import Tables
@@ -54,14 +56,19 @@ class SupervisedLearner:
         self.score = Compiled(score, ("supervised score", str(by_pixel), *self.same)) if compiled else score
         self.tables = Tables(min(CHUNK_STEPS, benchmark.max_batches), self.runs, benchmark.batch_size, device)
         self.size, self.facts = model.size, {"classes": benchmark.outputs(image_set)}
+        perturbation = parts.perturbation
+        self.perturbed = None if perturbation is None else Perturbed(perturbation, benchmark, device)
         self.room: NDArray[np.uint8] | None = None  # where the images of one task after another lie, on the host
-        self.images = self.labels = self.offsets = torch.empty(0)  # the task's, once it has begun
+        # The task, once it has begun, and what is its own.
+        self.task: Task | None = None
+        self.images = self.labels = self.offsets = torch.empty(0)
 
     def begin(self, task: Task, fresh: bool) -> None:
         """Lays the task's images out on the device, (K, N, D) uint8, or (1, N, D) where all runs see the same.
 
         N is that of the largest task, so that a compiled step meets one shape.
         """
+        self.task = task
         if self.room is None:
             pixels = int(np.prod(self.image_set.train_images.shape[1:]))
             self.room = np.empty((self.runs, self.max_images, pixels), np.uint8)
@@ -71,25 +78,39 @@ class SupervisedLearner:
             self.network.begin_task(task.position)
 
     def advance(self, chunk: Chunk) -> Rows:
-        """Takes the chunk's steps; what they measure stays on the device until its end."""
-        tables = self._tables(chunk, self.network.corrections(chunk.steps))
+        """Takes the chunk's steps; what they measure stays on the device until its end.
+
+        Where something perturbs the run, what that measures is among the values of the epoch that ends.
+        """
+        more = {} if self.perturbed is None else self.perturbed.rows(chunk)
+        tables = self._tables(chunk, {**self.network.corrections(chunk.steps), **more})
         taken = 0
         while taken < chunk.steps:
             part = self.network.due(chunk.steps - taken)
             self._take(tables, self.tables.at[taken : taken + part])
             self.network.took(part)
             taken += part
-        return self.tables.rows_of(chunk)
+        rows = self.tables.rows_of(chunk)
+        if self.perturbed is None or self.task is None or not chunk.ends_epoch:
+            return rows
+        factor = self.perturbed.evaluation(self.perturbed.task, self.perturbed.epoch)
+        accuracy = self._scored(self.task, self.network.parameters, factor)
+        seen = self.perturbed.look(
+            self.view(self.task), {name: torch.from_numpy(value) for name, value in accuracy.items()}
+        )
+        return replace(rows, values={name: value.double().cpu().numpy() for name, value in seen.items()})
 
     def evaluate(self, task: Task) -> Evaluation:
         """What `_scored` finds on the task's held-out images, and the intervention's own; a row of the task matrix, if
         the benchmark asks for it.
         """
-        own = self._scored(task, self.network.parameters)
+        factor = None if self.perturbed is None else self.perturbed.evaluation(task.position)
+        scored = partial(self._scored, factor=factor)
+        own = scored(task, self.network.parameters)
         row: Evaluation = {}
         if task.benchmark.eval_matrix:
             untrained = self.network.untrained() if task.position == 0 else None
-            row = row_of(task, own, self._scored, self.image_set, self.network.parameters, untrained)
+            row = row_of(task, own, scored, self.image_set, self.network.parameters, untrained)
         return {**own, **row, **self.network.of_intervention()}
 
     def end(self, task: Task) -> None:
@@ -117,14 +138,18 @@ class SupervisedLearner:
         x_KPD, labels_KP = self._examples(probe_of(self.labels.shape[1], self.device))
         probe = {"x": x_KPD, "labels": labels_KP, "weights": torch.ones(x_KPD.shape[1], device=self.device)}
         held_out = partial(self._held_out, task)
-        return self.network.view(cross_entropy_of(self.network.model), probe, held_out=held_out)
+        view = self.network.view(cross_entropy_of(self.network.model), probe, held_out=held_out)
+        return view if self.perturbed is None else self.perturbed.seen(view)
 
-    def _scored(self, task: Task, parameters: Mapping[str, Tensor]) -> Evaluation:
-        """The "final_accuracy" (K,) of some parameters, on the task's held-out images in evaluation mode."""
+    def _scored(self, task: Task, parameters: Mapping[str, Tensor], factor: Tensor | None = None) -> Evaluation:
+        """The "final_accuracy" (K,) of some parameters, on the task's held-out images in evaluation mode.
+
+        factor: (), by which pre-activations are multiplied; None leaves them.
+        """
         images, labels = self.held_out.laid_out(task.lessons)
-        total = labels.shape[1]
+        total, more = labels.shape[1], () if factor is None else (factor,)
         right = sum(
-            self.score(parameters, self.network.settings["activation"], images, labels, at, there)
+            self.score(parameters, self.network.settings["activation"], images, labels, at, there, *more)
             for at, there in indices(total, self.device)
         )
         return {"final_accuracy": right.cpu().numpy() / total}

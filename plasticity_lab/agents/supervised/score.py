@@ -16,15 +16,15 @@ AT_ONCE = 200
 """Images of one forward pass: a fixed number, so that a run's logits never depend on its pack; few enough that what
 lies between the layers stays in the cache."""
 
-Score = Callable[[Mapping[str, Tensor], Mapping[str, Tensor], Tensor, Tensor, Tensor, Tensor], Tensor]
+Score = Callable[..., Tensor]
 
 
 def score_of(model: Model, pixels: Pixels, by_pixel: bool, kernels: bool = False) -> Score:
     """The score in evaluation mode, as a function of tensors alone.
 
     Its arguments: parameters; the activation's settings on the run axis; images (K, N, D) or (1, N, D) uint8, by_pixel:
-    (K, D, N) or (1, D, N); labels (K, N); at (E,), which of the N; there (E,), which of the E count. Returns how many
-    are right, (K,) int64.
+    (K, D, N) or (1, D, N); labels (K, N); at (E,), which of the N; there (E,), which of the E count; factor (), by
+    which pre-activations are multiplied, if they are. Returns how many are right, (K,) int64.
     """
 
     def score(
@@ -34,11 +34,12 @@ def score_of(model: Model, pixels: Pixels, by_pixel: bool, kernels: bool = False
         labels_KN: Tensor,
         at: Tensor,
         there: Tensor,
+        factor: Tensor | None = None,
     ) -> Tensor:
         x = pixels.scaled(images.index_select(2 if by_pixel else 1, at), by_pixel)
         x_KED = (x.transpose(1, 2) if by_pixel else x).expand(labels_KN.shape[0], -1, -1)
         through = ThroughKernels(parameters) if kernels else parameters
-        logits_KEO = model.forward(through, shape, x_KED, None)[0]["logits"]
+        logits_KEO = model.forward(through, shape, x_KED, None, factor=factor)[0]["logits"]
         right_KE = logits_KEO.argmax(dim=-1) == labels_KN.index_select(1, at)
         return (right_KE & there).sum(dim=1)
 

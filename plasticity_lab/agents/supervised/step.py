@@ -25,13 +25,18 @@ def log_likelihood(outputs: Tensors, labels: Tensor) -> Tensor:
 
 
 def cross_entropy_of(model: Model) -> Loss:
-    """The cross-entropy of a batch: "x" (K, B, D) floats, "labels" (K, B), "weights" (B,), and the random numbers that
-    `drawn` gives. It measures "loss" and "right", (K, B).
+    """The cross-entropy of a batch: "x" (K, B, D) floats, "labels" (K, B), "weights" (B,), the random numbers that
+    `drawn` gives, and in a perturbed run "factor" (). It measures "loss" and "right", (K, B).
     """
 
     def cross_entropy(parameters: Tensors, settings: Mapping[str, Tensors], batch: Tensors) -> LossOutput:
         outputs, hidden = model.forward(
-            parameters, settings["activation"], batch["x"], batch.get("drawn"), noise=batch.get("noise")
+            parameters,
+            settings["activation"],
+            batch["x"],
+            batch.get("drawn"),
+            noise=batch.get("noise"),
+            factor=batch.get("factor"),
         )
         loss_KB = -log_likelihood(outputs, batch["labels"])
         right_KB = outputs["logits"].argmax(dim=-1) == batch["labels"]
@@ -47,9 +52,9 @@ def step_of(
 
     Its arguments: what it changes; settings (part → name → (K,)); keys of random numbers, purpose → (K, 2); images
     (R, D) uint8; tables, a row for each step of the chunk: "images" (S, K, B) into R, "labels" (S, K, B), "weights"
-    (S, B), "position" (S,) steps of the run before it, and the optimizer's corrections; measured, "loss" and "right"
-    (S, K, B), into which it writes; at (1,), which of the S steps it is. It changes parameters and moments in place and
-    returns the intervention's next state.
+    (S, B), "position" (S,) steps of the run before it, of a perturbed run "factor" (S,), and the optimizer's
+    corrections; measured, "loss" and "right" (S, K, B), into which it writes; at (1,), which of the S steps it is.
+    It changes parameters and moments in place and returns the intervention's next state.
     """
     update = update_of(model, cross_entropy_of(model), optimizer, intervention, kernels=kernels, examples="x")
 
@@ -66,6 +71,7 @@ def step_of(
         batch_KB = now["images"]
         x_KBD = pixels.scaled(images_RD.index_select(0, batch_KB.flatten()).view(*batch_KB.shape, -1))
         batch = {"x": x_KBD, "labels": now["labels"], "weights": now["weights"]}
+        batch |= {"factor": now["factor"]} if "factor" in now else {}
         batch |= drawn(model, keys, now["position"], batch_KB.shape[1])
         state, own = update(train_state, UpdateInputs(settings, keys["intervention"], now["position"], now), batch)
         measured["loss"].index_copy_(0, at, own["loss"].unsqueeze(0))

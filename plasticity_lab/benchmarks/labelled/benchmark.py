@@ -173,11 +173,17 @@ class LabelledBenchmark(Benchmark[ImageSet]):
 
     def steps_before(self, position: int) -> int:
         """Steps of all tasks before that position."""
-        return self._sum_before(position, self.steps_of)
+        return self.total_before(position, self.steps_of)
 
     def epochs_before(self, position: int) -> int:
         """Epochs of all tasks before that position, a last incomplete one of each counted."""
-        return self._sum_before(position, self.epochs_of)
+        return self.total_before(position, self.epochs_of)
+
+    def total_before(self, position: int, of: Callable[[int], int]) -> int:
+        """The sum over all tasks before that position of a number that depends on nothing but a task's images."""
+        whole, rest = divmod(position, len(self.task_images))
+        each = [of(earlier) for earlier in range(len(self.task_images))]
+        return whole * sum(each) + sum(each[:rest])
 
     @property
     def total_steps(self) -> int:
@@ -222,12 +228,6 @@ class LabelledBenchmark(Benchmark[ImageSet]):
     def first_held_out(self, there: int) -> NDArray[np.int64]:
         """The held-out images that are evaluated, of that many: all, or the first `eval_images`."""
         return np.arange(there if self.eval_images is None else min(self.eval_images, there))
-
-    def _sum_before(self, position: int, of: Callable[[int], int]) -> int:
-        """The sum over all tasks before that position of a number that depends on nothing but a task's images."""
-        whole, rest = divmod(position, len(self.task_images))
-        each = [of(earlier) for earlier in range(len(self.task_images))]
-        return whole * sum(each) + sum(each[:rest])
 
     def order_of(self, labels: NDArray[np.int64], seed: int, position: int, epoch: int) -> NDArray[np.int64]:
         """The order in which images of the task are shown in its epoch `epoch`: a permutation of 0 … N − 1."""

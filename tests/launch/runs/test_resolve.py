@@ -29,6 +29,7 @@ def test_a_bare_command_is_one_complete_run():
         "head": "flatten",
         "optimizer": "adam",
         "intervention": "none",
+        "perturbation": "none",
         "agent": "auto",
         "hyperparams": "default",
         "protocol": "as_published",

@@ -1,0 +1,75 @@
+"""The choice perturbation=shocks: one epoch now and then in which all pre-activations are multiplied by a factor."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from plasticity_lab.component import check
+from plasticity_lab.diagnostics.derivatives import slopes
+from plasticity_lab.diagnostics.view import Tensors, View
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.perturbations.perturbation import EPOCHS, Perturbation
+from plasticity_lab.records.measures import Measures
+from plasticity_lab.records.shocks import ACCURACY, FACTOR, SATURATED, with_shocks
+
+
+class Shocks(Perturbation):
+    """Every `cycle` epochs of a task, counted from 1, one with the next of `factors`, which go on from task to task.
+
+    The factor stands behind each layer and its norm, before the activation, in training; `in_evaluation` says whether
+    in evaluation too. What is saturated at the end of an epoch is measured with its factor. What a shock leaves is
+    measured over the cycle − 1 epochs that follow; one with fewer of them in its task is given, and not measured.
+
+    Source: Section 4 and Appendix D.1, where t = 0 would be shocked by the formula, and is not by the sequence beside
+    it; whether t begins anew with a task, and whether evaluation is shocked, is unstated.
+    """
+
+    requires = frozenset({EPOCHS})
+    capped = frozenset({"cycle"})
+
+    def __init__(self, factors: list[float], cycle: int = 10, in_evaluation: bool = False) -> None:
+        self.cycle = check("perturbation.cycle", cycle, at_least=1)
+        if not factors or not all(_is_factor(factor) for factor in factors):
+            raise ConfigError(
+                f"perturbation.factors is {list(factors)}; it must be a list of numbers above 0, as in "
+                "'perturbation.factors=[1.5,0.5]'."
+            )
+        self.factors = [float(factor) for factor in factors]
+        self.in_evaluation = in_evaluation
+
+    @classmethod
+    def canonical(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Factors as floats: 2 and 2.0 are one."""
+        factors = settings["factors"]
+        as_floats = list(map(float, factors)) if all(map(_is_factor, factors)) else factors
+        return {**super().canonical(settings), "factors": as_floats}
+
+    @classmethod
+    def measures(cls, measures: Measures, settings: Mapping[str, Any]) -> Measures:
+        """Of each epoch its factor, what is saturated and how accurate; of the run what its shocks left."""
+        return with_shocks(measures, settings["cycle"])
+
+    def count(self, epochs: int) -> int:
+        """How many shocks a task with so many epochs has."""
+        return epochs // self.cycle
+
+    def factor(self, epoch: int, before: int) -> float | None:
+        """The next factor where the epoch's number is a multiple of the cycle."""
+        if epoch % self.cycle:
+            return None
+        return self.factors[(before + epoch // self.cycle - 1) % len(self.factors)]
+
+    def look(self, view: View, accuracy: Tensors, factor: float | None) -> Tensors:
+        """The share of pairs (unit, example) at which |φ′| < 0.001, counted in whole numbers, and the accuracy."""
+        runs = list(zip(*slopes(view).values(), strict=True))
+        shares = [sum(own.flat for own in run) / sum(own.pairs for own in run) for run in runs]
+        return {
+            FACTOR: torch.full((len(shares),), float("nan") if factor is None else factor, dtype=torch.float64),
+            SATURATED: torch.tensor(shares, dtype=torch.float64),
+            ACCURACY: accuracy["final_accuracy"],
+        }
+
+
+def _is_factor(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")
