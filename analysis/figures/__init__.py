@@ -17,12 +17,16 @@ from analysis.figures.first_last import first_last
 from analysis.figures.matrix import matrix
 from analysis.figures.sensitivity import sensitivity
 from analysis.figures.shapes import SHAPES
+from analysis.figures.shocks.by_factor import FIGURES as OF_SHOCKS
+from analysis.figures.shocks.dead_band import figure_4
 from analysis.figures.two_orders import two_orders
 from plasticity_lab.errors import ConfigError
 
 FIGURES: dict[str, Callable[[Asked], Drawing]] = {
     "curves": curves,
     "atari": atari,
+    **OF_SHOCKS,
+    "figure4": figure_4,
     "figure6": figure_6,
     "figureE1": figure_e1,
     "figureF1": figure_f1,

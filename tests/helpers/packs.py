@@ -142,7 +142,7 @@ def _shocks(settings: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 @dataclass
 class Measured:
-    """A journal in memory: losses and accuracies (steps, K), values of epochs (epochs, K), final accuracies (tasks, K)."""
+    """A journal in memory: losses and accuracies (steps, K), values of epochs and of tasks (epochs or tasks, K)."""
 
     position: Position = field(default_factory=lambda: Position(0, 0))
     chunks: list[tuple[int, int]] = field(default_factory=list)
