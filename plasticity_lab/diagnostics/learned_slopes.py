@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.activations.prelu import BoundedPReLU, PReLU
-from plasticity_lab.diagnostics.derivatives import derivatives, site_of
+from plasticity_lab.component import check
+from plasticity_lab.diagnostics.derivatives import FLAT, derivatives, site_of
 from plasticity_lab.diagnostics.diagnostic import Diagnostic, interval
 from plasticity_lab.diagnostics.places import at, columns_at
 from plasticity_lab.diagnostics.view import View
@@ -21,8 +22,13 @@ QUANTILES = {"min": 0.0, "q25": 0.25, "median": 0.5, "q75": 0.75, "max": 1.0}
 TITLES = {"min": "least", "q25": "lower quartile", "median": "median", "q75": "upper quartile", "max": "greatest"}
 
 
+SMALL = "slope_small"
+
+
 class LearnedSlopes(Diagnostic):
     """Quantiles of the negative slopes, of the whole network and of each place, linear between two values.
+
+    And the share of slopes below `small`, which the caption of Figure C2 calls ε and leaves open: here Section 4's.
 
     Slopes of scope `neuron` are one a unit or channel, of `layer` one a place, of `global` one. Source: Appendix C.2,
     Figures C2 and C3, which show the course of every slope.
@@ -30,8 +36,9 @@ class LearnedSlopes(Diagnostic):
 
     passes = 0.0
 
-    def __init__(self, every: int | str = 1) -> None:
+    def __init__(self, every: int | str = 1, small: float = FLAT) -> None:
         self.every = interval(every)
+        self.small = check("diagnostics.small", small, above=0)
 
     def applies_to(self, model: Model) -> bool:
         """Of activations that learn their slope."""
@@ -39,11 +46,13 @@ class LearnedSlopes(Diagnostic):
 
     def columns(self, units: Sequence[Unit]) -> list[Column]:
         """Of the whole network, and of each place."""
-        return [
+        found = [
             column
             for part in QUANTILES
             for column in columns_at(self, units, f"slope_{part}", f"Learned slopes, {TITLES[part]}", "slope", places=3)
         ]
+        more = {"scale": 100.0, "places": 2}
+        return [*found, *columns_at(self, units, SMALL, f"Learned slopes below {self.small:g}", "% of slopes", **more)]
 
     def look(self, view: View) -> dict[str, Tensor]:
         """(K,) each."""
@@ -57,6 +66,8 @@ class LearnedSlopes(Diagnostic):
             for place, own in {None: every, **slopes}.items():
                 for part, share in QUANTILES.items():
                     found.setdefault(at(f"slope_{part}", place), []).append(own.quantile(share))
+                small = torch.tensor(int((own < self.small).sum()) / own.numel(), dtype=torch.float64)
+                found.setdefault(at(SMALL, place), []).append(small)
         return {name: torch.stack(values) for name, values in found.items()}
 
     def _slopes(self, view: View, unit: Unit, run: int) -> Tensor:
