@@ -31,8 +31,8 @@ def figure_c1(asked: Asked) -> Drawing:
             there = [row for row in done if row.summary.get(name) is not None and _accuracy(row) is not None]
             if there:
                 panels.append(_panel(group, there, name))
-                values = [[row.summary[name] for row in there], [_accuracy(row) or 0.0 for row in there]]
-                said.append(correlation_said("Figure C1", words, *values, "runs", group.title))
+                x, y = [row.summary[name] for row in there], [_accuracy(row) or 0.0 for row in there]
+                said.append(correlation_said("Figure C1", words, x, y, "runs", group.title))
                 said += _claims(group, there) if name == DEAD else []
         drawn += [group] if len(panels) > before else []
     if not panels:
@@ -64,8 +64,8 @@ def _panel(group: Group, rows: Sequence[Row], name: str) -> Panel:
         )
         for activation, of in by_activation.items()
     ]
-    labels = [f"{each.title}{f' ({each.unit})' if each.unit else ''}" for each in (x, y)]
-    return Panel(group.title, *labels, series)
+    across, up = (f"{each.title}{f' ({each.unit})' if each.unit else ''}" for each in (x, y))
+    return Panel(group.title, across, up, series)
 
 
 def _claims(group: Group, rows: Sequence[Row]) -> list[str]:

@@ -13,6 +13,7 @@ from analysis.metrics import metric
 from analysis.names import ACTIVATIONS, display
 from analysis.reported.reported import lines
 from analysis.rows import Row
+from analysis.statistics.parabola import parabola
 from analysis.tables.declared.headline import HEADLINE
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.measures import Measure
@@ -43,7 +44,9 @@ def figure_1(asked: Asked) -> Drawing:
         "When the last task had ended; mean over seeds, the bars are ± 1 SD. Half-normal: −|N(0, 1)|; uniform: as the "
         "diagnostic's span says; the probe's own: of the pre-activations below 0 on a fixed batch."
     )
-    text = [*caption(drawn, asked.rows, said), *(line for group in drawn for line in _claims(group, row_of))]
+    text = caption(drawn, asked.rows, said)
+    for group in drawn:
+        text += [*_zones(group, _families(group, row_of)), *_claims(group, row_of)]
     return Drawing("figure1", "Negative slopes", panels, text)
 
 
@@ -96,6 +99,26 @@ def _series(label: str, settings: Sequence[Sequence[Row]], law: str, shown: Meas
         runs=[run for _, _, runs in points for run in runs],
         marker="own",
     )
+
+
+def _zones(group: Group, families: Mapping[str, Sequence[Sequence[Row]]]) -> list[str]:
+    """Whether a parabola through a family's runs has its highest accuracy in the middle, under each law."""
+    said = []
+    for label, settings in families.items():
+        runs = [row for of in settings for row in of]
+        shown = metric(runs[0].declared.headline, [row.declared for row in runs])
+        for law, words in LAWS.items() if len(settings) > 2 else ():
+            points = [(row.summary.get(law), row.summary.get(shown.name)) for row in runs]
+            there = [(x, y * shown.scale) for x, y in points if x is not None and y is not None]
+            found = parabola([x for x, _ in there], [y for _, y in there])
+            what = f"{group.title}. {label}, parabola of {shown.label} over s̄ ({words}), {found.n} runs"
+            if found.curvature is None or found.vertex is None:
+                said.append(f"{what}: none, since {found.reason}.")
+                continue
+            where = f"highest at {found.vertex:.2f} [{found.vertex_low:.2f}, {found.vertex_high:.2f}]"
+            verdict = where if found.peaks else "its interval does not tell a peak"
+            said.append(f"{what}: curvature {found.curvature:.2f} [{found.low:.2f}, {found.high:.2f}], {verdict}.")
+    return said
 
 
 def _claims(group: Group, row_of: Mapping[str, Row]) -> list[str]:
