@@ -1,4 +1,4 @@
-"""`python -m analysis figure NAME`: writes a figure as PDF, SVG and PNG, and the data it shows as CSV."""
+"""`python -m analysis figure NAME`: writes a figure as PDF, SVG and PNG, what it shows as CSV, and itself as JSON."""
 
 import argparse
 import sys
@@ -13,13 +13,15 @@ from analysis.figures.drawing import Drawing
 from analysis.figures.numbers import csv_text
 from analysis.figures.shapes import ACTIVATIONS_FIGURE, figure
 from analysis.figures.static import pictures
+from analysis.figures.stored import ENDING, as_json, of_file
 from analysis.read_metrics import metrics_of
 from plasticity_lab.errors import ConfigError
 
 
 def add_command(command: argparse.ArgumentParser) -> None:
     """The options of the command, and what it does."""
-    command.add_argument("name", help=f"which one: {', '.join((*FIGURES, *SHAPES))} (6 or F1 will do)")
+    words = f"which one: {', '.join((*FIGURES, *SHAPES))} (6 or F1 will do); or the .json of one, to draw it again"
+    command.add_argument("name", help=words)
     command.add_argument("--metric", help="a name of the records' summary, of curves a column of metrics.parquet")
     command.add_argument("--by", metavar="SETTING", help="of sensitivity: the setting that is varied, as optimizer.lr")
     command.add_argument(
@@ -32,14 +34,22 @@ def add_command(command: argparse.ArgumentParser) -> None:
 
 
 def _make(asked: argparse.Namespace) -> None:
-    name = named(asked.name)
-    folder, drawing = _of_shapes(name, asked) if name in SHAPES else _of_runs(name, asked)
-    files = {**pictures(drawing), "csv": csv_text(drawing).encode()}
+    name, folder, drawing = _drawn(asked)
+    files = {**pictures(drawing), "csv": csv_text(drawing).encode(), "json": as_json(drawing).encode()}
     out = asked.out or folder
     for ending, content in files.items():
         write(out / f"{name}.{ending}", content)
     print("\n".join([drawing.title, *drawing.caption]))
     print(f"Written: {out / name}.{{{','.join(files)}}}")
+
+
+def _drawn(asked: argparse.Namespace) -> tuple[str, Path, Drawing]:
+    """The name of the files, the folder where they go by default, and what is drawn.  Raises ConfigError."""
+    if asked.name.endswith(ENDING):
+        file = Path(asked.name)
+        return file.stem, file.parent, of_file(file)
+    name = named(asked.name)
+    return name, *(_of_shapes(name, asked) if name in SHAPES else _of_runs(name, asked))
 
 
 def _of_runs(name: str, asked: argparse.Namespace) -> tuple[Path, Drawing]:

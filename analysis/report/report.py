@@ -20,7 +20,10 @@ from analysis.rows import Row
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.version import version_line
 
-ORDER = ("first_last", "curves", "figure6", "figureF1", "figureE1", "two_orders")
+ORDER = (
+    "first_last", "curves", "figure6", "figureF1", "figureE1", "two_orders", "figure1", "figureC1", "figureC2",
+    "figureC3", "figure2", "figure3", "figure4", "figureD1", "atari",
+)  # fmt: skip
 """Of figures; then what each setting that was varied does."""
 MOST = 6
 """Settings whose sensitivity is shown."""

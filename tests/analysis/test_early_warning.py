@@ -60,4 +60,4 @@ def test_it_is_drawn(tmp_path, capsys):
     assert main(["figure", "early_warning", "--store", str(store.root)]) == 0
     assert "Never outside" in capsys.readouterr().out
     files = {path.suffix for path in (store.root / "figures").glob("early_warning.*")}
-    assert files == {".pdf", ".svg", ".png", ".csv"}
+    assert files == {".pdf", ".svg", ".png", ".csv", ".json"}

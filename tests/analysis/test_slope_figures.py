@@ -75,4 +75,4 @@ def test_they_are_drawn_by_command(asked):
     _, store = asked
     assert main(["figure", "C2", "--store", str(store.root)]) == 0
     files = {path.suffix for path in (store.root / "figures").glob("figureC2.*")}
-    assert files == {".pdf", ".svg", ".png", ".csv"}
+    assert files == {".pdf", ".svg", ".png", ".csv", ".json"}
