@@ -92,7 +92,7 @@ def test_table_e2_has_what_was_found_beside_what_is_published(searched):
     assert lines["relu", "cifar51"]["missing"].endswith("experiment=tableE2_cifar51")
     words = text([shown])
     assert "**negative_slope=0.6, lr=0.001**" in words
-    assert "benchmark=continual_imagenet hyperparams=grid" in words, "there is no preset of it"
+    assert "experiment=tableE2_continual_imagenet" in words
     assert "real MNIST; 500 tasks" in words
 
 

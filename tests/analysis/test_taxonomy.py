@@ -111,7 +111,7 @@ def test_a_figure_of_activations_needs_no_store(name, no_store, capsys):
     assert main(["figure", name]) == 0
     assert "Written: figures" in capsys.readouterr().out
     assert {path.name for path in (no_store / "figures").iterdir()} == {f"{name}.{end}" for end in
-                                                                         ("pdf", "svg", "png", "csv")}  # fmt: skip
+                                                                         ("pdf", "svg", "png", "csv", "json")}  # fmt: skip
     assert not (no_store / "store").exists()
 
 
