@@ -40,7 +40,10 @@ class Desk:
         return self._checked[key]
 
     def check_fit(self, parts: Mapping[str, Part]) -> None:
-        """Raises ConfigError where the agent cannot learn the benchmark, and says why.  parts: of this desk."""
+        """Raises ConfigError where the agent cannot learn the benchmark, Misfit where an intervention has nothing to
+        work on, and says why.  parts: of this desk.
+        """
+        _check_units(parts)
         asked = {group: parts[group] for group in ("agent", "benchmark")}
         key = tuple(map(id, asked.values()))  # each distinct one is kept, and so is its id
         if key in self._fit:
@@ -50,6 +53,22 @@ class Desk:
         if (why := agent.objection(benchmark)) is not None:
             raise ConfigError(f"agent={names['agent']} cannot learn benchmark={names['benchmark']}: {why}.")
         self._fit.add(key)
+
+
+def _check_units(parts: Mapping[str, Part]) -> None:
+    head: Any = component.load(parts["head"].target) if "head" in parts else None
+    for address, part in parts.items():
+        kind = getattr(component.load(part.target), "unit_kind", None)
+        if kind == "expert" and not getattr(head, "has_experts", False):
+            name = option_of(address) or part.science["name"]
+            raise Misfit(
+                f"intervention={name} works on experts, and head={parts['head'].science['name']} has none; "
+                "head=softmoe, expert_choice and token_choice have."
+            )
+
+
+class Misfit(ConfigError):
+    """Options that are right, and do not fit together: a sweep that names others too is made without them."""
 
 
 def runs_of(parts: Mapping[str, Part], numbers: Iterable[Numbers], asked: Mapping[str, Any]) -> Iterator[Run]:

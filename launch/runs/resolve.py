@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from launch.runs.addresses import addressed, filled, places_of
 from launch.runs.arguments import Axes, check_count, distinct, parse, together
 from launch.runs.columns import check_columns
-from launch.runs.desk import Desk, Part, merged, runs_of
+from launch.runs.desk import Desk, Misfit, Part, merged, runs_of
 from launch.runs.groups import AUTO, COMPONENTS
 from launch.runs.groups import SCIENCE as GROUPS_OF_SCIENCE
 from launch.runs.options import ADJUSTABLE, RULES, Hyperparams, Option, Options
@@ -78,8 +78,12 @@ def resolved(options: Options, preset: Preset, typed: Sequence[str]) -> Resolved
         repeated |= dict.fromkeys(again)
         requests.append(_request(options, said))
     sources = Sources(options, requests[0].settings, requests[0].numbers)
-    runs = merged(run for request in requests for run in _runs(options, request, sources))
-    notes = [*repeated, *options.notes, *sources.notes(), *remarks(runs)]
+    left_out: dict[str, None] = {}
+    runs = merged(run for request in requests for run in _runs(options, request, sources, left_out))
+    if not runs and left_out:
+        raise ConfigError(next(iter(left_out)))
+    without = [f"Left out of the sweep: {sentence}" for sentence in left_out]
+    notes = [*repeated, *options.notes, *sources.notes(), *without, *remarks(runs)]
     return Resolved(runs, notes, requests[0].settings)
 
 
@@ -133,8 +137,11 @@ def _without_names(
     return [each for value in values for each in meant(value)] if known else list(values)
 
 
-def _runs(options: Options, request: Request, sources: Sources) -> Iterator[Run]:
-    """A run for each combination of choices, values, values found by `hyperparams`, and numbers; some may be equal."""
+def _runs(options: Options, request: Request, sources: Sources, left_out: dict[str, None]) -> Iterator[Run]:
+    """A run for each combination of choices, values, values found by `hyperparams`, and numbers; some may be equal.
+
+    left_out: gets a sentence for each combination that is none, where a sweep names others beside it.
+    """
     desk, count = Desk(), 0
     for names in itertools.product(*request.choices.values()):
         asked = dict(zip(request.choices, names, strict=True)) | {"experiment": options.experiment}
@@ -145,7 +152,13 @@ def _runs(options: Options, request: Request, sources: Sources) -> Iterator[Run]
             for found in sources.found(Combination(hyperparams, parts, own, pinned)):
                 complete = put(found.values, own)
                 chosen = {address: _part(desk, address, of, complete[address]) for address, of in parts.items()}
-                desk.check_fit(chosen)
+                try:
+                    desk.check_fit(chosen)
+                except Misfit as error:
+                    if len(request.choices["intervention"]) == 1 and len(request.choices["head"]) == 1:
+                        raise
+                    left_out[str(error)] = None
+                    continue
                 check_columns(chosen)
                 count += len(request.numbers)
                 check_count({f"hyperparams={asked['hyperparams']}, and there are more": count})

@@ -14,7 +14,7 @@ from torch import Tensor
 from plasticity_lab.agents.observations import as_floats
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.target_network import TargetNetwork
-from plasticity_lab.agents.update import OF_BODY, Loss, TrainState, UpdateInputs, example_losses
+from plasticity_lab.agents.update import BY_STEP, OF_BODY, Loss, TrainState, UpdateInputs, example_losses
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.interventions.intervention import Examples, LogLikelihood, Now
 from plasticity_lab.networks.model import Model
@@ -55,6 +55,9 @@ class PackedNetwork:
         self._moments_updates, self._body_updates = 0, dict[str, int]()
         everything = Now(model, self.parameters, self.settings["intervention"], {}, self.moments, seeds=self.seeds)
         self.kept = self.intervention.start(everything)
+        if self.intervention.ages(self.kept):
+            own = self.settings["optimizer"]
+            self.settings[BY_STEP] = self.optimizer.corrections(own, 1, self.optimizer.settled(own))
 
     def keys_of(self, purpose: str) -> Tensor:
         """The runs' keys of random numbers for a purpose, (K, 2): networks of different names have different ones."""
@@ -146,6 +149,7 @@ class PackedNetwork:
         self.kept = self.intervention.after_task(now)
         if self.optimizer.reset == "task":
             self.moments, self._moments_updates = self.optimizer.start(self.parameters), 0
+            self.kept = self.intervention.moments_begun(self.kept)
             self._body_updates = {}
 
     def of_intervention(self) -> dict[str, NDArray[Any]]:
@@ -201,7 +205,7 @@ class PackedNetwork:
         for kind, fresh in self.optimizer.start(parameters).items():
             for name, value in fresh.items():
                 moments[kind][name].copy_(value)
-        self._moments_updates = 0
+        self.kept, self._moments_updates = self.intervention.moments_begun(self.kept), 0
         if self.body is not None:
             self._body_updates[self.body] = 0
 

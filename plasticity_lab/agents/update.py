@@ -18,6 +18,9 @@ from plasticity_lab.stacking.optimizer import Optimizer
 
 Settings = Mapping[str, Tensors]
 OF_BODY = "body."
+BY_STEP = "by_step"
+"""Among the settings, where moments of some parameters begin apart: the optimizer's corrections of the first steps,
+name → (T, ...)."""
 
 
 class TrainState(NamedTuple):
@@ -117,12 +120,18 @@ def update_of(
 
     def optimize(train: TrainState, gradients: Tensors, inputs: UpdateInputs) -> None:
         """One step of the optimizer: of what all bodies have, then of what the active body alone has."""
+        ages = {name: age for name, age in intervention.ages(train.state).items() if name in gradients}
         for own, corrections in _by_owner(inputs):
-            own_names = [name for name in gradients if (model.owner(name) is not None) == own]
+            names = gradients.keys() - ages.keys() if ages else gradients
+            own_names = [name for name in gradients if name in names and (model.owner(name) is not None) == own]
             if own_names:
                 parameters = {name: train.parameters[name] for name in own_names}
                 moments = {kind: {name: values[name] for name in own_names} for kind, values in train.moments.items()}
                 optimizer.update(parameters, gradients, moments, inputs.settings["optimizer"], corrections)
+        if ages:
+            settings = inputs.settings["optimizer"]
+            by_step = inputs.settings.get(BY_STEP, {})
+            optimizer.update_slices(train.parameters, gradients, train.moments, settings, by_step, ages)
 
     def update(train: TrainState, inputs: UpdateInputs, batch: Tensors) -> tuple[State, Tensors]:
         others = {name: value for name, value in train.parameters.items() if name not in names}

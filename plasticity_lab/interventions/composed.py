@@ -65,6 +65,21 @@ class Composed(Intervention):
         due = [name for name, each in self.members.items() if each.every is not None and now.updates % each.every == 0]
         return self._in_turn(now, "every_n_updates", due)
 
+    def ages(self, state: State) -> Tensors:
+        """Theirs; where two say something of one parameter, the first's."""
+        found: dict[str, Tensor] = {}
+        for name, each in self.members.items():
+            found = {**each.ages(_of(state, name)), **found}
+        return found
+
+    def moments_begun(self, state: State) -> State:
+        """The states of the members."""
+        return {
+            f"{name}.{key}": value
+            for name, each in self.members.items()
+            for key, value in each.moments_begun(_of(state, name)).items()
+        }
+
     def before_task(self, now: Now) -> State:
         """One after the other."""
         return self._in_turn(now, "before_task")

@@ -96,6 +96,9 @@ class Intervention(Component):
     every: int | None = None
     """After how many updates `every_n_updates` is called; None: never. Structure: equal within a pack."""
 
+    unit_kind: ClassVar[str | None] = None
+    """The kind of units (`Unit.kind`) without which it has nothing to work on: a network that has none is refused."""
+
     columns: ClassVar[Sequence[Column]] = ()
     """What it measures of itself: columns of metrics.parquet that a task's row has, taken as a "value"."""
 
@@ -138,6 +141,16 @@ class Intervention(Component):
     def after_step(self, now: Now) -> State:
         """Called after the optimizer; may change parameters and moments in place, and returns the next state."""
         return now.state
+
+    def ages(self, state: State) -> Tensors:
+        """Parameters whose moments do not all begin together, name → (K, E): how many updates those of each of its E
+        slices, (K, E, ...), have taken. Their optimizer's corrections go by that.
+        """
+        return {}
+
+    def moments_begun(self, state: State) -> State:
+        """The state when all moments begin anew, as the optimizer may have them do between tasks."""
+        return state
 
     def every_n_updates(self, now: Now) -> State:
         """Called after every `every` updates, outside of what is compiled: for rare and irregular work.

@@ -1,6 +1,7 @@
 """Adam with a learning rate, betas and epsilon per run."""
 
 from collections.abc import Mapping
+from math import ceil, log
 
 import torch
 from torch import Tensor
@@ -38,6 +39,10 @@ class Adam(Optimizer):
         """See `bias_corrections`."""
         return bias_corrections(settings, first, steps)
 
+    def settled(self, settings: Tensors) -> int:
+        """When 1 − βᵗ is 1 to float32."""
+        return settled(settings)
+
     def update(
         self, parameters: Tensors, gradients: Tensors, moments: Mapping[str, Tensors], settings: Tensors, now: Tensors
     ) -> None:
@@ -72,6 +77,12 @@ def bias_corrections(settings: Tensors, first: int, steps: int) -> dict[str, Ten
     }
 
 
+def settled(settings: Tensors) -> int:
+    """After how many steps βᵗ is below 2⁻²⁶ for both betas of all runs, at most a million."""
+    largest = max(float(settings[name].max()) for name in ("beta1", "beta2"))
+    return min(10**6, 1 if largest <= 0 else ceil(-26 * log(2) / log(largest)))
+
+
 def composed(
     parameters: Tensors, gradients: Tensors, moments: Mapping[str, Tensors], settings: Tensors, now: Tensors
 ) -> None:
@@ -99,11 +110,11 @@ def run_by_run(
 ) -> None:
     """The step by PyTorch's own kernel."""
     runs = slices(parameters, gradients, moments["first"], moments["second"])
-    counts = [now["count"]] * len(parameters)
-    for (own, gradient, first, second), (lr, beta1, beta2, epsilon) in zip(
-        runs, numbers(settings, "lr", "beta1", "beta2", "epsilon"), strict=True
+    counts = now["count"].expand(len(settings["lr"])).unbind()
+    for (own, gradient, first, second), count, (lr, beta1, beta2, epsilon) in zip(
+        runs, counts, numbers(settings, "lr", "beta1", "beta2", "epsilon"), strict=True
     ):
         torch._fused_adam_(
-            own, gradient, first, second, [], counts,
+            own, gradient, first, second, [], [count] * len(own),
             lr=lr, beta1=beta1, beta2=beta2, weight_decay=0.0, eps=epsilon, amsgrad=False, maximize=False,
         )  # fmt: skip

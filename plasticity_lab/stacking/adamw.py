@@ -47,6 +47,10 @@ class AdamW(Optimizer):
         """Adam's."""
         return adam.bias_corrections(settings, first, steps)
 
+    def settled(self, settings: Tensors) -> int:
+        """When 1 − βᵗ is 1 to float32."""
+        return adam.settled(settings)
+
     def update(
         self, parameters: Tensors, gradients: Tensors, moments: Mapping[str, Tensors], settings: Tensors, now: Tensors
     ) -> None:
@@ -79,11 +83,11 @@ def run_by_run(
 ) -> None:
     """The step by PyTorch's own kernel."""
     runs = slices(parameters, gradients, moments["first"], moments["second"])
-    counts = [now["count"]] * len(parameters)
-    for (own, gradient, first, second), (lr, beta1, beta2, epsilon, decay) in zip(
-        runs, numbers(settings, "lr", "beta1", "beta2", "epsilon", "weight_decay"), strict=True
+    counts = now["count"].expand(len(settings["lr"])).unbind()
+    for (own, gradient, first, second), count, (lr, beta1, beta2, epsilon, decay) in zip(
+        runs, counts, numbers(settings, "lr", "beta1", "beta2", "epsilon", "weight_decay"), strict=True
     ):
         torch._fused_adamw_(
-            own, gradient, first, second, [], counts,
+            own, gradient, first, second, [], [count] * len(own),
             lr=lr, beta1=beta1, beta2=beta2, weight_decay=decay, eps=epsilon, amsgrad=False, maximize=False,
         )  # fmt: skip

@@ -44,6 +44,37 @@ class Optimizer(Component):
         """
         return {}
 
+    def settled(self, settings: Mapping[str, Tensor]) -> int:
+        """After how many steps `corrections` stay as they are, to float32; 1 where there are none."""
+        return 1
+
+    def update_slices(
+        self,
+        parameters: Mapping[str, Tensor],
+        gradients: Mapping[str, Tensor],
+        moments: Mapping[str, Mapping[str, Tensor]],
+        settings: Mapping[str, Tensor],
+        by_step: Mapping[str, Tensor],
+        ages: Mapping[str, Tensor],
+    ) -> None:
+        """One step of parameters (K, E, ...) whose slices began at different times, each as a run of its own.
+
+        by_step: `corrections` of the first steps, until they are settled. ages: of each parameter (K, E), how many
+        steps each slice has taken.
+        """
+        last = next(iter(by_step.values())).shape[0] - 1 if by_step else 0
+        for name, age in ages.items():
+            slices, runs = age.shape[1], torch.arange(len(age), device=age.device).repeat_interleave(age.shape[1])
+            row = age.flatten().clamp(max=last)
+            now = {each: rows[row, runs] if rows.dim() > 1 else rows[row] for each, rows in by_step.items()}
+            self.update(
+                {name: parameters[name].flatten(0, 1)},
+                {name: gradients[name].flatten(0, 1)},
+                {kind: {name: values[name].flatten(0, 1)} for kind, values in moments.items()},
+                {each: value.repeat_interleave(slices) for each, value in settings.items()},
+                now,
+            )
+
     def update(
         self,
         parameters: Mapping[str, Tensor],

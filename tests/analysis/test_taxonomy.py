@@ -110,8 +110,8 @@ def test_shapes_are_grouped_as_figures_2_and_3_group_them():
 def test_a_figure_of_activations_needs_no_store(name, no_store, capsys):
     assert main(["figure", name]) == 0
     assert "Written: figures" in capsys.readouterr().out
-    assert {path.name for path in (no_store / "figures").iterdir()} == {f"{name}.{end}" for end in
-                                                                         ("pdf", "svg", "png", "csv", "json")}  # fmt: skip
+    files = {f"{name}.{end}" for end in ("pdf", "svg", "png", "csv", "json")}
+    assert {path.name for path in (no_store / "figures").iterdir()} == files
     assert not (no_store / "store").exists()
 
 

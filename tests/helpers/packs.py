@@ -60,6 +60,12 @@ def choice(group: str, name: str) -> tuple[str, dict[str, Any]]:
     return content["_target_"], {key: deepcopy(value) for key, value in content.items() if key not in NOT_SETTINGS}
 
 
+def interventions_anywhere() -> list[str]:
+    """Those of conf/intervention that need no particular kind of units."""
+    names = choices("intervention")
+    return [name for name in names if getattr(load(choice("intervention", name)[0]), "unit_kind", None) is None]
+
+
 @cache
 def _content(group: str, name: str) -> dict[str, Any]:
     """A choice's file, which is read once: a pack of many runs asks for the same few."""

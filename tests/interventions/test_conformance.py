@@ -17,7 +17,17 @@ from plasticity_lab.stacking.run_axis import on_run_axis
 from tests.agents.ppo.packs import BOTH, begun, numbers, there_are
 from tests.agents.value.packs import AGENTS, BY_AGENT
 from tests.helpers.networks import classifier
-from tests.helpers.packs import CPU, choice, choices, differing, images, needs_compiler, run, trained
+from tests.helpers.packs import (
+    CPU,
+    choice,
+    choices,
+    differing,
+    images,
+    interventions_anywhere,
+    needs_compiler,
+    run,
+    trained,
+)
 from tests.tenants import packs as tenants
 
 IMAGES = images(8, 61, 20)
@@ -37,7 +47,7 @@ VARIANTS = {"ewc_by_batch": "ewc"}
 """Cases beside the files of conf/: one of these with other settings, by which it computes another way."""
 
 
-@pytest.fixture(params=[*choices("intervention"), *VARIANTS])
+@pytest.fixture(params=[*interventions_anywhere(), *VARIANTS])
 def name(request) -> str:
     return request.param
 
@@ -165,7 +175,7 @@ def test_compiled_under_ppo_a_run_is_the_same_alone_packed_and_resumed(name):
     assert not [each for k in range(len(pack)) for each in tenants.differing(whole[k], resumed[k])]
 
 
-DRAWN = [(name, AGENTS[number % len(AGENTS)]) for number, name in enumerate(choices("intervention"))]
+DRAWN = [(name, AGENTS[number % len(AGENTS)]) for number, name in enumerate(interventions_anywhere())]
 """Each intervention under one of the agents, in turn: a pair is compiled three times."""
 
 

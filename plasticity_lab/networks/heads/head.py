@@ -58,6 +58,9 @@ class Head(Component):
 
     takes_tokens: ClassVar[bool] = False
 
+    has_experts: ClassVar[bool] = False
+    """Whether units of kind expert stand in it."""
+
     def design(self, encoded: Encoded) -> HeadDesign:
         """The layers and units behind an encoder.  Raises ConfigError for maps that it cannot take."""
         raise NotImplementedError

@@ -37,7 +37,7 @@ class MoE(Head):
     concerns the encoder alone. Source: Obando-Ceron et al. 2024; Sokar et al. 2025.
     """
 
-    takes_tokens = True
+    takes_tokens = has_experts = True
     balancing: Mapping[str, float] = {}
     """Losses that balance the experts' load, by `balance`, with their weights; none, as in the papers."""
 

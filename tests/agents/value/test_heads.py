@@ -51,6 +51,27 @@ def test_interventions_work_on_experts(intervention):
     assert not differing(trained(pack)[1], trained(pack[1:])[0])
 
 
+RESETS = {
+    "dormant": ("intervention=reset_experts", "intervention.dormant=0.5"),
+    "all, router and target": (
+        "intervention=reset_experts", "intervention.chosen=all", "intervention.router=true", "intervention.target=own",
+    ),
+    "perturbed": ("intervention=perturb_experts",),
+    "beside another": ("intervention=[reset_experts,l2]",),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", RESETS)
+def test_resets_of_experts_are_the_same_packed_alone_and_resumed(how):
+    every = "intervention.reset_experts.every=3" if how == "beside another" else "intervention.every=3"
+    pack = packs_of(*words_of("softmoe", "per_conv"), *RESETS[how], every, "benchmark.tasks=1", "seed=0,1")
+    packed = trained(pack)
+    assert not differing(packed[1], trained(pack[1:])[0])
+    assert not differing(packed[0], trained(pack, stops=[1])[0])
+    plain = trained(packs_of(*words_of("softmoe", "per_conv"), "benchmark.tasks=1", "seed=0,1"))
+    assert differing(packed[0], plain[0]), "something was reset"
+
+
 @needs_compiler
 @pytest.mark.slow
 @pytest.mark.parametrize("head", [head for head in choices("head") if head != "flatten"])
@@ -59,4 +80,14 @@ def test_compiled_a_run_is_the_same_alone_and_in_packs_of_many_widths(head):
     runs = packs_of(*words_of(head, "per_conv"), *balanced, "benchmark.tasks=1", "seed=range(6)")
     alone = trained(runs[:1], compiled=True)[0]
     for width in (2, 3, 6):
+        assert not differing(alone, trained(runs[:width], compiled=True)[0]), f"in a pack of {width}"
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_compiled_resets_of_experts_are_the_same_alone_and_packed():
+    words = (*words_of("softmoe", "per_conv"), "intervention=reset_experts", "intervention.every=3")
+    runs = packs_of(*words, "benchmark.tasks=1", "seed=range(3)")
+    alone = trained(runs[:1], compiled=True)[0]
+    for width in (2, 3):
         assert not differing(alone, trained(runs[:width], compiled=True)[0]), f"in a pack of {width}"
