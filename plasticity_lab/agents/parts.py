@@ -12,6 +12,7 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.networks.encoder import headed
 from plasticity_lab.networks.heads.head import Head
+from plasticity_lab.networks.heads.moe import MoE
 from plasticity_lab.networks.network import Network
 from plasticity_lab.perturbations.perturbation import Perturbation
 from plasticity_lab.run import Run, group_of
@@ -73,7 +74,16 @@ class Parts(Generic[AnyBenchmark]):
         Runs that are older than heads have none of their own: the network's is flatten.
         """
         network = cast(Network, self.components["network"][0])
-        return headed(network, self.one("head", Head)) if "head" in self else network
+        if "head" not in self:
+            return network
+        head, first = self.one("head", Head), self.interventions[0]
+        if first.prunes and isinstance(head, MoE):
+            if first.prunes >= head.experts:
+                raise ConfigError(
+                    f"intervention.count is {first.prunes}, and head.experts is {head.experts}: one expert must stay."
+                )
+            head = head.with_pruning()
+        return headed(network, head)
 
     @property
     def perturbation(self) -> Perturbation | None:

@@ -99,6 +99,9 @@ class Intervention(Component):
     unit_kind: ClassVar[str | None] = None
     """The kind of units (`Unit.kind`) without which it has nothing to work on: a network that has none is refused."""
 
+    prunes: int = 0
+    """How many experts it closes; where some, routers have a number for each, by which they know. Structure."""
+
     columns: ClassVar[Sequence[Column]] = ()
     """What it measures of itself: columns of metrics.parquet that a task's row has, taken as a "value"."""
 

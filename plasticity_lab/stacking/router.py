@@ -15,6 +15,8 @@ from torch import Tensor
 from plasticity_lab.stacking.linear import CUT_OFF_DEVIATION, StackedLinear, cut_off_normal
 
 INITS = ("lecun_normal", "xavier", "normal")
+CLOSED = -1e30
+"""The logit of what a token cannot choose: e to that is 0, and a softmax over nothing else is even."""
 TINY = 1e-6
 """Added to norms that are divided by, as in Dopamine's code."""
 
@@ -26,7 +28,9 @@ class StackedRouter:
     φ is `<name>.weight` (K, D, S), stored as a linear layer's weight. starts: how it starts: lecun_normal (of variance
     1 / (D · experts), flax's default for φ of shape (D, experts, slots); experts: as many), xavier, or normal (of
     variance 1). normalised: whether tokens and the columns of φ are divided by their lengths (+ 1e-6), and the products
-    multiplied by `<name>.scalar` (K, 1), which is learned and 1 at first. Source: Puigcerver et al. 2024, as Dopamine's
+    multiplied by `<name>.scalar` (K, 1), which is learned and 1 at first. prunable: of how many experts each can be
+    closed: `<name>.open` (K, experts) is 1 at first, and has no gradient; where it is 0, the logits of that expert's
+    slots are so low that it has no part in any softmax. Source: Puigcerver et al. 2024, as Dopamine's
     labs/moes has it, where normalisation is off.
     """
 
@@ -36,6 +40,7 @@ class StackedRouter:
     experts: int = 1
     starts: str = "lecun_normal"
     normalised: bool = False
+    prunable: int = 0
 
     @property
     def linear(self) -> StackedLinear:
@@ -45,7 +50,7 @@ class StackedRouter:
     @property
     def size(self) -> int:
         """Parameters of one run, padding not counted."""
-        return self.inputs * self.outputs + self.normalised
+        return self.inputs * self.outputs + self.normalised + self.prunable
 
     @property
     def work(self) -> int:
@@ -66,7 +71,8 @@ class StackedRouter:
         else:
             weight[:, : self.outputs] = draw.standard_normal(shape)
         scalar = {f"{self.name}.scalar": np.ones(1, np.float32)} if self.normalised else {}
-        return {f"{self.name}.weight": weight, **scalar}
+        is_open = {f"{self.name}.open": np.ones(self.prunable, np.float32)} if self.prunable else {}
+        return {f"{self.name}.weight": weight, **scalar, **is_open}
 
     def squares(self, x: Tensor, delta: Tensor) -> dict[str, Tensor]:
         """Σ over examples of the squares of the gradient by each alone: of φ, where it is not normalised.
@@ -78,7 +84,8 @@ class StackedRouter:
             each = torch.bmm(own.transpose(1, 2), delta_of_run)
             weight[run, :, : self.outputs] = each.square().sum(dim=0)
         scalar = {f"{self.name}.scalar": x.new_zeros(len(x), 1)} if self.normalised else {}
-        return {f"{self.name}.weight": weight, **scalar}
+        is_open = {f"{self.name}.open": x.new_zeros(len(x), self.prunable)} if self.prunable else {}
+        return {f"{self.name}.weight": weight, **scalar, **is_open}
 
     def __call__(self, parameters: Mapping[str, Tensor], x: Tensor) -> Tensor:
         """x (K, B, M, D) → (K, B, M, S).  B · M must be a multiple of 4."""
@@ -89,7 +96,12 @@ class StackedRouter:
             weight = scalar * weight / (_lengths(weight, 1) + TINY)
         without = torch.zeros(len(weight), 1, weight.shape[2], device=weight.device)
         own = {f"{self.name}.weight": weight, f"{self.name}.bias": without}
-        return self.linear(own, x.flatten(1, 2)).unflatten(1, x.shape[1:3])
+        logits = self.linear(own, x.flatten(1, 2)).unflatten(1, x.shape[1:3])
+        if not self.prunable:
+            return logits
+        is_open = parameters[f"{self.name}.open"].detach() > 0
+        columns = is_open.repeat_interleave(self.outputs // self.prunable, dim=1)
+        return torch.where(columns[:, None, None], logits, CLOSED)
 
 
 def _lengths(x: Tensor, axis: int) -> Tensor:

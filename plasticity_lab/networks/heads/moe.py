@@ -5,6 +5,9 @@ S = N · P, U units of an expert's hidden layer.
 """
 
 from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -38,6 +41,8 @@ class MoE(Head):
     """
 
     takes_tokens = has_experts = True
+    prunable = False
+    """Whether experts can be closed, as an intervention asks for (see `StackedRouter`)."""
     balancing: Mapping[str, float] = {}
     """Losses that balance the experts' load, by `balance`, with their weights; none, as in the papers."""
 
@@ -74,6 +79,12 @@ class MoE(Head):
         """P."""
         return slots_of(self.capacity if self.slots is None else self.slots, tokens, self.experts)
 
+    def with_pruning(self) -> Self:
+        """The same head, whose experts can be closed."""
+        other = copy(self)
+        other.prunable = True
+        return other
+
     def design(self, encoded: Encoded) -> HeadDesign:
         """Router, both layers of the experts, perhaps one more, the outputs."""
         tokens, inputs = encoded.tokens
@@ -81,7 +92,7 @@ class MoE(Head):
         units = max(1, round(width * self.scale))
         passed = int(units * encoded.expansion)
         layers: list[Layer] = [
-            self.routed(inputs, slots),
+            replace(self.routed(inputs, slots), prunable=self.experts if self.prunable else 0),
             self._first(encoded, inputs, units, slots),
             StackedExperts("experts.output", self.experts, passed, inputs, slots),
         ]

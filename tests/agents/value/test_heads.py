@@ -72,6 +72,15 @@ def test_resets_of_experts_are_the_same_packed_alone_and_resumed(how):
     assert differing(packed[0], plain[0]), "something was reset"
 
 
+@pytest.mark.parametrize("head", ["softmoe", "expert_choice", "token_choice"])
+def test_pruned_experts_are_the_same_packed_alone_and_resumed(head):
+    pruned = ("intervention=prune_experts", "intervention.count=1", "intervention.first=3")
+    pack = packs_of(*words_of(head, "per_conv"), *pruned, "benchmark.tasks=1", "seed=0,1")
+    packed = trained(pack)
+    assert not differing(packed[1], trained(pack[1:])[0])
+    assert not differing(packed[0], trained(pack, stops=[1])[0])
+
+
 @needs_compiler
 @pytest.mark.slow
 @pytest.mark.parametrize("head", [head for head in choices("head") if head != "flatten"])

@@ -1,0 +1,62 @@
+"""Pruning of experts: some are closed for good, so that no token is sent to them and none gets anything back.
+
+Legend: K runs, E experts.
+"""
+
+from math import gcd
+from typing import ClassVar
+
+import torch
+
+from plasticity_lab.component import check
+from plasticity_lab.interventions.intervention import Intervention, Now, State
+from plasticity_lab.randomness.host import host_stream
+from plasticity_lab.records.measures import Column, Measure
+from plasticity_lab.stacking.router import StackedRouter
+
+
+class PruneExperts(Intervention):
+    """Closes `count` experts: after `first` updates one, after every further `apart` the next; apart 0: all at once.
+
+    Which ones is drawn with the run's init_seed. The router of a closed expert is masked: its slots weigh nothing in
+    what tokens get, and tokens have no share of it; what it computes is thrown away. Whether an expert is open is a
+    number of the router's, so that a target network follows by its next copy and saved weights know it.
+
+    Source: Sokar et al. 2025, Appendix B.5.1, where two of four are pruned once, or gradually; when is not said.
+    """
+
+    unit_kind: ClassVar = "expert"
+    needs_gradients = False
+    capped = frozenset({"first", "apart"})
+    columns: ClassVar = (Column(Measure("pruned", "Pruned experts", "count", places=0), "pruned", {"task": "value"}),)
+
+    def __init__(self, count: int = 2, first: int = 2_500_000, apart: int = 0) -> None:
+        self.count = self.prunes = check("intervention.count", count, at_least=1)
+        self.first = check("intervention.first", first, at_least=1)
+        self.apart = check("intervention.apart", apart, at_least=0)
+        self.every = gcd(first, apart) if apart and count > 1 else first
+
+    def start(self, now: Now) -> State:
+        """How many are pruned so far, "pruned" (K,)."""
+        first = next(iter(now.parameters.values()))
+        return {"pruned": torch.zeros(len(first), dtype=torch.int64, device=first.device)}
+
+    def due(self, updates: int) -> int:
+        """How many are pruned after so many updates."""
+        if updates < self.first:
+            return 0
+        return self.count if not self.apart else min(self.count, 1 + (updates - self.first) // self.apart)
+
+    def every_n_updates(self, now: Now) -> State:
+        """Closes those that are due, in place."""
+        many = self.due(now.updates)
+        router = next(layer for layer in now.model.design.layers if isinstance(layer, StackedRouter))
+        is_open = now.parameters[f"{router.name}.open"]
+        for run, seed in enumerate(now.seeds):
+            chosen = host_stream(seed, "prune experts").permutation(is_open.shape[1])[:many]
+            is_open[run, torch.from_numpy(chosen).to(is_open.device)] = 0.0
+        return {"pruned": torch.full_like(now.state["pruned"], many)}
+
+    def measured(self, state: State) -> State:
+        """The count, "pruned" (K,)."""
+        return {"pruned": state["pruned"]}
