@@ -21,8 +21,8 @@ class FeatureRank(Diagnostic):
 
     With singular values σ: `effective_rank` exp(−Σ p ln p), p = σ / Σσ (Roy and Vetterli 2007); `stable_rank`
     Σσ² / σ₁²; `srank` the least k with σ₁ + … + σ_k ≥ (1 − δ) Σσ (Kumar et al. 2021, arXiv 2010.14498). Where several
-    layers stand before outputs (those of an actor and of a critic), the mean of theirs. All are 0 where all numbers
-    are, and empty where one is not finite.
+    layers stand before outputs (those of an actor and of a critic), the mean of theirs; where experts do, what all of
+    their units give in all slots. All are 0 where all numbers are, and empty where one is not finite.
     """
 
     passes = 0.5
@@ -40,7 +40,7 @@ class FeatureRank(Diagnostic):
     def look(self, view: View) -> dict[str, Tensor]:
         """(K,) each."""
         hidden, answering = view.forward().hidden, set(view.model.design.outputs.values())
-        last = [unit for unit in view.units if answering & set(unit.outgoing)]
+        last = [unit for unit in view.units if answering & set(unit.outgoing)] or view.units[-1:]
         ranks = [run_by_run(lambda h: self._ranks(h.flatten(1)), hidden[unit.name]) for unit in last]
         mean = added_up(ranks) / len(ranks)
         return dict(zip(("effective_rank", "stable_rank", "srank"), mean.unbind(dim=1), strict=True))

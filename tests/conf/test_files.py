@@ -30,8 +30,10 @@ def _a_store_to_select_from(tmp_path_factory):
 
 
 def beside(group, name):
-    """The benchmark that an agent needs which does not learn the usual one."""
+    """The benchmark that an agent needs which does not learn the usual one; a head for what works on experts."""
     target = yaml.safe_load((CONF / group / f"{name}.yaml").read_text()).get("_target_")
+    if group == "intervention" and component.load(target).unit_kind == "expert":
+        return ["head=softmoe", "head.experts=4", "network=cnn"]
     if group != "agent" or target is None or issubclass(PermutedPixels, component.load(target).learns):
         return []
     moves = issubclass(BodyCycle, component.load(target).learns)

@@ -6,6 +6,7 @@ import pytest
 from plasticity_lab.component import load
 from tests.agents.ppo.packs import BOTH, there_are
 from tests.agents.value.packs import SMALL
+from tests.agents.value.test_heads import words_of
 from tests.helpers.looked_at import column, differing, looked_at
 from tests.helpers.packs import choice, choices
 from tests.helpers.sweeps import runs_of
@@ -19,6 +20,7 @@ PACKS = {
     "replay": (*SPLIT, "agent=experience_replay", "activation=swiglu"),
     "ppo": (*BOTH, "activation=elu"),
     "dqn": (*SMALL, "activation=prelu"),
+    "experts": (*words_of("softmoe", "per_conv"), "benchmark.tasks=2", "activation=prelu"),
 }
 
 
@@ -64,7 +66,7 @@ def test_with_all_or_none_alone_packed_and_resumed_all_numbers_are_the_same(word
 
 @pytest.mark.parametrize("name", [name for name in choices("diagnostics") if name != "none"])
 def test_of_tasks_alone_it_has_columns_of_tasks_alone_and_the_values_of_the_last_epoch(name):
-    runs = list(runs_of(*PACKS["supervised"], "seed=0,1"))
+    runs = list(runs_of(*PACKS["experts" if name == "dormant_experts" else "supervised"], "seed=0,1"))
     usual, (seen, _) = (
         looked_at(runs, {name: everything(every=1)[name]}),
         looked_at(runs, {name: everything(every="task")[name]}),
