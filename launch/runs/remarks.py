@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from plasticity_lab.records.cautions import cautions
 from plasticity_lab.run import Run
@@ -12,7 +13,7 @@ WHOLE = "full"
 
 def remarks(runs: Sequence[Run]) -> list[str]:
     """A line for each."""
-    found = dict.fromkeys(line for run in runs for line in _of_settings(run))
+    found = dict.fromkeys(line for run in runs for line in (*_of_settings(run), *_of_shocks(run)))
     return [*same_functions(runs), *_cautions(runs), *found]
 
 
@@ -56,6 +57,27 @@ def _of_settings(run: Run) -> Iterator[str]:
     memory, per_task = agent.get("memory"), agent.get("per_task")
     if memory is not None and per_task is not None and per_task > memory:
         yield f"agent: agent.per_task={per_task} is more than agent.memory={memory}, which is the most that is kept."
+
+
+def _of_shocks(run: Run) -> Iterator[str]:
+    """Shocks that are not given, or not measured."""
+    cycle = (run.science.get("perturbation") or {}).get("cycle")
+    if cycle is None:
+        return
+    benchmark: Any = run.component("benchmark")
+    name, epochs = run.science["benchmark"]["name"], benchmark.epochs_of(0)
+    given, measured = epochs // cycle, max(0, (epochs - cycle + 1) // cycle) if cycle > 1 else 0
+    if not given:
+        yield (
+            f"perturbation: no epoch is shocked, since tasks of {name} have {epochs} epochs, and perturbation.cycle is "
+            f"{cycle}."
+        )
+    elif measured < given:
+        why = f"fewer than {cycle - 1} epochs of the task follow" if cycle > 1 else "no epoch lies between them"
+        yield (
+            f"perturbation: of the {given} shocks of a task of {name} {given - measured} will be given and not "
+            f"measured: {why}."
+        )
 
 
 def _listed(names: Sequence[str]) -> str:
