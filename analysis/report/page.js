@@ -45,7 +45,24 @@ function tableOfRuns(DataTable, data) {
     const line = table.row(event.currentTarget).data();
     if (line) location.hash = `run=${valueOf(ids, line.at(-1))}`;
   });
+  document.getElementById("save-runs").addEventListener("click", () => saveRuns(table, data.runs.columns));
   return table;
+}
+
+// The lines that a filter leaves, in the order that is seen, with values as they are.
+function saveRuns(table, columns) {
+  const inCsv = (value) => {
+    const words = value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
+    return /[",\n]/.test(words) ? `"${words.replaceAll('"', '""')}"` : words;
+  };
+  const shown = table.rows({ search: "applied" }).data().toArray().map((line) => line.at(-1));
+  const lines = [columns.map(({ title }) => title), ...shown.map((at) => columns.map((column) => valueOf(column, at)))];
+  const file = new Blob([lines.map((line) => line.map(inCsv).join(",")).join("\n"), "\n"], { type: "text/csv" });
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(file);
+  link.download = "runs.csv";
+  link.click();
+  URL.revokeObjectURL(link.href);
 }
 
 // A run has an address: #run=<id>.
@@ -71,8 +88,21 @@ function painted() {
   return new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
 }
 
+// The library of tables has colours of its own for a page of this class.
+function followColours() {
+  const follow = () => document.documentElement.classList.toggle("dark", DARK.matches);
+  DARK.addEventListener("change", follow);
+  follow();
+}
+
+// While a sweep is trained, the page is made anew; whoever has a run open is left alone.
+function loadAgain(seconds) {
+  setInterval(() => document.getElementById("run").open || location.reload(), 1000 * seconds);
+}
+
 (async () => {
   try {
+    followColours();
     const [data, DataTable] = await Promise.all([unpacked("data"), tablesLibrary()]);
     drawCharts(data.charts);
     await painted();
@@ -80,6 +110,7 @@ function painted() {
     await painted();
     tableOfRuns(DataTable, data);
     followAddress(data);
+    if (data.again) loadAgain(data.again);
     document.body.dataset.ready = "yes";
   } catch (error) {
     const trouble = document.getElementById("trouble");

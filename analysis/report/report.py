@@ -29,12 +29,15 @@ MOST = 6
 """Settings whose sensitivity is shown."""
 
 
-def report(rows: Sequence[Row], metrics: Metrics, places: Sequence[Path], left_out: Sequence[str]) -> str:
-    """The page.  left_out: sentences on what could not be read, to which reading metrics may add.
+def report(
+    rows: Sequence[Row], metrics: Metrics, places: Sequence[Path], left_out: Sequence[str], again: int | None = None
+) -> str:
+    """The page.  left_out: sentences on what could not be read, to which reading metrics may add. again: after how many
+    seconds an open page is to load itself anew; None: never.
 
     Raises ConfigError where a library that it needs is not installed.
     """
-    runs, settings = one_each(rows), varied(rows)
+    runs, settings = sorted(one_each(rows), key=_as_asked), varied(rows)
     figures: list[dict[str, Any]] = []
     drawn: list[dict[str, Any]] = []
     for drawing in _drawings(rows, metrics, settings[:MOST]):
@@ -45,6 +48,9 @@ def report(rows: Sequence[Row], metrics: Metrics, places: Sequence[Path], left_o
     if more := settings[MOST:]:
         words = f"`python -m analysis figure sensitivity --by` draws them: {', '.join(more)}."
         figures.append({"title": "Sensitivity to other settings", "charts": range(0), "caption": [words]})
+    alike = _said_of_all([figure["caption"] for figure in figures if figure["charts"]])
+    for figure in figures:
+        figure["caption"] = [sentence for sentence in figure["caption"] if sentence not in alike]
     curves = curves_payload(runs, metrics)
     shown = {
         "title": f"plasticity_lab: {', '.join(place.resolve().name for place in places)}",
@@ -55,15 +61,33 @@ def report(rows: Sequence[Row], metrics: Metrics, places: Sequence[Path], left_o
         "overview": overview(rows),
         "left_out": list(dict.fromkeys(left_out)),
         "figures": figures,
+        "of_all_figures": alike,
         "tables": table_pages(rows, metrics),
     }
     data = {
         "charts": drawn,
         "runs": runs_payload(runs),
+        "again": again,
         "curves": curves,
         "style": {"colours": style.COLOURS, "grid": style.GRID, "layout": style.SMALL_CHART},
     }
     return page(shown, data)
+
+
+def _as_asked(row: Row) -> tuple[Any, ...]:
+    """Where a run stands in a list: as people ask for runs, seeds last, and not by the hash that is its id."""
+    own = sorted(row.own.items(), key=lambda setting: setting[0])
+    numbers = [(name, value if isinstance(value, int | float) else 0, str(value)) for name, value in own]
+    seeds = [-1 if seed is None else seed for seed in row.seeds]
+    study = str(sorted(row.study.items(), key=lambda setting: setting[0]))
+    return row.benchmark, row.protocol, row.schedule, row.intervention, row.activation, numbers, study, seeds
+
+
+def _said_of_all(captions: Sequence[Sequence[str]]) -> list[str]:
+    """The sentences that stand below every figure, where there are several: they are said once."""
+    if len(captions) < 2:
+        return []
+    return [sentence for sentence in captions[0] if all(sentence in caption for caption in captions)]
 
 
 def _drawings(rows: Sequence[Row], metrics: Metrics, settings: Sequence[str]) -> list[Drawing]:

@@ -82,6 +82,6 @@ function drawRun(at, curves, style) {
       yaxis: axis,
       showlegend: lines.length > 1,
     };
-    Plotly.newPlot(chart, traces, layout, CHART_SETTINGS);
+    plot(chart, traces, layout);
   }
 }
