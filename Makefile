@@ -47,6 +47,7 @@ chaos: $(READY) ## Disturb a sweep on a Slurm of its own for MINUTES=60, and com
 bench: $(READY) ## Measure run-steps per second, beside a usual script and JAX; QUICK=1 only tries it (minutes)
 	.venv/bin/python -m launch.bench $(if $(QUICK),--quick) --out $(or $(OUT),bench_results)
 	.venv/bin/python -m launch.bench.diagnostics $(if $(QUICK),--situations permuted_mnist --width 1 --epochs 1) --out $(or $(OUT),bench_results)
+	.venv/bin/python -m launch.bench.atari $(if $(QUICK),--games pong --steps 50 --repeats 1) --out $(or $(OUT),bench_results)
 
 bench-rliable: build/rliable/.ready ## Measure our bootstrap beside rliable's, in an environment of its own (10 minutes)
 	build/rliable/bin/python -m launch.bench.rliable_peer --out $(or $(OUT),bench_results)
