@@ -57,7 +57,7 @@ def main() -> int:
         packed.burst()
         taken = 1e6 * (time.process_time() - began)
     calls = measured.key_averages()
-    # The profiler's times are those of a clock, in which other processes may have run: they only say who had which part.
+    # The profiler has times of a clock, in which other processes may have run: they only say who had which part.
     part = taken / sum(call.self_cpu_time_total for call in calls)
     steps = packed.run_steps / options.width
     what_ran = f"{options.network}, {options.width} runs, {options.mode}, {kind_of(device)}"
