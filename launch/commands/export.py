@@ -1,0 +1,36 @@
+"""Put a store's records, plans and unfinished packs into one file, which another group reads, merges and goes on from.
+
+    python -m launch export study.tar.gz --store results
+
+Packs that are being trained at that moment stay behind. `python -m launch import` takes the file.
+"""
+
+import argparse
+from pathlib import Path
+
+from launch.packs.lease_files import LeaseFiles
+from launch.packs.lookup import add_store, store_there
+from launch.wording import counted, say
+from plasticity_lab.account import expanded
+from plasticity_lab.records.archive import export_store
+
+HELD_SECONDS = 600.0
+"""A lease that was touched so short a time ago is respected, whatever its plan says."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's own options."""
+    parser.add_argument("file", type=Path, help="the archive: a name that ends in .tar, .tar.gz or .tgz")
+    add_store(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """The command.  Raises StoreError."""
+    store, path = store_there(options.store), expanded(options.file)
+    leases = LeaseFiles(store)
+    held = [pack for pack, state in leases.states(list(leases.epochs()), HELD_SECONDS).items() if state.held]
+    if held:
+        say(f"{counted(len(held), 'pack')} being trained {'is' if len(held) == 1 else 'are'} left behind.")
+    runs = export_store(store, path, held)
+    print(f"Written: {path} with {counted(runs, 'run')}, {path.stat().st_size:,} bytes.")
+    return 0
