@@ -18,7 +18,9 @@ from tests.helpers.same_numbers import differences
 from tests.helpers.sweeps import all_kept, ended_packs
 from tests.helpers.sweeps import trained as trained_by_command
 
-RECIPES = {name: name for name in ("activation", "agent", "benchmark", "intervention")} | {"diagnostic": "diagnostics"}
+RECIPES = {name: name for name in ("activation", "agent", "benchmark", "intervention", "perturbation")} | {
+    "diagnostic": "diagnostics"
+}
 """The pages, and the groups whose options they add."""
 
 
