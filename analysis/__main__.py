@@ -15,6 +15,7 @@ COMMANDS = {
     "table": ("analysis.tables.command", "a table of the papers, from the runs of a store"),
     "figure": ("analysis.figures.command", "a figure, from the runs of a store"),
     "compare": ("analysis.compare.command", "does X help? arms compared by a setting, with tests and a figure"),
+    "preregister": ("analysis.compare.preregistered.command", "a hypothesis and its test, fixed before training"),
     "report": ("analysis.report.command", "everything that a store holds, as one HTML page"),
     "check-paper": ("analysis.check_paper.command", "the paper's claims, recomputed from its own printed numbers"),
     "coverage": ("analysis.coverage.command", "how often each interval holds the truth, by simulation"),

@@ -8,6 +8,7 @@ from analysis.compare.pair import Pair
 from analysis.compare.runs_said import rows_of, runs_said
 from analysis.compare.scores import said
 from analysis.compare.setting import TUNED, is_own
+from analysis.compare.verdict import against_reference, verdict
 from analysis.compare.words import listed
 from analysis.rows import varying
 from analysis.setting_words import words_of
@@ -45,25 +46,12 @@ def tests_of(compared: Compared) -> int:
 
 def _verdict(compared: Compared) -> list[str]:
     """Which arms are told apart from the reference, after Holm's correction."""
-    found: dict[str, list[str]] = {"better": [], "worse": [], "not told apart": [], "no test": []}
     if len(compared.arms) < 2:
         return ["There is one arm here, and nothing to compare it with."]
-    direction = -1 if measure_of(compared).better == "less" else 1
-    for arm in compared.arms:
-        pair = compared.against(arm.label)
-        if pair is None:
-            continue
-        if pair.holm is None or pair.test.t is None:
-            found["no test"].append(arm.label)
-        elif pair.holm >= LEVEL:
-            found["not told apart"].append(arm.label)
-        else:
-            found["better" if direction * pair.test.t > 0 else "worse"].append(arm.label)
-    words = "; ".join(f"{what}: {', '.join(arms)}" for what, arms in found.items() if arms)
     higher = "" if measure_of(compared).better else " (better: greater, as the metric names no direction)"
-    return [
-        f"Against {compared.reference} ({compared.chosen}), by Welch's test after Holm's correction: {words}{higher}."
-    ]
+    against = f"Against {compared.reference} ({compared.chosen})"
+    words = verdict(compared, [(pair, pair.holm, pair.test.t) for pair in against_reference(compared)])
+    return [f"{against}, by Welch's test after Holm's correction: {words}{higher}."]
 
 
 def _what(compared: Compared, measures: dict[str, Measure]) -> list[str]:

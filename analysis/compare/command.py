@@ -2,15 +2,20 @@
 
 import argparse
 import sys
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from rich.console import Console
 
 from analysis.asked import add_options, places_of, rows_asked_for, tell
 from analysis.compare.comparison import BEST, FEW
+from analysis.compare.preregistered.reading import fixed_for, notes_beside, those_fixed, with_heading
+from analysis.compare.preregistered.state import state_of
 from analysis.compare.result import Result, compared
 from analysis.read_metrics import metrics_of
+from analysis.rows import Row
 from analysis.tables.render import terminal
+from plasticity_lab.records.store import Store
 
 
 def add_command(command: argparse.ArgumentParser) -> None:
@@ -33,6 +38,12 @@ def add_command(command: argparse.ArgumentParser) -> None:
         help=f"whether all pairs of arms are shown; default with 3 to {FEW} arms",
     )
     command.add_argument(
+        "--preregistered",
+        metavar="NAME",
+        help="read what `analysis preregister` fixed under that name, by its runs, metric and test, and say whether "
+        "all was kept",
+    )
+    command.add_argument(
         "--figure", action=argparse.BooleanOptionalAction, default=True, help="whether a figure is drawn; default yes"
     )
     add_options(command, "tables")
@@ -47,8 +58,25 @@ def _make(asked: argparse.Namespace) -> None:
             told.append(said)
             tell(sentence)
 
+    fixed = fixed_for(asked) if asked.preregistered else None
     folder, rows = rows_asked_for(asked, told=left_out)
-    found = compared(
+    place = folder / "tables"
+    if fixed is None:
+        found = _compared(asked, rows, left_out, [*told, *notes_beside(Store(folder), rows)])
+    else:
+        state = state_of(Store(folder), fixed)
+        rows = those_fixed(rows, fixed.registration, state)
+        found = with_heading(_compared(asked, rows, left_out, told), fixed.registration, state)
+        place = place / f"preregistered_{asked.preregistered}"
+    _show(found)
+    if asked.out or folder.is_dir():
+        print(found.write(asked.out or place))
+
+
+def _compared(
+    asked: argparse.Namespace, rows: Sequence[Row], left_out: Callable[[str], None], notes: Sequence[str]
+) -> Result:
+    return compared(
         rows,
         partial(metrics_of, places_of(asked), rows, told=left_out),
         by=asked.by,
@@ -56,12 +84,9 @@ def _make(asked: argparse.Namespace) -> None:
         metric=asked.metric,
         pairs=asked.pairs,
         figure=asked.figure,
-        notes=[*told],
+        notes=[*notes],
         progress=Console(stderr=True),
     )
-    _show(found)
-    if asked.out or folder.is_dir():
-        print(found.write(asked.out or folder / "tables"))
 
 
 def _show(found: Result) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from launch.launchers.prepare import Prepared, Resources, calibrated, prepared
-from launch.launchers.report import SweepFailed, announce, settled, show_plan
+from launch.launchers.report import SweepFailed, announce, say_planned, settled, show_plan
 from launch.plan.compiling import not_compiled_here
 from launch.plan.device import devices, kind_of
 from launch.runs.settings import store_option
@@ -30,11 +30,15 @@ def to_be_started(runs: Sequence[Run], settings: Settings, launcher: str) -> tup
     alone = Resources(kind, calibration, not_compiled_here(), sys.maxsize, len(runs), damaged, known=False)
     ready = prepared(runs, settings, alone)
     jobs = counted(len(ready.todo.left), "job")
-    if settings.dry_run:
+    if settings.dry_run or settings.plan_only:
         show_plan(ready, len(runs))
+    if settings.dry_run:
         say(f"hydra/launcher={launcher} would start {jobs}, one for each run.")
         return ready.plan.sweep, []
     if not settled(ready):
+        return ready.plan.sweep, []
+    if settings.plan_only:
+        say_planned(ready)
         return ready.plan.sweep, []
     announce(ready, f"{jobs} by hydra/launcher={launcher}, one for each run")
     return ready.plan.sweep, list(ready.todo.left)

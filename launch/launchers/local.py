@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from launch.launchers.each_alone import part_of
 from launch.launchers.local_workers import Uploads, run_workers
 from launch.launchers.prepare import Prepared, Resources, calibrated, prepared
-from launch.launchers.report import announce, report, settled, show_plan
+from launch.launchers.report import announce, report, say_planned, settled, show_plan
 from launch.packs.bindings import binding_of
 from launch.plan.compiling import not_compiled_here
 from launch.plan.device import cores, devices, kind_of, limited_memory, memory_here, memory_of
@@ -62,10 +62,12 @@ def train_here(runs: Sequence[Run], settings: Settings, of: str | None = None) -
     machine, ready = _prepared(runs, settings)
     resources = machine.resources
     ready = ready if of is None else part_of(ready, of)
-    if settings.dry_run:
+    if settings.dry_run or settings.plan_only:
         show_plan(ready, resources.workers)
+    if settings.dry_run or not settled(ready):
         return
-    if not settled(ready):
+    if settings.plan_only:
+        say_planned(ready)
         return
     ours = [pack for pack in ready.plan.packs if sort_of(pack.kind) == sort_of(resources.kind)]
     if not ours:

@@ -83,6 +83,14 @@ def settled(ready: Prepared) -> bool:
     return False
 
 
+def say_planned(ready: Prepared) -> None:
+    """What `plan_only=true` says last, when the plan is in the store."""
+    say(
+        f"Sweep {ready.plan.sweep}: {counted(len(ready.todo.left), 'run')} planned in {ready.store.root}, none begun; "
+        "the same command without plan_only=true trains them."
+    )
+
+
 def announce(ready: Prepared, workers: str) -> None:
     """What is to be trained.  workers: who does it, as "3 workers on cpu"."""
     planned, todo = ready.plan, ready.todo

@@ -12,6 +12,7 @@ from plasticity_lab.records.damage import read_file, seal
 from plasticity_lab.records.kept_files import REPLACING, RERUN
 from plasticity_lab.records.measures import Column
 from plasticity_lab.records.record import metrics_content, read_metrics, read_record, write_metrics, write_record
+from plasticity_lab.records.record_digest import ADDED
 from plasticity_lab.records.store import Store
 
 
@@ -65,6 +66,7 @@ def add_columns(
         "measures": declared.as_json(),
         "diagnostics": [*record["diagnostics"], *(name for name in names if name not in record["diagnostics"])],
         "files": record["files"] | {file: written},
+        ADDED: sorted({*record.get(ADDED, []), *(column.name for column in columns if column.name not in known)}),
         "observed": [*record.get("observed", []), dict(by)],
     }
     write_record(store, whole)

@@ -22,8 +22,8 @@ from plasticity_lab.records.store import Store
 FORMAT = 1
 LIST = "plasticity_lab.json"
 """The first file of an archive: its format, and checksum and size of every other one."""
-RUNS, SWEEPS, PACKS, ENDINGS = "runs", "sweeps", "packs", ("done", "divided")
-PARTS = (RUNS, SWEEPS, PACKS, *ENDINGS)
+RUNS, SWEEPS, PACKS, ENDINGS, REGISTRATIONS = "runs", "sweeps", "packs", ("done", "divided"), "preregistered"
+PARTS = (RUNS, SWEEPS, PACKS, *ENDINGS, REGISTRATIONS)
 """The folders of a store of which there may be files in an archive."""
 RECORD, PLAN, REPORT = "record.json", "plan.json", "report.html"
 BROKEN = (OSError, EOFError, zlib.error, tarfile.TarError)

@@ -36,6 +36,7 @@ from plasticity_lab.records.kept_files import (
     seals_of,
 )
 from plasticity_lab.records.old_format import OldFormat
+from plasticity_lab.records.record_digest import DIGEST, digest_of
 from plasticity_lab.records.record_facts import failures, flags_of, pack_of
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run, group_of
@@ -102,7 +103,8 @@ def new_record(
         "measures": measures,
         "diverged_at_step": diverged_at_step,
     }
-    return record | {key: value for key, value in optional.items() if value is not None}
+    record |= {key: value for key, value in optional.items() if value is not None}
+    return record | {DIGEST: digest_of(record)}
 
 
 def _targets_that_train(record: Mapping[str, Any]) -> dict[str, str]:

@@ -86,6 +86,7 @@ class Settings(Strict):
     save_weights: Literal["none", "final", "tasks"]
     checkpoint_minutes: float = Field(gt=0, allow_inf_nan=False)
     # Plans of earlier versions do not have these.
+    plan_only: bool = False
     save_weights_every: int = Field(ge=1, default=1)
     replay_memory_mib: float = Field(ge=0, allow_inf_nan=False, default=64.0)
     replay_memory_minutes: float | None = Field(ge=0, allow_inf_nan=False, default=30.0)

@@ -76,6 +76,19 @@ class Store:
         """A part of the log of a pack's replay memory, written by the holder of a lease epoch."""
         return self.pack_folder(pack) / f"memory.{epoch}.{number}"
 
+    @property
+    def registrations_folder(self) -> Path:
+        """What was fixed before training."""
+        return self.root / "preregistered"
+
+    def registration(self, name: str) -> Path:
+        """A hypothesis, and the runs and the test that are to decide it."""
+        return self.registrations_folder / f"{name}.json"
+
+    def first_reading(self, name: str) -> Path:
+        """What the records of a registration's runs were when all of them were there for the first time."""
+        return self.registrations_folder / f"{name}.first_reading.json"
+
     def sweep_folder(self, sweep: str) -> Path:
         """The plan of a sweep and the jobs that compute it."""
         return self.root / "sweeps" / sweep

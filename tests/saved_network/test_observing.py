@@ -10,6 +10,7 @@ from plasticity_lab.records import added_columns
 from plasticity_lab.records.kept_files import CorruptRecord, check_files
 from plasticity_lab.records.measures import Declared
 from plasticity_lab.records.record import read_metrics, read_record
+from plasticity_lab.records.record_digest import DIGEST, digest_of
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.weights import read_task_weights, read_weights, tasks_kept
 from tests.helpers.sweeps import after_looks, all_kept, trained
@@ -57,6 +58,7 @@ def test_the_numbers_are_those_of_a_run_that_was_looked_at_while_it_learned(stor
         columns = {column.name for column in Declared.from_json(record["measures"]).columns}
         assert columns >= set(new)
         assert record["observed"][0]["tasks"] == tasks_kept(record)
+        assert record[DIGEST] == old[DIGEST] == digest_of(record), "the run is the same"
 
 
 def test_by_command_the_columns_are_where_others_are(stores, capsys, tmp_path):

@@ -10,7 +10,7 @@ from typing import Any
 
 from launch.launchers.display import display
 from launch.launchers.prepare import Resources, calibrated, prepared
-from launch.launchers.report import announce, report, settled, show_plan
+from launch.launchers.report import announce, report, say_planned, settled, show_plan
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.cancellation import cancellations, cancellations_before
 from launch.launchers.slurm.job import JobWorker
@@ -59,8 +59,10 @@ def submit_runs(
     resources, gpu = resources_of(store, settings, parameters)
     ready = prepared(runs, settings, resources, command)
     planned, wanted = ready.plan, settings.launch.workers
-    if settings.dry_run:
+    if settings.dry_run or settings.plan_only:
         show_plan(ready, workers_a_job(parameters) * jobs_needed(planned.packs, wanted, parameters, sys.maxsize))
+        if not settings.dry_run and settled(ready):
+            say_planned(ready)
         return
     cluster.check_there()
     cluster.check_partition(parameters["partition"])

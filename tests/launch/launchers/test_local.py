@@ -132,6 +132,18 @@ def test_a_dry_run_prints_the_plan_and_writes_nothing(run, store):
     assert not store.root.exists()
 
 
+def test_plan_only_leaves_a_plan_that_the_same_command_trains(run, run_here, store):
+    status, err, out = run("seed=0,1", "plan_only=true")
+    assert status == 0
+    assert "2 runs to train" in out
+    assert f"2 runs planned in {store.root}, none begun; the same command without plan_only=true trains them" in err
+    (sweep,) = store.root.joinpath("sweeps").iterdir()
+    assert not list(store.root.joinpath("runs").iterdir())
+    assert run_here("seed=0,1")[0] == 0
+    assert [folder for folder in store.root.joinpath("sweeps").iterdir()] == [sweep]
+    assert all(read_record(store, one.id) for one in runs_of("seed=0,1"))
+
+
 def test_a_dry_run_leaves_a_store_as_it_is(run, store):
     trained(store, "seed=0", stop=lambda: True)
     before = sorted(store.root.rglob("*"))

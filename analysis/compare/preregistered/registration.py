@@ -1,0 +1,99 @@
+"""A registration: a hypothesis with the runs, the metric and the test that are to decide it; and its file."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from plasticity_lab.errors import ConfigError, StoreError
+from plasticity_lab.records.damage import read_mapping
+from plasticity_lab.records.files import create_once, names
+from plasticity_lab.records.identity import canonical_json
+from plasticity_lab.records.store import Store
+
+FORMAT = 1
+WELCH, PAIRED = "welch", "paired"
+TESTS = {WELCH: "Welch's test", PAIRED: "the paired t-test"}
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
+DIGITS = 12
+"""Of a hash that are shown."""
+
+
+@dataclass(frozen=True)
+class Registration:
+    """What is fixed. runs: id → `arm`, `task` (benchmark or game) and `seed` of each run that takes part; arms: in the
+    order of the table. filters, where: by which the runs are found, as the options of `compare` have them.
+
+    beside: runs of the same study that were planned or there already, as those of a trial, and take no part.
+    registered: when (UTC, ISO 8601). commit: of the laboratory then.
+    """
+
+    name: str
+    hypothesis: str
+    by: str
+    arms: Sequence[str]
+    against: str
+    metric: str
+    test: str
+    filters: Mapping[str, Sequence[str]]
+    where: Sequence[str]
+    runs: Mapping[str, Mapping[str, Any]]
+    beside: Sequence[str]
+    registered: str
+    commit: str | None
+    format: int = FORMAT
+
+    @property
+    def hash(self) -> str:
+        """64 digits that stand for all of it."""
+        return _hash(asdict(self))
+
+
+@dataclass(frozen=True)
+class Read:
+    """A registration as its file has it. unchanged: whether the file still has the hash that it was written with."""
+
+    registration: Registration
+    unchanged: bool
+
+
+def write(store: Store, registration: Registration) -> None:
+    """Writes the file, once and for all.  Raises ConfigError where the name is taken or none, StoreError."""
+    name = registration.name
+    if not NAME.fullmatch(name) or name.endswith(".first_reading"):
+        raise ConfigError(f"'{name}' cannot be the name of a file; use small letters, digits, _ and -.")
+    content = {**asdict(registration), "hash": registration.hash}
+    path = store.registration(name)
+    if not create_once(path, json.dumps(content, indent=1, ensure_ascii=False).encode()):
+        before = read(store, name).registration.registered
+        raise ConfigError(f"'{name}' was preregistered on {before}, and stays as it is; choose another name.")
+
+
+def read(store: Store, name: str) -> Read:
+    """The registration of that name.  Raises ConfigError, naming those that there are; StoreError for a file that
+    cannot be read.
+    """
+    path = store.registration(name)
+    value = read_mapping(path, "only a copy of it can replace it")
+    if value is None:
+        there = ", ".join(all_names(store)) or "none"
+        raise ConfigError(f"Nothing is preregistered as '{name}' in {store.root}; there is {there}.")
+    written = value.pop("hash", None)
+    try:
+        return Read(Registration(**value), written == _hash(value))
+    except TypeError as error:
+        raise StoreError(f"{path} is no preregistration of this version, or was changed: {error}.") from error
+
+
+def all_names(store: Store) -> list[str]:
+    """What is preregistered in a store, by letter."""
+    if not store.registrations_folder.is_dir():
+        return []
+    files = [name.removesuffix(".json") for name in names(store.registrations_folder) if name.endswith(".json")]
+    return sorted(name for name in files if NAME.fullmatch(name))
+
+
+def _hash(value: Mapping[str, Any]) -> str:
+    return hashlib.sha256(canonical_json(value, "the registration").encode()).hexdigest()

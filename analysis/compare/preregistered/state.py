@@ -1,0 +1,129 @@
+"""Whether a study still is what was fixed: kept, open while runs have not ended, or broken, and by what."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from analysis.compare.preregistered.beside import beside
+from analysis.compare.preregistered.registration import Read, Registration
+from analysis.compare.words import listed, word
+from analysis.rows import Row, rows_in
+from plasticity_lab.errors import StoreError
+from plasticity_lab.records.damage import read_mapping
+from plasticity_lab.records.files import create_once
+from plasticity_lab.records.kept_files import FINISHED, CorruptRecord
+from plasticity_lab.records.provenance import utc_now
+from plasticity_lab.records.record import checked_content, read_record
+from plasticity_lab.records.record_digest import digest_of, is_as_written
+from plasticity_lab.records.store import Store
+
+SHOWN = 3
+"""How many runs a reason names at most."""
+
+
+@dataclass(frozen=True)
+class State:
+    """broken: what was changed, a sentence's end each. ended: how many of the runs of the registration have ended."""
+
+    broken: Sequence[str]
+    ended: int
+    runs: int
+
+    @property
+    def word(self) -> str:
+        """kept, open or broken."""
+        return "broken" if self.broken else "kept" if self.ended == self.runs else "open"
+
+    @property
+    def words(self) -> str:
+        """The word, and why."""
+        if self.broken:
+            return f"broken: {'; '.join(self.broken)}"
+        return "kept" if self.ended == self.runs else f"open, {self.ended} of {self.runs} runs have ended"
+
+
+def state_of(store: Store, read: Read) -> State:
+    """What became of a registration.
+
+    Where all of its runs have ended and nothing is broken, what they are is kept from now on, so that a later change
+    shows.  Raises StoreError.
+    """
+    registration = read.registration
+    records, faults = _records(store, registration)
+    ended = {run for run, record in records.items() if record["status"] in FINISHED}
+    early = [run for run in ended if _began(records[run]) < datetime.fromisoformat(registration.registered)]
+    changed = [run for run in ended if not is_as_written(records[run])]
+    broken = [] if read.unchanged else ["its file was changed after it was written"]
+    broken += _said(early, "began before it was registered")
+    broken += _said(changed, "changed after they were recorded")
+    broken += _said(faults, "left files that are not what was written")
+    first = _first_reading(store, registration)
+    digests = {run: digest_of(records[run]) for run in ended}
+    if first:
+        broken += [] if first["hash"] == registration.hash else ["it is not the one of the first reading"]
+        since = f"since the first reading of {first['read']}"
+        known = first["records"]
+        broken += _said([run for run in known if run not in records], f"are gone {since}")
+        other = [run for run in known if run in records and digests.get(run) != known[run]]
+        broken += _said(other, f"were changed or trained again {since}")
+    broken += _added(registration, rows_in(store.root)[0])
+    state = State(broken, len(ended), len(registration.runs))
+    if state.word == "kept" and not first:
+        _keep(store, registration, digests)
+    return state
+
+
+def _records(store: Store, registration: Registration) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Run → its record, and the runs of which a file is not what was written."""
+    found, faults = {}, []
+    for run in registration.runs:
+        try:
+            record = read_record(store, run)
+            if record is not None:
+                found[run] = record
+                checked_content(store, run, store.metrics(run))
+        except CorruptRecord:
+            faults.append(run)
+    return found, faults
+
+
+def _began(record: Mapping[str, Any]) -> datetime:
+    """When the training of a run began; the earliest time that there is where its record does not say."""
+    start = record["provenance"].get("start")
+    return datetime.fromisoformat(start or "0001-01-01T00:00:00+00:00")
+
+
+def _added(registration: Registration, rows: Sequence[Row]) -> list[str]:
+    """Arms and seeds of the study that came later."""
+    known = {*registration.runs, *registration.beside}
+    seeds: dict[str, set[str]] = {}
+    for arm, row in beside(rows, registration.by, registration.runs):
+        if row.run not in known:
+            seeds.setdefault(arm, set()).add(word(row.seeds[0]))
+    new_arms = [arm for arm in seeds if arm not in registration.arms]
+    more = [f"{arm}: {', '.join(sorted(of, key=float))}" for arm, of in seeds.items() if arm not in new_arms]
+    lines = [f"arms were added ({listed(new_arms)})"] if new_arms else []
+    return lines + ([f"seeds were added ({'; '.join(more)})"] if more else [])
+
+
+def _said(runs: Sequence[str], what: str) -> list[str]:
+    """«runs a1, b2 and 3 more began before it was registered», where there are some."""
+    if not runs:
+        return []
+    more = [f"{len(runs) - SHOWN} more"] if len(runs) > SHOWN else []
+    return [f"runs {listed([*sorted(runs)[:SHOWN], *more])} {what}"]
+
+
+def _first_reading(store: Store, registration: Registration) -> dict[str, Any]:
+    path = store.first_reading(registration.name)
+    value = read_mapping(path, "only a copy of it can replace it")
+    if value is not None and not value.keys() >= {"hash", "read", "records"}:
+        raise StoreError(f"{path} was changed: it lacks hash, read or records.")
+    return value or {}
+
+
+def _keep(store: Store, registration: Registration, digests: Mapping[str, str]) -> None:
+    content = {"hash": registration.hash, "read": utc_now(), "records": dict(sorted(digests.items()))}
+    create_once(store.first_reading(registration.name), json.dumps(content, indent=1).encode())
