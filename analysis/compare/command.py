@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from rich.console import Console
@@ -14,6 +15,7 @@ from analysis.compare.preregistered.state import state_of
 from analysis.compare.result import Result, compared
 from analysis.read_metrics import metrics_of
 from analysis.rows import Row
+from analysis.tables.columns import add_columns, with_columns
 from analysis.tables.render import terminal
 from plasticity_lab.records.store import Store
 
@@ -46,6 +48,7 @@ def add_command(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--figure", action=argparse.BooleanOptionalAction, default=True, help="whether a figure is drawn; default yes"
     )
+    add_columns(command)
     add_options(command, "tables")
     command.set_defaults(make=_make)
 
@@ -68,6 +71,7 @@ def _make(asked: argparse.Namespace) -> None:
         rows = those_fixed(rows, fixed.registration, state)
         found = with_heading(_compared(asked, rows, left_out, told), fixed.registration, state)
         place = place / f"preregistered_{asked.preregistered}"
+    found = replace(found, listings=with_columns(found.listings, asked.columns))
     _show(found)
     if asked.out or folder.is_dir():
         print(found.write(asked.out or place))

@@ -17,6 +17,7 @@ from analysis.compare.pairs_listing import pairs_table
 from analysis.figures.asked import Metrics
 from analysis.figures.drawing import Drawing
 from analysis.figures.numbers import csv_text as numbers_csv
+from analysis.figures.stored import as_json
 from analysis.origin import origin
 from analysis.read_metrics import metrics_of
 from analysis.rows import Row
@@ -76,6 +77,7 @@ class Result:
         from analysis.figures.static import pictures  # matplotlib: half a second
 
         drawn = {**pictures(self.drawing), "csv": numbers_csv(self.drawing).encode()}
+        drawn["json"] = as_json(self.drawing).encode()
         for ending, content in drawn.items():
             write(folder / f"{name}_figure.{ending}", content)
         return f"{written} and {name}_figure.{{{','.join(drawn)}}}"

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from analysis.asked import add_options, folder_of, places_of, rows_asked_for, write
 from analysis.derived.curves import WRITING, ActivationCurve, of_text
-from analysis.figures import FIGURES, SHAPES, named
+from analysis.figures import FIGURES, SHAPES, named, style
 from analysis.figures.asked import Asked
 from analysis.figures.drawing import Drawing
 from analysis.figures.numbers import csv_text
+from analysis.figures.paper import SHIPPED, Paper, only
 from analysis.figures.shapes import ACTIVATIONS_FIGURE, figure
 from analysis.figures.static import pictures
 from analysis.figures.stored import ENDING, as_json, of_file
@@ -29,13 +30,20 @@ def add_command(command: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help=f"of {ACTIVATIONS_FIGURE}: what `{WRITING}` wrote, - for standard input; default all activations",
     )
+    command.add_argument("--lines", nargs="+", metavar="NAME", help="only these lines, by the words of the legend")
+    command.add_argument("--width", type=float, metavar="INCHES", help="how wide the pictures are, as 3.25 of a column")
+    command.add_argument("--font", metavar="FAMILY", help=f"of all words: {', '.join(SHIPPED)}, or one installed here")
+    command.add_argument("--font-size", type=float, metavar="POINTS", help=f"default {style.FONT:g}")
+    command.add_argument("--no-caption", action="store_true", help="leave the caption out of the pictures")
     add_options(command, "figures")
     command.set_defaults(make=_make)
 
 
 def _make(asked: argparse.Namespace) -> None:
     name, folder, drawing = _drawn(asked)
-    files = {**pictures(drawing), "csv": csv_text(drawing).encode(), "json": as_json(drawing).encode()}
+    drawing = only(drawing, asked.lines)
+    paper = Paper(asked.width, asked.font, asked.font_size, not asked.no_caption)
+    files = {**pictures(drawing, paper), "csv": csv_text(drawing).encode(), "json": as_json(drawing).encode()}
     out = asked.out or folder
     for ending, content in files.items():
         write(out / f"{name}.{ending}", content)

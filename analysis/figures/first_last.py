@@ -4,7 +4,7 @@ Whatever an agent summarises both of its first and of its last tasks (or cycles)
 differ by `first` and `last` alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from analysis.figures.asked import Asked
 from analysis.figures.drawing import Drawing, Panel, Series
@@ -42,7 +42,23 @@ def first_last(asked: Asked) -> Drawing:
         "From the mean over the first tasks (hollow) to that over the last (filled), ± 1 SD over seeds: a move to the "
     )
     said += "left is plasticity lost. At the top those that gained, or kept, most."
+    said += _how_many(by_pair)
     return Drawing("first_last", "From the first tasks to the last", panels, caption(found, asked.rows, said))
+
+
+def _how_many(by_pair: Mapping[tuple[str, str], Sequence[Row]]) -> str:
+    """Over what the means are, in the words of the summaries, and how many tasks there are."""
+    words: dict[str, set[str]] = {}
+    for (first, _), rows in by_pair.items():
+        for row in rows:
+            title = row.declared.summaries[first].title.rpartition(", ")[2]
+            words.setdefault(title, set()).add(f"{row.study.get('benchmark.tasks', 'all')}")
+    each = [f"{title} (of {' or '.join(sorted(of, key=_by_size))})" for title, of in words.items()]
+    return f" The first tasks: {'; '.join(each)}; the last as many."
+
+
+def _by_size(number: str) -> tuple[int, str]:
+    return len(number), number
 
 
 def _pair(declared: Declared) -> tuple[str, str] | None:

@@ -11,6 +11,7 @@ from analysis.figures import style
 from analysis.figures.drawing import Drawing, Panel, Series
 from analysis.figures.end_labels import spread
 from analysis.figures.heat import heat
+from analysis.figures.paper import OURS, Paper
 from analysis.figures.style import Look, looks
 
 if TYPE_CHECKING:  # half a second, which those who want a table need not wait for
@@ -29,14 +30,18 @@ WIDTH, ALONE, HEIGHT, LEGEND, A_CATEGORY = 4.8, 6.4, 3.2, 1.6, 0.19
 """Inches: of a panel, of one that stands alone, of the legend beside them; what each category adds to the height."""
 FEW = 4
 """Names that a legend has in one line above the panels; of more it is a column beside them."""
+NARROW, A_NAME = 5.0, 1.1
+"""Inches: below this width panels stand below each other; what a name of a legend takes."""
+CAP = 3.0
+"""Points on each side of the end of a bar: more than half a sign, behind which a short bar would not be seen."""
 
 
-def pictures(drawing: Drawing) -> dict[str, bytes]:
-    """Ending → the file.  No screen is needed."""
+def pictures(drawing: Drawing, paper: Paper = OURS) -> dict[str, bytes]:
+    """Ending → the file, as the paper that it is for wants it.  No screen is needed.  Raises ConfigError."""
     import matplotlib
 
-    with matplotlib.rc_context(style.MATPLOTLIB):
-        figure = draw(drawing)
+    with matplotlib.rc_context(dict[Any, Any](style.MATPLOTLIB | paper.fonts())):
+        figure = draw(drawing, paper)
         files = {}
         for ending, told in FORMATS.items():
             file = io.BytesIO()
@@ -45,20 +50,26 @@ def pictures(drawing: Drawing) -> dict[str, bytes]:
     return files
 
 
-def draw(drawing: Drawing) -> "Figure":
+def draw(drawing: Drawing, paper: Paper = OURS) -> "Figure":
     """The drawing on a figure of matplotlib's; `pictures` does it in the style's own settings."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     panels = drawing.panels
-    across = min(ACROSS, len(panels))
+    across = min(ACROSS if paper.width is None or paper.width >= NARROW else 1, len(panels))
     down = -(-len(panels) // across)
     look_of = looks([(series.label, series.key) for panel in panels for series in panel.series])
     names = {series.label for panel in panels if not panel.labels for series in panel.series if series.listed}
-    heights = [max(_height(panel) for panel in panels[row * across :][:across]) for row in range(down)]
-    width = (ALONE if across == 1 else WIDTH * across) + (LEGEND if len(names) > FEW else 0.0)
-    caption = _wrapped(drawing.caption, width)
-    top = 0.5 if 1 < len(names) <= FEW else 0.3
+    usual = (ALONE if across == 1 else WIDTH * across) + (LEGEND if len(names) > FEW else 0.0)
+    width = paper.width or usual
+    few = FEW if paper.width is None else max(1, int(width / A_NAME))
+    beside = len(names) > few
+    # A narrower panel is lower too, save where each of its lines has a name.
+    heights = [
+        max(_height(panel, min(width / usual, 1.0)) for panel in panels[row * across :][:across]) for row in range(down)
+    ]
+    caption = _wrapped(drawing.caption, width) if paper.caption else []
+    top = 0.5 if 1 < len(names) and not beside else 0.3
     height = sum(heights) + top + 0.13 * len(caption)
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
@@ -68,13 +79,13 @@ def draw(drawing: Drawing) -> "Figure":
     for axes in drawn[len(panels) :]:
         axes.set_axis_off()
     # An empty second line of the title keeps the room in which the legend stands.
-    figure.suptitle(drawing.title + "\n" * (1 < len(names) <= FEW), x=0.01, ha="left", color=style.INK)
+    figure.suptitle(drawing.title + "\n" * (1 < len(names) and not beside), x=0.01, ha="left", color=style.INK)
     if caption:
         words = "\n".join(caption)
         figure.supxlabel(words, x=0.01, ha="left", fontsize=style.TINY, color=style.INK, linespacing=1.3)
     if len(names) > 1:
-        _legend(figure, drawn, {"loc": "outside right upper"} if len(names) > FEW else {
-            "loc": "upper left", "bbox_to_anchor": (0.0, 1 - 0.2 / height), "ncols": FEW
+        _legend(figure, drawn, {"loc": "outside right upper"} if beside else {
+            "loc": "upper left", "bbox_to_anchor": (0.0, 1 - 0.2 / height), "ncols": few
         })  # fmt: skip
     figure.draw_without_rendering()  # lays it out: only then is it known how high each pair of axes is
     for axes, panel in zip(drawn, panels, strict=False):
@@ -83,13 +94,13 @@ def draw(drawing: Drawing) -> "Figure":
     return figure
 
 
-def _height(panel: Panel) -> float:
-    """Inches, with room for the names of its categories or of its lines."""
+def _height(panel: Panel, scale: float) -> float:
+    """Inches, with room for the names of its categories or of its lines.  scale: how wide it is for a usual one."""
     if panel.categories or panel.heat:
         return 1.0 + A_CATEGORY * len(panel.series if panel.heat else panel.categories)
     if panel.diagonal:
-        return WIDTH
-    return max(HEIGHT, 0.9 + 0.125 * len(panel.series) if panel.labels else 0.0)
+        return WIDTH * scale
+    return max(HEIGHT * scale, 0.9 + 0.125 * len(panel.series) if panel.labels else 0.0)
 
 
 def _panel(axes: "Axes", panel: Panel, look_of: Mapping[str, Look]) -> None:
@@ -135,8 +146,9 @@ def _series(axes: "Axes", panel: Panel, series: Series, look: Look) -> None:
     bars = None if ends is None else abs(ends - y)
     axes.errorbar(
         x, y, xerr=x_sd, yerr=bars, color=colour, linestyle=line if series.joined else "none", marker=sign,
-        markersize=4.5, markerfacecolor=face, elinewidth=0.9, capsize=1.5,
+        markersize=4.5, markerfacecolor=face, elinewidth=0.9, capsize=CAP,
         label=series.label if series.listed else None,
+        zorder=2 if series.listed else 1.5,  # what joins two points is no reason to hide their bars
     )  # fmt: skip
 
 

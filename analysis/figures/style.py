@@ -6,6 +6,7 @@ is too pale for a line) times three dashes: enough for all activations. An activ
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from analysis.names import ACTIVATIONS, INTERVENTIONS
 
@@ -53,7 +54,7 @@ SMALL_CHART = {
 }
 """The layout of Plotly's small charts, in which the report draws single runs."""
 
-MATPLOTLIB = {
+MATPLOTLIB: dict[str, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": FONT,

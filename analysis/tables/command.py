@@ -12,6 +12,7 @@ from analysis.asked import DEMO, add_options, folder_of, places_of, rows_asked_f
 from analysis.origin import origin
 from analysis.rows import Row
 from analysis.tables import TABLES, named
+from analysis.tables.columns import add_columns, with_columns
 from analysis.tables.declared.headline import HEADLINE
 from analysis.tables.declared.table2 import TABLE2
 from analysis.tables.listing import Listing
@@ -40,6 +41,7 @@ def add_command(command: argparse.ArgumentParser) -> None:
         f"default {TABLE2.name} where its metric is what all agents name first, else {HEADLINE.name}",
     )
     command.add_argument("--metric", help="a name of the records' summary; default the table's own")
+    add_columns(command)
     add_options(command, "tables")
     command.set_defaults(make=_make)
 
@@ -56,7 +58,7 @@ def _make(asked: argparse.Namespace) -> None:
     table = table or _default(rows)
     rows = _measured(table, rows, asked.metric)
     rows = table.ready(rows, _metrics(asked, rows))
-    shown = table.listings(rows, asked.metric)
+    shown = with_columns(table.listings(rows, asked.metric), asked.columns)
     words = text(shown)
     _show(shown, words)
     if asked.out or folder.is_dir():
@@ -65,6 +67,8 @@ def _make(asked: argparse.Namespace) -> None:
 
 def _make_all(asked: argparse.Namespace) -> None:
     """Prints the default table; writes every one that has something of ours, and says which have not."""
+    if asked.columns:
+        raise ConfigError(f"--columns is of one table; name it in the place of {ALL}.")
     folder, rows = rows_asked_for(asked)
     first = _default(rows)
     shown = first.listings(_measured(first, rows, asked.metric), asked.metric)

@@ -109,7 +109,7 @@ COMPLETED = [
     ("benchm", "benchmark= benchmark."),
     ("benchmark=permuted_m", "permuted_mnist permuted_mnist_20"),
     ("activation=leaky_relu activation.neg", "activation.negative_slope="),
-    ("'activation=glob(*)' experiment=tableE2_c", "tableE2_cifar51"),
+    ("'activation=glob(*)' experiment=tableE2_ci", "tableE2_cifar51"),
 ]
 
 

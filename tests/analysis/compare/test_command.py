@@ -38,7 +38,7 @@ def test_the_table_the_figure_and_their_files(store, capsys):
     folder = store.root / "tables"
     assert {path.name for path in folder.iterdir()} == {
         *(f"compare_agent.{ending}" for ending in ENDINGS),
-        *(f"compare_agent_figure.{ending}" for ending in ("pdf", "svg", "png", "csv")),
+        *(f"compare_agent_figure.{ending}" for ending in ("pdf", "svg", "png", "csv", "json")),
     }
     assert (folder / "compare_agent.txt").read_text() in shown.out
     lines = list(csv.DictReader(io.StringIO((folder / "compare_agent.csv").read_text())))
