@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from analysis.figures import named as figure_named
+from analysis.figures.stored import ENDING
 from analysis.tables import named as table_named
 from analysis.tables.command import ALL
 from launch.command import resolve
@@ -103,7 +104,7 @@ def test_a_command_around_sweeps_is_read_by_its_own_parser(command, monkeypatch)
         resolves(options.words)
     if command.module == "analysis" and options.command in ("table", "figure"):
         if options.command == "figure":
-            assert figure_named(options.name)
+            assert options.name.endswith(ENDING) or figure_named(options.name)
         elif options.name not in (None, ALL):
             assert table_named(options.name)
         assert all(path.exists() for path in options.store or [] if path.suffix == ".json")
