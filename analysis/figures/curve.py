@@ -56,28 +56,33 @@ def panels_of(declared: Declared) -> list[tuple[str, Sequence[Column]]]:
 
 def _draw(axes: Axes, table: pa.Table, column: Column) -> None:
     """A column from rows of one kind; tasks that do not count (not `hard`) are pale."""
-    kind = _kind(table, column)
-    rows = table.filter(pc.equal(table["kind"], kind))
+    kind = kind_of(table, column)
+    rows = rows_of(table, kind)
     easy = rows.slice(0, 0)
     if "hard" in rows.column_names and kind == "task":
         rows, easy = rows.filter(rows["hard"]), rows.filter(pc.invert(rows["hard"]))
     label = f"{column.measure.title} of {'an' if kind[0] == 'e' else 'a'} {kind}"
     style = ".-" if len(rows) <= FEW_POINTS else "-"
-    (line,) = axes.plot(rows["step"].to_numpy(), _values(rows, column), style, label=label)
+    (line,) = axes.plot(rows["step"].to_numpy(), values_of(rows, column), style, label=label)
     if len(easy):
         axes.plot(
-            easy["step"].to_numpy(), _values(easy, column), ".", color=line.get_color(), alpha=0.3,
+            easy["step"].to_numpy(), values_of(easy, column), ".", color=line.get_color(), alpha=0.3,
             label=f"{label}, easy tasks",
         )  # fmt: skip
 
 
-def _kind(table: pa.Table, column: Column) -> str:
+def rows_of(table: pa.Table, kind: str) -> pa.Table:
+    """Those of one kind."""
+    return table.filter(pc.field("kind") == kind)
+
+
+def kind_of(table: pa.Table, column: Column) -> str:
     """The coarsest kind of rows that measures a column and is there often enough, else the finest that does."""
     kinds = column.own_kinds
     often = (kind for kind in kinds if pc.sum(pc.equal(table["kind"], kind)).as_py() >= COARSE_POINTS)
     return next(often, kinds[-1])
 
 
-def _values(rows: pa.Table, column: Column) -> NDArray[np.float64]:
+def values_of(rows: pa.Table, column: Column) -> NDArray[np.float64]:
     """In the column's unit."""
     return column.measure.scale * rows[column.name].to_numpy()

@@ -2,11 +2,13 @@
 
     python -m launch show 1a2b                      the picture lies beside the run's record
     python -m launch show 1a2b --out curve.png
+    python -m launch show 1a2b --follow             its curve in the terminal, drawn again until the run has ended
 
 A run that is not finished is shown as far as its pack's last checkpoint, its picture beside that.
 """
 
 import argparse
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +22,7 @@ from launch.packs.lease_files import LeaseFiles
 from launch.packs.lookup import add_store, plans_to_read, runs_of, store_there, the_one
 from launch.runs.groups import COMPONENTS
 from launch.wording import flagged
-from plasticity_lab.errors import StoreError
+from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.records.classifier import declared_in
 from plasticity_lab.records.measures import Column, Declared, Measures
 from plasticity_lab.records.plan import Pack, Plan
@@ -30,6 +32,8 @@ from plasticity_lab.records.targets import measures_of
 
 NOTHING_YET = "Nothing has been measured yet: no epoch has ended."
 NOTHING = "Nothing was measured: the run ended before an epoch did."
+HEIGHT = 24
+"""Lines of a curve in a terminal at most."""
 SECTIONS = ("science", "besides", "asked_as", "summary", "provenance")
 
 
@@ -63,6 +67,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("named", metavar="run", help="the run's id, or its beginning")
     add_store(parser)
     parser.add_argument("--out", type=Path, help="the picture's file; by default beside the run's record")
+    parser.add_argument("--follow", action="store_true", help="draw the curve in the terminal until the run has ended")
+    parser.add_argument("--every", type=float, default=5.0, metavar="SECONDS", help="of --follow; default 5")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -70,6 +76,9 @@ def run(options: argparse.Namespace) -> int:
     store = store_there(options.store)
     plans = plans_to_read(store)
     name = the_one(options.named, runs_of(store, plans), "run", store)
+    if options.follow:
+        _follow(store, name, options.every)
+        return 0
     shown = _recorded(store, name) or _planned(store, name, plans)
     print(f"Run {name}: {shown.state}")
     print(yaml.safe_dump(dict(shown.sections), sort_keys=False, allow_unicode=True, width=120), end="")
@@ -84,6 +93,40 @@ def run(options: argparse.Namespace) -> int:
     draw_curve(path, shown.metrics, shown.declared, _title(name, shown), shown.diverged_at)
     print(f"Curve: {path}")
     return 0
+
+
+def _follow(store: Store, run: str, seconds: float) -> None:
+    """Shows a run's state and curve in place of what was shown before; in a pipe once, when the run has ended.
+
+    Raises ConfigError for no time; StoreError.
+    """
+    if not 0 < seconds <= 86400:
+        raise ConfigError(f"--every {seconds:g} is no time in seconds; it must be above 0.")
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    console = Console()
+    with Live(console=console, auto_refresh=False) as live:
+        while True:
+            shown = _recorded(store, run) or _planned(store, run, plans_to_read(store))
+            words = f"Run {run}: {shown.state}\n{_in_letters(shown, run, console.size, console.is_terminal)}"
+            live.update(Text.from_ansi(words), refresh=True)
+            if not shown.in_training:
+                return
+            time.sleep(seconds)
+
+
+def _in_letters(shown: Shown, run: str, size: tuple[int, int], colours: bool) -> str:
+    """The curve as far as it is known, as large as the window.  Raises CorruptRecord."""
+    if shown.damaged:
+        raise shown.damaged
+    if shown.metrics is None or not len(shown.metrics):
+        return NOTHING_YET if shown.in_training else NOTHING
+    from analysis.figures.terminal_curve import terminal_curve
+
+    width, height = size
+    return terminal_curve(shown.metrics, shown.declared, _title(run, shown), width, min(height - 3, HEIGHT), colours)
 
 
 def _recorded(store: Store, run: str) -> Shown | None:

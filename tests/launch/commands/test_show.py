@@ -1,6 +1,7 @@
 """What `python -m launch show` tells of one run, and draws."""
 
 import struct
+import time
 
 import pytest
 import yaml
@@ -115,6 +116,27 @@ def test_an_unfinished_run_is_shown_as_far_as_its_last_checkpoint(store, show):
     out = show(pack.runs[1])[1]
     assert out.startswith(f"Run {pack.runs[1]}: in training by {this_owner()}\n")
     assert pixels(store.pack_folder(pack.id) / "curve.png") == (1200, 900)
+
+
+def test_a_run_is_followed_in_the_terminal_until_it_has_ended(store, show, monkeypatch):
+    plan = planned(store, "seed=0,1", *ONE)
+    waits = []
+
+    def train_meanwhile(seconds):
+        waits.append(seconds)
+        trained(store, "seed=0,1", *ONE)
+
+    monkeypatch.setattr(time, "sleep", train_meanwhile)
+    monkeypatch.setenv("COLUMNS", "90")
+    code, out, _ = show(plan.asked[1], "--follow", "--every", "3")
+    assert (code, waits) == (0, [3.0])
+    assert f"Run {plan.asked[1]}: done" in out
+    assert "relu · permuted_digits · seed" in out
+    assert "Online accuracy of a task" in out
+    assert any("⠉" <= sign <= "⣿" for sign in out), "a line of dots"
+    assert max(map(len, out.splitlines())) <= 90
+    assert "\x1b[" not in out
+    assert "no time in seconds" in show(plan.asked[1], "--follow", "--every", "0")[2]
 
 
 def test_a_run_that_cannot_be_meant_is_a_sentence(store, show):
