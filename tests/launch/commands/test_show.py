@@ -132,7 +132,7 @@ def test_a_run_is_followed_in_the_terminal_until_it_has_ended(store, show, monke
     assert (code, waits) == (0, [3.0])
     assert f"Run {plan.asked[1]}: done" in out
     assert "relu · permuted_digits · seed" in out
-    assert "Online accuracy of a task" in out
+    assert "Online accuracy of an epoch" in out
     assert any("⠉" <= sign <= "⣿" for sign in out), "a line of dots"
     assert max(map(len, out.splitlines())) <= 90
     assert "\x1b[" not in out
