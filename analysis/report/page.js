@@ -108,7 +108,7 @@ function loadAgain(seconds) {
     await painted();
     sortTables(DataTable);
     await painted();
-    tableOfRuns(DataTable, data);
+    followTogether(tableOfRuns(DataTable, data), data);
     followAddress(data);
     if (data.again) loadAgain(data.again);
     document.body.dataset.ready = "yes";

@@ -8,7 +8,7 @@ from analysis.report.packed import packed
 from plasticity_lab.errors import ConfigError
 
 FOLDER = Path(__file__).parent
-SCRIPTS = ("unpack.js", "charts.js", "run.js", "page.js")
+SCRIPTS = ("unpack.js", "charts.js", "run.js", "together.js", "page.js")
 
 
 def page(shown: Mapping[str, Any], data: Mapping[str, Any]) -> str:

@@ -64,24 +64,33 @@ function drawRun(at, curves, style) {
   for (const [number, panel] of panels.entries()) {
     const chart = charts[number];
     const lines = panel.lines[at];
-    const traces = lines.map(([name, x, y], line) => ({
-      x,
-      y,
-      name: escaped(name),
-      mode: "lines+markers",
-      line: { color: style.colours[line % style.colours.length] },
+    const traces = lines.map((line, place) => ({
+      ...curveTrace(panel, line),
+      line: { color: style.colours[place % style.colours.length] },
       marker: { size: 4 },
-      hovertemplate: `${escaped(panel.x)} %{x:,.6~g}<br>${escaped(panel.y)}: %{y:.5~g}<extra></extra>`,
     }));
-    const axis = { gridcolor: style.grid, zeroline: false };
-    const layout = {
-      ...style.layout,
-      height: 240,
-      title: { text: escaped(panel.y), x: 0, xref: "paper", font: { size: 12 } },
-      xaxis: { ...axis, title: { text: escaped(panel.x) } },
-      yaxis: axis,
-      showlegend: lines.length > 1,
-    };
-    plot(chart, traces, layout);
+    plot(chart, traces, curveLayout(panel, style, 240, lines.length > 1));
   }
+}
+
+function curveTrace(panel, [name, x, y]) {
+  return {
+    x,
+    y,
+    name: escaped(name),
+    mode: "lines+markers",
+    hovertemplate: `${escaped(panel.x)} %{x:,.6~g}<br>${escaped(panel.y)}: %{y:.5~g}<extra>${escaped(name)}</extra>`,
+  };
+}
+
+function curveLayout(panel, style, height, showlegend) {
+  const axis = { gridcolor: style.grid, zeroline: false };
+  return {
+    ...style.layout,
+    height,
+    title: { text: escaped(panel.y), x: 0, xref: "paper", font: { size: 12 } },
+    xaxis: { ...axis, title: { text: escaped(panel.x) } },
+    yaxis: axis,
+    showlegend,
+  };
 }

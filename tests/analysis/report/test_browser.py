@@ -100,6 +100,28 @@ def test_a_reader_sorts_filters_reads_and_opens_a_run(page):
     assert "#run=" in page.url
 
 
+def test_runs_that_a_filter_leaves_are_drawn_over_each_other_and_have_an_address(page):
+    runs, together = page.locator("#runs .dt-container"), page.locator("#together")
+    runs.get_by_role("searchbox").first.fill("tanh")
+    playwright.expect(runs.locator("tbody tr")).to_have_count(2)
+    page.locator("#draw-together").dispatch_event("click")
+    together.locator(".scatterlayer .point").first.wait_for()
+    assert together.locator(".js-plotly-plot").count() == 2, "online and final accuracy"
+    assert together.locator(".js-plotly-plot").first.locator(".legendtext").all_text_contents() == ["seed=0", "seed=1"]
+    assert "#together=" in page.url
+    page.reload()
+    page.wait_for_selector("body[data-ready]")
+    together.locator(".scatterlayer .point").first.wait_for()
+    page.locator("#runs .dt-container").get_by_role("searchbox").first.fill("")
+    page.locator("#draw-together").dispatch_event("click")
+    names = together.locator(".js-plotly-plot").first.locator(".legendtext")
+    playwright.expect(names).to_have_count(6)  # of the classifiers
+    assert f"{HOSTILE} · seed=1" in names.all_text_contents()
+    page.locator("#runs .dt-container").get_by_role("searchbox").first.fill("selu")
+    page.locator("#draw-together").dispatch_event("click")
+    playwright.expect(page.locator("#together-said")).to_contain_text("None of these runs has a curve")
+
+
 def test_on_a_phone_nothing_is_cut_off_and_no_legend_covers_a_title(page):
     page.set_viewport_size({"width": 390, "height": 900})
     page.reload()
