@@ -1,9 +1,10 @@
 """`python -m analysis preregister`: a hypothesis and its test are fixed before training, or what is fixed is listed."""
 
 import argparse
+import sys
 from typing import Any
 
-from analysis.asked import FILTERS, add_options, folder_of, rows_asked_for, tell
+from analysis.asked import FILTERS, add_options, folder_of, rows_asked_for
 from analysis.compare.preregistered.beside import beside
 from analysis.compare.preregistered.fixing import (
     check_metric,
@@ -53,7 +54,7 @@ def _make(asked: argparse.Namespace) -> None:
     store = Store(folder)
     check_not_begun(store, section)
     if note := check_metric(section.rows, asked.metric):
-        tell(note)
+        print(note, file=sys.stderr)
     runs = runs_of(section)
     filters: dict[str, Any] = {name: given for name in FILTERS if (given := getattr(asked, name))}
     fixed = Registration(

@@ -220,6 +220,13 @@ def test_plans_that_decide_nothing_are_refused(tmp_path, capsys, plan, words, pa
         assert part in said
 
 
+def test_a_metric_of_agents_of_which_no_run_has_ended_is_taken_with_a_word(tmp_path, capsys):
+    store = Store(tmp_path / "store")
+    planned(store, "benchmark=catch", "agent=dqn,rainbow_lite", "seed=0,1")
+    assert fixed(store, "--against", "dqn", "--metric", "final_return") == 0
+    assert capsys.readouterr().err.startswith("Whether runs of dqn, rainbow_lite will have 'final_return'")
+
+
 def test_a_trial_that_takes_no_part_may_lie_beside_it(tmp_path, capsys):
     store = Store(tmp_path / "store")
     trained(store, *STUDY[:2], "seed=7,8")
