@@ -12,7 +12,7 @@ from analysis.compare.result import Result
 from analysis.compare.verdict import against_reference, verdict
 from analysis.rows import Row
 from analysis.statistics.holm import holm
-from plasticity_lab.errors import ConfigError
+from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.records.store import Store
 
 FIXED = ("by", "against", "metric", "pairs", *FILTERS, "where")
@@ -60,7 +60,11 @@ def notes_beside(store: Store, rows: Sequence[Row]) -> list[str]:
     """What an ordinary table says where some of its runs are preregistered."""
     lines = []
     for name in all_names(store):
-        runs = {row.run for row in rows} & read(store, name).registration.runs.keys()
+        try:
+            runs = {row.run for row in rows} & read(store, name).registration.runs.keys()
+        except StoreError as error:
+            lines.append(str(error))
+            continue
         if runs:
             lines.append(
                 f"{len(runs)} of these runs are preregistered; --preregistered {name} reads them as was fixed."

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 
 from plasticity_lab.errors import ConfigError, StoreError
@@ -82,9 +83,14 @@ def read(store: Store, name: str) -> Read:
         raise ConfigError(f"Nothing is preregistered as '{name}' in {store.root}; there is {there}.")
     written = value.pop("hash", None)
     try:
-        return Read(Registration(**value), written == _hash(value))
-    except TypeError as error:
+        found = Registration(**value)
+        datetime.fromisoformat(found.registered)
+        known = all(of["arm"] in found.arms for of in found.runs.values())
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise StoreError(f"{path} is no preregistration of this version, or was changed: {error}.") from error
+    if not known:
+        raise StoreError(f"{path} was changed: it has runs of arms that it does not name.")
+    return Read(found, written == _hash(value))
 
 
 def all_names(store: Store) -> list[str]:

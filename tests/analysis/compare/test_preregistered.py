@@ -162,6 +162,22 @@ def test_each_change_breaks_it(store, capsys, change, words):
     assert words in sentence
 
 
+@pytest.mark.parametrize(
+    "part",
+    ['"arms": 3', '"runs": []', '"registered": "yesterday"', '"arms": ["none"]', '"surprise": 1'],
+)
+def test_a_file_that_holds_no_registration_is_a_sentence_and_ordinary_tables_go_on(store, capsys, part):
+    path = store.registration("l2_helps")
+    content = {**json.loads(path.read_text()), **json.loads(f"{{{part}}}")}
+    path.write_text(json.dumps(content))
+    assert main(["compare", "--preregistered", "l2_helps", "--store", str(store.root)]) == 1
+    said = capsys.readouterr().err
+    assert str(path) in said
+    assert said.count("\n") == 1
+    assert main(["compare", "--no-figure", "--store", str(store.root)]) == 0
+    assert "was changed" in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_number_changed_before_the_first_reading_breaks_it(store, capsys):
     store.first_reading("l2_helps").unlink(missing_ok=True)
     better_number(store)
