@@ -21,7 +21,7 @@ from plasticity_lab.records.measures import Measure
 def caption(compared: Compared, measures: dict[str, Measure], notes: Iterable[str]) -> tuple[str, ...]:
     """The sentences, one a line. measures: of each benchmark. notes: about runs that are not compared."""
     return (
-        *(_verdict(compared)),
+        *welch_verdict(compared),
         *_what(compared, measures),
         *_tests(compared),
         *_why_not(compared),
@@ -44,7 +44,7 @@ def tests_of(compared: Compared) -> int:
     return sum(pair.test.p is not None for pair in compared.pairs)
 
 
-def _verdict(compared: Compared) -> list[str]:
+def welch_verdict(compared: Compared) -> list[str]:
     """Which arms are told apart from the reference, after Holm's correction."""
     if len(compared.arms) < 2:
         return ["There is one arm here, and nothing to compare it with."]

@@ -14,7 +14,7 @@ from analysis.compare.preregistered.reading import fixed_for, notes_beside, thos
 from analysis.compare.preregistered.state import state_of
 from analysis.compare.result import Result, compared
 from analysis.read_metrics import metrics_of
-from analysis.rows import Row
+from analysis.rows import Row, rows_in
 from analysis.tables.columns import add_columns, with_columns
 from analysis.tables.render import terminal
 from plasticity_lab.records.store import Store
@@ -67,7 +67,7 @@ def _make(asked: argparse.Namespace) -> None:
     if fixed is None:
         found = _compared(asked, rows, left_out, [*told, *notes_beside(Store(folder), rows)])
     else:
-        state = state_of(Store(folder), fixed)
+        state = state_of(Store(folder), fixed, rows_in(folder)[0])
         rows = those_fixed(rows, fixed.registration, state)
         found = with_heading(_compared(asked, rows, left_out, told), fixed.registration, state)
         place = place / f"preregistered_{asked.preregistered}"

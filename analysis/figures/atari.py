@@ -46,9 +46,8 @@ def atari(asked: Asked) -> Drawing:
 
 
 def _panel(game: str, of: Sequence[Group], row_of: Mapping[str, Row], metrics: Metrics) -> Panel:
-    import polars as pl  # half a second, which those who ask for another figure need not wait for
 
-    from analysis.figures.courses import binned, extents, over_runs
+    from analysis.figures.courses import binned, extents, lines_of, over_runs
 
     cells = [(head, cell) for group in of for head, cell in group.cells if cell.done][:MOST]
     firsts = [row_of[cell.done[0]] for _, cell in cells]
@@ -59,11 +58,7 @@ def _panel(game: str, of: Sequence[Group], row_of: Mapping[str, Row], metrics: M
         for (head, _), row in zip(cells, firsts, strict=True)
     ]
     column = firsts[0].declared.curves[0]
-    line_of = pl.DataFrame(
-        [(run, line) for line, (_, cell) in enumerate(cells) for run in cell.done],
-        schema={"run": pl.String, "line": pl.Int64},
-        orient="row",
-    )
+    line_of = lines_of([cell.done for _, cell in cells])
     read = metrics(line_of["run"].to_list())
     bins, _ = binned(read, column, extents(read))
     having = set(bins["run"].to_list())

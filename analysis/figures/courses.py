@@ -3,7 +3,7 @@
 A store may hold a hundred million rows of metrics: nothing is in memory before it is averaged.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -68,6 +68,15 @@ def binned(
     if kind == "episode":  # they end where they please; the middle of a bin is the same for all runs
         means = means.with_columns(place=(pl.col("bin") + 0.5) * wide)
     return means.collect(engine="streaming"), whole
+
+
+def lines_of(runs: Sequence[Sequence[str]]) -> pl.DataFrame:
+    """Which line each run belongs to, by their places: run, line, as `over_runs` takes it."""
+    return pl.DataFrame(
+        [(run, line) for line, own in enumerate(runs) for run in own],
+        schema={"run": pl.String, "line": pl.Int64},
+        orient="row",
+    )
 
 
 def over_runs(bins: pl.DataFrame, line_of: pl.DataFrame, whole: bool) -> pl.DataFrame:

@@ -93,16 +93,10 @@ def _bodies(row: Row) -> Sequence[str]:
 
 def _panels(group: Group, column: Column, metrics: Metrics, bodies: Sequence[str]) -> tuple[list[Panel], set[str]]:
     """One for each body that was seen; one where there are none. And the runs that have a point in them."""
-    import polars as pl  # half a second, which those who ask for another figure need not wait for
-
-    from analysis.figures.courses import binned, extents, over_runs
+    from analysis.figures.courses import binned, extents, lines_of, over_runs
 
     best = _best(group)
-    line_of = pl.DataFrame(
-        [(run, line) for line, (_, cell) in enumerate(best) for run in cell.done],
-        schema={"run": pl.String, "line": pl.Int64},
-        orient="row",
-    )
+    line_of = lines_of([cell.done for _, cell in best])
     read = metrics(line_of["run"].to_list())
     bins, whole = binned(read, column, extents(read))
     means = over_runs(bins, line_of, whole)

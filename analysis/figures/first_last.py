@@ -13,6 +13,7 @@ from analysis.outcomes import ended, why_none
 from analysis.rows import Row
 from analysis.tables.declared.headline import HEADLINE
 from analysis.tables.result import Cell, Heading
+from analysis.where import by_size, comparable
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.measures import Declared
 
@@ -53,12 +54,11 @@ def _how_many(by_pair: Mapping[tuple[str, str], Sequence[Row]]) -> str:
         for row in rows:
             title = row.declared.summaries[first].title.rpartition(", ")[2]
             words.setdefault(title, set()).add(f"{row.study.get('benchmark.tasks', 'all')}")
-    each = [f"{title} (of {' or '.join(sorted(of, key=_by_size))})" for title, of in words.items()]
+    each = [
+        f"{title} (of {' or '.join(sorted(of, key=lambda many: by_size(comparable(many))))})"
+        for title, of in words.items()
+    ]
     return f" The first tasks: {'; '.join(each)}; the last as many."
-
-
-def _by_size(number: str) -> tuple[int, str]:
-    return len(number), number
 
 
 def _pair(declared: Declared) -> tuple[str, str] | None:

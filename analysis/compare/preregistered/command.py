@@ -53,7 +53,7 @@ def _make(asked: argparse.Namespace) -> None:
     check_whole(section)
     store = Store(folder)
     check_not_begun(store, section)
-    if note := check_metric(section.rows, asked.metric):
+    if note := check_metric(store, section, asked.metric):
         print(note, file=sys.stderr)
     runs = runs_of(section)
     filters: dict[str, Any] = {name: given for name in FILTERS if (given := getattr(asked, name))}
@@ -87,6 +87,7 @@ def _list(store: Store) -> None:
     names = all_names(store)
     if not names:
         raise StoreError(f"Nothing is preregistered in {store.root}; plan runs with `{PLANNING}`, and name it.")
+    rows, _ = rows_in(store.root)
     for name in names:
         found = read(store, name)
-        print(f"{name} ({found.registration.hash[:DIGITS]}): {state_of(store, found).words}")
+        print(f"{name} ({found.registration.hash[:DIGITS]}): {state_of(store, found, rows).words}")

@@ -5,12 +5,15 @@ from collections.abc import Sequence
 from analysis.compare.comparison import BEST
 from analysis.compare.sections import Section, sections
 from analysis.compare.setting import chosen_setting
+from analysis.conf import groups
 from analysis.rows import Row
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.files import stands
 from plasticity_lab.records.plan import read_plan, sweeps_of
 from plasticity_lab.records.store import Store
+from plasticity_lab.records.targets import measures_of
 
+DIAGNOSTICS = "diagnostics"
 FIRST = "a hypothesis is fixed before its runs are trained"
 
 
@@ -68,18 +71,21 @@ def check_not_begun(store: Store, section: Section) -> None:
                 raise ConfigError(f"The training of pack {pack.id}, which has some of these runs, has begun; {FIRST}.")
 
 
-def check_metric(rows: Sequence[Row], metric: str) -> str | None:
-    """Raises ConfigError for a metric that these runs will not have; a sentence where nobody can know yet."""
-    known = {name for row in rows for name in row.declared.summaries}
-    if metric in known:
+def check_metric(store: Store, section: Section, metric: str) -> str | None:
+    """Raises ConfigError for a metric that not all of these runs will have; a sentence where that is not known.
+
+    What diagnostics add to a summary is known when a run has ended.
+    """
+    planned = {name: run for sweep in sweeps_of(store) for name, run in read_plan(store, sweep).runs.items()}
+    one_each = [planned[rows[0].run] for arms in section.strata.values() for rows in arms.values()]
+    having = [measures_of(run.targets, run.science).declared.summaries.keys() for run in one_each]
+    if all(metric in names for names in having):
         return None
-    agents = {str(row.study.get("agent.name")) for row in rows}
-    if agents <= {"supervised", "no_replay", "experience_replay"}:
-        raise ConfigError(f"No run's summary will have '{metric}'; there will be {', '.join(sorted(known))}.")
-    return (
-        f"Whether runs of {', '.join(sorted(agents))} will have '{metric}' is not known here, as none has ended yet; "
-        "where they have not, nothing can be read."
-    )
+    neutral = groups()[DIAGNOSTICS]["neutral"]
+    if any(run.besides.get(DIAGNOSTICS, {}).get("name", neutral) != neutral for run in one_each):
+        return f"Whether '{metric}' is one of what diagnostics add is known when a run has ended."
+    known = sorted(set.intersection(*map(set, having)))
+    raise ConfigError(f"Not all runs will have '{metric}' in their summaries; they will have {', '.join(known)}.")
 
 
 def runs_of(section: Section) -> dict[str, dict[str, object]]:

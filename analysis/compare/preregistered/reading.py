@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from analysis.asked import FILTERS, folder_of, places_of
+from analysis.compare.caption import welch_verdict
 from analysis.compare.comparison import Compared
 from analysis.compare.preregistered.registration import DIGITS, PAIRED, TESTS, Read, Registration, all_names, read
 from analysis.compare.preregistered.state import State
@@ -52,7 +53,8 @@ def with_heading(found: Result, registration: Registration, state: State) -> Res
     """The result with what was fixed, whether that was kept, and the verdict of its test, first below its table."""
     first, *rest = found.listings
     lines = [*_said(registration, state), _verdict(found.found.shown[0], registration)]
-    others = first.caption[1:]  # in place of the usual verdict
+    usual = welch_verdict(found.found.shown[0])
+    others = [words for words in first.caption if words not in usual]
     return replace(found, listings=[replace(first, caption=[*lines, *others]), *rest])
 
 

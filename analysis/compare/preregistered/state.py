@@ -9,7 +9,8 @@ from typing import Any
 from analysis.compare.preregistered.beside import beside
 from analysis.compare.preregistered.registration import Read, Registration
 from analysis.compare.words import listed, word
-from analysis.rows import Row, rows_in
+from analysis.rows import Row
+from analysis.where import some_of
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.damage import read_mapping
 from plasticity_lab.records.files import create_once
@@ -18,9 +19,6 @@ from plasticity_lab.records.provenance import utc_now
 from plasticity_lab.records.record import checked_content, read_record
 from plasticity_lab.records.record_digest import digest_of, is_as_written
 from plasticity_lab.records.store import Store
-
-SHOWN = 3
-"""How many runs a reason names at most."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +42,11 @@ class State:
         return "kept" if self.ended == self.runs else f"open, {self.ended} of {self.runs} runs have ended"
 
 
-def state_of(store: Store, read: Read) -> State:
+def state_of(store: Store, read: Read, rows: Sequence[Row]) -> State:
     """What became of a registration.
 
-    Where all of its runs have ended and nothing is broken, what they are is kept from now on, so that a later change
-    shows.  Raises StoreError.
+    rows: all of the store, unfiltered. Where all of its runs have ended and nothing is broken, what they are is kept
+    from now on, so that a later change shows.  Raises StoreError.
     """
     registration = read.registration
     records, faults = _records(store, registration)
@@ -68,7 +66,7 @@ def state_of(store: Store, read: Read) -> State:
         broken += _said([run for run in known if run not in records], f"are gone {since}")
         other = [run for run in known if run in records and digests.get(run) != known[run]]
         broken += _said(other, f"were changed or trained again {since}")
-    broken += _added(registration, rows_in(store.root)[0])
+    broken += _added(registration, rows)
     state = State(broken, len(ended), len(registration.runs))
     if state.word == "kept" and not first:
         _keep(store, registration, digests)
@@ -109,11 +107,10 @@ def _added(registration: Registration, rows: Sequence[Row]) -> list[str]:
 
 
 def _said(runs: Sequence[str], what: str) -> list[str]:
-    """«runs a1, b2 and 3 more began before it was registered», where there are some."""
+    """«runs a1, b2 began before it was registered», where there are some."""
     if not runs:
         return []
-    more = [f"{len(runs) - SHOWN} more"] if len(runs) > SHOWN else []
-    return [f"runs {listed([*sorted(runs)[:SHOWN], *more])} {what}"]
+    return [f"runs {some_of(sorted(runs))} {what}"]
 
 
 def _first_reading(store: Store, registration: Registration) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 
 from analysis.__main__ import main
 from analysis.compare.preregistered.registration import read
-from plasticity_lab.records.record import read_record
+from plasticity_lab.records.record import read_record, write_record
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import planned, trained
 
@@ -125,8 +125,6 @@ def trained_again(store):
     again = read_record(store, record["run"])
     if again["provenance"]["start"] == start:  # within one second
         again["provenance"]["start"] = "2998-01-01T00:00:00+00:00"
-        from plasticity_lab.records.record import write_record
-
         write_record(store, again)
 
 
@@ -236,11 +234,21 @@ def test_plans_that_decide_nothing_are_refused(tmp_path, capsys, plan, words, pa
         assert part in said
 
 
-def test_a_metric_of_agents_of_which_no_run_has_ended_is_taken_with_a_word(tmp_path, capsys):
+def test_a_metric_is_looked_up_in_what_the_agents_declare(tmp_path, capsys):
     store = Store(tmp_path / "store")
     planned(store, "benchmark=catch", "agent=dqn,rainbow_lite", "seed=0,1")
+    assert fixed(store, "--against", "dqn") == 1
+    assert "'taoa'" in (said := capsys.readouterr().err)
+    assert "final_return" in said
     assert fixed(store, "--against", "dqn", "--metric", "final_return") == 0
-    assert capsys.readouterr().err.startswith("Whether runs of dqn, rainbow_lite will have 'final_return'")
+    assert capsys.readouterr().err == ""
+
+
+def test_a_metric_that_a_diagnostic_may_add_is_taken_with_a_word(tmp_path, capsys):
+    store = Store(tmp_path / "store")
+    planned(store, *STUDY, "diagnostics=dead_units")
+    assert fixed(store, "--metric", "dead_share") == 0
+    assert capsys.readouterr().err.startswith("Whether 'dead_share' is one of what diagnostics add")
 
 
 def test_a_trial_that_takes_no_part_may_lie_beside_it(tmp_path, capsys):
