@@ -13,7 +13,7 @@ WHOLE = "full"
 
 def remarks(runs: Sequence[Run]) -> list[str]:
     """A line for each."""
-    found = dict.fromkeys(line for run in runs for line in (*_of_settings(run), *_of_shocks(run)))
+    found = dict.fromkeys(line for run in runs for line in (*_of_settings(run), *_of_perturbation(run)))
     return [*same_functions(runs), *_cautions(runs), *found]
 
 
@@ -59,25 +59,15 @@ def _of_settings(run: Run) -> Iterator[str]:
         yield f"agent: agent.per_task={per_task} is more than agent.memory={memory}, which is the most that is kept."
 
 
-def _of_shocks(run: Run) -> Iterator[str]:
-    """Shocks that are not given, or not measured."""
-    cycle = (run.science.get("perturbation") or {}).get("cycle")
-    if cycle is None:
-        return
+def _of_perturbation(run: Run) -> Sequence[str]:
+    """What a perturbation says of the benchmark's tasks."""
+    if run.science.get("perturbation") is None:
+        return ()
+    perturbation: Any = run.component("perturbation")
+    if not perturbation.perturbs:
+        return ()
     benchmark: Any = run.component("benchmark")
-    name, epochs = run.science["benchmark"]["name"], benchmark.epochs_of(0)
-    given, measured = epochs // cycle, max(0, (epochs - cycle + 1) // cycle) if cycle > 1 else 0
-    if not given:
-        yield (
-            f"perturbation: no epoch is shocked, since tasks of {name} have {epochs} epochs, and perturbation.cycle is "
-            f"{cycle}."
-        )
-    elif measured < given:
-        why = f"fewer than {cycle - 1} epochs of the task follow" if cycle > 1 else "no epoch lies between them"
-        yield (
-            f"perturbation: of the {given} shocks of a task of {name} {given - measured} will be given and not "
-            f"measured: {why}."
-        )
+    return perturbation.remarks(run.science["benchmark"]["name"], benchmark.epochs_of(0))
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """What a perturbation is: it multiplies all pre-activations in some epochs of a task; it is part of a run's science."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from plasticity_lab.component import Component
@@ -30,6 +30,10 @@ class Perturbation(Component):
     def measures(cls, measures: Measures, settings: Mapping[str, Any]) -> Measures:
         """What runs measure that are perturbed so.  measures: what they measure without it. settings: its own."""
         return measures
+
+    def remarks(self, benchmark: str, epochs: int) -> Sequence[str]:
+        """What is said before training on a benchmark of that name whose tasks have so many epochs: sentences."""
+        return ()
 
     def count(self, epochs: int) -> int:
         """How many epochs of a task with so many are perturbed."""

@@ -1,6 +1,6 @@
 """The choice perturbation=shocks: one epoch now and then in which all pre-activations are multiplied by a factor."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -49,6 +49,23 @@ class Shocks(Perturbation):
     def measures(cls, measures: Measures, settings: Mapping[str, Any]) -> Measures:
         """Of each epoch its factor, what is saturated and how accurate; of the run what its shocks left."""
         return with_shocks(measures, settings["cycle"])
+
+    def remarks(self, benchmark: str, epochs: int) -> Sequence[str]:
+        """Shocks that are not given, or not measured."""
+        given, cycle = self.count(epochs), self.cycle
+        measured = max(0, (epochs - cycle + 1) // cycle) if cycle > 1 else 0
+        if not given:
+            return [
+                f"perturbation: no epoch is shocked, since tasks of {benchmark} have {epochs} epochs, and "
+                f"perturbation.cycle is {cycle}."
+            ]
+        if measured == given:
+            return []
+        why = f"fewer than {cycle - 1} epochs of the task follow" if cycle > 1 else "no epoch lies between them"
+        return [
+            f"perturbation: of the {given} shocks of a task of {benchmark} {given - measured} will be given and not "
+            f"measured: {why}."
+        ]
 
     def count(self, epochs: int) -> int:
         """How many shocks a task with so many epochs has."""
