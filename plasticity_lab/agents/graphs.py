@@ -63,6 +63,9 @@ def _compiled(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
 
 
 def _as_compiled(function: Callable[..., Any], arguments: Sequence[Any], **options: Any) -> Any:
+    from torch._dynamo import config  # an eager worker needs nothing of it
+
+    config.enable_aot_compile = True  # which torch 2.11 must be told, and later versions need not
     torch.compiler.allow_in_graph(larger)  # else torch 2.13 forgets its backward under torch.func.grad
     options["guard_filter_fn"] = torch.compiler.skip_all_guards_unsafe
     graph = torch.compile(function, fullgraph=True, dynamic=False, options=options).aot_compile((tuple(arguments), {}))

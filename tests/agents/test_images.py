@@ -3,7 +3,8 @@ import pytest
 import torch
 
 from plasticity_lab.agents.supervised.held_out import HeldOutByPixel
-from plasticity_lab.agents.supervised.images import Pixels, laid_out
+from plasticity_lab.agents.supervised.images import Pixels, laid_out, room_for, source_of
+from plasticity_lab.agents.supervised.images_on_gpu import lay_out
 from plasticity_lab.benchmarks.labelled.benchmark import Lesson
 from plasticity_lab.data.image_set import ImageSet
 from tests.helpers.packs import CPU, images
@@ -82,15 +83,27 @@ def test_images_that_all_runs_see_are_kept_once():
 
 
 def test_images_of_the_next_task_take_the_place_of_the_last_ones():
-    room = np.zeros((2, 5, 48), np.uint8)
+    room = room_for(2, 5, 48, CPU)
     order = np.random.default_rng(0).permutation(48)
     for lessons in ([a_lesson(), a_lesson(order)], [a_lesson(), a_lesson()]):
         shown, labels = laid_out(COLOURED, lessons, CPU, room=room)
         alone, same = laid_out(COLOURED, lessons, CPU)
-        assert np.shares_memory(shown.numpy(), room)
+        assert np.shares_memory(shown.numpy(), room.numpy())
         assert shown.shape == (len(alone), 5, 48)
         assert torch.equal(shown[:, :4], alone)
         assert torch.equal(labels, same)
+
+
+@pytest.mark.parametrize("held_out", [False, True])
+def test_a_gpu_lays_out_what_a_cpu_does(held_out):
+    orders = [np.random.default_rng(seed).permutation(48) for seed in range(2)]
+    lessons = [a_lesson(orders[0]), a_lesson(), a_lesson(orders[1])]
+    wanted, _ = laid_out(COLOURED, lessons, CPU, held_out)
+    room = room_for(3, 5, 48, CPU)
+    sources = [source_of(COLOURED, lesson, held_out) for lesson in lessons]
+    lay_out(room, sources, [lesson.held_out if held_out else lesson.images for lesson in lessons], lessons)
+    assert torch.equal(room[:, : wanted.shape[1]], wanted)
+    assert not room[:, wanted.shape[1] :].any()
 
 
 def test_held_out_images_by_pixel_are_those_image_by_image():

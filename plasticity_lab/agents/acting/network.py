@@ -86,7 +86,7 @@ class ActingNetwork:
             return outputs if read is None else read(outputs, settings["agent"])
 
         same = ("acting", structure, model.structure_key, body, str((draws, noise)), np.dtype(dtype).name)
-        self._forward = Compiled(forward, same) if compiled else forward
+        self._forward = Compiled(forward, same, reads=range(5)) if compiled else forward
 
     @torch.no_grad()
     def __call__(self, observations: NDArray[np.float32] | NDArray[np.uint8], count: int) -> dict[str, Array]:

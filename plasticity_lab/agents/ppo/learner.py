@@ -27,7 +27,7 @@ from plasticity_lab.agents.ppo.normalise import Normaliser
 from plasticity_lab.agents.ppo.policy import log_probability
 from plasticity_lab.agents.ppo.probe import probe_in
 from plasticity_lab.agents.ppo.rollout import Actor
-from plasticity_lab.agents.ppo.step import Step, step_of
+from plasticity_lab.agents.ppo.step import READS, Step, step_of
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.stream import Rollout, Stage
 from plasticity_lab.diagnostics.view import View
@@ -115,7 +115,7 @@ class PPOLearner:
             )
             step = step_of(self.network, task.body, agent.clip_value, agent.max_norm, kernels)
             same = ("ppo step", structure, self.network.model.structure_key, task.body)
-            self._steps[task.body] = Compiled(step, same) if self.compiled else step
+            self._steps[task.body] = Compiled(step, same, reads=READS) if self.compiled else step
         self.actor = Actor(
             self.environments,
             self._acting[task.body],

@@ -17,6 +17,8 @@ from plasticity_lab.stacking.clipping import clipped
 
 Tensors = Mapping[str, Tensor]
 Step = Callable[..., State]
+READS = (1, 2, 3, 4, 6)
+"""Of a step's arguments those that it does not change."""
 
 
 def step_of(network: PackedNetwork, body: str, clip_value: bool, max_norm: float | None, kernels: bool = False) -> Step:

@@ -48,7 +48,7 @@ class GroupsLearner(SupervisedLearner):
         self.benchmark, self.stream_seeds, self.own_seeds = parts.benchmark, parts.stream_seeds, parts.init_seeds
         self.memory, self.per_task, self.replayed = memory, per_task, replayed
         scores = scores_of(model, self.pixels)
-        self.scores = Compiled(scores, ("scores of groups", *self.same)) if compiled else scores
+        self.scores = Compiled(scores, ("scores of groups", *self.same), reads=range(8)) if compiled else scores
         rows = min(CHUNK_STEPS, self.benchmark.max_batches)
         self.tables = MixedTables(rows, self.runs, self.benchmark.batch_size, replayed, device)
         flat = np.ascontiguousarray(image_set.train_images).reshape(1, len(image_set.train_labels), -1)

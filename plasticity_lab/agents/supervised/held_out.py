@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from plasticity_lab.agents.supervised.images import labels_of, laid_out, source_of
+from plasticity_lab.agents.supervised.images import labels_of, laid_out, room_for, source_of
 from plasticity_lab.benchmarks.labelled.benchmark import Lesson
 from plasticity_lab.data.image_set import ImageSet
 
@@ -22,7 +22,7 @@ class HeldOutInRows:
 
     def __init__(self, image_set: ImageSet, device: torch.device) -> None:
         self.image_set, self.device = image_set, device
-        self._room = np.empty((0, 0, 0), np.uint8)
+        self._room = room_for(0, 0, 0, device)
 
     def laid_out(self, lessons: Sequence[Lesson]) -> tuple[Tensor, Tensor]:
         """A task's images (K, M, D) uint8, which stay until the next call, and labels (K, M).
@@ -32,14 +32,14 @@ class HeldOutInRows:
         pixels = int(np.prod(self.image_set.train_images.shape[1:]))
         shape = len(lessons), len(lessons[0].held_out), pixels
         if self._room.shape != shape:
-            self._room = np.empty(shape, np.uint8)
+            self._room = room_for(*shape, self.device)
         return laid_out(self.image_set, lessons, self.device, held_out=True, room=self._room)
 
 
 class HeldOutByPixel:
     """Of tasks that permute pixels, laid out pixel by pixel: a pixel that moves is the copy of a whole row then, which
     takes an eighth of the time, and matrix products read them as they lie. Training images come in batches of any
-    order, which cannot be cut out of such a layout.
+    order, which cannot be cut out of such a layout. It is a layout for CPUs, by the host.
     """
 
     def __init__(self, image_set: ImageSet, device: torch.device) -> None:

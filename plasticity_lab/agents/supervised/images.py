@@ -1,6 +1,6 @@
 """Images on the device: laid out for a task, and turned into floats a batch at a time.
 
-Legend: K runs, N images, D pixels (C·H·W).
+Legend: K runs, N images, R rows of room for them, D pixels (C·H·W).
 """
 
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from plasticity_lab.agents.supervised.images_on_gpu import lay_out
 from plasticity_lab.benchmarks.labelled.benchmark import Lesson
 from plasticity_lab.data.image_set import ImageSet
 
@@ -43,12 +44,17 @@ class Pixels:
         return x
 
 
+def room_for(runs: int, images: int, pixels: int, device: torch.device) -> Tensor:
+    """Where the images of one task after another are laid out, (K, R, D), zeros: on the device."""
+    return torch.zeros(runs, images, pixels, dtype=torch.uint8, device=device)
+
+
 def laid_out(
     image_set: ImageSet,
     lessons: Sequence[Lesson],
     device: torch.device,
     held_out: bool = False,
-    room: NDArray[np.uint8] | None = None,
+    room: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """A task's images (K, N, D) uint8 and labels (K, N); images (1, N, D) where every run sees the same.
 
@@ -64,15 +70,21 @@ def laid_out(
     ]
     count, pixels = len(indices[0]), int(np.prod(image_set.train_images.shape[1:]))
     if room is None:
-        room = np.empty((len(lessons), count, pixels), np.uint8)
-    images = room[: len(lessons) if len(first) > 1 else 1]
+        room = room_for(len(lessons), count, pixels, device)
+    shown_in = room[: len(lessons) if len(first) > 1 else 1]
+    labels = labels_of(lessons, device, held_out)
+    sources = [source_of(image_set, lesson, held_out) for lesson in lessons[: len(shown_in)]]
+    if device.type != "cpu":
+        lay_out(shown_in, sources, indices[: len(shown_in)], lessons[: len(shown_in)])
+        return shown_in, labels
+    images = shown_in.numpy()
     taken: dict[bytes, NDArray[np.uint8]] = {}  # out of the set, once for all runs that share them
     for place, lesson in enumerate(lessons[: len(images)]):
         shown, index = images[place, :count], indices[place]
         if alike[place] < place:
             shown[...] = images[alike[place], :count]
             continue
-        source = source_of(image_set, lesson, held_out)
+        source = sources[place]
         # A mode lets NumPy write in place; without one it checks first, in a copy. No image or pixel is out of range.
         if lesson.pixels is None:
             np.take(source, index, axis=0, out=shown, mode="clip")
@@ -80,7 +92,7 @@ def laid_out(
             if index.tobytes() not in taken:
                 taken[index.tobytes()] = source[index]
             np.take(taken[index.tobytes()], lesson.pixels, axis=1, out=shown, mode="clip")
-    return torch.from_numpy(images).to(device), labels_of(lessons, device, held_out)
+    return shown_in, labels
 
 
 def source_of(image_set: ImageSet, lesson: Lesson, held_out: bool) -> NDArray[np.uint8]:

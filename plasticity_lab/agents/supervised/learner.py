@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from plasticity_lab.agents.agent import State
@@ -20,11 +19,11 @@ from plasticity_lab.agents.evenly_spread import evenly_spread, probe_of
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.supervised.held_out import HeldOutByPixel, HeldOutInRows
-from plasticity_lab.agents.supervised.images import Pixels, laid_out
+from plasticity_lab.agents.supervised.images import Pixels, laid_out, room_for
 from plasticity_lab.agents.supervised.matrix import row_of
 from plasticity_lab.agents.supervised.perturbed import Perturbed
 from plasticity_lab.agents.supervised.score import AT_ONCE, indices, score_of
-from plasticity_lab.agents.supervised.step import cross_entropy_of, log_likelihood, step_of
+from plasticity_lab.agents.supervised.step import READS, cross_entropy_of, log_likelihood, step_of
 from plasticity_lab.agents.supervised.tables import Tables
 from plasticity_lab.benchmarks.labelled.stream import CHUNK_STEPS, Chunk, Task
 from plasticity_lab.data.image_set import ImageSet
@@ -48,17 +47,19 @@ class SupervisedLearner:
         self.network = PackedNetwork(parts, model, device)
         self.keys = self.network.step_keys
         step = step_of(model, self.network.optimizer, self.network.intervention, self.pixels, parts.kernels)
-        self.by_pixel = by_pixel = benchmark.permutes and not parts.kernels  # for these, images are to lie in rows
+        on_cpu = device.type == "cpu"  # a GPU lays out as fast in rows, and for kernels images are to lie in rows
+        self.by_pixel = by_pixel = benchmark.permutes and on_cpu and not parts.kernels
         self.held_out = (HeldOutByPixel if by_pixel else HeldOutInRows)(image_set, device)
         score = score_of(model, self.pixels, by_pixel, parts.kernels)
         self.same = (parts.structure, model.structure_key, *self.pixels.structure_key)
-        self.step = Compiled(step, ("supervised step", *self.same)) if compiled else step
-        self.score = Compiled(score, ("supervised score", str(by_pixel), *self.same)) if compiled else score
+        self.step = Compiled(step, ("supervised step", *self.same), reads=READS) if compiled else step
+        of_score = "supervised score", str(by_pixel), *self.same
+        self.score = Compiled(score, of_score, reads=range(7)) if compiled else score
         self.tables = Tables(min(CHUNK_STEPS, benchmark.max_batches), self.runs, benchmark.batch_size, device)
         self.size, self.facts = model.size, {"classes": benchmark.outputs(image_set)}
         perturbation = parts.perturbation
         self.perturbed = None if perturbation is None else Perturbed(perturbation, benchmark, device)
-        self.room: NDArray[np.uint8] | None = None  # where the images of one task after another lie, on the host
+        self.room: Tensor | None = None  # where the images of one task after another lie
         # The task, once it has begun, and what is its own.
         self.task: Task | None = None
         self.images = self.labels = self.offsets = torch.empty(0)
@@ -71,7 +72,7 @@ class SupervisedLearner:
         self.task = task
         if self.room is None:
             pixels = int(np.prod(self.image_set.train_images.shape[1:]))
-            self.room = np.empty((self.runs, self.max_images, pixels), np.uint8)
+            self.room = room_for(self.runs, self.max_images, pixels, self.device)
         self.images, self.labels = laid_out(self.image_set, task.lessons, self.device, room=self.room)
         self.offsets = torch.arange(self.runs, device=self.device) * (self.max_images if len(self.images) > 1 else 0)
         if fresh:

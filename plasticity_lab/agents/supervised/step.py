@@ -17,6 +17,8 @@ from plasticity_lab.stacking.optimizer import Optimizer
 
 Tensors = Mapping[str, Tensor]
 Step = Callable[..., State]
+READS = (1, 2, 3, 4, 6)
+"""Of a step's arguments those that it does not change."""
 
 
 def log_likelihood(outputs: Tensors, labels: Tensor) -> Tensor:

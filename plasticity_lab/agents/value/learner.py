@@ -26,7 +26,7 @@ from plasticity_lab.agents.value.loss import MEASURED, loss_of
 from plasticity_lab.agents.value.memory import Memory
 from plasticity_lab.agents.value.schedule import Exploration
 from plasticity_lab.agents.value.settings import ValueSettings
-from plasticity_lab.agents.value.step import TARGET_NOISE, step_of, targets_of
+from plasticity_lab.agents.value.step import READS, TARGET_NOISE, step_of, targets_of
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.segments import Segment, SegmentedTask, SegmentedTasks
 from plasticity_lab.diagnostics.view import View
@@ -85,9 +85,8 @@ class ValueLearner:
             noisy=agent.noisy, compiled=compiled, structure=parts.structure, read=self.action_values.read,
         )  # fmt: skip
         step = step_of(self.network, body.name, self.action_values, agent.double)
-        self.step = (
-            Compiled(step, ("value step", parts.structure, model.structure_key, body.name)) if compiled else step
-        )
+        same = "value step", parts.structure, model.structure_key, body.name
+        self.step = Compiled(step, same, reads=READS) if compiled else step
         self.unstable = np.zeros(self.runs, np.bool_)
         self.environments: Environments | None = None
         self._saved: Mapping[str, Any] = {}

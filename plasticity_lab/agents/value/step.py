@@ -23,6 +23,8 @@ Settings = Mapping[str, Tensors]
 Step = Callable[..., State]
 Targets = Callable[[Tensors, Tensors, Settings, Tensors, Tensor | None], Tensor]
 TARGET_NOISE = "target noise"
+READS = (1, 2, 3, 4, 5, 7)
+"""Of a step's arguments those that it does not change."""
 
 
 def targets_of(model: Model, body: str, action_values: ActionValues, double: bool) -> Targets:
