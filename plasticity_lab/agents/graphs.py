@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_flatten
 
+from plasticity_lab.kernels.product import product as gpu_product
 from plasticity_lab.stacking.pool import larger
 
 Graph = Callable[..., Any]
@@ -66,7 +67,8 @@ def _as_compiled(function: Callable[..., Any], arguments: Sequence[Any], **optio
     from torch._dynamo import config  # an eager worker needs nothing of it
 
     config.enable_aot_compile = True  # which torch 2.11 must be told, and later versions need not
-    torch.compiler.allow_in_graph(larger)  # else torch 2.13 forgets its backward under torch.func.grad
+    for function in (larger, gpu_product):  # else torch 2.13 forgets their backward under torch.func.grad
+        torch.compiler.allow_in_graph(function)
     options["guard_filter_fn"] = torch.compiler.skip_all_guards_unsafe
     graph = torch.compile(function, fullgraph=True, dynamic=False, options=options).aot_compile((tuple(arguments), {}))
     graph.disable_guard_check()

@@ -70,13 +70,12 @@ class ContinualBackprop(Resets):
 
     def every_n_updates(self, now: Now) -> State:
         """Resets as many units as are owed."""
-        decay = now.settings["decay"].cpu().double().numpy()
 
         def choose(state: State, run: int) -> Chosen:
-            chosen = []
+            decay, chosen = now.settings["decay"][run].double().item(), []
             for unit in now.units:
                 age, utility, owed = (state[f"{unit.name}.{name}"][run] for name in ("age", "utility", "owed"))
-                units = self._least_useful(age, utility, int(owed), decay[run])
+                units = self._least_useful(age, utility, int(owed), decay)
                 age[units], utility[units] = 0, 0
                 owed -= len(units)
                 chosen.append((unit, units))

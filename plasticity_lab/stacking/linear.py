@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
 from plasticity_lab.kernels.through import ThroughKernels
 from plasticity_lab.stacking.orthogonal import orthogonal
+from plasticity_lab.stacking.products import product
 from plasticity_lab.stacking.run_axis import aligned
 
 CUT_OFF_DEVIATION = 0.87962566103423978
@@ -106,7 +106,7 @@ class StackedLinear:
         more_I, more_O = (3 if count == 1 else 0 for count in (self.inputs, self.padded))
         if more_I or more_O:
             x_KBI, weight, bias = pad(x_KBI, (0, more_I)), pad(weight, (0, more_O, 0, more_I)), pad(bias, (0, more_O))
-        h_KBO = torch.baddbmm(bias, x_KBI, weight)
+        h_KBO = product(x_KBI, weight, bias)
         return h_KBO if h_KBO.shape[2] == self.outputs else h_KBO[..., : self.outputs]
 
 

@@ -17,6 +17,7 @@ from torch.nn.functional import pad
 from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.noisy import StackedNoisyLinear
+from plasticity_lab.stacking.products import product
 from plasticity_lab.stacking.run_axis import aligned
 
 EPSILON = 1e-5  # PyTorch's
@@ -120,8 +121,8 @@ def _mean_at_each_place(x_KBN: Tensor) -> Tensor:
     more = aligned(numbers) - numbers
     taken = pad(x_KBN.new_full((numbers, 1), 1 / numbers), (0, 3, 0, more))
     laid = pad(x_KBN.new_ones((1, numbers)), (0, more, 0, 3))
-    means_KB4 = torch.bmm(pad(x_KBN, (0, more)) if more else x_KBN, taken.expand(runs, -1, -1))
-    return torch.bmm(means_KB4, laid.expand(runs, -1, -1))[..., :numbers]
+    means_KB4 = product(pad(x_KBN, (0, more)) if more else x_KBN, taken.expand(runs, -1, -1))
+    return product(means_KB4, laid.expand(runs, -1, -1))[..., :numbers]
 
 
 def _at_each_row(values_K1O: Tensor, rows_KRO: Tensor) -> Tensor:
@@ -129,7 +130,7 @@ def _at_each_row(values_K1O: Tensor, rows_KRO: Tensor) -> Tensor:
     runs, rows, outputs = rows_KRO.shape
     laid = pad(rows_KRO.new_ones((rows, 1)), (0, 3))
     values = pad(values_K1O, (0, aligned(outputs) - outputs, 0, 3))
-    return torch.bmm(laid.expand(runs, -1, -1), values)[..., :outputs]
+    return product(laid.expand(runs, -1, -1), values)[..., :outputs]
 
 
 @overload

@@ -1,18 +1,27 @@
-"""Products of a matrix and a vector for each run, whose bits do not depend on the pack.
+"""Products of each run's matrices, and of a matrix and a vector, whose bits do not depend on the pack.
 
-Legend: K runs, R rows and C columns of a matrix.
+Legend: K runs, (M, R) times (R, N); R rows and C columns of a matrix.
 """
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from plasticity_lab.kernels import product as on_gpu
+
+
+def product(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
+    """a (K, M, R) times b (K, R, N), plus bias (K, 1, N) → (K, M, N); on a GPU by our own kernel."""
+    if on_gpu.serves(a):
+        return on_gpu.product(a, b, bias)
+    return torch.bmm(a, b) if bias is None else torch.baddbmm(bias, a, b)
+
 
 def times(matrix: Tensor, vector: Tensor) -> Tensor:
     """(K, R, C) times (K, C) → (K, R): as a product of matrices."""
     padded = _without_ones(matrix)
     columns = pad(vector.unsqueeze(2), (0, 3, 0, padded.shape[2] - matrix.shape[2]))
-    return torch.bmm(padded, columns)[:, : matrix.shape[1], 0]
+    return product(padded, columns)[:, : matrix.shape[1], 0]
 
 
 def row_times(vector: Tensor, matrix: Tensor) -> Tensor:
@@ -22,7 +31,7 @@ def row_times(vector: Tensor, matrix: Tensor) -> Tensor:
     """
     padded = _without_ones(matrix)
     rows = pad(vector.unsqueeze(1), (0, padded.shape[1] - matrix.shape[1], 0, 3))
-    return torch.bmm(rows, padded)[:, 0, : matrix.shape[2]]
+    return product(rows, padded)[:, 0, : matrix.shape[2]]
 
 
 def _without_ones(matrix: Tensor) -> Tensor:

@@ -9,7 +9,6 @@ from copy import copy
 from dataclasses import replace
 from typing import Self
 
-import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
@@ -20,6 +19,7 @@ from plasticity_lab.networks.moe.routing import Routing, slots_of
 from plasticity_lab.networks.network import Activate, Layer, Unit, output_layers
 from plasticity_lab.stacking.experts import StackedExperts
 from plasticity_lab.stacking.noisy_experts import StackedNoisyExperts
+from plasticity_lab.stacking.products import product
 from plasticity_lab.stacking.router import INITS, StackedRouter
 from plasticity_lab.stacking.run_axis import aligned
 
@@ -152,4 +152,4 @@ class MoE(Head):
 
 def _times(one: Tensor, other: Tensor) -> Tensor:
     """Matrices of each example: (K, B, R, M) · (K, B, M, D) → (K, B, R, D)."""
-    return torch.bmm(one.flatten(0, 1), other.flatten(0, 1)).unflatten(0, one.shape[:2])
+    return product(one.flatten(0, 1), other.flatten(0, 1)).unflatten(0, one.shape[:2])
