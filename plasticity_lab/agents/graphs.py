@@ -67,8 +67,8 @@ def _as_compiled(function: Callable[..., Any], arguments: Sequence[Any], **optio
     from torch._dynamo import config  # an eager worker needs nothing of it
 
     config.enable_aot_compile = True  # which torch 2.11 must be told, and later versions need not
-    for function in (larger, gpu_product):  # else torch 2.13 forgets their backward under torch.func.grad
-        torch.compiler.allow_in_graph(function)
+    for whole in (larger, gpu_product):  # else torch 2.13 forgets their backward under torch.func.grad
+        torch.compiler.allow_in_graph(whole)
     options["guard_filter_fn"] = torch.compiler.skip_all_guards_unsafe
     graph = torch.compile(function, fullgraph=True, dynamic=False, options=options).aot_compile((tuple(arguments), {}))
     graph.disable_guard_check()
