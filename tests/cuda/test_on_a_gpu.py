@@ -1,9 +1,7 @@
-"""What has to hold on a GPU: `make test-gpu`.
+"""What has to hold on a GPU: `make test-gpu`, last run on an H200 (torch 2.11, CUDA 13.0).
 
-Nothing of this has been run on a GPU yet. A test that fails here may well show a fault of the engine, or that the
-device cannot give what a CPU gives; both are worth an issue with the device's name and the output.
-
-The engine uses no CUDA graphs of its own, so there is no test of them.
+A test that fails on another may well show a fault of the engine, or that the device cannot give what a CPU gives; both
+are worth an issue with the device's name and the output.
 """
 
 import numpy as np
@@ -12,9 +10,13 @@ import torch
 
 from launch.plan.figures import GPU
 from launch.work.process import free_memory, ran_out_of_memory
+from plasticity_lab.agents import captured, compiled, graphs
+from plasticity_lab.agents.compiled import Compiled
+from plasticity_lab.agents.supervised.learner import SupervisedLearner
 from plasticity_lab.agents.supervised.workload import Workload
 from plasticity_lab.agents.supervised.yardstick import Packed
-from tests.helpers.packs import differing, images, run, trained
+from plasticity_lab.stacking import products
+from tests.helpers.packs import choice, differing, images, interventions_anywhere, run, trained
 
 NO_GPU = "torch can use no GPU here (torch.cuda.is_available() is false); these tests need one."
 pytestmark = [pytest.mark.cuda, pytest.mark.skipif(not torch.cuda.is_available(), reason=NO_GPU)]
@@ -91,3 +93,44 @@ def test_a_pack_that_needs_too_much_memory_is_told_from_other_failures_and_leave
         Packed(workload, 1, "eager", DEVICE).burst()
     finally:
         torch.cuda.set_per_process_memory_fraction(1.0)
+
+
+def test_recorded_calls_give_the_bits_of_ordinary_ones(monkeypatch):
+    recorded = on_gpu(runs_of(3, "mlp", "rrelu"), GREY, compiled=True)
+    monkeypatch.setattr(compiled, "cuda_graph", lambda function, device: function)
+    monkeypatch.setattr(captured, "FED_BYTES", 0)
+    ordinary = on_gpu(runs_of(3, "mlp", "rrelu"), GREY, compiled=True)
+    assert not [name for k in range(3) for name in differing(recorded.of(k), ordinary.of(k))]
+
+
+LOOKS_EACH_TIME = {"continual_backprop", "snr"}
+"""After each update the host asks these whether anything is due."""
+
+
+@pytest.mark.parametrize("name", sorted(set(interventions_anywhere()) - LOOKS_EACH_TIME))
+def test_steps_ask_the_host_for_nothing(name, monkeypatch):
+    take = SupervisedLearner._take
+
+    def watched(*arguments):
+        torch.cuda.set_sync_debug_mode("error")
+        try:
+            return take(*arguments)
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+
+    monkeypatch.setattr(SupervisedLearner, "_take", watched)
+    alike = {"images": 96, "tasks": 2, "batch_size": 16, "intervention": choice("intervention", name)}
+    on_gpu([run(seed, "rrelu", **alike) for seed in range(2)], GREY)
+
+
+def test_another_process_takes_a_graph_that_lies_on_the_disk(monkeypatch, tmp_path):
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    x, weight = torch.ones(2, 4, 8, device=DEVICE), torch.ones(2, 8, 3, device=DEVICE)
+    made, make = [], graphs._compiled
+    monkeypatch.setattr(graphs, "_compiled", lambda *arguments: made.append(arguments) or make(*arguments))
+    for _ in range(2):
+        graphs.forget()
+        product = Compiled(products.product, ["product"])
+        for _ in range(3):
+            assert torch.equal(product(x, weight).cpu(), torch.full((2, 4, 3), 8.0))
+    assert len(made) == 1

@@ -35,7 +35,12 @@ def packs_of(*words: str) -> list[Run]:
 
 
 def trained(
-    runs: Sequence[Run], *, compiled: bool = False, kernels: bool = False, stops: Sequence[int] = ()
+    runs: Sequence[Run],
+    *,
+    compiled: bool = False,
+    kernels: bool = False,
+    stops: Sequence[int] = (),
+    device: torch.device = CPU,
 ) -> list[dict[str, bytes]]:
     """Every number of each run of a pack: its metrics, its weights, and those of a target network if it has one.
 
@@ -44,7 +49,7 @@ def trained(
     journal = Journal(len(runs), agent_of(runs[0]).measures)
     find, kept = resources(Path()), None
     for looks in [*stops, None]:
-        stream, learner = assembled(runs, find(runs[0]), CPU, compiled, kernels=kernels)
+        stream, learner = assembled(runs, find(runs[0]), device, compiled, kernels=kernels)
         if kept is not None:
             state = restored(kept)
             learner.load(state["learner"], filled_from(learner.bulk(), state["bulk"]))
@@ -73,4 +78,4 @@ def _numbers(journal: Journal, weights: dict[str, torch.Tensor], k: int) -> dict
     for column in table.columns:
         values = column.to_pylist()
         sink.write(np.array([repr(value) for value in values]).tobytes())
-    return {"metrics": sink.getvalue()} | {name: value[k].numpy().tobytes() for name, value in weights.items()}
+    return {"metrics": sink.getvalue()} | {name: value[k].cpu().numpy().tobytes() for name, value in weights.items()}

@@ -1,0 +1,45 @@
+"""Agents that act, on a GPU: packed, alone and resumed they are the same, eager and compiled."""
+
+import pytest
+import torch
+
+from tests.agents.ppo.packs import ONE, there_are
+from tests.agents.value.packs import BY_AGENT
+from tests.tenants.packs import differing, packs_of, trained
+
+NO_GPU = "torch can use no GPU here (torch.cuda.is_available() is false); these tests need one."
+pytestmark = [pytest.mark.cuda, pytest.mark.skipif(not torch.cuda.is_available(), reason=NO_GPU)]
+GPU = torch.device("cuda")
+SHORT = ("benchmark.tasks=1", "benchmark.environment_steps=160")
+PIXELS = (
+    "benchmark.stack=2",
+    "network=small_nature",
+    "network.hidden=8",
+    "network.width=1",
+    "agent.capacity=90",
+    "agent.min_history=40",
+)
+ARMS = {
+    "dqn": (*BY_AGENT["dqn"], *SHORT),
+    "rainbow": (*BY_AGENT["rainbow"], *SHORT, "intervention=redo", "intervention.every=5"),
+    "der with experts": (*BY_AGENT["der"], *SHORT, *PIXELS, "head=softmoe", "head.experts=2"),
+    "rainbow_lite on pixels": (*BY_AGENT["rainbow_lite"], *SHORT, *PIXELS, "activation=rrelu"),
+    "ppo": (*ONE, "benchmark.environment_steps=96", "agent.max_norm=0.5"),
+    "ppo with l2_init": (*ONE, "benchmark.environment_steps=96", "intervention=l2_init", "activation=rrelu"),
+}
+
+
+@pytest.fixture(autouse=True)
+def with_made_up_bodies(monkeypatch):
+    there_are(monkeypatch)
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
+@pytest.mark.parametrize("arm", ARMS)
+def test_packed_alone_and_resumed_are_the_same(arm, compiled):
+    pack = packs_of(*ARMS[arm], "seed=3,1,0")
+    packed = trained(pack, compiled=compiled, device=GPU)
+    assert len({each["metrics"] for each in packed}) == len(pack)
+    assert not differing(packed[1], trained([pack[1]], compiled=compiled, device=GPU)[0])
+    resumed = trained(pack, compiled=compiled, device=GPU, stops=[1])
+    assert not [name for k in range(len(pack)) for name in differing(packed[k], resumed[k])]
