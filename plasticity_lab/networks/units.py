@@ -33,7 +33,8 @@ def taking_part(unit: Unit, parameters: Mapping[str, Tensor]) -> bool:
 
 def passed_on(model: Model, unit: Unit) -> int:
     """How many values (of channels: maps, of experts: experts) the activation passes on at a place."""
-    return unit.produced[0] if unit.kind == "expert" else int(unit.produced[0] * model.activation.expansion)
+    times = model.activation.expansion
+    return unit.produced[0] if unit.kind == "expert" else unit.produced[0] * times.numerator // times.denominator
 
 
 def outgoing_rows(model: Model, unit: Unit, layer: str, chosen: Units) -> Units:

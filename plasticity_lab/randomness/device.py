@@ -56,6 +56,9 @@ def _in_tensors(key_K2: Tensor, step: Tensor, elements: int) -> Tensor:
     """`uniforms` where tensors are compiled, or lie on a GPU."""
     lanes = (elements + 3) // 4
     lane = torch.arange(lanes, device=key_K2.device).unsqueeze(0)
+    if key_K2.is_cuda:
+        # 0 that a compiler does not know: for places alone, torch 2.11 takes 32 bits, which the products exceed.
+        lane = lane + (key_K2[:1, :1] & 0)
     words = philox(key_K2, (lane, torch.zeros_like(lane), step & WORD, (step >> 32) & WORD))
     # Floats before they are put side by side: compiled, they take half the memory of the words.
     values = torch.stack([(word >> 8).to(torch.float32) * 2.0**-24 for word in words], dim=1)

@@ -4,8 +4,7 @@ Legend: K runs, B examples, C input channels, H, W rows and columns, O output ch
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from math import prod, sqrt
 
 import numpy as np
@@ -36,11 +35,12 @@ class StackedConv2d:
     kernel: int
     padding: str
     stride: int = 1
+    linear: StackedLinear = field(init=False, repr=False, compare=False)
+    """The map from a patch to the output channels."""
 
-    @cached_property
-    def linear(self) -> StackedLinear:
-        """The map from a patch to the output channels."""
-        return StackedLinear(self.name, self.image[0] * self.kernel**2, self.outputs)
+    def __post_init__(self) -> None:
+        # Made here, since torch 2.11 cannot compile what makes it.
+        object.__setattr__(self, "linear", StackedLinear(self.name, self.image[0] * self.kernel**2, self.outputs))
 
     @property
     def margins(self) -> tuple[tuple[int, int], tuple[int, int]]:

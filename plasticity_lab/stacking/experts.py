@@ -5,7 +5,7 @@ Legend: K runs, B examples, E experts, P slots (rows of an example that each exp
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -27,11 +27,12 @@ class StackedExperts:
     inputs: int
     outputs: int
     slots: int = 1
+    linear: StackedLinear = field(init=False, repr=False, compare=False)
+    """The map of one expert."""
 
-    @property
-    def linear(self) -> StackedLinear:
-        """The map of one expert."""
-        return StackedLinear(self.name, self.inputs, self.outputs)
+    def __post_init__(self) -> None:
+        # Made here, since torch 2.11 cannot compile what makes it.
+        object.__setattr__(self, "linear", StackedLinear(self.name, self.inputs, self.outputs))
 
     @property
     def size(self) -> int:

@@ -4,7 +4,7 @@ Legend: K runs, B examples, I inputs, O outputs, N random numbers, R rows of noi
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
 
 import numpy as np
@@ -34,11 +34,12 @@ class StackedNoisyLinear:
     outputs: int
     scope: str = "sample"
     sigma: float = 0.1
+    linear: StackedLinear = field(init=False, repr=False, compare=False)
+    """The map without noise."""
 
-    @property
-    def linear(self) -> StackedLinear:
-        """The map without noise."""
-        return StackedLinear(self.name, self.inputs, self.outputs)
+    def __post_init__(self) -> None:
+        # Made here, since torch 2.11 cannot compile what makes it.
+        object.__setattr__(self, "linear", StackedLinear(self.name, self.inputs, self.outputs))
 
     @property
     def size(self) -> int:

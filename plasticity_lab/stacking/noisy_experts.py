@@ -5,7 +5,7 @@ random numbers.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -31,16 +31,19 @@ class StackedNoisyExperts:
     scope: str = "sample"
     sigma: float = 0.1
     shared: bool = True
+    layer: StackedExperts = field(init=False, repr=False, compare=False)
+    """The maps without noise."""
+    one: StackedNoisyLinear = field(init=False, repr=False, compare=False)
+    """The map of one expert."""
 
-    @property
-    def layer(self) -> StackedExperts:
-        """The maps without noise."""
-        return StackedExperts(self.name, self.experts, self.inputs, self.outputs, self.slots)
-
-    @property
-    def one(self) -> StackedNoisyLinear:
-        """The map of one expert."""
-        return StackedNoisyLinear(self.name, self.inputs, self.outputs, self.scope, self.sigma)
+    def __post_init__(self) -> None:
+        # Made here, since torch 2.11 cannot compile what makes it.
+        object.__setattr__(
+            self, "layer", StackedExperts(self.name, self.experts, self.inputs, self.outputs, self.slots)
+        )
+        object.__setattr__(
+            self, "one", StackedNoisyLinear(self.name, self.inputs, self.outputs, self.scope, self.sigma)
+        )
 
     @property
     def linear(self) -> object:

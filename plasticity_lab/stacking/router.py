@@ -4,7 +4,7 @@ Legend: K runs, B examples, M tokens of each, D numbers of a token, S slots of a
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from math import sqrt
 
@@ -41,11 +41,12 @@ class StackedRouter:
     starts: str = "lecun_normal"
     normalised: bool = False
     prunable: int = 0
+    linear: StackedLinear = field(init=False, repr=False, compare=False)
+    """The map without its bias."""
 
-    @property
-    def linear(self) -> StackedLinear:
-        """The map without its bias."""
-        return StackedLinear(self.name, self.inputs, self.outputs)
+    def __post_init__(self) -> None:
+        # Made here, since torch 2.11 cannot compile what makes it.
+        object.__setattr__(self, "linear", StackedLinear(self.name, self.inputs, self.outputs))
 
     @property
     def size(self) -> int:
