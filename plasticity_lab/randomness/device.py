@@ -56,7 +56,7 @@ def _in_tensors(key_K2: Tensor, step: Tensor, elements: int) -> Tensor:
     """`uniforms` where tensors are compiled, or lie on a GPU."""
     lanes = (elements + 3) // 4
     lane = torch.arange(lanes, device=key_K2.device).unsqueeze(0)
-    if key_K2.is_cuda:
+    if key_K2.device.type != "cpu":
         # 0 that a compiler does not know: for places alone, torch 2.11 takes 32 bits, which the products exceed.
         lane = lane + (key_K2[:1, :1] & 0)
     words = philox(key_K2, (lane, torch.zeros_like(lane), step & WORD, (step >> 32) & WORD))

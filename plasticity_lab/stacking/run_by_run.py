@@ -14,7 +14,7 @@ Tensors = Mapping[str, Tensor]
 
 def kernels_serve(settings: Tensors) -> bool:
     """Whether the step is eager and on the CPU; a compiled one, or one on a GPU, is composed of operations."""
-    return not (torch.compiler.is_compiling() or settings["lr"].is_cuda)
+    return settings["lr"].device.type == "cpu" and not torch.compiler.is_compiling()
 
 
 def slices(parameters: Tensors, gradients: Tensors, *moments: Tensors) -> Iterator[tuple[tuple[Tensor, ...], ...]]:
