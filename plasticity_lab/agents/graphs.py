@@ -100,13 +100,12 @@ def _loaded(path: Path | None) -> Graph | None:
 
 
 def _path(known: str, arguments: Sequence[Any]) -> Path | None:
-    """Where the graph is kept for other processes.  None where torch was given no folder."""
+    """Where the graph is kept for other processes.  None where torch was given no folder, and on a GPU, untried."""
     folder = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
-    if folder is None:
+    tensors = [leaf for leaf in tree_flatten(arguments)[0] if isinstance(leaf, torch.Tensor)]
+    if folder is None or any(tensor.device.type != "cpu" for tensor in tensors):
         return None
-    devices = {leaf.device for leaf in tree_flatten(arguments)[0] if isinstance(leaf, torch.Tensor)}
-    gpus = [(torch.cuda.get_device_name(device), torch.version.cuda) for device in devices if device.type == "cuda"]
-    made_for = (known, _AT_START, sys.version, torch.__version__, torch.backends.cpu.get_cpu_capability(), *gpus)
+    made_for = (known, _AT_START, sys.version, torch.__version__, torch.backends.cpu.get_cpu_capability())
     name = hashlib.sha256(repr(made_for).encode()).hexdigest()
     return Path(folder) / "plasticity_lab" / f"{name}.graph"
 

@@ -25,10 +25,10 @@ class Spectral(Intervention):
     """strength · Σ over layers of (σᵖ − 1)² + ‖b‖²ᵖ, per run, in the loss; σ is the largest singular value of W.
 
     p is `power`. A convolution's W is the matrix from a patch to the channels; each expert has one of its own. Where a
-    layer is normalised, the scale is a diagonal matrix, with σ = max |scale|, and the shift is another bias. What an
-    activation learns is left alone. σ is found by the power method: the state holds the direction (K, O) that each
-    layer's W is thought to stretch most, and moves it by one iteration after each update. Source: Lewandowski et al.
-    2024, whose p is 2.
+    layer is normalised, the scale is a diagonal matrix, with σ = max |scale|, and the shift is another bias; a router
+    has no bias. What an activation learns is left alone. σ is found by the power method: the state holds the direction
+    (K, O) that each layer's W is thought to stretch most, and moves it by one iteration after each update. Source:
+    Lewandowski et al. 2024, whose p is 2.
     """
 
     def __init__(self, strength: float = 1e-3, power: int = 2) -> None:
@@ -63,7 +63,9 @@ class Spectral(Intervention):
             sigma = _length(stretched)
             outwards = stretched / beside(sigma.clamp(min=LEAST), stretched)
             slope = outwards.unsqueeze(2) * direction.unsqueeze(1)
-            total = total + self._near_one(sigma, weight, slope) + self._near_zero(bias)
+            total = total + self._near_one(sigma, weight, slope)
+            if bias is not None:
+                total = total + self._near_zero(bias)
             if f"{name}.scale" in now.parameters:
                 scale, shift = now.parameters[f"{name}.scale"], now.parameters[f"{name}.shift"]
                 total = total + self._near_one(*_largest(scale)) + self._near_zero(shift)
@@ -91,17 +93,20 @@ class Spectral(Intervention):
         return _as_if(whole_power(squares, self.power), values, beside(steepness, at) * at)
 
 
-def _active(now: Now) -> dict[str, tuple[Tensor, Tensor]]:
+def _active(now: Now) -> dict[str, tuple[Tensor, Tensor | None]]:
     """The matrices and biases of all layers that are active."""
     return {name: pair for layer in now.model.design.layers for name, pair in _matrices(now, layer.name).items()}
 
 
-def _matrices(now: Now, layer: str) -> dict[str, tuple[Tensor, Tensor]]:
-    """A layer's matrix (K, I, O) and bias (K, 1, O), by its name; of experts each one's; of idle layers none."""
+def _matrices(now: Now, layer: str) -> dict[str, tuple[Tensor, Tensor | None]]:
+    """A layer's matrix (K, I, O) and bias (K, 1, O), by its name; of experts each one's; of idle layers none.
+
+    A router has no bias.
+    """
     if f"{layer}.weight" not in now.parameters:
         return {}
-    weight, bias = now.parameters[f"{layer}.weight"], now.parameters[f"{layer}.bias"]
-    if weight.dim() == 3:
+    weight, bias = now.parameters[f"{layer}.weight"], now.parameters.get(f"{layer}.bias")
+    if bias is None or weight.dim() == 3:
         return {layer: (weight, bias)}
     return {f"{layer}.{expert}": (weight[:, expert], bias[:, expert]) for expert in range(weight.shape[1])}
 

@@ -60,7 +60,7 @@ def product(a: Tensor, b: Tensor, bias: Tensor | None) -> Tensor:
     first_bias = bias if parts == 1 else None
     of_bias = (0, 0) if first_bias is None else (first_bias.stride(0), first_bias.stride(2))
     with torch.cuda.device(a.device):
-        _product[grid](
+        _product[grid](  # pyright: ignore[reportIndexIssue]
             a, b, first_bias, found, height, width, inner,
             *a.stride(), *b.stride(), *of_bias,
             found.stride(0), found.stride(1), PART=PART if parts > 1 else inner, BIASED=first_bias is not None,

@@ -7,7 +7,7 @@ channels (JAX's order, NHWC).
 """
 
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
 from itertools import product
 from math import prod
 
@@ -87,7 +87,7 @@ class Tokens:
         if self.kind == "per_sample":
             return by_place.flatten(2).unsqueeze(2)
         if self.kind == "shuffled":
-            order = shuffled_order(prod(by_place.shape[2:])).to(maps.device)
+            order = _order_there(prod(by_place.shape[2:]), maps.device)
             return by_place.flatten(2).index_select(2, order).unflatten(2, by_place.shape[2:])
         return by_place
 
@@ -95,6 +95,13 @@ class Tokens:
 def shuffled_order(numbers: int) -> Tensor:
     """Where each number of a shuffled map comes from, place by place: a permutation of all of them."""
     return torch.from_numpy(host_stream(SHUFFLE_SEED, "shuffled tokens").permutation(numbers))
+
+
+@torch.compiler.assume_constant_result
+@cache
+def _order_there(numbers: int, device: torch.device) -> Tensor:
+    """`shuffled_order` on a device, to which it is copied once and not in every step."""
+    return shuffled_order(numbers).to(device)
 
 
 def _means(maps: Tensor, patch: int) -> Tensor:

@@ -15,10 +15,12 @@ from torch import Tensor
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Unit
 from plasticity_lab.stacking.experts import StackedExperts
+from plasticity_lab.stacking.noisy_experts import StackedNoisyExperts
 
 Units = NDArray[np.int64]
 """Numbers of units, channels or experts within a named place, 0 … produced[0] − 1."""
 
+EXPERTS = StackedExperts, StackedNoisyExperts
 OF_UNITS = ("weight", "bias", "scale", "shift", "sigma", "sigma_bias")
 """The parameters of a layer that have a column for each of its units: scale and shift of one that is normalised, sigmas
 of one that is noisy."""
@@ -56,13 +58,13 @@ def outgoing_rows(model: Model, unit: Unit, layer: str, chosen: Units) -> Units:
 
 def outgoing_axis(model: Model, unit: Unit, layer: str) -> int:
     """The axis of one run's weight, of a following layer, along which the rows lie: (I, O), or of experts (E, I, O)."""
-    return 1 if isinstance(model.design.layer(layer), StackedExperts) and unit.kind != "expert" else 0
+    return 1 if isinstance(model.design.layer(layer), EXPERTS) and unit.kind != "expert" else 0
 
 
 def layer_inputs(model: Model, unit: Unit, layer: str) -> int:
     """The rows of a following layer's weight, along `outgoing_axis`."""
     found = model.design.layer(layer)
-    if isinstance(found, StackedExperts) and unit.kind == "expert":
+    if isinstance(found, EXPERTS) and unit.kind == "expert":
         return found.experts
     return getattr(found, "linear", found).inputs
 

@@ -10,12 +10,10 @@ import torch
 
 from launch.plan.figures import GPU
 from launch.work.process import free_memory, ran_out_of_memory
-from plasticity_lab.agents import captured, compiled, graphs
-from plasticity_lab.agents.compiled import Compiled
+from plasticity_lab.agents import captured, compiled
 from plasticity_lab.agents.supervised.learner import SupervisedLearner
 from plasticity_lab.agents.supervised.workload import Workload
 from plasticity_lab.agents.supervised.yardstick import Packed
-from plasticity_lab.stacking import products
 from tests.helpers.packs import choice, differing, images, interventions_anywhere, run, trained
 
 NO_GPU = "torch can use no GPU here (torch.cuda.is_available() is false); these tests need one."
@@ -107,6 +105,7 @@ LOOKS_EACH_TIME = {"continual_backprop", "snr"}
 """After each update the host asks these whether anything is due."""
 
 
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode is a prototype")
 @pytest.mark.parametrize("name", sorted(set(interventions_anywhere()) - LOOKS_EACH_TIME))
 def test_steps_ask_the_host_for_nothing(name, monkeypatch):
     take = SupervisedLearner._take
@@ -121,16 +120,3 @@ def test_steps_ask_the_host_for_nothing(name, monkeypatch):
     monkeypatch.setattr(SupervisedLearner, "_take", watched)
     alike = {"images": 96, "tasks": 2, "batch_size": 16, "intervention": choice("intervention", name)}
     on_gpu([run(seed, "rrelu", **alike) for seed in range(2)], GREY)
-
-
-def test_another_process_takes_a_graph_that_lies_on_the_disk(monkeypatch, tmp_path):
-    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
-    x, weight = torch.ones(2, 4, 8, device=DEVICE), torch.ones(2, 8, 3, device=DEVICE)
-    made, make = [], graphs._compiled
-    monkeypatch.setattr(graphs, "_compiled", lambda *arguments: made.append(arguments) or make(*arguments))
-    for _ in range(2):
-        graphs.forget()
-        product = Compiled(products.product, ["product"])
-        for _ in range(3):
-            assert torch.equal(product(x, weight).cpu(), torch.full((2, 4, 3), 8.0))
-    assert len(made) == 1

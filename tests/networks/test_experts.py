@@ -1,5 +1,7 @@
 """Experts as units: found by address in weights, moments and targets, activated unit by unit, reset as a whole."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -10,6 +12,8 @@ from plasticity_lab.activations.relu import ReLU
 from plasticity_lab.activations.swiglu import SwiGLU
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import parts_of
+from plasticity_lab.assembly import model_of as model_of_runs
+from plasticity_lab.assembly import resources
 from plasticity_lab.interventions.continual_backprop import ContinualBackprop
 from plasticity_lab.interventions.redo import ReDo
 from plasticity_lab.interventions.resets import reset_units
@@ -21,6 +25,7 @@ from tests.helpers.made_up_networks import EXPERTS, ExpertMLP
 from tests.helpers.networks import classifier, logits
 from tests.helpers.packs import CPU, choice, differing, images, needs_compiler, run, trained
 from tests.helpers.situations import after, begun, copied, silent
+from tests.tenants.packs import packs_of
 
 DIGITS = images(8, 189, 45)
 ACTIVATIONS = {"relu": ReLU(), "crelu": CReLU(), "swiglu": SwiGLU(), "prelu": PReLU(scope="neuron")}
@@ -80,6 +85,22 @@ def test_what_an_expert_passes_on_is_multiplied_with_its_own_rows(kind, place, c
     model = model_of(kind)
     unit = model.units[place]
     assert outgoing_rows(model, unit, unit.outgoing[0], np.array(chosen)).tolist() == rows
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+def test_what_a_channel_passes_on_is_cut_off_in_every_expert(noisy):
+    """Noisy experts, too: the deviations of the same rows."""
+    words = ("agent=rainbow" if noisy else "agent=rainbow_lite", "benchmark=catch", "network=small_nature")
+    runs = packs_of(*words, "network.hidden=8", "network.width=1", "head=softmoe", "head.experts=3", "seed=0,1")
+    model = model_of_runs(runs, resources(Path())(runs[0]))
+    parameters = model.start([0, 1], CPU)
+    unit, layer = next(unit for unit in model.units if "experts.hidden" in unit.outgoing), "experts.hidden"
+    before = {name: value.clone() for name, value in parameters.items()}
+    cut_off(model, parameters, 1, unit, np.array([2]))
+    for part in ("weight", "sigma")[: 1 + noisy]:
+        gone = (parameters[f"{layer}.{part}"] != before[f"{layer}.{part}"]).any(dim=3)
+        assert gone[1, :, 2].all()
+        assert gone.sum() == 3, "a row of each expert, and no other"
 
 
 @pytest.mark.parametrize("slots", [1, 2])
