@@ -104,7 +104,7 @@ def test_a_gpu_is_planned_for_with_its_own_figures_where_there_are_some(command,
     status, err = command(A_GPU, named)
     assert status == 0, err
     assert "on NVIDIA H200; store" in err
-    assert "Widths and times of packs are computed for a data-centre GPU, not measured; " in err
+    assert "Widths and times of packs are shipped: of an NVIDIA H200, and computed for convolutions, " in err
     write_calibration(store, "NVIDIA H100", Calibration(GPU.calibration.speeds, "measured there"), {})
     status, err = command(A_GPU, "seed=1")
     assert status == 0, err
@@ -116,7 +116,7 @@ def test_a_plan_is_shown_for_a_gpu_that_nobody_knows_yet(store, stand_in, capsys
     assert run_command([*PACKED, f"store={store.root}", A_GPU, "dry_run=true"]) == 0
     out, err = capsys.readouterr()
     assert "1 run to train in 1 pack" in out
-    assert "The plan below is computed for a data-centre GPU, not measured." in err
+    assert f"The plan below is {GPU.calibration.basis}." in err
     assert not store.root.exists()
 
 
