@@ -4,6 +4,18 @@ from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
 from plasticity_lab.environments.bodies import BODIES
 
 
+def not_continuous(benchmark: BodyBenchmark) -> str | None:
+    """Why an agent whose actions are numbers cannot learn a benchmark; None where it can."""
+    discrete = [body for body in benchmark.outline().by_name.values() if body.discrete]
+    if not discrete:
+        return None
+    others = ", ".join(name for name, body in BODIES.items() if not body.discrete)
+    return (
+        f"an action of the body {discrete[0].name} is one of {discrete[0].actions} to choose from, and an action of this "
+        f"agent is numbers, as with the bodies {others}"
+    )
+
+
 def not_discrete(benchmark: BodyBenchmark) -> str | None:
     """Why an agent that chooses among actions cannot learn a benchmark (see `Agent.objection`); None where it can."""
     continuous = [body for body in benchmark.outline().by_name.values() if not body.discrete]

@@ -85,8 +85,8 @@ class ActorCritic(Network):
         self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str
     ) -> dict[str, Tensor]:
         """(K, B, D) → the body's outputs, name → (K, B, O)."""
-        layers = {layer.name: layer for layer in design.layers}
-        sites = {unit.name: site for site, unit in enumerate(design.units)}
+        layers = {layer.name.removeprefix(design.prefix): layer for layer in design.layers}
+        sites = {unit.name.removeprefix(design.prefix): site for site, unit in enumerate(design.units)}
 
         def passed(name: str, x: Tensor) -> Tensor:
             h = layers[name](parameters, x)
@@ -98,10 +98,10 @@ class ActorCritic(Network):
             behind[trunk] = h
             for number in range(self.depth):
                 behind[trunk] = passed(f"{trunk}{number + 1}", behind[trunk])
-        own = {name: layer for name, layer in design.outputs.items() if design.bodies[layer] == body}
+        own = [name for name, layer in design.outputs.items() if design.bodies[layer] == body]
         return {
-            name.rpartition(".")[2]: layers[layer](parameters, behind[self._trunk_of(name.rpartition(".")[2])])
-            for name, layer in own.items()
+            name.rpartition(".")[2]: layers[name](parameters, behind[self._trunk_of(name.rpartition(".")[2])])
+            for name in own
         }
 
     def _trunks(self) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ Legend: K runs, B examples, D numbers of an example, O numbers of an output, * t
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -188,7 +189,7 @@ class Model:
             noisy[layer.name] = WithNoise(layer, noise[:, taken : taken + count])
             taken += count
         layers = [noisy.get(layer.name, layer) for layer in self.design.layers]
-        return Design(layers, self.design.units, self.design.outputs, self.design.bodies, self.design.losses)
+        return replace(self.design, layers=layers)
 
     def _start_alone(self, run: int, seed: int, *position: int) -> dict[str, np.ndarray]:
         values: dict[str, np.ndarray] = {}

@@ -133,7 +133,7 @@ class Design:
     outputs: name → the layer that answers it; where each body has its own, `<body>.<name>` → its layer. bodies: layer →
     the body that alone uses it, for layers that not all use. losses: which of the names that the forward pass returns
     are no outputs but losses of the network's own, (K,) each, run k's by itself (that of a router, for example): what
-    every agent adds to its loss as they are.
+    every agent adds to its loss as they are. prefix: what stands before the names of layers and units, empty or "actor.".
     """
 
     layers: Sequence[Layer]
@@ -141,6 +141,7 @@ class Design:
     outputs: Mapping[str, str]
     bodies: Mapping[str, str] = field(default_factory=dict)
     losses: Sequence[str] = ()
+    prefix: str = ""
 
     @property
     def size(self) -> int:
@@ -171,6 +172,7 @@ class Design:
             {name: longer(layer) for name, layer in self.outputs.items()},
             {longer(layer): body for layer, body in self.bodies.items()},
             self.losses,
+            longer(""),
         )
 
 

@@ -1,10 +1,10 @@
-"""What a pack of value agents remembers, and the batches that are drawn from it, as tensors that an update reads.
+"""What a pack of agents that learn from old steps remembers, and the batches that are drawn from it, as tensors that an update reads.
 
 Legend: K runs, B steps of a batch, P of them padded, D numbers of an observation, flattened.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from plasticity_lab.agents.evenly_spread import PROBE
-from plasticity_lab.agents.value.settings import ValueSettings
 from plasticity_lab.environments.body import Body
 from plasticity_lab.records.bulk import Bulk, Entries
 from plasticity_lab.replay.n_step import NStep
@@ -20,6 +19,20 @@ from plasticity_lab.replay.prioritised import Prioritised
 from plasticity_lab.replay.ring import Index, Ring
 from plasticity_lab.replay.uniform import batch_of, drawn
 from plasticity_lab.stacking.run_axis import aligned
+
+
+class Remembers(Protocol):
+    """What a memory must know of an agent's settings.
+
+    environments: of each run. n_step: steps of a return. batch: steps that an update learns from. replay: uniform or
+    prioritised. life_loss_is_terminal: see `NStep`.
+    """
+
+    environments: int
+    n_step: int
+    batch: int
+    replay: str
+    life_loss_is_terminal: bool
 
 
 class Memory:
@@ -30,7 +43,7 @@ class Memory:
     """
 
     def __init__(
-        self, agent: ValueSettings, body: Body, seeds: Sequence[int], capacity: int, gamma: NDArray[np.float64]
+        self, agent: Remembers, body: Body, seeds: Sequence[int], capacity: int, gamma: NDArray[np.float64]
     ) -> None:
         self.size, self.seeds, self.gamma = agent.batch, seeds, gamma
         self.padded = aligned(self.size)
@@ -64,8 +77,9 @@ class Memory:
         return drawn(self.ring, self.n_step, self.seeds, self.size, update)
 
     def batch(self, index: Index, device: torch.device) -> dict[str, Tensor]:
-        """What is learned from these steps: "x", "following" (K, P, D) in the body's own type; "action", "returns",
-        "discount" (K, P); "weight" (P,): 1 / B, 0 of rows that only fill up; "importance" (K, P) if it has priorities.
+        """What is learned from these steps: "x", "following" (K, P, D) in the body's own type; "returns",
+        "discount" (K, P); "action" (K, P) or (K, P, A); "weight" (P,): 1 / B, 0 of rows that only fill up; "importance"
+        (K, P) if it has priorities.
         """
         found = self._learned_from(index)
         if self.prioritised is not None:

@@ -1,0 +1,1 @@
+"""Soft actor-critic: what its learner is made of."""

@@ -1,0 +1,70 @@
+"""The policy of SAC: Gaussians whose numbers are squashed by tanh into the body's bounds.
+
+Legend: K runs, B examples, A numbers of an action.
+
+Source: Haarnoja et al. 2018, Appendix C, in the form of CleanRL's sac_continuous_action.py. Sums over A are added up one
+by one: compiled or not, in any pack, they are the same bits.
+"""
+
+from collections.abc import Mapping
+from functools import reduce
+from math import prod
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from plasticity_lab.agents.ppo.policy import HALF_LOG_TWO_PI
+from plasticity_lab.environments.body import Body
+from plasticity_lab.networks.network import Shapes
+from plasticity_lab.stacking.elementary import exp, log, tanh
+
+Tensors = Mapping[str, Tensor]
+LOWEST_LOG_STD, HIGHEST_LOG_STD = -5.0, 2.0
+TINY = 1e-6
+"""Added to the slope of the squashing before its logarithm is taken, as CleanRL does."""
+
+
+def actor_shapes(body: Body) -> Shapes:
+    """What the actor is given and answers: "mean" and "log_std" before they are squashed, (A,) each."""
+    return Shapes((prod(body.observation),), {"mean": body.actions, "log_std": body.actions})
+
+
+def critic_shapes(body: Body) -> Shapes:
+    """What a critic is given, an observation and an action beside it, and answers: "q"."""
+    return Shapes((prod(body.observation) + body.actions,), {"q": 1})
+
+
+class Squashing:
+    """From any number to one within a body's bounds: tanh(u) · half + middle.  half, middle: (A,)."""
+
+    def __init__(self, body: Body, device: torch.device) -> None:
+        low, high = (np.array(bound, np.float32) for bound in body.bounds)
+        self.half = torch.from_numpy((high - low) / 2).to(device)
+        self.middle = torch.from_numpy((high + low) / 2).to(device)
+
+    def sampled(self, outputs: Tensors, normal: Tensor) -> tuple[Tensor, Tensor]:
+        """Actions (K, B, A) and the logarithm of their density (K, B).  normal (K, B, A): standard normal numbers.
+
+        Gradients go through the numbers that are drawn (reparameterisation).
+        """
+        log_std = squashed_log_std(outputs["log_std"])
+        squashed = tanh(outputs["mean"] + exp(log_std) * normal)
+        slope = self.half * (1 - squashed * squashed) + TINY
+        density = -0.5 * normal * normal - log_std - HALF_LOG_TWO_PI - log(slope)
+        return squashed * self.half + self.middle, reduce(torch.add, density.unbind(-1))
+
+    def of_host(self, numbers: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Numbers of any shape (*, A) on the host → actions; a tanh of torch's own, the same bits at every place."""
+        return (torch.tanh(torch.from_numpy(numbers)) * self.half.cpu() + self.middle.cpu()).numpy()
+
+
+def read(outputs: Tensors, settings: Tensors) -> dict[str, Tensor]:
+    """What acting needs of the actor's outputs: "mean" and "deviation", (K, N, A) each."""
+    return {"mean": outputs["mean"], "deviation": exp(squashed_log_std(outputs["log_std"]))}
+
+
+def squashed_log_std(raw: Tensor) -> Tensor:
+    """Between `LOWEST_LOG_STD` and `HIGHEST_LOG_STD`, of any shape."""
+    return LOWEST_LOG_STD + 0.5 * (HIGHEST_LOG_STD - LOWEST_LOG_STD) * (tanh(raw) + 1)

@@ -1,0 +1,187 @@
+"""The updates of a whole pack: of both critics, and of the actor with the temperature. These are what is compiled.
+
+Legend: K runs, B rows of a batch (padded), A numbers of an action, U updates of a chunk, Q numbers that are measured of
+each row.
+
+Source: Haarnoja et al. 2018, equations 5 to 10, with two critics (Fujimoto et al. 2018), in the form of CleanRL's
+sac_continuous_action.py. A network learns with the numbers that its randomised activations draw; while another one
+learns, they take their mean slope.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from plasticity_lab.agents.drawn import drawn
+from plasticity_lab.agents.packed_network import PackedNetwork
+from plasticity_lab.agents.sac.policy import Squashing
+from plasticity_lab.agents.sac.temperature import NAME, Temperature, learn
+from plasticity_lab.agents.update import Loss, LossOutput, TrainState, UpdateInputs, update_of
+from plasticity_lab.interventions.intervention import State
+from plasticity_lab.networks.model import Model
+from plasticity_lab.randomness.device import uniforms
+from plasticity_lab.stacking.elementary import exp
+from plasticity_lab.stacking.normals import normals
+
+Tensors = Mapping[str, Tensor]
+ACTOR, CRITICS = "actor", ("critic1", "critic2")
+NETWORKS = (ACTOR, *CRITICS)
+OF_CRITICS, OF_ACTOR = ("critic_loss", "q"), ("actor_loss", "entropy")
+"""What is measured of each row, in this order."""
+NEXT_ACTION, NOW, AFTERWARDS = PURPOSES = ("next action", "action", "action after the update")
+"""For what normal numbers are drawn: the actions of the target, the actor's, and those that the temperature sees."""
+READS = (2, 3, 4, 5, 6, 7, 9)
+"""Of each step's arguments those that it does not change."""
+ByNetwork = Mapping[str, Any]
+Step = Callable[..., Any]
+
+
+def critics_step_of(networks: Mapping[str, PackedNetwork], squashing: Squashing, body: str) -> Step:
+    """One update of both critics, and what their targets follow by.
+
+    Its arguments: train states of the critics, by name, and their targets' parameters, which it changes in place; the
+    actor's parameters; log α; settings and keys, network → as for any update, and the keys of PURPOSES; batch: "x" and
+    "following" (K, B, D), "action" (K, B, A), "returns" and "discount" (K, B), "weight" (B,); rows: network → the
+    optimizer's corrections and "updates", a row for each of the U; measured (U, Q, K, B), into which it writes; at (1,).
+    It returns the interventions' next states, by name.
+    """
+    actor = networks[ACTOR].model
+    models = {name: networks[name].model for name in CRITICS}
+    updates = {
+        name: update_of(model, _critic_loss_of(model, body), networks[name].optimizer, networks[name].intervention)
+        for name, model in models.items()
+    }
+
+    def step(
+        trains: Mapping[str, TrainState],
+        targets: ByNetwork,
+        actor_parameters: Tensors,
+        log_alpha: Tensor,
+        settings: ByNetwork,
+        keys: ByNetwork,
+        batch: Tensors,
+        rows: ByNetwork,
+        measured: Tensor,
+        at: Tensor,
+    ) -> dict[str, State]:
+        now = {name: _row(rows[name], at) for name in CRITICS}
+        count = now[CRITICS[0]]["updates"]
+        outputs, _ = actor.forward(actor_parameters, settings[ACTOR]["activation"], batch["following"], None, body)
+        action, density = squashing.sampled(outputs, _normal(keys[NEXT_ACTION], count, outputs["mean"]))
+        there = torch.cat([batch["following"], action], dim=2)
+        values = [_q(models[name], targets[name], settings[name], there, body) for name in CRITICS]
+        following = torch.minimum(*values) - exp(log_alpha).unsqueeze(1) * density
+        target = batch["returns"] + batch["discount"] * following
+        states, losses, q = dict[str, State](), [], []
+        for name in CRITICS:
+            learn_from = {"x": torch.cat([batch["x"], batch["action"]], dim=2), "target": target}
+            learn_from |= {"weight": batch["weight"], **drawn(models[name], keys[name], count, target.shape[1], body)}
+            inputs = UpdateInputs(settings[name], keys[name]["intervention"], count, now[name])
+            states[name], own = updates[name](trains[name], inputs, learn_from)
+            losses.append(own["critic_loss"])
+            q.append(own["q"])
+            tau = settings[name]["agent"]["tau"]
+            for part, value in targets[name].items():
+                share = tau.view(-1, *([1] * (value.dim() - 1)))
+                value.copy_(share * trains[name].parameters[part] + (1 - share) * value)
+        measured.index_copy_(0, at, torch.stack([losses[0] + losses[1], q[0]]).unsqueeze(0))
+        return states
+
+    return step
+
+
+def actor_step_of(
+    networks: Mapping[str, PackedNetwork], temperature: Temperature, squashing: Squashing, body: str, learns_alpha: bool
+) -> Step:
+    """One update of the actor, and one of the temperature by what the actor does then.
+
+    Its arguments: the actor's train state and the temperature's parameters and moments, which it changes in place; the
+    critics' parameters, by name; entropy (K,), the entropy that is asked for; and the others as of the critics' step,
+    with settings and corrections of the temperature under NAME. It returns the intervention's next state.
+    """
+    actor = networks[ACTOR].model
+    critics = {name: networks[name].model for name in CRITICS}
+    loss = _actor_loss_of(actor, critics, squashing, body)
+    update = update_of(actor, loss, networks[ACTOR].optimizer, networks[ACTOR].intervention)
+
+    def step(
+        train: TrainState,
+        alpha: tuple[Tensors, Mapping[str, Tensors]],
+        critic_parameters: ByNetwork,
+        entropy: Tensor,
+        settings: ByNetwork,
+        keys: ByNetwork,
+        batch: Tensors,
+        rows: ByNetwork,
+        measured: Tensor,
+        at: Tensor,
+    ) -> State:
+        now = _row(rows[ACTOR], at)
+        count, examples = now["updates"], batch["x"].shape[1]
+        shape = batch["action"]
+        learn_from = {"x": batch["x"], "weight": batch["weight"], "normal": _normal(keys[NOW], count, shape)}
+        learn_from |= {"alpha": exp(alpha[0][NAME]), **drawn(actor, keys[ACTOR], count, examples, body)}
+        for name in CRITICS:
+            learn_from |= {f"{name}: {part}": value for part, value in critic_parameters[name].items()}
+            learn_from |= {f"{name}; {part}": value for part, value in settings[name]["activation"].items()}
+        inputs = UpdateInputs(settings[ACTOR], keys[ACTOR]["intervention"], count, now)
+        state, own = update(train, inputs, learn_from)
+        if learns_alpha:
+            outputs, _ = actor.forward(train.parameters, settings[ACTOR]["activation"], batch["x"], None, body)
+            _, density = squashing.sampled(outputs, _normal(keys[AFTERWARDS], count, shape))
+            own_settings, corrections = settings[NAME], _row(rows[NAME], at)
+            learn(temperature.adam, *alpha, own_settings, corrections, density.detach(), batch["weight"], entropy)
+        measured.index_copy_(0, at, torch.stack([own[name] for name in OF_ACTOR]).unsqueeze(0))
+        return state
+
+    return step
+
+
+def _critic_loss_of(model: Model, body: str) -> Loss:
+    """The squared error of a critic: "x" (K, B, D + A), "target" (K, B), "weight" (B,), and what `drawn` gives."""
+
+    def loss(parameters: Tensors, settings: Mapping[str, Tensors], batch: Tensors) -> LossOutput:
+        outputs, hidden = model.forward(parameters, settings["activation"], batch["x"], batch.get("drawn"), body)
+        q = outputs["q"].squeeze(-1)
+        error = (q - batch["target"]) * (q - batch["target"])
+        return LossOutput(error * batch["weight"], {"critic_loss": error, "q": q}, hidden, batch["weight"])
+
+    return loss
+
+
+def _actor_loss_of(actor: Model, critics: Mapping[str, Model], squashing: Squashing, body: str) -> Loss:
+    """α · log π − the lesser value: "x" (K, B, D), "normal" (K, B, A), "alpha" (K,), "weight" (B,), what `drawn` gives,
+    and the critics' parameters under "<critic>: <name>", their activations' settings under "<critic>; <name>".
+    """
+
+    def loss(parameters: Tensors, settings: Mapping[str, Tensors], batch: Tensors) -> LossOutput:
+        outputs, hidden = actor.forward(parameters, settings["activation"], batch["x"], batch.get("drawn"), body)
+        action, density = squashing.sampled(outputs, batch["normal"])
+        there = torch.cat([batch["x"], action], dim=2)
+        values = []
+        for name, model in critics.items():
+            own, shape = _under(f"{name}: ", batch), _under(f"{name}; ", batch)
+            values.append(model.forward(own, shape, there, None, body)[0]["q"].squeeze(-1))
+        error = batch["alpha"].unsqueeze(1) * density - torch.minimum(*values)
+        return LossOutput(error * batch["weight"], {"actor_loss": error, "entropy": -density}, hidden, batch["weight"])
+
+    return loss
+
+
+def _under(prefix: str, values: Tensors) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): value for name, value in values.items() if name.startswith(prefix)}
+
+
+def _q(model: Model, parameters: Tensors, settings: Mapping[str, Tensors], x: Tensor, body: str) -> Tensor:
+    return model.forward(parameters, settings["activation"], x, None, body)[0]["q"].squeeze(-1)
+
+
+def _row(rows: Tensors, at: Tensor) -> dict[str, Tensor]:
+    return {name: values.index_select(0, at).squeeze(0) for name, values in rows.items()}
+
+
+def _normal(key_K2: Tensor, count: Tensor, like: Tensor) -> Tensor:
+    """Standard normal numbers (K, B, A), in the shape of `like`; B · A is even, since B is a multiple of 4."""
+    return normals(uniforms(key_K2, count, like[0].numel())).view(like.shape)

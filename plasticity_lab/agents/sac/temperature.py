@@ -1,0 +1,69 @@
+"""The weight of the entropy, α, which each run learns so that its policy has the entropy that is asked for.
+
+Legend: K runs, B examples, S updates.
+
+Source: Haarnoja et al. 2018, Section 5, in the form of CleanRL's sac_continuous_action.py: log α is what is learned, by
+Adam at the critics' learning rate.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import log
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from plasticity_lab.stacking.adam import Adam
+from plasticity_lab.stacking.elementary import exp
+from plasticity_lab.stacking.exact_sums import exact_sums
+from plasticity_lab.stacking.run_axis import on_run_axis
+
+Tensors = Mapping[str, Tensor]
+NAME = "log_alpha"
+
+
+class Temperature:
+    """log α of K runs, (K,), with Adam's moments.  rates: the runs' learning rates; starts: their first α."""
+
+    def __init__(self, rates: Sequence[float], starts: Sequence[float], device: torch.device) -> None:
+        self.adam = Adam()
+        self.settings = on_run_axis([Adam(lr=rate) for rate in rates], device, torch.float64)
+        self.parameters = {NAME: torch.tensor([log(start) for start in starts], dtype=torch.float32, device=device)}
+        self.moments = self.adam.start(self.parameters)
+        self.updates = 0
+
+    def corrections(self, updates: int) -> dict[str, Tensor]:
+        """Adam's for the next updates, name → (S, ...)."""
+        return self.adam.corrections(self.settings, self.updates + 1, updates)
+
+    def state(self) -> dict[str, Any]:
+        """Its numbers. Its tensors are its own."""
+        moments = {kind: dict(values) for kind, values in self.moments.items()}
+        return {"parameters": dict(self.parameters), "moments": moments, "updates": self.updates}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Goes back to a state, in place, and leaves it untouched."""
+        self.parameters[NAME].copy_(state["parameters"][NAME])
+        for kind, values in self.moments.items():
+            values[NAME].copy_(state["moments"][kind][NAME])
+        self.updates = state["updates"]
+
+
+def learn(
+    adam: Adam,
+    parameters: Tensors,
+    moments: Mapping[str, Tensors],
+    settings: Tensors,
+    corrections: Tensors,
+    density: Tensor,
+    weight: Tensor,
+    target_K: Tensor,
+) -> None:
+    """One step of Adam on −α · mean(log π + target), in place.
+
+    density (K, B): log π of fresh actions. weight (B,): 1 / examples, 0 of rows that only fill up. target (K,): the
+    entropy that is asked for. The mean is taken exactly, for its last bit must not depend on the pack.
+    """
+    alpha = exp(parameters[NAME])
+    mean = exact_sums(density * weight)
+    adam.update(parameters, {NAME: -alpha * (mean + target_K)}, moments, settings, corrections)
