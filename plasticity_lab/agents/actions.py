@@ -11,8 +11,8 @@ def not_continuous(benchmark: BodyBenchmark) -> str | None:
         return None
     others = ", ".join(name for name, body in BODIES.items() if not body.discrete)
     return (
-        f"an action of the body {discrete[0].name} is one of {discrete[0].actions} to choose from, and an action of this "
-        f"agent is numbers, as with the bodies {others}"
+        f"an action of the body {discrete[0].name} is one of {discrete[0].actions} to choose from, and an action of "
+        f"this agent is numbers, as with the bodies {others}"
     )
 
 

@@ -133,7 +133,8 @@ class Design:
     outputs: name → the layer that answers it; where each body has its own, `<body>.<name>` → its layer. bodies: layer →
     the body that alone uses it, for layers that not all use. losses: which of the names that the forward pass returns
     are no outputs but losses of the network's own, (K,) each, run k's by itself (that of a router, for example): what
-    every agent adds to its loss as they are. prefix: what stands before the names of layers and units, empty or "actor.".
+    every agent adds to its loss as they are. prefix: what stands before the names of layers and units:
+    nothing, or "actor.".
     """
 
     layers: Sequence[Layer]

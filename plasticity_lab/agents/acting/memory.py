@@ -1,4 +1,4 @@
-"""What a pack of agents that learn from old steps remembers, and the batches that are drawn from it, as tensors that an update reads.
+"""What a pack of agents that learn from old steps remembers, and the batches that are drawn from it, as tensors.
 
 Legend: K runs, B steps of a batch, P of them padded, D numbers of an observation, flattened.
 """

@@ -18,6 +18,7 @@ from plasticity_lab.agents.sac.settings import SACSettings
 from plasticity_lab.agents.sac.step import ACTOR, CRITICS, NETWORKS
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.segments import SegmentedTasks
+from plasticity_lab.diagnostics.view import OBSERVED
 from plasticity_lab.environments.body import Body
 from plasticity_lab.interventions.intervention import TASK_BEGINS
 from plasticity_lab.networks.model import Model
@@ -27,12 +28,12 @@ from plasticity_lab.stacking.optimizer import Optimizer
 class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
     """Soft actor-critic with two critics, targets and a temperature that is learned.
 
-    Source: Haarnoja et al. 2018, in the form of CleanRL's sac_continuous_action.py; docs/agents/sac.md has each detail's
-    own. Actor and critics have the run's network, activation and intervention, each its own numbers of them.
+    Source: Haarnoja et al. 2018, in the form of CleanRL's sac_continuous_action.py; docs/agents/sac.md has each
+    detail's own. Actor and critics have the run's network, activation and intervention, each its own numbers of them.
     """
 
     learns = BodyBenchmark
-    provides = frozenset({TASK_BEGINS})
+    provides = frozenset({TASK_BEGINS, OBSERVED})
     measures = SAC_MEASURES
     networks = NETWORKS
 
@@ -49,8 +50,8 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
         return None
 
     def model(self, parts: Parts[BodyBenchmark], resource: Bodies) -> Model:
-        """The actor: what a network is used for when a run has ended."""
-        return self.models(parts, resource)[ACTOR]
+        """The first critic: what diagnostics look at."""
+        return self.models(parts, resource)[CRITICS[0]]
 
     def models(self, parts: Parts[BodyBenchmark], resource: Bodies) -> dict[str, Model]:
         """The stacked networks, by the names of NETWORKS."""

@@ -75,9 +75,9 @@ def cost_of(
 def _operations(agent: SACSettings, actor: Model, critic: Model) -> int:
     """Of one update of the critics and one of the actor, in matrix products.
 
-    Both critics forward and backward (3 passes each), their targets (1), what the actor does next (1); the actor forward
-    and backward (3) through the critics (2 each); and once more for the temperature (1). A pass is two operations for
-    each multiplication.
+    Both critics forward and backward (3 passes each), their targets (1), what the actor does next (1); the actor
+    forward and backward (3) through the critics (2 each); and once more for the temperature (1). A pass is two
+    operations for each multiplication.
     """
     critics, own = 2 * critic.work(critic.only_body), actor.work(actor.only_body)
     return 2 * (6 * critics + 5 * own) * aligned(agent.batch)

@@ -1,7 +1,6 @@
 """What SAC does with a pack: act, remember, and learn from what is remembered, step by step.
 
-Legend: K runs, N environments of each, U updates of a chunk, Q numbers that a loss measures of each of B rows, A numbers
-of an action.
+Legend: K runs, N environments of each, U updates of a chunk, A numbers of an action.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,24 +20,17 @@ from plasticity_lab.agents.agent import State
 from plasticity_lab.agents.compiled import Compiled
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
+from plasticity_lab.agents.sac import step as steps
 from plasticity_lab.agents.sac.acting import Actor
+from plasticity_lab.agents.sac.measured import Measured
 from plasticity_lab.agents.sac.policy import Squashing, read
 from plasticity_lab.agents.sac.settings import SACSettings
-from plasticity_lab.agents.sac.step import (
-    ACTOR,
-    CRITICS,
-    NETWORKS,
-    OF_ACTOR,
-    OF_CRITICS,
-    PURPOSES,
-    READS,
-    actor_step_of,
-    critics_step_of,
-)
+from plasticity_lab.agents.sac.step import ACTOR, CRITICS, NETWORKS, PURPOSES
 from plasticity_lab.agents.sac.temperature import NAME, Temperature
 from plasticity_lab.agents.update import TrainState
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.segments import Segment, SegmentedTask, SegmentedTasks
+from plasticity_lab.diagnostics.view import View
 from plasticity_lab.environments.environments import Ended, Environments
 from plasticity_lab.networks.model import Model
 from plasticity_lab.records.bulk import Bulk
@@ -96,8 +88,8 @@ class SACLearner:
         updates = -(-tasks.most // agent.update_period)
         of_actor = updates + agent.policy_period
         self.at = [torch.tensor([row], device=device) for row in range(of_actor)]
-        self.of_critics = torch.zeros(updates, len(OF_CRITICS), self.runs, self.memory.padded, device=device)
-        self.of_actor = torch.zeros(of_actor, len(OF_ACTOR), self.runs, self.memory.padded, device=device)
+        padded = self.memory.padded
+        self.measured = Measured(updates, of_actor, self.runs, padded, agent.batch, device)
         self.squashing = Squashing(body, device)
         for network in self.networks.values():
             network.body = body.name
@@ -105,11 +97,12 @@ class SACLearner:
             self.networks[ACTOR], body.name, (int(np.prod(body.observation)),), agent.environments, dtype=body.dtype,
             randomised=False, compiled=compiled, structure=parts.structure, name=ACTOR, read=read,
         )  # fmt: skip
-        critics = critics_step_of(self.networks, self.squashing, body.name)
-        actor = actor_step_of(self.networks, self.temperature, self.squashing, body.name, agent.learn_temperature)
+        self.target = steps.target_of(models, self.squashing, body.name)
+        critics = steps.critics_step_of(self.networks, self.target, body.name)
+        actor = steps.actor_step_of(self.networks, self.temperature, self.squashing, body.name, agent.learn_temperature)
         same = parts.structure, *(models[name].structure_key for name in NETWORKS), repr(body.bounds), body.name
-        self.critics_step = Compiled(critics, ("sac critics", *same), reads=READS) if compiled else critics
-        self.actor_step = Compiled(actor, ("sac actor", *same), reads=READS) if compiled else actor
+        self.critics_step = Compiled(critics, ("sac critics", *same), reads=steps.READS) if compiled else critics
+        self.actor_step = Compiled(actor, ("sac actor", *same), reads=steps.READS) if compiled else actor
         self.unstable = np.zeros(self.runs, np.bool_)
         self.environments: Environments | None = None
         self._saved: Mapping[str, Any] = {}
@@ -155,7 +148,8 @@ class SACLearner:
             for _ in range(self.timetable.updates(step, then, self.memory.steps)):
                 self._update(rows, taken)
                 temperatures.append(self.temperature.parameters[NAME].exp().cpu().numpy().astype(np.float64))
-        finite = self.actor.finite & self._finite(taken)
+        done = taken[CRITICS[0]], taken[ACTOR]
+        finite = self.actor.finite & self.measured.finite(*done)
         for name, train in self._train_states().items():
             finite &= before[name].finite(train)
         self.unstable |= ~finite
@@ -166,7 +160,12 @@ class SACLearner:
                 for part, value in values.items():
                     for run in np.flatnonzero(self.unstable):
                         self.targets[name].parameters[part][run].copy_(value[run])
-        return Rows(self._measured(taken, temperatures), episodes_of(ended))
+        alike = len(temperatures), self.runs
+        rows_of = self.measured.means(*done, self.unstable) | {
+            "temperature": np.reshape(temperatures, alike),
+            "unstable": np.broadcast_to(self.unstable.astype(np.float64), alike),
+        }
+        return Rows(rows_of, episodes_of(ended))
 
     def evaluate(self, task: SegmentedTask) -> Evaluation:
         """How much the middle of the policy earns in the benchmark's test, and the interventions' own."""
@@ -221,6 +220,21 @@ class SACLearner:
         found = {name: value for network in self.networks.values() for name, value in network.weights().items()}
         return found | {NAME: self.temperature.parameters[NAME].detach().cpu()}
 
+    def view(self, task: SegmentedTask) -> View:
+        """The first critic; its probe is drawn from the memory, as its loss takes it. None in the warm-up."""
+        name, probe = CRITICS[0], dict[str, Tensor]()
+        network = self.networks[name]
+        if self.timetable.learns(self.memory.steps):
+            batch = self.memory.probe(network.updates, self.device)
+            own = {each: target.parameters for each, target in self.targets.items()}
+            count, log_alpha = torch.tensor(network.updates, device=self.device), self.temperature.parameters[NAME]
+            with torch.no_grad():
+                target = self.target(
+                    own, self.networks[ACTOR].parameters, log_alpha, self.settings, self.keys, batch, count
+                )
+            probe = {"x": torch.cat([batch["x"], batch["action"]], dim=2), "target": target, "weight": batch["weight"]}
+        return network.view(steps.critic_loss_of(network.model, self.body.name), probe)
+
     def _train_states(self) -> dict[str, TrainState]:
         """What updates change, by network; the temperature is one of them."""
         own = {name: network.train_state for name, network in self.networks.items()}
@@ -230,7 +244,7 @@ class SACLearner:
         """What the next updates read, by network and for the temperature: name → (U, ...)."""
         found = {}
         for name, network in self.networks.items():
-            count = len(self.at) if name == ACTOR else len(self.of_critics)
+            count = len(self.at) if name == ACTOR else len(self.measured.critics)
             numbers = torch.arange(count, device=self.device) + network.updates
             found[name] = {**network.corrections(count), "updates": numbers}
         return found | {NAME: self.temperature.corrections(len(self.at))}
@@ -243,7 +257,8 @@ class SACLearner:
         states = self.critics_step(
             {name: networks[name].train_state for name in CRITICS},
             {name: target.parameters for name, target in self.targets.items()},
-            networks[ACTOR].parameters, alpha.parameters[NAME], self.settings, self.keys, batch, rows, self.of_critics,
+            networks[ACTOR].parameters, alpha.parameters[NAME], self.settings, self.keys, batch, rows,
+            self.measured.critics,
             self.at[taken[CRITICS[0]]],
         )  # fmt: skip
         for name, state in states.items():
@@ -254,7 +269,7 @@ class SACLearner:
             networks[ACTOR].kept = self.actor_step(
                 networks[ACTOR].train_state, (alpha.parameters, alpha.moments),
                 {name: networks[name].parameters for name in CRITICS}, self.entropy, self.settings, self.keys, batch,
-                rows, self.of_actor, self.at[taken[ACTOR]],
+                rows, self.measured.actor, self.at[taken[ACTOR]],
             )  # fmt: skip
             networks[ACTOR].took(1)
             alpha.updates += 1
@@ -265,39 +280,6 @@ class SACLearner:
         shown = np.nan_to_num(observations.reshape(*observations.shape[:2], -1), posinf=0, neginf=0)
         answered = self.networks[ACTOR].answers(shown, self.body.name)["mean"]
         return self.squashing.of_host(np.nan_to_num(answered, posinf=0, neginf=0))
-
-    def _finite(self, taken: Mapping[str, int]) -> NDArray[np.bool_]:
-        """(K,): whether all that the losses of this chunk have measured is."""
-        each = [self.of_critics[: taken[CRITICS[0]]], self.of_actor[: taken[ACTOR]]]
-        return torch.stack([own.isfinite().all(dim=3).all(dim=1).all(dim=0) for own in each]).all(dim=0).cpu().numpy()
-
-    def _measured(self, taken: Mapping[str, int], temperatures: list[Array]) -> dict[str, Array]:
-        """Means over the examples of each update of the critics, name → (U, K); no rows where nothing was learned.
-
-        Updates of the actor are as many, in another rhythm: each stands beside one of the critics, the last ones beside
-        all that are left.
-        """
-        updates = taken[CRITICS[0]]
-        critics = self._means(self.of_critics[:updates])
-        if taken[ACTOR]:
-            beside = np.minimum(np.arange(updates), taken[ACTOR] - 1)
-            actor = self._means(self.of_actor[: taken[ACTOR]])[beside]
-        else:
-            actor = np.full((updates, len(OF_ACTOR), self.runs), np.nan)
-        for means in (critics, actor):
-            means[:, :, self.unstable] = np.nan  # what was learned is not kept
-        alike = updates, self.runs
-        return {
-            **{name: critics[:, at] for at, name in enumerate(OF_CRITICS)},
-            **{name: actor[:, at] for at, name in enumerate(OF_ACTOR)},
-            "temperature": np.reshape(temperatures, alike),
-            "unstable": np.broadcast_to(self.unstable.astype(np.float64), alike),
-        }
-
-    def _means(self, measured: Tensor) -> Array:
-        """Over the rows of each update that are there: (U, Q, K, B) → (U, Q, K)."""
-        rows = measured[..., : self.memory.size].cpu().numpy().astype(np.float64)
-        return np.add.accumulate(rows, axis=-1)[..., -1] / self.memory.size
 
 
 def _settings(parts: Parts[BodyBenchmark]) -> Sequence[SACSettings]:

@@ -1,4 +1,4 @@
-"""What SAC measures: losses, values, entropy and temperature by update, episodes, and a run's returns in a few numbers."""
+"""What SAC measures: losses, values, entropy and temperature by update, episodes, and a run's returns."""
 
 from plasticity_lab.agents.acting.measures import (
     EPISODES,

@@ -2,8 +2,8 @@
 
 Legend: K runs, B examples, A numbers of an action.
 
-Source: Haarnoja et al. 2018, Appendix C, in the form of CleanRL's sac_continuous_action.py. Sums over A are added up one
-by one: compiled or not, in any pack, they are the same bits.
+Source: Haarnoja et al. 2018, Appendix C, in the form of CleanRL's sac_continuous_action.py. Sums over A are added up
+one by one: compiled or not, in any pack, they are the same bits.
 """
 
 from collections.abc import Mapping

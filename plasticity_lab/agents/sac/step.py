@@ -38,19 +38,49 @@ ByNetwork = Mapping[str, Any]
 Step = Callable[..., Any]
 
 
-def critics_step_of(networks: Mapping[str, PackedNetwork], squashing: Squashing, body: str) -> Step:
-    """One update of both critics, and what their targets follow by.
+def target_of(models: Mapping[str, Model], squashing: Squashing, body: str) -> Callable[..., Tensor]:
+    """What a batch is pulled towards, (K, B), as a function of tensors: the lesser value of what the actor does next by
+    the critics' targets, and its entropy.
+
+    Its arguments: the targets' parameters, by critic; the actor's; log α (K,); settings, keys and batch as of the
+    critics' step; count (): of what is drawn.
+    """
+
+    def target(
+        targets: ByNetwork,
+        actor_parameters: Tensors,
+        log_alpha: Tensor,
+        settings: ByNetwork,
+        keys: ByNetwork,
+        batch: Tensors,
+        count: Tensor,
+    ) -> Tensor:
+        shape = settings[ACTOR]["activation"]
+        outputs, _ = models[ACTOR].forward(actor_parameters, shape, batch["following"], None, body)
+        action, density = squashing.sampled(outputs, _normal(keys[NEXT_ACTION], count, outputs["mean"]))
+        there = torch.cat([batch["following"], action], dim=2)
+        values = [
+            models[name].forward(targets[name], settings[name]["activation"], there, None, body)[0]["q"].squeeze(-1)
+            for name in CRITICS
+        ]
+        following = torch.minimum(*values) - exp(log_alpha).unsqueeze(1) * density
+        return batch["returns"] + batch["discount"] * following
+
+    return target
+
+
+def critics_step_of(networks: Mapping[str, PackedNetwork], target: Callable[..., Tensor], body: str) -> Step:
+    """One update of both critics, and of their targets, which follow them.  target: what `target_of` gives.
 
     Its arguments: train states of the critics, by name, and their targets' parameters, which it changes in place; the
     actor's parameters; log α; settings and keys, network → as for any update, and the keys of PURPOSES; batch: "x" and
     "following" (K, B, D), "action" (K, B, A), "returns" and "discount" (K, B), "weight" (B,); rows: network → the
-    optimizer's corrections and "updates", a row for each of the U; measured (U, Q, K, B), into which it writes; at (1,).
-    It returns the interventions' next states, by name.
+    optimizer's corrections and "updates", a row for each of the U; measured (U, Q, K, B), into which it writes; at
+    (1,). It returns the interventions' next states, by name.
     """
-    actor = networks[ACTOR].model
     models = {name: networks[name].model for name in CRITICS}
     updates = {
-        name: update_of(model, _critic_loss_of(model, body), networks[name].optimizer, networks[name].intervention)
+        name: update_of(model, critic_loss_of(model, body), networks[name].optimizer, networks[name].intervention)
         for name, model in models.items()
     }
 
@@ -68,16 +98,11 @@ def critics_step_of(networks: Mapping[str, PackedNetwork], squashing: Squashing,
     ) -> dict[str, State]:
         now = {name: _row(rows[name], at) for name in CRITICS}
         count = now[CRITICS[0]]["updates"]
-        outputs, _ = actor.forward(actor_parameters, settings[ACTOR]["activation"], batch["following"], None, body)
-        action, density = squashing.sampled(outputs, _normal(keys[NEXT_ACTION], count, outputs["mean"]))
-        there = torch.cat([batch["following"], action], dim=2)
-        values = [_q(models[name], targets[name], settings[name], there, body) for name in CRITICS]
-        following = torch.minimum(*values) - exp(log_alpha).unsqueeze(1) * density
-        target = batch["returns"] + batch["discount"] * following
+        pulled = target(targets, actor_parameters, log_alpha, settings, keys, batch, count)
         states, losses, q = dict[str, State](), [], []
         for name in CRITICS:
-            learn_from = {"x": torch.cat([batch["x"], batch["action"]], dim=2), "target": target}
-            learn_from |= {"weight": batch["weight"], **drawn(models[name], keys[name], count, target.shape[1], body)}
+            learn_from = {"x": torch.cat([batch["x"], batch["action"]], dim=2), "target": pulled}
+            learn_from |= {"weight": batch["weight"], **drawn(models[name], keys[name], count, pulled.shape[1], body)}
             inputs = UpdateInputs(settings[name], keys[name]["intervention"], count, now[name])
             states[name], own = updates[name](trains[name], inputs, learn_from)
             losses.append(own["critic_loss"])
@@ -139,7 +164,7 @@ def actor_step_of(
     return step
 
 
-def _critic_loss_of(model: Model, body: str) -> Loss:
+def critic_loss_of(model: Model, body: str) -> Loss:
     """The squared error of a critic: "x" (K, B, D + A), "target" (K, B), "weight" (B,), and what `drawn` gives."""
 
     def loss(parameters: Tensors, settings: Mapping[str, Tensors], batch: Tensors) -> LossOutput:
@@ -172,10 +197,6 @@ def _actor_loss_of(actor: Model, critics: Mapping[str, Model], squashing: Squash
 
 def _under(prefix: str, values: Tensors) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): value for name, value in values.items() if name.startswith(prefix)}
-
-
-def _q(model: Model, parameters: Tensors, settings: Mapping[str, Tensors], x: Tensor, body: str) -> Tensor:
-    return model.forward(parameters, settings["activation"], x, None, body)[0]["q"].squeeze(-1)
 
 
 def _row(rows: Tensors, at: Tensor) -> dict[str, Tensor]:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.agents.acting.network import ActingNetwork
 from plasticity_lab.agents.acting.memory import Memory
+from plasticity_lab.agents.acting.network import ActingNetwork
 from plasticity_lab.agents.value.schedule import Exploration
 from plasticity_lab.environments.environments import Environments, Outcome
 from plasticity_lab.randomness.host import host_stream

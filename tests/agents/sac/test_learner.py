@@ -1,0 +1,90 @@
+"""SAC in packs: packed = alone = resumed, with and without its memory; an unstable run leaves its mates alone."""
+
+import numpy as np
+import pytest
+import torch
+
+from tests.agents.ppo.packs import there_are
+from tests.agents.sac.packs import SMALL, begun, numbers
+from tests.helpers.packs import needs_compiler
+from tests.tenants.packs import differing, packs_of, trained
+
+
+@pytest.fixture(autouse=True)
+def with_made_up_bodies(monkeypatch):
+    there_are(monkeypatch)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        SMALL,
+        (*SMALL, "agent.environments=3", "agent.batch=7", "intervention=l2_init", "agent.update_period=2"),
+        (*SMALL, "activation=rrelu", "intervention=shrink_and_perturb", "agent.policy_period=3"),
+        (*SMALL, "intervention=redo", "intervention.every=5", "activation=crelu", "agent.learn_temperature=false"),
+        (*SMALL, "intervention=fresh_each_task", "network=actor_critic", "network.norm=layer", "agent.actor_lr=null"),
+        (*SMALL, "agent.empty_each_task=true", "agent.reward_scale=0.1", "agent.target_entropy=-1.5"),
+    ],
+    ids=["small", "l2_init", "randomised", "redo", "fresh_each_task", "forgetful"],
+)
+def test_packed_alone_and_resumed_are_the_same(words):
+    pack = packs_of(*words, "seed=3,1,0")
+    packed = trained(pack)
+    assert len({each["metrics"] for each in packed}) == len(pack)
+    assert not differing(packed[1], trained([pack[1]])[0])
+    resumed = trained(pack, stops=[1, 2, 1])
+    assert not [name for k in range(len(pack)) for name in differing(packed[k], resumed[k])]
+
+
+def test_its_floats_differ_from_run_to_run():
+    pack = packs_of(*SMALL, "agent.gamma=0.9,0.99", "agent.tau=0.01,0.1", "agent.temperature=0.5,1")
+    packed = trained(pack)
+    assert len({each["metrics"] for each in packed}) == len(pack) == 8
+    assert not differing(packed[5], trained([pack[5]])[0])
+
+
+@needs_compiler
+@pytest.mark.slow
+@pytest.mark.parametrize("more", [(), ("activation=rrelu", "intervention=redo", "intervention.every=5")], ids=str)
+def test_compiled_a_run_is_the_same_alone_and_in_packs_of_many_widths(more):
+    runs = packs_of(*SMALL, "benchmark.tasks=1", *more, "seed=range(12)")
+    alone = trained(runs[:1], compiled=True)[0]
+    for width in (2, 3, 5, 6, 8, 12):
+        assert not differing(alone, trained(runs[:width], compiled=True)[0]), f"in a pack of {width}"
+    assert not differing(alone, trained(runs[:3], compiled=True, stops=[1])[0])
+
+
+def test_nothing_is_learned_in_the_warm_up_and_actions_are_drawn_within_the_bounds():
+    learner, chunks = begun(packs_of(*SMALL, "agent.min_history=120", "seed=0,1"))
+    before = numbers(learner)
+    learner.advance(chunks[0])
+    assert learner.memory.steps == 50
+    assert all(torch.equal(value, before[name]) for name, value in numbers(learner).items())
+    actions = learner.memory.ring.arrays["action"][:50]
+    assert np.abs(actions).max() <= 1
+    assert np.abs(actions.mean()) < 0.2
+    assert np.abs(actions.std() - 1 / np.sqrt(3)) < 0.1
+
+
+def test_an_unstable_run_goes_back_and_leaves_its_mates_alone():
+    pack = packs_of(*SMALL, "benchmark.tasks=1", "optimizer.lr=1e-3,1e30", "agent.actor_lr=null")
+    packed = trained(pack)
+    assert not differing(packed[0], trained(pack[:1])[0])
+    assert all(np.isfinite(np.frombuffer(value, np.float32)).all() for n, value in packed[1].items() if n != "metrics")
+
+
+def test_its_updates_are_as_many_as_its_price_says():
+    from pathlib import Path
+
+    from plasticity_lab.assembly import cost_of, resources
+
+    for more in ((), ("agent.environments=4", "agent.update_period=3"), ("agent.policy_period=3",)):
+        runs = packs_of(*SMALL, "benchmark.tasks=1", *more, "seed=0")
+        learner, chunks = begun(runs)
+        for chunk in chunks:
+            learner.advance(chunk)
+        cost = cost_of(runs[0], resources(Path())(runs[0]))
+        critics, actor = learner.networks["critic1"].updates, learner.networks["actor"].updates
+        assert critics == cost.updates
+        assert critics <= actor < critics + learner.agent.policy_period
+        assert cost.parameters == learner.size
