@@ -10,6 +10,7 @@ from plasticity_lab.assembly import assembled, resources
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.position import Position
 from tests.agents.ppo.packs import ONE, there_are
+from tests.agents.sac.packs import SMALL as SAC
 from tests.agents.value.packs import BY_AGENT
 from tests.helpers.on_meta import FromTheHost, OnTheDevice
 from tests.helpers.packs import CPU, choices
@@ -39,13 +40,15 @@ class Taken(Exception):
     """A step was taken on meta tensors."""
 
 
-def on_meta(function):
+def on_meta(function, goes_on=False):
     def step(*arguments):
         there = tree_map(lambda value: value.to("meta") if isinstance(value, torch.Tensor) else value, arguments)
         function(*there)  # what is made once is there after it
         with OnTheDevice():
             function(*there)
-        function(*arguments)  # as on a CPU, too
+        result = function(*arguments)  # as on a CPU, too
+        if goes_on:
+            return result
         raise Taken
 
     return step
@@ -62,6 +65,9 @@ def first_step(*words):
     learner.begin(task, fresh=True)
     if hasattr(learner, "_steps"):
         learner._steps = {name: on_meta(step) for name, step in learner._steps.items()}
+    elif hasattr(learner, "critics_step"):
+        learner.critics_step = on_meta(learner.critics_step, goes_on=True)
+        learner.actor_step = on_meta(learner.actor_step)
     else:
         learner.step = on_meta(learner.step)
     with pytest.raises(Taken):
@@ -71,8 +77,8 @@ def first_step(*words):
 @pytest.mark.parametrize("intervention", choices("intervention"))
 @pytest.mark.parametrize(
     "words",
-    [LABELLED, (*BY_AGENT["rainbow"], *PIXELS, *EXPERTS), (*BY_AGENT["dqn"], *PIXELS, *EXPERTS), ONE],
-    ids=["supervised", "rainbow with experts", "dqn with experts", "ppo"],
+    [LABELLED, (*BY_AGENT["rainbow"], *PIXELS, *EXPERTS), (*BY_AGENT["dqn"], *PIXELS, *EXPERTS), ONE, SAC],
+    ids=["supervised", "rainbow with experts", "dqn with experts", "ppo", "sac"],
 )
 def test_with_every_intervention(words, intervention):
     first_step(*words, f"intervention={intervention}")

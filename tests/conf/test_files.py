@@ -36,6 +36,8 @@ def beside(group, name):
         return ["head=softmoe", "head.experts=4", "network=cnn"]
     if group != "agent" or target is None or issubclass(PermutedPixels, component.load(target).learns):
         return []
+    if name == "sac":  # whose actions are numbers
+        return ["benchmark=mujoco"]
     moves = issubclass(BodyCycle, component.load(target).learns)
     return ["benchmark=classic_cycle" if moves else "benchmark=split_digits"]
 

@@ -3,15 +3,16 @@
 Legend: K runs, N environments of each, D an observation's shape, A numbers of an action.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from plasticity_lab.agents.acting.memory import Memory
 from plasticity_lab.agents.acting.network import ActingNetwork
-from plasticity_lab.agents.sac.policy import Squashing
+from plasticity_lab.agents.sac.policy import on_host
 from plasticity_lab.environments.environments import Environments, Outcome
 from plasticity_lab.randomness.host import host_stream
 
@@ -42,8 +43,9 @@ class Actor:
     """A pack of runs that act in environments of one body and remember each step.
 
     warm_up: steps of a run, all its environments together, in which actions are drawn uniformly within the body's
-    bounds. reward_scale: (K,), by which what is remembered of a reward is multiplied. What is not finite in an
-    observation, an action or a reward is taken as 0, and its run is named (`finite`): the environment goes on.
+    bounds. bounds: what `bounds_of` gives, on the host. reward_scale: (K,), by which what is remembered of a reward is
+    multiplied. What is not finite in an observation, an action or a reward is taken as 0, and its run is named
+    (`finite`): the environment goes on.
     """
 
     def __init__(
@@ -51,12 +53,12 @@ class Actor:
         environments: Environments,
         network: ActingNetwork,
         memory: Memory,
-        squashing: Squashing,
+        bounds: Mapping[str, Tensor],
         seeds: Sequence[int],
         warm_up: int,
         reward_scale: NDArray[np.float64],
     ) -> None:
-        self.environments, self.network, self.memory, self.squashing = environments, network, memory, squashing
+        self.environments, self.network, self.memory, self.bounds = environments, network, memory, bounds
         self.body, self.warm_up, self.reward_scale = environments.body, warm_up, reward_scale
         self.low, self.high = (np.array(bound, np.float32) for bound in self.body.bounds)
         self.count = environments.observations.shape[1]
@@ -71,7 +73,7 @@ class Actor:
             action = self.low + (self.high - self.low) * uniform
         else:
             answered = self.network(observations.reshape(*observations.shape[:2], -1), before)
-            action = self.squashing.of_host(self._sane(answered["mean"] + answered["deviation"] * normal))
+            action = on_host(self._sane(answered["mean"] + answered["deviation"] * normal), self.bounds)
         outcome = self.environments.step(action)
         self.finite &= ~outcome.broken.any(axis=1)
         rewards = np.where(outcome.broken, 0.0, outcome.rewards)

@@ -23,7 +23,7 @@ from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.sac import step as steps
 from plasticity_lab.agents.sac.acting import Actor
 from plasticity_lab.agents.sac.measured import Measured
-from plasticity_lab.agents.sac.policy import Squashing, read
+from plasticity_lab.agents.sac.policy import bounds_of, on_host, read
 from plasticity_lab.agents.sac.settings import SACSettings
 from plasticity_lab.agents.sac.step import ACTOR, CRITICS, NETWORKS, PURPOSES
 from plasticity_lab.agents.sac.temperature import NAME, Temperature
@@ -75,6 +75,7 @@ class SACLearner:
         self.temperature = Temperature(rates, [each.temperature for each in _settings(parts)], device)
         self.settings: dict[str, Any] = {name: network.settings for name, network in self.networks.items()}
         self.settings[NAME] = self.temperature.settings
+        self.settings[steps.BOUNDS] = bounds_of(body, device)
         self.keys: dict[str, Any] = {name: network.step_keys for name, network in self.networks.items()}
         self.keys |= {purpose: self.networks[ACTOR].keys_of(purpose) for purpose in PURPOSES}
         asked = -float(body.actions) if agent.target_entropy is None else agent.target_entropy
@@ -90,17 +91,17 @@ class SACLearner:
         self.at = [torch.tensor([row], device=device) for row in range(of_actor)]
         padded = self.memory.padded
         self.measured = Measured(updates, of_actor, self.runs, padded, agent.batch, device)
-        self.squashing = Squashing(body, device)
+        self.bounds = bounds_of(body, torch.device("cpu"))
         for network in self.networks.values():
             network.body = body.name
         self.acting = ActingNetwork(
             self.networks[ACTOR], body.name, (int(np.prod(body.observation)),), agent.environments, dtype=body.dtype,
             randomised=False, compiled=compiled, structure=parts.structure, name=ACTOR, read=read,
         )  # fmt: skip
-        self.target = steps.target_of(models, self.squashing, body.name)
+        self.target = steps.target_of(models, body.name)
         critics = steps.critics_step_of(self.networks, self.target, body.name)
-        actor = steps.actor_step_of(self.networks, self.temperature, self.squashing, body.name, agent.learn_temperature)
-        same = parts.structure, *(models[name].structure_key for name in NETWORKS), repr(body.bounds), body.name
+        actor = steps.actor_step_of(self.networks, self.temperature, body.name, agent.learn_temperature)
+        same = parts.structure, *(models[name].structure_key for name in NETWORKS), body.name
         self.critics_step = Compiled(critics, ("sac critics", *same), reads=steps.READS) if compiled else critics
         self.actor_step = Compiled(actor, ("sac actor", *same), reads=steps.READS) if compiled else actor
         self.unstable = np.zeros(self.runs, np.bool_)
@@ -127,7 +128,7 @@ class SACLearner:
             body, seeds, agent.environments, task.position, friction=friction, processes=processes
         )
         self.actor = Actor(
-            self.environments, self.acting, self.memory, self.squashing, self.parts.init_seeds, agent.min_history,
+            self.environments, self.acting, self.memory, self.bounds, self.parts.init_seeds, agent.min_history,
             self.reward_scale,
         )  # fmt: skip
         if not fresh:
@@ -279,7 +280,7 @@ class SACLearner:
         """The likeliest number before squashing, squashed: (K, E, ...) → (K, E, A), on the host."""
         shown = np.nan_to_num(observations.reshape(*observations.shape[:2], -1), posinf=0, neginf=0)
         answered = self.networks[ACTOR].answers(shown, self.body.name)["mean"]
-        return self.squashing.of_host(np.nan_to_num(answered, posinf=0, neginf=0))
+        return on_host(np.nan_to_num(answered, posinf=0, neginf=0), self.bounds)
 
 
 def _settings(parts: Parts[BodyBenchmark]) -> Sequence[SACSettings]:

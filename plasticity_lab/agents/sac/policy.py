@@ -36,28 +36,30 @@ def critic_shapes(body: Body) -> Shapes:
     return Shapes((prod(body.observation) + body.actions,), {"q": 1})
 
 
-class Squashing:
-    """From any number to one within a body's bounds: tanh(u) · half + middle.  half, middle: (A,)."""
+def bounds_of(body: Body, device: torch.device) -> dict[str, Tensor]:
+    """What squashes any number u into a body's bounds, tanh(u) · half + middle: "half" and "middle", (A,) each."""
+    low, high = (np.array(bound, np.float32) for bound in body.bounds)
+    return {
+        "half": torch.from_numpy((high - low) / 2).to(device),
+        "middle": torch.from_numpy((high + low) / 2).to(device),
+    }
 
-    def __init__(self, body: Body, device: torch.device) -> None:
-        low, high = (np.array(bound, np.float32) for bound in body.bounds)
-        self.half = torch.from_numpy((high - low) / 2).to(device)
-        self.middle = torch.from_numpy((high + low) / 2).to(device)
 
-    def sampled(self, outputs: Tensors, normal: Tensor) -> tuple[Tensor, Tensor]:
-        """Actions (K, B, A) and the logarithm of their density (K, B).  normal (K, B, A): standard normal numbers.
+def sampled(outputs: Tensors, normal: Tensor, bounds: Tensors) -> tuple[Tensor, Tensor]:
+    """Actions (K, B, A) and the logarithm of their density (K, B).  normal (K, B, A): standard normal numbers.
 
-        Gradients go through the numbers that are drawn (reparameterisation).
-        """
-        log_std = squashed_log_std(outputs["log_std"])
-        squashed = tanh(outputs["mean"] + exp(log_std) * normal)
-        slope = self.half * (1 - squashed * squashed) + TINY
-        density = -0.5 * normal * normal - log_std - HALF_LOG_TWO_PI - log(slope)
-        return squashed * self.half + self.middle, reduce(torch.add, density.unbind(-1))
+    Gradients go through the numbers that are drawn (reparameterisation).
+    """
+    log_std = squashed_log_std(outputs["log_std"])
+    squashed = tanh(outputs["mean"] + exp(log_std) * normal)
+    slope = bounds["half"] * (1 - squashed * squashed) + TINY
+    density = -0.5 * normal * normal - log_std - HALF_LOG_TWO_PI - log(slope)
+    return squashed * bounds["half"] + bounds["middle"], reduce(torch.add, density.unbind(-1))
 
-    def of_host(self, numbers: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Numbers of any shape (*, A) on the host → actions; a tanh of torch's own, the same bits at every place."""
-        return (torch.tanh(torch.from_numpy(numbers)) * self.half.cpu() + self.middle.cpu()).numpy()
+
+def on_host(numbers: NDArray[np.float32], bounds: Tensors) -> NDArray[np.float32]:
+    """Numbers (*, A) → actions, squashed; by torch's own tanh, the same bits at every place.  bounds: on the host."""
+    return (torch.tanh(torch.from_numpy(numbers)) * bounds["half"] + bounds["middle"]).numpy()
 
 
 def read(outputs: Tensors, settings: Tensors) -> dict[str, Tensor]:

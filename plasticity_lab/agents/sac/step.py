@@ -16,7 +16,7 @@ from torch import Tensor
 
 from plasticity_lab.agents.drawn import drawn
 from plasticity_lab.agents.packed_network import PackedNetwork
-from plasticity_lab.agents.sac.policy import Squashing
+from plasticity_lab.agents.sac.policy import sampled
 from plasticity_lab.agents.sac.temperature import NAME, Temperature, learn
 from plasticity_lab.agents.update import Loss, LossOutput, TrainState, UpdateInputs, update_of
 from plasticity_lab.interventions.intervention import State
@@ -26,6 +26,8 @@ from plasticity_lab.stacking.elementary import exp
 from plasticity_lab.stacking.normals import normals
 
 Tensors = Mapping[str, Tensor]
+BOUNDS = "bounds"
+"""Among the settings: what `bounds_of` gives."""
 ACTOR, CRITICS = "actor", ("critic1", "critic2")
 NETWORKS = (ACTOR, *CRITICS)
 OF_CRITICS, OF_ACTOR = ("critic_loss", "q"), ("actor_loss", "entropy")
@@ -38,7 +40,7 @@ ByNetwork = Mapping[str, Any]
 Step = Callable[..., Any]
 
 
-def target_of(models: Mapping[str, Model], squashing: Squashing, body: str) -> Callable[..., Tensor]:
+def target_of(models: Mapping[str, Model], body: str) -> Callable[..., Tensor]:
     """What a batch is pulled towards, (K, B), as a function of tensors: the lesser value of what the actor does next by
     the critics' targets, and its entropy.
 
@@ -57,7 +59,7 @@ def target_of(models: Mapping[str, Model], squashing: Squashing, body: str) -> C
     ) -> Tensor:
         shape = settings[ACTOR]["activation"]
         outputs, _ = models[ACTOR].forward(actor_parameters, shape, batch["following"], None, body)
-        action, density = squashing.sampled(outputs, _normal(keys[NEXT_ACTION], count, outputs["mean"]))
+        action, density = sampled(outputs, _normal(keys[NEXT_ACTION], count, outputs["mean"]), settings[BOUNDS])
         there = torch.cat([batch["following"], action], dim=2)
         values = [
             models[name].forward(targets[name], settings[name]["activation"], there, None, body)[0]["q"].squeeze(-1)
@@ -99,7 +101,8 @@ def critics_step_of(networks: Mapping[str, PackedNetwork], target: Callable[...,
         now = {name: _row(rows[name], at) for name in CRITICS}
         count = now[CRITICS[0]]["updates"]
         pulled = target(targets, actor_parameters, log_alpha, settings, keys, batch, count)
-        states, losses, q = dict[str, State](), [], []
+        states: dict[str, State] = {}
+        losses, q = [], []
         for name in CRITICS:
             learn_from = {"x": torch.cat([batch["x"], batch["action"]], dim=2), "target": pulled}
             learn_from |= {"weight": batch["weight"], **drawn(models[name], keys[name], count, pulled.shape[1], body)}
@@ -118,7 +121,7 @@ def critics_step_of(networks: Mapping[str, PackedNetwork], target: Callable[...,
 
 
 def actor_step_of(
-    networks: Mapping[str, PackedNetwork], temperature: Temperature, squashing: Squashing, body: str, learns_alpha: bool
+    networks: Mapping[str, PackedNetwork], temperature: Temperature, body: str, learns_alpha: bool
 ) -> Step:
     """One update of the actor, and one of the temperature by what the actor does then.
 
@@ -128,7 +131,7 @@ def actor_step_of(
     """
     actor = networks[ACTOR].model
     critics = {name: networks[name].model for name in CRITICS}
-    loss = _actor_loss_of(actor, critics, squashing, body)
+    loss = _actor_loss_of(actor, critics, body)
     update = update_of(actor, loss, networks[ACTOR].optimizer, networks[ACTOR].intervention)
 
     def step(
@@ -147,7 +150,11 @@ def actor_step_of(
         count, examples = now["updates"], batch["x"].shape[1]
         shape = batch["action"]
         learn_from = {"x": batch["x"], "weight": batch["weight"], "normal": _normal(keys[NOW], count, shape)}
-        learn_from |= {"alpha": exp(alpha[0][NAME]), **drawn(actor, keys[ACTOR], count, examples, body)}
+        learn_from |= {
+            "alpha": exp(alpha[0][NAME]),
+            **settings[BOUNDS],
+            **drawn(actor, keys[ACTOR], count, examples, body),
+        }
         for name in CRITICS:
             learn_from |= {f"{name}: {part}": value for part, value in critic_parameters[name].items()}
             learn_from |= {f"{name}; {part}": value for part, value in settings[name]["activation"].items()}
@@ -155,7 +162,7 @@ def actor_step_of(
         state, own = update(train, inputs, learn_from)
         if learns_alpha:
             outputs, _ = actor.forward(train.parameters, settings[ACTOR]["activation"], batch["x"], None, body)
-            _, density = squashing.sampled(outputs, _normal(keys[AFTERWARDS], count, shape))
+            _, density = sampled(outputs, _normal(keys[AFTERWARDS], count, shape), settings[BOUNDS])
             own_settings, corrections = settings[NAME], _row(rows[NAME], at)
             learn(temperature.adam, *alpha, own_settings, corrections, density.detach(), batch["weight"], entropy)
         measured.index_copy_(0, at, torch.stack([own[name] for name in OF_ACTOR]).unsqueeze(0))
@@ -176,14 +183,15 @@ def critic_loss_of(model: Model, body: str) -> Loss:
     return loss
 
 
-def _actor_loss_of(actor: Model, critics: Mapping[str, Model], squashing: Squashing, body: str) -> Loss:
-    """α · log π − the lesser value: "x" (K, B, D), "normal" (K, B, A), "alpha" (K,), "weight" (B,), what `drawn` gives,
-    and the critics' parameters under "<critic>: <name>", their activations' settings under "<critic>; <name>".
+def _actor_loss_of(actor: Model, critics: Mapping[str, Model], body: str) -> Loss:
+    """α · log π − the lesser value: "x" (K, B, D), "normal" (K, B, A), "alpha" (K,), "half" and "middle" (A,), "weight"
+    (B,), what `drawn` gives, and the critics' parameters under "<critic>: <name>", their activations' settings under
+    "<critic>; <name>".
     """
 
     def loss(parameters: Tensors, settings: Mapping[str, Tensors], batch: Tensors) -> LossOutput:
         outputs, hidden = actor.forward(parameters, settings["activation"], batch["x"], batch.get("drawn"), body)
-        action, density = squashing.sampled(outputs, batch["normal"])
+        action, density = sampled(outputs, batch["normal"], {name: batch[name] for name in ("half", "middle")})
         there = torch.cat([batch["x"], action], dim=2)
         values = []
         for name, model in critics.items():

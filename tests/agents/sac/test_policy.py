@@ -5,7 +5,7 @@ import torch
 from torch.distributions import Normal, TransformedDistribution
 from torch.distributions.transforms import AffineTransform, TanhTransform
 
-from plasticity_lab.agents.sac.policy import Squashing, read, squashed_log_std
+from plasticity_lab.agents.sac.policy import bounds_of, on_host, read, sampled, squashed_log_std
 from plasticity_lab.environments.bodies import BODIES
 from tests.helpers.packs import CPU
 
@@ -18,7 +18,7 @@ NORMAL = torch.randn(2, 4, 17, generator=torch.Generator().manual_seed(2))
 
 
 def test_density_and_actions_are_those_of_the_distribution():
-    action, density = Squashing(HUMANOID, CPU).sampled(OUTPUTS, NORMAL)
+    action, density = sampled(OUTPUTS, NORMAL, bounds_of(HUMANOID, CPU))
     deviation = squashed_log_std(OUTPUTS["log_std"]).exp()
     squashed = TransformedDistribution(Normal(OUTPUTS["mean"], deviation), [TanhTransform(), AffineTransform(0.0, 0.4)])
     torch.testing.assert_close(action, 0.4 * torch.tanh(OUTPUTS["mean"] + deviation * NORMAL))
@@ -38,6 +38,5 @@ def test_deviations_lie_between_e_to_the_minus_5_and_e_squared():
 
 
 def test_on_the_host_actions_are_the_same():
-    squashing = Squashing(HUMANOID, CPU)
     numbers = np.linspace(-9, 9, 34, dtype=np.float32).reshape(2, 17)
-    np.testing.assert_allclose(squashing.of_host(numbers), 0.4 * np.tanh(numbers), rtol=1e-6)
+    np.testing.assert_allclose(on_host(numbers, bounds_of(HUMANOID, CPU)), 0.4 * np.tanh(numbers), rtol=1e-6)
