@@ -37,7 +37,7 @@ CPU = torch.device("cpu")
 
 def load_network(store: Store | str | os.PathLike[str], run: str, data: str | Path | None = None) -> SavedNetwork:
     """The network of a finished run with the weights that were saved: a `SavedClassifier` where its benchmark is one of
-    labelled images, a `SavedPolicy` where its agent is PPO.
+    labelled images, a `SavedPolicy` where its agent is PPO; of SAC the first critic.
 
     store: a Store, or the path of its folder. run: an id, or its beginning where no other run's is the same. data: the
     folder of data sets; None: the usual one. Files of data are read only where an answer needs them.
@@ -81,8 +81,12 @@ def _weights(store: Store, record: Mapping[str, Any]) -> dict[str, Tensor]:
 
 
 def _fitting(model: Model, weights: Mapping[str, Tensor], record: Mapping[str, Any]) -> dict[str, Tensor]:
-    """The weights with a run axis of one.  Raises StoreError where they are not the model's."""
-    parameters = {name: value.unsqueeze(0) for name, value in weights.items()}
+    """The weights with a run axis of one; of an agent of several networks those of the model's own alone.
+
+    Raises StoreError where they are not the model's.
+    """
+    own = f"{model.prefix}." if model.prefix else ""
+    parameters = {name: value.unsqueeze(0) for name, value in weights.items() if name.startswith(own)}
     wanted = {name: (value.shape, value.dtype) for name, value in model.start([0], CPU).items()}
     there = {name: (value.shape, value.dtype) for name, value in parameters.items()}
     if wanted != there:
