@@ -97,10 +97,20 @@ def shuffled_order(numbers: int) -> Tensor:
     return torch.from_numpy(host_stream(SHUFFLE_SEED, "shuffled tokens").permutation(numbers))
 
 
-@torch.compiler.assume_constant_result
-@cache
+@torch.library.custom_op("plasticity_lab::shuffled_order", mutates_args=())
 def _order_there(numbers: int, device: torch.device) -> Tensor:
-    """`shuffled_order` on a device, to which it is copied once and not in every step."""
+    """`shuffled_order` on a device.  An operator, since torch cannot compile what draws it; the result is its own."""
+    return _kept_order(numbers, device).clone()
+
+
+@_order_there.register_fake
+def _(numbers: int, device: torch.device) -> Tensor:
+    return torch.empty(numbers, dtype=torch.int64, device=device)
+
+
+@cache
+def _kept_order(numbers: int, device: torch.device) -> Tensor:
+    """To each device it is copied once, and not in every step."""
     return shuffled_order(numbers).to(device)
 
 

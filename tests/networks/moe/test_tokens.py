@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from plasticity_lab.networks.tokenization import Tokens, shuffled_order
+from tests.helpers.packs import needs_compiler
 
 MAPS = torch.arange(2 * 3 * 2 * 5 * 5, dtype=torch.float32).view(2, 3, 2, 5, 5)
 
@@ -45,6 +46,16 @@ def test_shuffled_numbers_change_places_and_channels_by_one_order():
     moved = {int(value) // 25 % 2 for value in tokens[0, 0, :, 0]}
     assert moved == {0, 1}, "numbers of both channels stand where the first one's stood"
     assert torch.equal(order, shuffled_order(50))
+
+
+@needs_compiler
+def test_shuffled_numbers_are_the_same_compiled():
+    """Twice in one function, as networks and their targets are; what draws the order cannot be compiled."""
+
+    def both(maps):
+        return Tokens("shuffled").of(maps) + Tokens("shuffled").of(2 * maps)
+
+    assert torch.equal(torch.compile(both, fullgraph=True)(MAPS), both(MAPS))
 
 
 @pytest.mark.parametrize("kind", ["per_conv", "per_feat", "per_patch", "per_sample", "shuffled"])
