@@ -1,0 +1,47 @@
+"""A Procgen game, learned for a number of steps (see `environments/procgen/games.py`)."""
+
+import os
+from pathlib import Path
+
+from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
+from plasticity_lab.component import check
+from plasticity_lab.environments.procgen.games import ALL, HOW, VARIABLE, constants, procgen
+from plasticity_lab.errors import DataError
+
+
+class Procgen(BodyBenchmark):
+    """`tasks` tasks, all of them the same game in easy mode; each begins new episodes.
+
+    game: one of the sixteen, or games16, each a run. levels: of so many, the first ones, an episode shows one; 0: of
+    all. environment_steps: of a task, all environments of a run together. test_episodes: of each run, after each task;
+    0: no test; they show the same levels.
+    """
+
+    tasks_are = "Procgen games"
+    named_values = {"game": {ALL: list(constants())}}
+
+    def __init__(
+        self,
+        environment_steps: int,
+        game: str = "coinrun",
+        levels: int = 200,
+        tasks: int = 1,
+        test_episodes: int = 0,
+    ) -> None:
+        self.environment_steps = check("benchmark.environment_steps", environment_steps, at_least=1)
+        levels = check("benchmark.levels", levels, at_least=0)
+        self.tasks = check("benchmark.tasks", tasks, at_least=1)
+        self.test_episodes = check("benchmark.test_episodes", test_episodes, at_least=0)
+        self.body = procgen(game, levels)
+        self.bodies = [self.body.name]
+        self.source = f"{self.body.name}, {self.body.version}"
+
+    def outline(self) -> Bodies:
+        """The game, as these settings have it."""
+        return Bodies({self.body.name: self.body})
+
+    def resource(self, folder: Path) -> Bodies:
+        """The game.  Raises DataError where nobody has said which Python has Procgen."""
+        if not os.environ.get(VARIABLE):
+            raise DataError(f"benchmark=procgen is stepped by a Python of its own that has Procgen: {HOW}.")
+        return self.outline()

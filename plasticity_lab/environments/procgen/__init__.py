@@ -1,0 +1,1 @@
+"""Procgen's games (Cobbe et al. 2020), by a process of their own Python."""

@@ -1,0 +1,55 @@
+"""Procgen's sixteen games as bodies, before anything is built.
+
+games.csv has the constants by which returns in easy mode are normalised, (return − lowest) / (highest − lowest), from
+Appendix C of Cobbe et al. 2020.
+"""
+
+import csv
+from collections.abc import Mapping
+from functools import cache, partial
+from pathlib import Path
+
+from plasticity_lab.environments.body import Body
+from plasticity_lab.environments.simulation import Simulation
+from plasticity_lab.errors import ConfigError
+
+FILE = Path(__file__).with_name("games.csv")
+ALL = "games16"
+ACTIONS, SCREEN, MAX_STEPS = 15, 64, 1_000
+VARIABLE = "PLASTICITY_PROCGEN"
+"""Names the Python that has Procgen."""
+HOW = (
+    "python3.11 -m venv FOLDER && FOLDER/bin/pip install procgen-mirror==0.10.7 makes one, and "
+    f"{VARIABLE}=FOLDER/bin/python before the command names it"
+)
+
+
+@cache
+def constants() -> Mapping[str, tuple[float, float]]:
+    """By game: the return that counts as 0, and the one that counts as 1, in easy mode."""
+    with FILE.open(newline="", encoding="utf-8") as file:
+        return {
+            line["game"]: (float(line["lowest_easy"]), float(line["highest_easy"])) for line in csv.DictReader(file)
+        }
+
+
+def procgen(name: str, levels: int) -> Body:
+    """A game in easy mode.  levels: of so many, the first, an episode shows one; 0: of all.  Raises ConfigError."""
+    if name not in constants():
+        raise ConfigError(f"There is no Procgen game '{name}'; there are {', '.join(constants())}, and {ALL}, all.")
+    return Body(
+        name=name,
+        version=f"procgen 0.10, easy, {f'{levels} levels' if levels else 'all levels'}",
+        observation=(3, SCREEN, SCREEN),
+        actions=ACTIONS,
+        max_steps=MAX_STEPS,
+        simulation=partial(_built, name, levels),
+        source="Cobbe et al. 2020, as the package procgen 0.10.7 has it",
+        dtype="uint8",
+    )
+
+
+def _built(name: str, levels: int, copies: int) -> Simulation:
+    from plasticity_lab.environments.procgen.simulation import Procgen  # a process, which planning does not need
+
+    return Procgen(name, levels, copies)
