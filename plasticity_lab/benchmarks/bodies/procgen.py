@@ -5,7 +5,7 @@ from pathlib import Path
 
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.component import check
-from plasticity_lab.environments.procgen.games import ALL, HOW, VARIABLE, constants, procgen
+from plasticity_lab.environments.procgen.games import ALL, GAMES, HOW, VARIABLE, procgen
 from plasticity_lab.errors import DataError
 
 
@@ -18,7 +18,7 @@ class Procgen(BodyBenchmark):
     """
 
     tasks_are = "Procgen games"
-    named_values = {"game": {ALL: list(constants())}}
+    named_values = {"game": {ALL: list(GAMES)}}
 
     def __init__(
         self,

@@ -1,19 +1,18 @@
 """Procgen's sixteen games as bodies, before anything is built.
 
-games.csv has the constants by which returns in easy mode are normalised, (return − lowest) / (highest − lowest), from
-Appendix C of Cobbe et al. 2020.
+By what their returns are normalised is data of the analysis, analysis/reported/score_ends.csv.
 """
 
-import csv
-from collections.abc import Mapping
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 
 from plasticity_lab.environments.body import Body
 from plasticity_lab.environments.simulation import Simulation
 from plasticity_lab.errors import ConfigError
 
-FILE = Path(__file__).with_name("games.csv")
+GAMES = (
+    "bigfish", "bossfight", "caveflyer", "chaser", "climber", "coinrun", "dodgeball", "fruitbot",
+    "heist", "jumper", "leaper", "maze", "miner", "ninja", "plunder", "starpilot",
+)  # fmt: skip
 ALL = "games16"
 ACTIONS, SCREEN, MAX_STEPS = 15, 64, 1_000
 VARIABLE = "PLASTICITY_PROCGEN"
@@ -24,19 +23,10 @@ HOW = (
 )
 
 
-@cache
-def constants() -> Mapping[str, tuple[float, float]]:
-    """By game: the return that counts as 0, and the one that counts as 1, in easy mode."""
-    with FILE.open(newline="", encoding="utf-8") as file:
-        return {
-            line["game"]: (float(line["lowest_easy"]), float(line["highest_easy"])) for line in csv.DictReader(file)
-        }
-
-
 def procgen(name: str, levels: int) -> Body:
     """A game in easy mode.  levels: of so many, the first, an episode shows one; 0: of all.  Raises ConfigError."""
-    if name not in constants():
-        raise ConfigError(f"There is no Procgen game '{name}'; there are {', '.join(constants())}, and {ALL}, all.")
+    if name not in GAMES:
+        raise ConfigError(f"There is no Procgen game '{name}'; there are {', '.join(GAMES)}, and {ALL}, all.")
     return Body(
         name=name,
         version=f"procgen 0.10, easy, {f'{levels} levels' if levels else 'all levels'}",

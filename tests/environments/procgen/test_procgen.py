@@ -5,9 +5,10 @@ import os
 import numpy as np
 import pytest
 
+from analysis.reported.reported import lines
 from launch.command import resolve
 from plasticity_lab.environments.environments import Environments
-from plasticity_lab.environments.procgen.games import VARIABLE, constants, procgen
+from plasticity_lab.environments.procgen.games import GAMES, VARIABLE, procgen
 from plasticity_lab.errors import ConfigError, DataError, HelperLost
 from plasticity_lab.randomness.host import host_stream
 from tests.environments.procgen.stand_in import installed
@@ -84,18 +85,20 @@ def test_a_pack_learns_from_it(stand_in):
     assert not [name for k in range(2) for name in differing(packed[k], trained(pack, stops=[1])[k])]
 
 
-def test_constants_are_those_of_the_paper():
+def test_what_returns_are_normalised_by_is_the_papers():
     """Cobbe et al. 2020, Appendix C, easy."""
-    assert len(constants()) == 16
-    assert constants()["coinrun"] == (5.0, 10.0)
-    assert constants()["fruitbot"] == (-1.5, 32.4)
-    assert constants()["starpilot"] == (2.5, 64.0)
-    assert all(low < high for low, high in constants().values())
+    there = {line["where"]: line for line in lines("score_ends.csv") if line["benchmark"] == "procgen"}
+    ends = {name: (float(line["low"]), float(line["high"])) for name, line in there.items()}
+    assert set(ends) == {f"benchmark.game={name}" for name in GAMES}
+    assert ends["benchmark.game=coinrun"] == (5.0, 10.0)
+    assert ends["benchmark.game=fruitbot"] == (-1.5, 32.4)
+    assert ends["benchmark.game=starpilot"] == (2.5, 64.0)
+    assert all(low < high for low, high in ends.values())
 
 
 def test_games16_is_all_of_them():
     runs = resolve(["benchmark=procgen", "benchmark.game=games16", "seed=0"]).runs
-    assert {run.science["benchmark"]["game"] for run in runs} == set(constants())
+    assert {run.science["benchmark"]["game"] for run in runs} == set(GAMES)
     assert (runs[0].science["agent"]["name"], runs[0].science["network"]["name"]) == ("rainbow_lite", "impala")
 
 
