@@ -1,9 +1,9 @@
 """What any agent measures that acts: episodes, tests, and a run's returns in a few numbers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import isfinite
 
-from plasticity_lab.records.measures import Column, Measure
+from plasticity_lab.records.measures import Column, Measure, Measures
 from plasticity_lab.records.recovery import recoveries
 from plasticity_lab.records.stage_returns import Array, Table, mean_of, rows_of, stage_returns
 
@@ -25,6 +25,8 @@ EPISODES = (
 UNSTABLE = Column(Measure("unstable", "Unstable"), "unstable", {"epoch": "mean"})
 """Whether the run had become unstable, 0 or 1."""
 TEST = Column(return_of("test_return", "Return in the test"), "test_return", {"task": "value"})
+FRICTION = Column(Measure("friction", "Factor of friction"), "friction", {"task": "value"})
+"""Of agents that act with bodies which have friction."""
 SUMMARIES = (
     return_of("final_return", "Return over the last 15 % of each task", short="final return"),
     return_of("final_return_last_cycle", "Return over the last 15 % of each task of the last cycle"),
@@ -91,3 +93,16 @@ def _mean(values: Array | list[float]) -> float | None:
     """The mean, None where it is not finite."""
     mean = mean_of(values)
     return mean if isfinite(mean) else None
+
+
+def measures_of(*own: Column, of_tasks: Sequence[Column] = ()) -> Measures:
+    """What an agent measures that acts, its own columns among them; it becomes unstable, and never diverges."""
+    return Measures(
+        columns=(*EPISODES, *own, UNSTABLE, TEST, *of_tasks),
+        summaries=SUMMARIES,
+        headline=HEADLINE,
+        must_stay_finite=None,
+        summarise=summarise,
+        marks=MARKS,
+        flags=flags,
+    )

@@ -1,35 +1,13 @@
 """What PPO measures: parts of the loss by update, episodes, and a run's returns in a few numbers."""
 
-from plasticity_lab.agents.acting.measures import (
-    EPISODES,
-    HEADLINE,
-    MARKS,
-    SUMMARIES,
-    TEST,
-    UNSTABLE,
-    flags,
-    of_updates,
-    summarise,
-)
-from plasticity_lab.records.measures import Column, Measure, Measures
+from plasticity_lab.agents.acting.measures import FRICTION, measures_of, of_updates
 
-PPO_MEASURES = Measures(
-    columns=(
-        *EPISODES,
-        of_updates("policy_loss", "Policy loss"),
-        of_updates("value_loss", "Value loss"),
-        of_updates("entropy", "Entropy", "nats"),
-        of_updates("approx_kl", "Change of the policy, approximate divergence", "nats"),
-        of_updates("first_kl", "The same in the first pass over a rollout", "nats"),
-        of_updates("clip_fraction", "Clipped actions"),
-        UNSTABLE,
-        TEST,
-        Column(Measure("friction", "Factor of friction"), "friction", {"task": "value"}),
-    ),
-    summaries=SUMMARIES,
-    headline=HEADLINE,
-    must_stay_finite=None,
-    summarise=summarise,
-    marks=MARKS,
-    flags=flags,
+PPO_MEASURES = measures_of(
+    of_updates("policy_loss", "Policy loss"),
+    of_updates("value_loss", "Value loss"),
+    of_updates("entropy", "Entropy", "nats"),
+    of_updates("approx_kl", "Change of the policy, approximate divergence", "nats"),
+    of_updates("first_kl", "The same in the first pass over a rollout", "nats"),
+    of_updates("clip_fraction", "Clipped actions"),
+    of_tasks=(FRICTION,),
 )

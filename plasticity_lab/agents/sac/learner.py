@@ -169,15 +169,18 @@ class SACLearner:
         return Rows(rows_of, episodes_of(ended))
 
     def evaluate(self, task: SegmentedTask) -> Evaluation:
-        """How much the middle of the policy earns in the benchmark's test, and the interventions' own."""
-        seeds, body = self.parts.stream_seeds, self.bodies[task.body]
-        frictions, returns = self.parts.benchmark.test_frictions(body), np.full(self.runs, np.nan)
+        """How much the middle of the policy earns in the benchmark's test, the friction of the task, and the
+        interventions' own.
+        """
+        seeds, body, benchmark = self.parts.stream_seeds, self.bodies[task.body], self.parts.benchmark
+        factors, frictions = benchmark.friction_of(task.position, seeds), benchmark.test_frictions(body)
+        returns = np.full(self.runs, np.nan)
         if frictions is not None:
             processes = self.parts.processes.of(body, len(seeds) * len(frictions))
             returns = mean_return(
                 episode_returns(body, seeds, len(frictions), self._middle, frictions, processes=processes)
             )
-        measured = {"test_return": returns}
+        measured = {"test_return": returns, "friction": np.ones(self.runs) if factors is None else factors}
         for network in self.networks.values():
             measured |= network.of_intervention()
         return measured

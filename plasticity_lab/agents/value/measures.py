@@ -3,32 +3,10 @@
 A row of epochs is of `epoch_steps` agent steps; where nothing was learned in them, as in the warm-up, it has no loss.
 """
 
-from plasticity_lab.agents.acting.measures import (
-    EPISODES,
-    HEADLINE,
-    MARKS,
-    SUMMARIES,
-    TEST,
-    UNSTABLE,
-    flags,
-    of_updates,
-    summarise,
-)
-from plasticity_lab.records.measures import Measures
+from plasticity_lab.agents.acting.measures import measures_of, of_updates
 
-VALUE_MEASURES = Measures(
-    columns=(
-        *EPISODES,
-        of_updates("loss", "Loss"),
-        of_updates("q", "Value of the actions taken", "reward"),
-        of_updates("epsilon", "Random actions, ε"),
-        UNSTABLE,
-        TEST,
-    ),
-    summaries=SUMMARIES,
-    headline=HEADLINE,
-    must_stay_finite=None,
-    summarise=summarise,
-    marks=MARKS,
-    flags=flags,
+VALUE_MEASURES = measures_of(
+    of_updates("loss", "Loss"),
+    of_updates("q", "Value of the actions taken", "reward"),
+    of_updates("epsilon", "Random actions, ε"),
 )

@@ -4,7 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from plasticity_lab.agents.ppo.measures import PPO_MEASURES, flags, summarise
+from plasticity_lab.agents.acting.measures import flags, summarise
+from plasticity_lab.agents.ppo.measures import PPO_MEASURES
 
 
 def table(rows):
