@@ -20,7 +20,11 @@ BARE_ROOMS = (
 BARE_MODULES = ("component", "errors", "trainer")
 """What the bench runs on a GPU machine that has torch and numpy alone; `assembly` too, save that it names ImageSet."""
 THERE = {"torch", "numpy", "plasticity_lab"} | sys.stdlib_module_names
-ALONE = {"plasticity_lab/environments/mujoco": "mujoco", "plasticity_lab/environments/atari": "ale_py"}
+ALONE = {
+    "plasticity_lab/environments/mujoco": "mujoco",
+    "plasticity_lab/environments/atari": "ale_py",
+    "plasticity_lab/environments/procgen/server.py": "procgen",
+}
 """Room → the package that it alone is made of."""
 """Its files may import MuJoCo too, and are imported when such a body is built."""
 

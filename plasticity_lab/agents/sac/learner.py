@@ -35,6 +35,7 @@ from plasticity_lab.environments.environments import Ended, Environments
 from plasticity_lab.networks.model import Model
 from plasticity_lab.records.bulk import Bulk
 from plasticity_lab.records.rows import Evaluation, Rows
+from plasticity_lab.stacking.elementary import exp
 from plasticity_lab.stacking.optimizer import Optimizer
 
 Array = NDArray[Any]
@@ -148,7 +149,7 @@ class SACLearner:
                 ended.append((outcome.ended, then))
             for _ in range(self.timetable.updates(step, then, self.memory.steps)):
                 self._update(rows, taken)
-                temperatures.append(self.temperature.parameters[NAME].exp().cpu().numpy().astype(np.float64))
+                temperatures.append(exp(self.temperature.parameters[NAME]).cpu().numpy().astype(np.float64))
         done = taken[CRITICS[0]], taken[ACTOR]
         finite = self.actor.finite & self.measured.finite(*done)
         for name, train in self._train_states().items():

@@ -59,7 +59,7 @@ def sampled(outputs: Tensors, normal: Tensor, bounds: Tensors) -> tuple[Tensor, 
 
 def on_host(numbers: NDArray[np.float32], bounds: Tensors) -> NDArray[np.float32]:
     """Numbers (*, A) → actions, squashed; by torch's own tanh, the same bits at every place.  bounds: on the host."""
-    return (torch.tanh(torch.from_numpy(numbers)) * bounds["half"] + bounds["middle"]).numpy()
+    return (tanh(torch.from_numpy(numbers)) * bounds["half"] + bounds["middle"]).numpy()
 
 
 def read(outputs: Tensors, settings: Tensors) -> dict[str, Tensor]:

@@ -19,12 +19,12 @@ from tests.helpers.acting import planted
         (
             ["agent/balancing"],
             ["agent=supervised", "benchmark=one_body"],
-            "agent=balancing or der or dqn or ppo or ppo_cleanrl or rainbow or rainbow_lite learns them.",
+            "agent=balancing or der or dqn or ppo or ppo_cleanrl or rainbow or rainbow_lite or sac learns them.",
         ),
         (
             ["agent/acting"],
             ["agent=supervised", "benchmark=permuted_digits,one_body"],
-            "agent=der or dqn or ppo or ppo_cleanrl or rainbow or rainbow_lite learns",
+            "agent=der or dqn or ppo or ppo_cleanrl or rainbow or rainbow_lite or sac learns",
         ),
         (
             [],
