@@ -32,6 +32,7 @@ NOT_MADE: Mapping[str, str] = {
     "mujoco_cycle_reduced/clean/figure6.png": NO_STAGES,
     "mujoco_cycle_reduced/clean/figureF1.png": NO_STAGES,
     **{f"ppo_cleanrl/agreement.{form}": NO_RUNS for form in ("csv", "md", "png")},
+    "games/records.tar.gz": "the records themselves, from which the figures of docs/reproduction/games.md are",
     **{f"slurm/{name}.json": A_TIMING for name in ("chaos", "chaos_2", "chaos_3", "jobs")},
     **{
         f"speed/{name}": A_TIMING
