@@ -57,6 +57,8 @@ class Captured:
             self._record(arguments, tensors)
         assert self._replay is not None
         result = self._replay()
+        # A replay writes past torch, which counts versions: without this, who is fed one of these would not notice.
+        torch.autograd.graph.increment_version([tensors[at] for at in self._changed - self._fed.keys()])
         for at in self._changed & self._fed.keys():
             tensors[at].copy_(self._fed[at])
         return _mapped(lambda own: self._callers(own, tensors), result)

@@ -106,6 +106,17 @@ def test_small_tensors_that_move_later_are_fed_and_copied_back(recorded):
     assert recorded.count == 2
 
 
+def test_what_a_replay_writes_counts_as_written(recorded):
+    pack = Pack(recorded.step)
+    for x in range(3):
+        pack.take([x, 1.0])
+    before = pack.train.weights["w"]._version
+    with torch.no_grad():
+        recorded.step._replay = lambda: {"age": torch.ones(()), "start": torch.ones(2)}  # as a GPU: nothing is counted
+        pack.take([3.0, 1.0])
+    assert pack.train.weights["w"]._version > before
+
+
 def test_what_is_read_is_copied_once_for_as_long_as_it_stays(recorded):
     pack, plain, x = Pack(recorded.step), Pack(step), [torch.tensor([1.0]), torch.tensor([2.0]), torch.tensor([3.0])]
     for each in (pack, plain):
