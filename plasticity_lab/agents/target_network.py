@@ -42,10 +42,8 @@ class TargetNetwork:
 
     @torch.no_grad()
     def follow(self, tau_K: Tensor) -> None:
-        """θ' ← (1 − τ) θ' + τ θ of each run, in place.  tau (K,)."""
-        for name, own in self.parameters.items():
-            tau = beside(tau_K, own)
-            own.copy_((1 - tau) * own + tau * self.online.parameters[name])
+        """As `follow`, the online network.  tau (K,)."""
+        follow(self.parameters, self.online.parameters, tau_K)
 
     def state(self) -> dict[str, Any]:
         """The parameters. Its tensors are the network's own."""
@@ -55,3 +53,13 @@ class TargetNetwork:
         """Goes back to a state, of this process or of an earlier one, and leaves it untouched."""
         for name, own in self.parameters.items():
             own.copy_(state["parameters"][name])
+
+
+def follow(target: Mapping[str, Tensor], online: Mapping[str, Tensor], tau_K: Tensor) -> None:
+    """θ' ← (1 − τ) θ' + τ θ of each run, in place, inside and outside of compiled graphs.
+
+    target, online: name → (K, ...), of equal names. tau (K,).
+    """
+    for name, own in target.items():
+        tau = beside(tau_K, own)
+        own.copy_((1 - tau) * own + tau * online[name])

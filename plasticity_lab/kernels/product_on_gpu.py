@@ -19,19 +19,19 @@ PART = 1024
 def _product(
     a_ptr, b_ptr, bias_ptr, c_ptr, M, N, R,
     a_K, a_M, a_R, b_K, b_R, b_N, bias_K, bias_N, c_K, c_S,
-    PART: tl.constexpr, BIASED: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BR: tl.constexpr,
+    TAKEN: tl.constexpr, BIASED: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BR: tl.constexpr,
 ):  # fmt: skip
     across = tl.cdiv(N, BN)
     rows = (tl.program_id(0) // across) * BM + tl.arange(0, BM)
     columns = (tl.program_id(0) % across) * BN + tl.arange(0, BN)
-    run, first = tl.program_id(1).to(tl.int64), tl.program_id(2) * PART
+    run, first = tl.program_id(1).to(tl.int64), tl.program_id(2) * TAKEN
     a_ptr += run * a_K
     b_ptr += run * b_K
     total = tl.zeros((BM, BN), dtype=tl.float32)
     if BIASED:
         bias = tl.load(bias_ptr + run * bias_K + columns * bias_N, mask=columns < N, other=0.0)
         total += bias[None, :]
-    for at in range(0, PART, BR):
+    for at in range(0, TAKEN, BR):
         there = first + at + tl.arange(0, BR)
         a = tl.load(
             a_ptr + rows[:, None].to(tl.int64) * a_M + there[None, :].to(tl.int64) * a_R,
@@ -63,7 +63,7 @@ def product(a: Tensor, b: Tensor, bias: Tensor | None) -> Tensor:
         _product[grid](  # pyright: ignore[reportIndexIssue]
             a, b, first_bias, found, height, width, inner,
             *a.stride(), *b.stride(), *of_bias,
-            found.stride(0), found.stride(1), PART=PART if parts > 1 else inner, BIASED=first_bias is not None,
+            found.stride(0), found.stride(1), TAKEN=PART if parts > 1 else inner, BIASED=first_bias is not None,
             BM=tile[0], BN=tile[1], BR=tile[2],
         )  # fmt: skip
     if parts == 1:

@@ -21,6 +21,7 @@ Units = NDArray[np.int64]
 """Numbers of units, channels or experts within a named place, 0 … produced[0] − 1."""
 
 EXPERTS = StackedExperts, StackedNoisyExperts
+"""The layers whose numbers have an axis of experts, before those of inputs and units."""
 OF_UNITS = ("weight", "bias", "scale", "shift", "sigma", "sigma_bias")
 """The parameters of a layer that have a column for each of its units: scale and shift of one that is normalised, sigmas
 of one that is noisy."""

@@ -15,6 +15,21 @@ STEPS_AN_EPISODE = 100
 """Guessed, for the number of rows that a run's episodes make."""
 
 
+CHUNK_OPERATIONS = 10**11
+"""Of a run's updates in a chunk: some seconds on one core, so that stop signals are seen soon enough."""
+CHUNK_ROWS = 128
+"""Steps of all environments at once in a chunk, at most."""
+
+
+def steps_of_chunk(environments: int, update_period: int, operations: int) -> int:
+    """Steps of a chunk at most, all environments of a run together, of an agent that learns while it acts.
+
+    A function of the run alone, not of its pack. operations: of an update.
+    """
+    updates = max(1, CHUNK_OPERATIONS // max(1, operations))
+    return min(CHUNK_ROWS * environments, max(environments, updates * update_period))
+
+
 def passes_of_tests(benchmark: BodyBenchmark, resource: Bodies) -> int:
     """Passes through the network that all tests of a run take at most: those of the longest episodes there can be."""
     return sum(_test(benchmark, resource, position)[0] for position in range(benchmark.tasks))

@@ -2,7 +2,7 @@
 
 from math import prod
 
-from plasticity_lab.agents.acting.cost import STEPS_AN_EPISODE, host_steps, passes_of_tests
+from plasticity_lab.agents.acting.cost import STEPS_AN_EPISODE, host_steps, passes_of_tests, steps_of_chunk
 from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.sac.settings import SACSettings
@@ -15,16 +15,11 @@ from plasticity_lab.stacking.run_axis import aligned
 BYTES_A_PARAMETER = 44
 """A parameter, its gradient, two moments and one copy for the intervention, in float32; all but the gradient copied; a
 critic's target and its copy."""
-CHUNK_OPERATIONS = 10**11
-"""Of a run's updates in a chunk: some seconds on one core, so that stop signals are seen soon enough."""
-CHUNK_ROWS = 128
-"""Steps of all environments at once in a chunk, at most."""
 
 
 def chunk_steps(agent: SACSettings, actor: Model, critic: Model) -> int:
     """Steps of a chunk at most, all environments of a run together: a function of the run alone, not of its pack."""
-    updates = max(1, CHUNK_OPERATIONS // max(1, _operations(agent, actor, critic)))
-    return min(CHUNK_ROWS * agent.environments, max(agent.environments, updates * agent.update_period))
+    return steps_of_chunk(agent.environments, agent.update_period, _operations(agent, actor, critic))
 
 
 def cost_of(

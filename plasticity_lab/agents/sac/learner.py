@@ -35,7 +35,6 @@ from plasticity_lab.environments.environments import Ended, Environments
 from plasticity_lab.networks.model import Model
 from plasticity_lab.records.bulk import Bulk
 from plasticity_lab.records.rows import Evaluation, Rows
-from plasticity_lab.stacking.elementary import exp
 from plasticity_lab.stacking.optimizer import Optimizer
 
 Array = NDArray[Any]
@@ -73,7 +72,7 @@ class SACLearner:
         self.networks = {name: PackedNetwork(parts, models[name], device, own.get(name)) for name in NETWORKS}
         self.targets = {name: self.networks[name].target() for name in CRITICS}
         rates = [optimizer.lr for optimizer in parts.optimizers]
-        self.temperature = Temperature(rates, [each.temperature for each in _settings(parts)], device)
+        self.temperature = Temperature(rates, [each.temperature for each in parts.each("agent", SACSettings)], device)
         self.settings: dict[str, Any] = {name: network.settings for name, network in self.networks.items()}
         self.settings[NAME] = self.temperature.settings
         self.settings[steps.BOUNDS] = bounds_of(body, device)
@@ -141,7 +140,7 @@ class SACLearner:
         trains = self._train_states()
         before = {name: Snapshot(train) for name, train in trains.items()}
         targets = {name: {n: x.clone() for n, x in target.parameters.items()} for name, target in self.targets.items()}
-        rows, taken, temperatures = self._rows(), {ACTOR: 0, CRITICS[0]: 0}, list[Array]()
+        rows, taken = self._rows(), {ACTOR: 0, CRITICS[0]: 0}
         for step in range(chunk.first, chunk.first + chunk.steps, environments):
             then = step + environments
             outcome = self.actor.step(step)
@@ -149,7 +148,6 @@ class SACLearner:
                 ended.append((outcome.ended, then))
             for _ in range(self.timetable.updates(step, then, self.memory.steps)):
                 self._update(rows, taken)
-                temperatures.append(exp(self.temperature.parameters[NAME]).cpu().numpy().astype(np.float64))
         done = taken[CRITICS[0]], taken[ACTOR]
         finite = self.actor.finite & self.measured.finite(*done)
         for name, train in self._train_states().items():
@@ -162,12 +160,8 @@ class SACLearner:
                 for part, value in values.items():
                     for run in np.flatnonzero(self.unstable):
                         self.targets[name].parameters[part][run].copy_(value[run])
-        alike = len(temperatures), self.runs
-        rows_of = self.measured.means(*done, self.unstable) | {
-            "temperature": np.reshape(temperatures, alike),
-            "unstable": np.broadcast_to(self.unstable.astype(np.float64), alike),
-        }
-        return Rows(rows_of, episodes_of(ended))
+        unstable = np.broadcast_to(self.unstable.astype(np.float64), (done[0], self.runs))
+        return Rows(self.measured.means(*done, self.unstable) | {"unstable": unstable}, episodes_of(ended))
 
     def evaluate(self, task: SegmentedTask) -> Evaluation:
         """How much the middle of the policy earns in the benchmark's test, the friction of the task, and the
@@ -285,7 +279,3 @@ class SACLearner:
         shown = np.nan_to_num(observations.reshape(*observations.shape[:2], -1), posinf=0, neginf=0)
         answered = self.networks[ACTOR].answers(shown, self.body.name)["mean"]
         return on_host(np.nan_to_num(answered, posinf=0, neginf=0), self.bounds)
-
-
-def _settings(parts: Parts[BodyBenchmark]) -> Sequence[SACSettings]:
-    return parts.each("agent", SACSettings)

@@ -18,6 +18,7 @@ from plasticity_lab.agents.drawn import drawn
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.sac.policy import sampled
 from plasticity_lab.agents.sac.temperature import NAME, Temperature, learn
+from plasticity_lab.agents.target_network import follow
 from plasticity_lab.agents.update import Loss, LossOutput, TrainState, UpdateInputs, update_of
 from plasticity_lab.interventions.intervention import State
 from plasticity_lab.networks.model import Model
@@ -30,7 +31,7 @@ BOUNDS = "bounds"
 """Among the settings: what `bounds_of` gives."""
 ACTOR, CRITICS = "actor", ("critic1", "critic2")
 NETWORKS = (ACTOR, *CRITICS)
-OF_CRITICS, OF_ACTOR = ("critic_loss", "q"), ("actor_loss", "entropy")
+OF_CRITICS, OF_ACTOR = ("critic_loss", "q", "temperature"), ("actor_loss", "entropy")
 """What is measured of each row, in this order."""
 NEXT_ACTION, NOW, AFTERWARDS = PURPOSES = ("next action", "action", "action after the update")
 """For what normal numbers are drawn: the actions of the target, the actor's, and those that the temperature sees."""
@@ -110,11 +111,9 @@ def critics_step_of(networks: Mapping[str, PackedNetwork], target: Callable[...,
             states[name], own = updates[name](trains[name], inputs, learn_from)
             losses.append(own["critic_loss"])
             q.append(own["q"])
-            tau = settings[name]["agent"]["tau"]
-            for part, value in targets[name].items():
-                share = tau.view(-1, *([1] * (value.dim() - 1)))
-                value.copy_(share * trains[name].parameters[part] + (1 - share) * value)
-        measured.index_copy_(0, at, torch.stack([losses[0] + losses[1], q[0]]).unsqueeze(0))
+            follow(targets[name], trains[name].parameters, settings[name]["agent"]["tau"])
+        alpha = exp(log_alpha).unsqueeze(1).expand_as(q[0])
+        measured.index_copy_(0, at, torch.stack([losses[0] + losses[1], q[0], alpha]).unsqueeze(0))
         return states
 
     return step

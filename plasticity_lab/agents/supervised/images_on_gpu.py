@@ -1,6 +1,6 @@
 """A task's images, laid out by a GPU: pixels are moved where that is fast, and images cross the bus once for all runs.
 
-Permuting 10,000 digits for each of 512 runs takes a core 2.6 s, four times as long as their steps take a GPU.
+Permuting 10,000 digits for each of 512 runs takes a core 2.6 s, five times as long as their steps take a GPU.
 
 Legend: K runs, N images, R rows of room for them, D pixels (C·H·W).
 """

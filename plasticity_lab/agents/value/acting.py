@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from plasticity_lab.agents.acting.memory import Memory
 from plasticity_lab.agents.acting.network import ActingNetwork
+from plasticity_lab.agents.acting.remembering import Remembering
 from plasticity_lab.agents.value.schedule import Exploration
 from plasticity_lab.environments.environments import Environments, Outcome
 from plasticity_lab.randomness.host import host_stream
@@ -47,11 +48,10 @@ def epsilon_greedy(q: Array, epsilon: NDArray[np.float64], chance: Array, action
     return np.where(chance < epsilon[:, None], action, q.argmax(axis=2))
 
 
-class Actor:
+class Actor(Remembering):
     """A pack of runs that act in environments of one body and remember each step.
 
-    seeds: of their draws. clip_rewards: whether what is remembered of a reward lies between −1 and 1. What is not
-    finite in an observation or a reward is taken as 0, and its run is named (`finite`): the environment goes on.
+    seeds: of their draws. clip_rewards: whether what is remembered of a reward lies between −1 and 1.
     """
 
     def __init__(
@@ -63,42 +63,20 @@ class Actor:
         exploration: Exploration,
         clip_rewards: bool,
     ) -> None:
-        self.environments, self.network, self.memory = environments, network, memory
-        self.body, self.exploration, self.clip_rewards = environments.body, exploration, clip_rewards
-        self.count = environments.observations.shape[1]
+        super().__init__(environments, memory)
+        self.network, self.exploration, self.clip_rewards = network, exploration, clip_rewards
         self.draws = Draws(seeds, self.count, self.body.actions, "acting")
-        self.finite = np.ones(len(seeds), np.bool_)
 
     def step(self, before: int) -> Outcome:
         """Acts once in every environment.  before: steps of the run before that, all its environments together.
 
         The network is not asked while all actions are drawn.
         """
-        observations, first = self._sane(self.environments.observations), self.environments.first
-        epsilon = self.exploration.epsilon(before)
+        observations, epsilon = self.sane(self.environments.observations), self.exploration.epsilon(before)
         chance, action = self.draws.at(before // self.count)
         if (epsilon < 1).any():
             action = epsilon_greedy(self.network(observations, before)["q"], epsilon, chance, action)
-        outcome = self.environments.step(action)
-        self.finite &= ~outcome.broken.any(axis=1)
-        rewards = np.where(outcome.broken, 0.0, outcome.rewards)
-        self.memory.add(
-            frame=self.body.newest(observations),
-            action=action,
-            reward=np.clip(rewards, -1, 1) if self.clip_rewards else rewards,
-            terminated=outcome.terminated,
-            truncated=outcome.truncated,
-            life_lost=outcome.life_lost,
-            first=first,
-        )
-        return outcome
+        return self.take(observations, action, self._learned)
 
-    def _sane(self, observations: Array) -> Array:
-        """Observations (K, N, D), finite."""
-        if observations.dtype == np.uint8:
-            return observations
-        finite = np.isfinite(observations)
-        if finite.all():
-            return observations
-        self.finite &= finite.reshape(len(finite), -1).all(axis=1)
-        return np.where(finite, observations, 0).astype(observations.dtype)
+    def _learned(self, rewards: Array) -> Array:
+        return np.clip(rewards, -1, 1) if self.clip_rewards else rewards

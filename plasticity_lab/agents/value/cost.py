@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 
-from plasticity_lab.agents.acting.cost import STEPS_AN_EPISODE, host_steps, passes_of_tests
+from plasticity_lab.agents.acting.cost import STEPS_AN_EPISODE, host_steps, passes_of_tests, steps_of_chunk
 from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.value.settings import ValueSettings
@@ -19,16 +19,11 @@ BYTES_A_PARAMETER = 44
 the target and its copy."""
 BYTES_A_PRIORITY = 16
 """A step's own, twice while a checkpoint is written, and what is needed to sum them up."""
-CHUNK_OPERATIONS = 10**11
-"""Of a run's updates in a chunk: some seconds on one core, so that stop signals are seen soon enough."""
-CHUNK_ROWS = 128
-"""Steps of all environments at once in a chunk, at most."""
 
 
 def chunk_steps(agent: ValueSettings, model: Model) -> int:
     """Steps of a chunk at most, all environments of a run together: a function of the run alone, not of its pack."""
-    updates = max(1, CHUNK_OPERATIONS // max(1, _operations(agent, model)))
-    return min(CHUNK_ROWS * agent.environments, max(agent.environments, updates * agent.update_period))
+    return steps_of_chunk(agent.environments, agent.update_period, _operations(agent, model))
 
 
 def cost_of(

@@ -101,7 +101,7 @@ def test_compiled_a_run_is_the_same_alone_and_in_packs_of_many_widths(words):
 def test_a_runs_numbers_do_not_depend_on_the_length_of_chunks(monkeypatch):
     (run,) = packs_of(*SMALL, "seed=1")
     whole = trained([run])[0]
-    monkeypatch.setattr("plasticity_lab.agents.value.cost.CHUNK_ROWS", 7)
+    monkeypatch.setattr("plasticity_lab.agents.acting.cost.CHUNK_ROWS", 7)
     assert not differing(whole, trained([run])[0])
 
 
