@@ -1,9 +1,12 @@
 """SAC in packs: packed = alone = resumed, with and without its memory; an unstable run leaves its mates alone."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 
+from plasticity_lab.assembly import cost_of, resources
 from tests.agents.ppo.packs import there_are
 from tests.agents.sac.packs import SMALL, begun, numbers
 from tests.helpers.packs import needs_compiler
@@ -74,10 +77,6 @@ def test_an_unstable_run_goes_back_and_leaves_its_mates_alone():
 
 
 def test_its_updates_are_as_many_as_its_price_says():
-    from pathlib import Path
-
-    from plasticity_lab.assembly import cost_of, resources
-
     for more in ((), ("agent.environments=4", "agent.update_period=3"), ("agent.policy_period=3",)):
         runs = packs_of(*SMALL, "benchmark.tasks=1", *more, "seed=0")
         learner, chunks = begun(runs)

@@ -1,6 +1,7 @@
 """The squashed Gaussian beside torch's distributions, and by hand."""
 
 import numpy as np
+import pytest
 import torch
 from torch.distributions import Normal, TransformedDistribution
 from torch.distributions.transforms import AffineTransform, TanhTransform
@@ -17,17 +18,19 @@ OUTPUTS = {
 NORMAL = torch.randn(2, 4, 17, generator=torch.Generator().manual_seed(2))
 
 
-def test_density_and_actions_are_those_of_the_distribution():
-    action, density = sampled(OUTPUTS, NORMAL, bounds_of(HUMANOID, CPU))
-    deviation = squashed_log_std(OUTPUTS["log_std"]).exp()
-    squashed = TransformedDistribution(Normal(OUTPUTS["mean"], deviation), [TanhTransform(), AffineTransform(0.0, 0.4)])
-    torch.testing.assert_close(action, 0.4 * torch.tanh(OUTPUTS["mean"] + deviation * NORMAL))
-    near = (action.abs() < 0.39).all(dim=-1)  # where the 1e-6 beside the slope is nothing
-    wanted = Normal(OUTPUTS["mean"], deviation).log_prob(OUTPUTS["mean"] + deviation * NORMAL)
-    slope = 0.4 * (1 - torch.tanh(OUTPUTS["mean"] + deviation * NORMAL) ** 2) + 1e-6
-    torch.testing.assert_close(density, (wanted - slope.log()).sum(dim=-1), rtol=1e-5, atol=1e-4)
-    if near.any():
-        torch.testing.assert_close(density[near], squashed.log_prob(action)[near].sum(dim=-1), rtol=1e-3, atol=1e-2)
+@pytest.mark.parametrize("spread", [0.1, 1.0])
+def test_actions_and_their_density_are_those_of_the_distribution(spread):
+    """Where actions are far from their bounds, 1e-6 beside the slope is nothing; beside them it is the slope."""
+    action, density = sampled(OUTPUTS, spread * NORMAL, bounds_of(HUMANOID, CPU))
+    own = Normal(OUTPUTS["mean"], squashed_log_std(OUTPUTS["log_std"]).exp())
+    before = own.mean + own.stddev * spread * NORMAL
+    torch.testing.assert_close(action, 0.4 * torch.tanh(before))
+    slope = 0.4 * (1 - torch.tanh(before) ** 2) + 1e-6
+    torch.testing.assert_close(density, (own.log_prob(before) - slope.log()).sum(dim=-1), rtol=1e-5, atol=1e-4)
+    if spread < 1:
+        squashed = TransformedDistribution(own, [TanhTransform(), AffineTransform(0.0, 0.4)])
+        assert action.abs().max() < 0.4
+        torch.testing.assert_close(density, squashed.log_prob(action).sum(dim=-1), rtol=1e-3, atol=1e-2)
 
 
 def test_deviations_lie_between_e_to_the_minus_5_and_e_squared():
