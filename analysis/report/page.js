@@ -83,6 +83,19 @@ function followAddress(data) {
   follow();
 }
 
+// Who follows a link into a section that is closed opens it.
+function openSections() {
+  const follow = () => {
+    const target = /^#(section|figure)-\d+$/.test(location.hash) && document.querySelector(location.hash);
+    const part = target && target.closest("details");
+    if (!part || part.open) return;
+    part.open = true;
+    target.scrollIntoView();
+  };
+  window.addEventListener("hashchange", follow);
+  follow();
+}
+
 // What was drawn until now is seen before long work goes on.
 function painted() {
   return new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
@@ -104,6 +117,7 @@ function loadAgain(seconds) {
   try {
     followColours();
     const [data, DataTable] = await Promise.all([unpacked("data"), tablesLibrary()]);
+    openSections();
     drawCharts(data.charts);
     await painted();
     sortTables(DataTable);

@@ -84,8 +84,8 @@ def _choices(options: argparse.Namespace) -> Choices:
         device=device,
         repeats=options.repeats or (2 if quick else 9),
         steps=20 if quick else None,
-        bodies=() if device != "cpu" else options.bodies[:1] if quick else options.bodies,
-        value_networks=() if device != "cpu" else options.value_networks[:1] if quick else options.value_networks,
+        bodies=options.bodies[:1] if quick else options.bodies,
+        value_networks=options.value_networks[:1] if quick else options.value_networks,
     )
 
 

@@ -58,11 +58,11 @@ def body_of(name: str) -> Body:
 class PackedPPO:
     """A pack of runs of `experiment=ppo_cleanrl` on one body; a burst is a rollout of each and all updates by it."""
 
-    def __init__(self, body: Body, width: int, mode: str) -> None:
+    def __init__(self, body: Body, width: int, mode: str, device: str = "cpu") -> None:
         long = (f"benchmark.bodies=[{body.name}]", f"benchmark.environment_steps={ENDLESS}", f"seed=range(0,{width})")
         runs = resolve(["experiment=ppo_cleanrl", "benchmark=mujoco", *long, "device=cpu"]).runs
         stream, self.learner = assembled(
-            runs, Bodies({body.name: body}), torch.device("cpu"), mode != "eager", kernels=mode == "kernels"
+            runs, Bodies({body.name: body}), torch.device(device), mode != "eager", kernels=mode == "kernels"
         )
         task = stream.task(0)
         self.learner.begin(task, fresh=True)
@@ -73,15 +73,18 @@ class PackedPPO:
         self.learner.advance(next(self.chunks))
 
 
-def contenders(name: str, widths: Sequence[int], modes: Sequence[str]) -> list[Contender]:
-    """The plain script, packs of these widths and modes, and the body alone, in our way and in Gymnasium's."""
+def contenders(name: str, widths: Sequence[int], modes: Sequence[str], device: str = "cpu") -> list[Contender]:
+    """The plain script, packs of these widths and modes, and the body alone, in our way and in Gymnasium's.
+
+    On a GPU are the packs only: the plain script is as its source has it, and bodies have no other place than the CPU.
+    """
     body, found = body_of(name), list[Contender]()
     facts = {"activation": "tanh", "body": name}
     if name != STANDING:
         plain = PlainPPO(body.gymnasium, 0, ENDLESS)
         found.append(Contender("plain script", facts | {"width": 1, "mode": "eager"}, ROLLOUT, plain.burst))
     for width, mode in itertools.product(widths, modes):
-        pack = PackedPPO(body, width, mode)
+        pack = PackedPPO(body, width, mode, device)
         found.append(Contender(f"packed, {mode}", facts | {"width": width, "mode": mode}, width * ROLLOUT, pack.burst))
     if name != STANDING:
         alone = {"activation": "", "body": name, "width": max(widths), "mode": ""}

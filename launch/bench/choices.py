@@ -18,8 +18,8 @@ VALUE_NETWORKS = ("small_impala", "nature", "impala")
 class Choices:
     """What the command line asks for. modes: eager, compiled, kernels.
 
-    widths, steps of a burst: None for each network's own. bodies: those on which PPO is measured, on a CPU only.
-    value_networks: those with which value agents are, on a CPU only.
+    widths, steps of a burst: None for each network's own. bodies: those on which PPO is measured. value_networks: those
+    with which value agents are.
     """
 
     networks: Sequence[str]

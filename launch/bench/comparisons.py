@@ -108,7 +108,11 @@ def _measured(
 ) -> Comparison:
     with on(choices.device):
         timings = interleaved(build(), choices.repeats)
-    return Comparison(part, f"{workload.network}, {words}", timings, "busy" if choices.device == "cpu" else "wall")
+    return Comparison(part, f"{workload.network}, {words}", timings, _clock(choices))
+
+
+def _clock(choices: Choices) -> str:
+    return "busy" if choices.device == "cpu" else "wall"
 
 
 def _widths(workload: Workload, choices: Choices, with_jax: bool) -> Comparison:
@@ -179,10 +183,10 @@ def _bodies(body: str, choices: Choices) -> Comparison:
     from launch.bench.bodies import contenders  # needs MuJoCo, which a bare GPU machine does not have
 
     widths = choices.widths or ((1, 2, 4, 8, 16) if body == choices.bodies[0] else (8,))
-    with on("cpu"):
+    with on(choices.device):
         modes = [mode for mode in choices.modes if mode != "eager"] or ["eager"]
-        timings = interleaved(contenders(body, widths, modes), choices.repeats)
-    return Comparison("bodies", f"PPO on {body}", timings, "busy")
+        timings = interleaved(contenders(body, widths, modes, choices.device), choices.repeats)
+    return Comparison("bodies", f"PPO on {body}", timings, _clock(choices))
 
 
 def _values(network: str, choices: Choices) -> Comparison:
@@ -190,10 +194,11 @@ def _values(network: str, choices: Choices) -> Comparison:
     from launch.bench.values import contenders  # Hydra, which a bare GPU machine does not have
 
     widths = choices.widths or ((1, 2, 4, 8) if network == "small_impala" else (1, 2))
-    with on("cpu"):
+    with on(choices.device):
         modes = [mode for mode in choices.modes if mode != "kernels"] or ["eager"]
-        timings = interleaved(contenders(network, widths, modes), choices.repeats)
-    return Comparison("values", f"Rainbow with {network}, updates of a run, each with its acting", timings, "busy")
+        timings = interleaved(contenders(network, widths, modes, choices.device), choices.repeats)
+    words = f"Rainbow with {network}, updates of a run, each with its acting"
+    return Comparison("values", words, timings, _clock(choices))
 
 
 def _heads(network: str, choices: Choices) -> Comparison:
@@ -201,6 +206,7 @@ def _heads(network: str, choices: Choices) -> Comparison:
     from launch.bench.values import heads  # Hydra, which a bare GPU machine does not have
 
     mode = "compiled" if "compiled" in choices.modes else "eager"
-    with on("cpu"):
-        timings = interleaved(heads(network, max(choices.widths or (1,)), mode), choices.repeats)
-    return Comparison("heads", f"Rainbow with {network} and other heads, updates of a run", timings, "busy")
+    with on(choices.device):
+        found = heads(network, max(choices.widths or (1,)), mode, choices.device)
+        timings = interleaved(found, choices.repeats)
+    return Comparison("heads", f"Rainbow with {network} and other heads, updates of a run", timings, _clock(choices))

@@ -76,13 +76,13 @@ class NoisyLinear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, I) → (B, O)."""
-        by_input, by_output = (self.drawn(count) for count in (self.mean.in_features, self.mean.out_features))
+        by_input, by_output = (self.drawn(count, x.device) for count in (self.mean.in_features, self.mean.out_features))
         return self.mean(x) + self.deviation(x * by_input) * by_output
 
     @staticmethod
-    def drawn(count: int) -> Tensor:
+    def drawn(count: int, device: torch.device) -> Tensor:
         """f of normal numbers, f(z) = sign(z) √|z|."""
-        drawn = torch.randn(count)
+        drawn = torch.randn(count, device=device)
         return drawn.sign() * drawn.abs().sqrt()
 
 

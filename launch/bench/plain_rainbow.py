@@ -96,7 +96,7 @@ class PlainRainbow:
 
     def __init__(
         self, body: Body, network: str, capacity: int, history: int, tuned: bool = False, seed: int = 0,
-        sigma: float = SIGMA,
+        sigma: float = SIGMA, device: str = "cpu",
     ) -> None:  # fmt: skip
         torch.manual_seed(seed)  # noqa: TID251 (a script of its own, which seeds as such scripts do)
         self.environment = Environments(body, [seed], 1, 0)
@@ -109,7 +109,10 @@ class PlainRainbow:
                 value.data = self.laid(value.data)
         self.target.load_state_dict(self.network.state_dict())
         self.target.requires_grad_(False)
-        self.support = torch.linspace(LOW, HIGH, ATOMS)
+        self.device = torch.device(device)
+        self.network.to(self.device)
+        self.target.to(self.device)
+        self.support = torch.linspace(LOW, HIGH, ATOMS, device=self.device)
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=LEARNING_RATE, eps=EPSILON, fused=tuned)
         self.buffer, self.step = Buffer(body, capacity, np.random.default_rng(seed)), 0
         self.recent: deque[tuple[NDArray[Any], int, float]] = deque()
@@ -122,7 +125,8 @@ class PlainRainbow:
             for _ in range(PERIOD):
                 self.act()
             places, batch = self.buffer.sample()
-            self.buffer.learned(places, self.update(batch))
+            there = {name: value.to(self.device) for name, value in batch.items()}
+            self.buffer.learned(places, self.update(there).cpu())
             if self.step % TARGET_PERIOD < PERIOD:
                 self.target.load_state_dict(self.network.state_dict())
 
@@ -130,7 +134,7 @@ class PlainRainbow:
     def act(self) -> None:
         """A step of the environment; what can be learned from by now goes into the buffer."""
         seen = self.environment.observations[0]
-        action = int(self.values(self.network(self.laid(torch.from_numpy(seen)))).argmax())
+        action = int(self.values(self.network(self.laid(torch.from_numpy(seen).to(self.device)))).argmax())
         outcome = self.environment.step(np.array([[action]]))
         self.step += 1
         self.recent.append((seen[0], action, float(np.clip(outcome.rewards[0, 0], -1, 1))))
@@ -158,7 +162,7 @@ class PlainRainbow:
 
     def losses(self, batch: Mapping[str, Tensor]) -> Tensor:
         """Cross-entropies, (B,).  batch: "x", "following" (B, C, S, S) uint8; "action", "returns", "discount" (B,)."""
-        every = torch.arange(len(batch["action"]))
+        every = torch.arange(len(batch["action"]), device=self.device)
         target = self.projected(batch, every)
         return -(target * self.network(self.laid(batch["x"]))[every, batch["action"]]).sum(dim=1)
 

@@ -40,16 +40,17 @@ ACTING, ENVIRONMENT, MEMORY, UPDATE = SHARES = ("acting", "environment", "memory
 class PackedRainbow:
     """A pack of runs of `agent=rainbow`; a burst is a chunk of steps with its updates.
 
-    updates: of a run in a burst. seconds: of CPU time, what all bursts but the first took for each of SHARES, and in
-    all.
+    updates: of a run in a burst. seconds: what all bursts but the first took for each of SHARES, and in all: CPU time,
+    or on a GPU, where a part of the work is waited for only later, by the wall clock.
     """
 
-    def __init__(self, runs: Sequence[Run], mode: str) -> None:
+    def __init__(self, runs: Sequence[Run], mode: str, device: str = "cpu") -> None:
         bodies = runs[0].component("benchmark", BodyBenchmark).outline()
-        stream, learner = assembled(runs, bodies, torch.device("cpu"), mode != "eager")
+        stream, learner = assembled(runs, bodies, torch.device(device), mode != "eager")
         assert isinstance(learner, ValueLearner)
         self.learner, task = learner, stream.task(0)
         learner.begin(task, fresh=True)
+        self.now = time.process_time if device == "cpu" else time.perf_counter
         self.seconds: dict[str, float] = dict.fromkeys((*SHARES, "all"), 0.0)
         self._watch()
         self.chunks: Iterator[Segment] = task.chunks(Position(0, 0))
@@ -62,9 +63,11 @@ class PackedRainbow:
         """A chunk."""
         if self._bursts == 1:  # what comes before compiles
             self.seconds.update(dict.fromkeys(self.seconds, 0.0))
-        began = time.process_time()
+        began = self.now()
         self.learner.advance(next(self.chunks))
-        self.seconds["all"] += time.process_time() - began
+        if self.learner.device.type == "cuda":
+            torch.cuda.synchronize(self.learner.device)
+        self.seconds["all"] += self.now() - began
         self._bursts += 1
 
     def _watch(self) -> None:
@@ -77,20 +80,20 @@ class PackedRainbow:
 
     def _timed(self, function: Callable[..., Any], share: str) -> Callable[..., Any]:
         def timed(*arguments: Any, **named: Any) -> Any:
-            began = time.process_time()
+            began = self.now()
             found = function(*arguments, **named)
-            self.seconds[share] += time.process_time() - began
+            self.seconds[share] += self.now() - began
             return found
 
         return timed
 
 
-def packed_rainbow(network: str, width: int, mode: str, head: Sequence[str] = ()) -> PackedRainbow:
+def packed_rainbow(network: str, width: int, mode: str, head: Sequence[str] = (), device: str = "cpu") -> PackedRainbow:
     """A pack of that many runs with the settings of conf/agent/rainbow.yaml, but for what the bench has no time for.
 
     head: words of a command that choose another than flatten.
     """
-    return PackedRainbow(_runs(network, width, head), mode)
+    return PackedRainbow(_runs(network, width, head), mode, device)
 
 
 def body_of(network: str) -> Body:
@@ -104,13 +107,16 @@ def _runs(network: str, width: int, head: Sequence[str] = ()) -> Sequence[Run]:
     return resolve(["agent=rainbow", f"network={network}", *head, *words, "device=cpu"]).runs
 
 
-def contenders(network: str, widths: Sequence[int], modes: Sequence[str]) -> list[Contender]:
-    """The plain script, as it is mostly written and tuned for a CPU, and packs of these widths and modes."""
+def contenders(network: str, widths: Sequence[int], modes: Sequence[str], device: str = "cpu") -> list[Contender]:
+    """The plain script, as it is mostly written and tuned, and packs of these widths and modes, all on one device."""
     facts = {"activation": "relu", "network": network}
-    packs = [(width, mode, packed_rainbow(network, width, mode)) for width, mode in itertools.product(widths, modes)]
+    packs = [
+        (width, mode, packed_rainbow(network, width, mode, device=device))
+        for width, mode in itertools.product(widths, modes)
+    ]
     updates, found = packs[0][2].updates, list[Contender]()
     for name, tuned in (("plain script", False), ("plain script, channels last, fused Adam", True)):
-        plain = PlainRainbow(body_of(network), network, CAPACITY, HISTORY, tuned)
+        plain = PlainRainbow(body_of(network), network, CAPACITY, HISTORY, tuned, device=device)
         burst = _bursts(plain, updates)
         found.append(Contender(name, facts | {"width": 1, "mode": "eager"}, updates, burst))
     for width, mode, pack in packs:
@@ -119,11 +125,11 @@ def contenders(network: str, widths: Sequence[int], modes: Sequence[str]) -> lis
     return found
 
 
-def heads(network: str, width: int, mode: str) -> list[Contender]:
+def heads(network: str, width: int, mode: str, device: str = "cpu") -> list[Contender]:
     """The same agent with each of HEADS, the first of which the others are compared with."""
     found = []
     for name, words in HEADS.items():
-        pack = packed_rainbow(network, width, mode, words)
+        pack = packed_rainbow(network, width, mode, words, device)
         facts = {"activation": "relu", "network": network, "width": width, "mode": mode, "seconds": pack.seconds}
         found.append(Contender(name, facts, width * pack.updates, pack.burst))
     return found

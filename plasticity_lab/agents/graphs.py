@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_flatten
+from torch.utils._pytree import tree_flatten, tree_leaves
 
 from plasticity_lab.kernels.product import product as gpu_product
 from plasticity_lab.stacking.pool import larger
@@ -70,6 +70,10 @@ def _as_compiled(function: Callable[..., Any], arguments: Sequence[Any], **optio
     for whole in (larger, gpu_product):  # else torch 2.13 forgets their backward under torch.func.grad
         torch.compiler.allow_in_graph(whole)
     options["guard_filter_fn"] = torch.compiler.skip_all_guards_unsafe
+    if any(isinstance(leaf, torch.Tensor) and leaf.is_cuda for leaf in tree_leaves(arguments)):
+        from plasticity_lab.kernels import sums_as_products
+
+        options |= sums_as_products.options()
     graph = torch.compile(function, fullgraph=True, dynamic=False, options=options).aot_compile((tuple(arguments), {}))
     graph.disable_guard_check()
     return graph

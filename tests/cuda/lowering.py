@@ -18,6 +18,7 @@ import torch
 from torch.utils._pytree import tree_leaves, tree_map
 
 from plasticity_lab.kernels import product
+from plasticity_lab.kernels.sums_as_products import SumsAsProducts
 from plasticity_lab.stacking.pool import larger
 
 DEVICE = torch.device("cuda:0")
@@ -115,6 +116,7 @@ def _compiled(graph: Any, examples: Any, folder: Path) -> int:
     from torch._inductor.graph import GraphLowering
     from torch._inductor.virtualized import V
 
+    SumsAsProducts()(graph.graph)
     for node in graph.graph.nodes:
         node.kwargs = {name: DEVICE if name == "device" else value for name, value in node.kwargs.items()}
         node.args = tuple(DEVICE if isinstance(value, torch.device) else value for value in node.args)

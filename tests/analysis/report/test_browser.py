@@ -172,7 +172,20 @@ def test_the_runs_that_a_filter_leaves_are_saved_in_the_order_that_was_asked_for
 
 def test_figures_have_an_index_and_say_once_what_holds_for_all(page):
     titles = page.locator("#figures .contents a").all_inner_texts()
-    assert titles == page.locator("#figures article h3").all_inner_texts()
+    assert titles == page.locator("#figures article h3").all_text_contents()
     said = page.locator("#figures > .caption").inner_text()
     assert "Computed by" in said
-    assert all("Computed by" not in each for each in page.locator("#figures article .caption").all_inner_texts())
+    assert all("Computed by" not in each for each in page.locator("#figures article .caption").all_text_contents())
+
+
+def test_each_agent_on_each_benchmark_has_a_section_that_a_link_opens(page):
+    sections = page.locator("#figures details.part")
+    titles = sections.locator("summary").all_inner_texts()
+    assert titles == page.locator("#figures .of").all_inner_texts()
+    assert [title.split(" · ")[0] for title in titles] == ["player", "supervised"]
+    closed = sections.nth(1)
+    assert closed.get_attribute("open") is None
+    number = closed.locator("article").first.get_attribute("id")
+    page.locator(f'#figures .contents a[href="#{number}"]').dispatch_event("click")
+    closed.locator(".js-plotly-plot .point").first.wait_for()
+    assert closed.get_attribute("open") is not None

@@ -15,6 +15,7 @@ from analysis.report import run_curves
 from analysis.report.overview import overview
 from analysis.report.packed import coded, packed, rounded
 from analysis.report.runs import one_each, runs_payload
+from analysis.report.sections import sections
 from analysis.rows import rows, rows_in
 from plasticity_lab.records.record import write_record
 from plasticity_lab.records.store import Store
@@ -130,6 +131,21 @@ def test_curves_have_fewer_points_where_there_are_very_many_runs(store, monkeypa
     monkeypatch.setattr(run_curves, "NUMBERS", 200)
     payload = run_curves.curves_payload(found, metrics)
     assert (payload["points"], most(payload)) == (20, 20)
+
+
+def test_a_section_has_its_own_runs_and_beside_their_curves_what_else_they_measured(store):
+    found, _ = rows_in(store.root)
+    metrics = partial(metrics_of, [store.root], found)
+    player, classifiers = sections(found, metrics)
+    assert [player.title, classifiers.title] == ["player · Permuted digits", "supervised · Permuted digits"]
+    titles = [figure.title for figure in classifiers.figures]
+    assert titles[titles.index("Learning curves") + 1] == "What else was measured along runs"
+    assert any(
+        "Final accuracy" in chart["layout"]["title"]["text"] for each in classifiers.figures for chart in each.charts
+    )
+    alone = sections([row for row in found if row.activation == "relu"], metrics)
+    assert [section.title for section in alone] == [""]
+    assert [figure.title for figure in alone[0].figures] == titles
 
 
 def test_data_comes_back_as_it_was_packed():
