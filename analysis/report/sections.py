@@ -47,9 +47,10 @@ def sections(rows: Sequence[Row], metrics: Metrics) -> list[Section]:
     for row in rows:
         groups.setdefault(_title(row), []).append(row)
     if len(groups) < 2:
-        return [Section("", list(_figures(rows, metrics).values()))] if rows else []
-    made = {title: _figures(group, metrics) for title, group in sorted(groups.items())}
-    across = _figures(rows, metrics, leaving_out={name for figures in made.values() for name in figures})
+        alone = Section("", list(_figures(rows, metrics, varied(rows)).values()))
+        return [alone] if alone.figures else []
+    made = {title: _figures(group, metrics, varied(group)) for title, group in sorted(groups.items())}
+    across = _figures(rows, metrics, (), leaving_out={name for figures in made.values() for name in figures})
     found = [Section(ACROSS, list(across.values()))]
     found += [Section(title, list(figures.values())) for title, figures in made.items()]
     return [section for section in found if section.figures]
@@ -59,11 +60,15 @@ def _title(row: Row) -> str:
     return f"{row.study.get('agent.name', '')} · {display(BENCHMARKS, row.benchmark)}".removeprefix(" · ")
 
 
-def _figures(rows: Sequence[Row], metrics: Metrics, leaving_out: Iterable[str] = ()) -> dict[str, Figure]:
-    """Every figure that the runs can make, by what it is known by among those of another section."""
+def _figures(
+    rows: Sequence[Row], metrics: Metrics, settings: Sequence[str], leaving_out: Iterable[str] = ()
+) -> dict[str, Figure]:
+    """Every figure that the runs can make, by what it is known by among those of another section.
+
+    settings: those that were varied.
+    """
     found: dict[str, Figure] = {}
     asked = [(name, FIGURES[name], Asked(rows, metrics)) for name in ORDER]
-    settings = varied(rows)
     for name in settings[:MOST_SETTINGS]:
         asked.append((f"sensitivity to {name}", FIGURES["sensitivity"], Asked(rows, metrics, by=name)))
     for name, figure, of in asked:
@@ -71,7 +76,7 @@ def _figures(rows: Sequence[Row], metrics: Metrics, leaving_out: Iterable[str] =
             found[name] = Figure(drawing.title, charts(drawing), drawing.caption)
         if name == BESIDE and BESIDE in found and (beside := _beside(rows, metrics)):
             found["beside"] = beside
-    if more := [name for name in settings[MOST_SETTINGS:] if name not in leaving_out]:
+    if more := settings[MOST_SETTINGS:]:
         words = f"`python -m analysis figure sensitivity --by` draws them: {', '.join(more)}."
         found["more settings"] = Figure("Sensitivity to other settings", [], [words])
     return found

@@ -60,11 +60,18 @@ def page(report):
     assert wrong == []
 
 
+def classifiers(page):
+    """Their section of the figures, opened and in view: figures are drawn when they are seen."""
+    section = page.locator("#figures details.part").last
+    section.evaluate("(part) => { part.open = true; part.scrollIntoView(); }")
+    return section
+
+
 def test_a_reader_sorts_filters_reads_and_opens_a_run(page):
     expect = playwright.expect  # waits: the page sorts and filters after the event, not in it
     expect.set_options(timeout=60_000)
     assert page.locator(".counts").inner_text().split("\n") == ["9 runs", "7 done", "1 diverged", "1 waiting"]
-    page.wait_for_selector("#figures .js-plotly-plot .scatterlayer .point")
+    classifiers(page).locator(".js-plotly-plot .scatterlayer .point").first.wait_for()
 
     table = page.locator("#tables .dt-container").first
     names = table.locator("tbody tr > :first-child")
@@ -126,7 +133,7 @@ def test_on_a_phone_nothing_is_cut_off_and_no_legend_covers_a_title(page):
     page.set_viewport_size({"width": 390, "height": 900})
     page.reload()
     page.wait_for_selector("body[data-ready]")
-    chart = page.locator("#figures .chart").first
+    chart = classifiers(page).locator(".chart").first
     chart.locator(".scatterlayer .point").first.wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     boxes = {
