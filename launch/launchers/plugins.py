@@ -8,6 +8,7 @@ from omegaconf import OmegaConf
 
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.settings import Settings
+from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
 
@@ -27,6 +28,13 @@ class PackedLauncher(Launcher):
 
         train_here(runs, settings)
 
+    def pack_width(self, run: Run, settings: Settings) -> int:
+        """The most runs like one that a pack has here."""
+        from launch.launchers.local import Machine  # torch, as above
+        from launch.launchers.pack_width import pack_width
+
+        return pack_width(run, Machine.of(settings).resources, settings)
+
 
 class PackedSlurmLauncher(PackedLauncher):
     """Submits workers to Slurm that train the runs packed.  parameters: those of `PackedSlurmConf`."""
@@ -42,3 +50,10 @@ class PackedSlurmLauncher(PackedLauncher):
         from launch.launchers.slurm.launcher import submit_runs  # torch, as above
 
         submit_runs(runs, settings, self.parameters)
+
+    def pack_width(self, run: Run, settings: Settings) -> int:
+        """The most runs like one that a pack has there."""
+        from launch.launchers.pack_width import pack_width  # torch, as above
+        from launch.launchers.slurm.launcher import resources_of
+
+        return pack_width(run, resources_of(Store(settings.store), settings, self.parameters)[0], settings)

@@ -7,8 +7,9 @@ from fractions import Fraction
 from math import ceil, inf, prod
 from typing import Any
 
-from hydra.core.override_parser.types import ChoiceSweep, Glob, Override, RangeSweep, Sweep
+from hydra.core.override_parser.types import ChoiceSweep, Glob, IntervalSweep, Override, RangeSweep, Sweep
 
+from launch.runs.ranges import Range, range_of
 from launch.runs.words import plain, read, shown, spelled
 from launch.wording import some
 from plasticity_lab.errors import ConfigError
@@ -45,7 +46,7 @@ class Axes:
 
 
 def parse(words: Iterable[str], vocabulary: Vocabulary) -> Axes:
-    """What the words say, in Hydra's grammar: `a=x`, `a=x,y`, `a=range(0,5)`, `group=glob(*)`.
+    """What the words say, in Hydra's grammar: `a=x`, `a=x,y`, `a=range(0,5)`, `group=glob(*)`, `a.b=interval(0,1)`.
 
     Raises ConfigError for a word that cannot be read, a key or option that does not exist, a key said twice, and for a
     range, list or glob that names nothing, or more than a command may name.
@@ -78,6 +79,8 @@ def parse(words: Iterable[str], vocabulary: Vocabulary) -> Axes:
         else:
             _check_key(key, vocabulary)
             values[key] = _values(override, said[key], key in vocabulary.texts)
+            if isinstance(values[key][0], Range) and key.partition(".")[0] not in vocabulary.components:
+                raise ConfigError(f"'{said[key]}': {key} cannot be searched; settings of choices can, as optimizer.lr.")
     return Axes(choices, values)
 
 
@@ -166,6 +169,8 @@ def _listed(group: str, value: Any, word: str, options: Sequence[str], alone: Co
 
 
 def _values(override: Override, word: str, is_text: bool) -> list[Any]:
+    if isinstance(sweep := override.value(), IntervalSweep):
+        return [range_of(sweep, word)]
     if override.is_sweep_override():
         return values_of(override, word)
     value = plain(override.value())
@@ -178,6 +183,8 @@ def _check_key(key: str, vocabulary: Vocabulary) -> None:
     group, dot, setting = key.partition(".")
     if key in vocabulary.keys or (dot and setting and group in vocabulary.components):
         return
+    if own := [known for known in vocabulary.keys if dot and known.startswith(f"{group}.")]:
+        raise ConfigError(f"There is no setting '{shown(key)}'{instead(key, own)}.")
     if dot and group in vocabulary.options:
         raise ConfigError(
             f"There is no setting '{shown(key)}': {group} is only chosen by name"
