@@ -59,7 +59,10 @@ class Unread(PlasticityError):
 
 @dataclass(frozen=True)
 class Asked:
-    """What a command asks for.  slurm: the parameters of its Slurm launcher; None where another one is to train it."""
+    """What a command asks for; of a search, some of the runs that it could try.
+
+    slurm: the parameters of its Slurm launcher; None where another one is to train it.
+    """
 
     resolved: Resolved
     slurm: Mapping[str, Any] | None
@@ -93,7 +96,10 @@ def asked(arguments: Sequence[str]) -> Asked:
     with _in_sentences(), _hydra() as hydra:
         line = taken_apart(arguments)
         config = hydra.config_loader.load_configuration("config", list(line.composed), run_mode=RunMode.MULTIRUN)
-        return Asked(resolved(*_words(line, hydra, config)), slurm_parameters(config.hydra.launcher))
+        words = _words(line, hydra, config)
+        search = search_of(*words)
+        found = Resolved(search.samples, list(search.notes), search.settings) if search else resolved(*words)
+        return Asked(found, slurm_parameters(config.hydra.launcher))
 
 
 def _done(arguments: Sequence[str]) -> int:

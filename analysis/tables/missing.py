@@ -77,9 +77,10 @@ def waiting_lines(cells: Sequence[Cell]) -> list[str]:
     advice = "give their command again, or on a cluster `python -m launch resume`"
     lines = [f"{' and '.join(words)}: {advice}."] if words else []
     if stopped := sum(cell.stopped for cell in cells):
+        runs = "1 run" if stopped == 1 else f"{stopped} runs"
         lines.append(
-            f"Not in the means: {stopped} runs that a search stopped early; a command that names their settings trains "
-            "them to their end."
+            f"Not in the means: {runs} that a search stopped early; a command that names their settings trains them to "
+            "their end."
         )
     return lines
 

@@ -100,7 +100,7 @@ def caption(table: Table[Found], of: Found) -> list[str]:
     if left_out := sum(each.left_out for each in found):
         lines.append(f"Left out: {left_out} settings that lack some of the seeds on which the others are compared.")
     if stopped := sum(each.stopped for each in found):
-        lines.append(f"Left out: {stopped} runs that a search stopped early.")
+        lines.append(f"Left out: {stopped} run{'' if stopped == 1 else 's'} that a search stopped early.")
     if any(row.hyperparams == "search" for each in found for row in each.rows):
         lines.append(
             "Of a search: what it tried later follows from what came before on all seeds, which halves of them do not "

@@ -9,7 +9,7 @@ from typing import Any
 
 from hydra.core.override_parser.types import ChoiceSweep, Glob, IntervalSweep, Override, RangeSweep, Sweep
 
-from launch.runs.ranges import Range, range_of
+from launch.runs.ranges import range_of
 from launch.runs.words import plain, read, shown, spelled
 from launch.wording import some
 from plasticity_lab.errors import ConfigError
@@ -78,9 +78,8 @@ def parse(words: Iterable[str], vocabulary: Vocabulary) -> Axes:
             choices[key] = _options(override, said[key], vocabulary.options[key], vocabulary.several.get(key))
         else:
             _check_key(key, vocabulary)
-            values[key] = _values(override, said[key], key in vocabulary.texts)
-            if isinstance(values[key][0], Range) and key.partition(".")[0] not in vocabulary.components:
-                raise ConfigError(f"'{said[key]}': {key} cannot be searched; settings of choices can, as optimizer.lr.")
+            can_be_searched = key.partition(".")[0] in vocabulary.components
+            values[key] = _values(override, said[key], key in vocabulary.texts, can_be_searched)
     return Axes(choices, values)
 
 
@@ -168,8 +167,8 @@ def _listed(group: str, value: Any, word: str, options: Sequence[str], alone: Co
     return JOINED.join(names)
 
 
-def _values(override: Override, word: str, is_text: bool) -> list[Any]:
-    if isinstance(sweep := override.value(), IntervalSweep):
+def _values(override: Override, word: str, is_text: bool, can_be_searched: bool) -> list[Any]:
+    if can_be_searched and isinstance(sweep := override.value(), IntervalSweep):
         return [range_of(sweep, word)]
     if override.is_sweep_override():
         return values_of(override, word)

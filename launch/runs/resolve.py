@@ -73,7 +73,7 @@ def resolved(options: Options, preset: Preset, typed: Sequence[str]) -> Resolved
     """
     requests, repeated = requests_of(options, preset, typed)
     for request in requests:
-        _check_no_search(options, request)
+        _check_no_range(request)
     sources = Sources(options, requests[0].settings, requests[0].numbers)
     left_out: dict[str, None] = {}
     runs = merged(run for request in requests for run in runs_named(options, request, sources, left_out))
@@ -105,14 +105,9 @@ def is_search(options: Options, request: Request) -> bool:
     return any(isinstance(rule, Hyperparams) and rule.trials is not None for rule in rules)
 
 
-def _check_no_search(options: Options, request: Request) -> None:
-    """Raises ConfigError for what is searched: its runs are known one batch after another."""
+def _check_no_range(request: Request) -> None:
+    """Raises ConfigError for a range, which is no list of values."""
     ranges = [key for key, values in request.swept.items() if any(isinstance(value, Range) for value in values)]
-    if is_search(options, request):
-        raise ConfigError(
-            "hyperparams=search names its runs one batch after another, and only plasticity_lab.main can ask for them; "
-            "here each setting needs its values, and hyperparams=default."
-        )
     if ranges:
         raise ConfigError(
             f"{ranges[0]} is given a range, in which hyperparams=search looks for the best value; several values are "

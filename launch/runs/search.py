@@ -4,8 +4,10 @@ import hashlib
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
+from launch.runs.desk import merged
 from launch.runs.options import Hyperparams, Options
 from launch.runs.ranges import Range
 from launch.runs.resolve import Preset, Request, combination, is_search, requests_of, runs_named
@@ -71,11 +73,16 @@ class Search:
     notes: Sequence[str]
 
     @property
+    def samples(self) -> list[Run]:
+        """Runs as the search would try them, for those that look at its command and train nothing."""
+        return merged(run for study in self.studies for run in study.runs_of(study.corners[0]))
+
+    @cached_property
     def id(self) -> str:
         """Equal for commands that search alike; more trials, or more at once, go on with the same search."""
         return hashlib.sha256(canonical_json(self.about).encode()).hexdigest()[:12]
 
-    @property
+    @cached_property
     def about(self) -> dict[str, Any]:
         """All that decides which trials come next, besides what those before have come to.
 

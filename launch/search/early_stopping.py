@@ -37,12 +37,8 @@ class Medians:
         if not study.measure.better:
             return {}
         of_seed = [self._rule(study, before, seed) for seed in range(study.seeds)]
-        return {
-            run: rule
-            for trial in trials
-            for run, rule in zip(trial.runs, of_seed, strict=bool(trial.runs))
-            if rule is not None
-        }
+        pairs = [pair for trial in trials for pair in zip(trial.runs, of_seed, strict=False)]  # none where refused
+        return {run: rule for run, rule in pairs if rule is not None}
 
     def _rule(self, study: Study, before: Sequence[Trial], seed: int) -> StopRule | None:
         done = [trial for trial in before if trial.runs and self._results.status(trial.runs[seed]) == "done"]

@@ -1,7 +1,6 @@
 """The way of a search: propose a batch, have it trained as a sweep, and propose the next by what all have come to."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from launch.launchers.report import SweepFailed
 from launch.runs.desk import merged
@@ -25,20 +24,13 @@ FEWEST_BATCHES = 4
 """A search that trains all at once learns nothing of what it has tried."""
 
 
-@dataclass
 class Searcher:
-    """One search, as far as it has come.
+    """One search, as far as it has come.  batches: those that were proposed, in their order."""
 
-    batches: those that were proposed, in their order.
-    """
-
-    search: Search
-    launch: Launch
-    pack_width: PackWidth
-
-    def __post_init__(self) -> None:
-        self.store = Store(self.search.settings.store)
-        self.batches = batches_of(self.store, self.search.id)
+    def __init__(self, search: Search, launch: Launch, pack_width: PackWidth) -> None:
+        self.search, self.launch, self.pack_width = search, launch, pack_width
+        self.store = Store(search.settings.store)
+        self.batches = batches_of(self.store, search.id)
         self.results = Results(self.store)
         self.medians = Medians(self.store, self.results)
 
@@ -48,16 +40,26 @@ class Searcher:
         Raises SweepFailed where runs have not ended, or all of a batch have failed; what `launch` raises.
         """
         if self.search.settings.dry_run:
-            return self._show()
-        for number, batch in enumerate(self.batches):
-            if not self._ended(batch) or (number == len(self.batches) - 1 and self._failed(batch)):
-                if not self._train(number):
-                    return None
+            self._show()
+        elif all(self._train(number) for number in self._unfinished) and self._go_on():
+            say_best(self.search, self.store, self.batches, self.results)
+
+    @property
+    def _unfinished(self) -> list[int]:
+        """The batches with runs that have not ended; the last one also where some failed, which are tried again."""
+        last = len(self.batches) - 1
+        return [
+            number
+            for number, batch in enumerate(self.batches)
+            if not self._ended(batch) or (number == last and self._failed(batch))
+        ]
+
+    def _go_on(self) -> bool:
+        """Proposes batches and has them trained until all trials are done; False where one is not at its end."""
         while self._left:
             if not self._train(self._propose()):
-                return None
-        say_best(self.search, self.store, self.batches, self.results)
-        return None
+                return False
+        return True
 
     @property
     def _left(self) -> int:
@@ -124,18 +126,16 @@ class Searcher:
 
     def _show(self) -> None:
         """What `dry_run=true` says: the batch that comes next, or is being trained, and its plan."""
-        open_ones = [number for number, batch in enumerate(self.batches) if not self._ended(batch)]
-        if not open_ones and not self._left:
-            return say_best(self.search, self.store, self.batches, self.results)
-        number = open_ones[0] if open_ones else len(self.batches)
-        if not open_ones:
-            self.batches.append(self._next())
-        batch = self.batches[number]
-        say_batch(self.search, self.batches, number)
-        for trial in batch.trials:
+        unfinished = self._unfinished
+        if not unfinished and not self._left:
+            say_best(self.search, self.store, self.batches, self.results)
+            return
+        shown = self.batches if unfinished else [*self.batches, self._next()]
+        number = unfinished[0] if unfinished else len(self.batches)
+        say_batch(self.search, shown, number)
+        for trial in shown[number].trials:
             say(f"  {self.search.studies[trial.study].name}: {words_of(trial.values)}")
-        self.launch(self._runs(batch), self._settings(batch))
-        return None
+        self.launch(self._runs(shown[number]), self._settings(shown[number]))
 
     def _settings(self, batch: Batch) -> Settings:
         return self.search.settings.model_copy(update={"stopping": batch.stopping})

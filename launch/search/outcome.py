@@ -50,7 +50,8 @@ def say_best(search: Search, store: Store, batches: Sequence[Batch], results: Re
 def _line(search: Search, study: Study, told: Sequence[Told]) -> str:
     """The best of a study's trials, in a line."""
     counts = Counter(each.state for each in told)
-    words = ", ".join(f"{counts[state]} {state}" for state in ("stopped", "failed") if counts[state])
+    lost = {"stopped early or diverged": counts["stopped"], "failed": counts["failed"]}
+    words = ", ".join(f"{count} {what}" for what, count in lost.items() if count)
     of = f"of {counted(len(told), 'trial')}{f' ({words})' if words else ''}"
     done = [
         (each.value, number) for number, each in enumerate(told, 1) if each.value is not None and each.state == "done"
