@@ -75,8 +75,8 @@ class TakesRuns(Protocol):
     def launch_runs(self, runs: Sequence[Run], settings: Settings) -> None:
         """Train the runs, or print their plan."""
 
-    def pack_width(self, run: Run, settings: Settings) -> int:
-        """The most runs like one that a pack has."""
+    def at_once(self, run: Run, settings: Settings) -> int:
+        """How many runs like one are trained at once."""
         ...
 
 
@@ -143,7 +143,7 @@ def _search(found: Search, hydra: Hydra, config: DictConfig, callbacks: Callback
     from launch.search.loop import Searcher  # torch: a mistake need not wait for it
 
     launcher = _launcher(hydra, config, callbacks)
-    Searcher(found, lambda runs, settings: _hand_over(runs, settings, launcher), launcher.pack_width).run()
+    Searcher(found, lambda runs, settings: _hand_over(runs, settings, launcher), launcher.at_once).run()
 
 
 def _launcher(hydra: Hydra, config: DictConfig, callbacks: Callbacks) -> TakesRuns:

@@ -28,12 +28,12 @@ class PackedLauncher(Launcher):
 
         train_here(runs, settings)
 
-    def pack_width(self, run: Run, settings: Settings) -> int:
-        """The most runs like one that a pack has here."""
-        from launch.launchers.local import Machine  # torch, as above
-        from launch.launchers.pack_width import pack_width
+    def at_once(self, run: Run, settings: Settings) -> int:
+        """How many runs like one are trained at once here."""
+        from launch.launchers.at_once import at_once  # torch, as above
+        from launch.launchers.local import Machine
 
-        return pack_width(run, Machine.of(settings).resources, settings)
+        return at_once(run, Machine.of(settings).resources, settings)
 
 
 class PackedSlurmLauncher(PackedLauncher):
@@ -51,9 +51,9 @@ class PackedSlurmLauncher(PackedLauncher):
 
         submit_runs(runs, settings, self.parameters)
 
-    def pack_width(self, run: Run, settings: Settings) -> int:
-        """The most runs like one that a pack has there."""
-        from launch.launchers.pack_width import pack_width  # torch, as above
+    def at_once(self, run: Run, settings: Settings) -> int:
+        """How many runs like one are trained at once there."""
+        from launch.launchers.at_once import at_once  # torch, as above
         from launch.launchers.slurm.launcher import resources_of
 
-        return pack_width(run, resources_of(Store(settings.store), settings, self.parameters)[0], settings)
+        return at_once(run, resources_of(Store(settings.store), settings, self.parameters)[0], settings)

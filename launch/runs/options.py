@@ -81,7 +81,8 @@ class Hyperparams(Extras):
 
     trials: how many settings a search tries of each combination of choices; what it looks for is the best `metric`.
     sampler, sampler_seed: who proposes them, and by which random numbers. batch: how many are trained at once (none: as
-    many as a pack is wide). early_stopping: whether runs are stopped that do worse than the median of those before.
+    many as a pack is wide, or one a worker). early_stopping: whether runs are stopped that do worse than the median of
+    those before.
     """
 
     look_up: str | list[str] | None = None

@@ -18,8 +18,8 @@ from plasticity_lab.run import Run
 
 Launch = Callable[[Sequence[Run], Settings], None]
 """Trains runs to their end, or gives them to a cluster; raises SweepFailed where some have none."""
-PackWidth = Callable[[Run, Settings], int]
-"""The most runs like one that a pack has."""
+AtOnce = Callable[[Run, Settings], int]
+"""How many runs like one are trained at once: a pack of them, or one by each worker."""
 FEWEST_BATCHES = 4
 """A search that trains all at once learns nothing of what it has tried."""
 
@@ -27,8 +27,8 @@ FEWEST_BATCHES = 4
 class Searcher:
     """One search, as far as it has come.  batches: those that were proposed, in their order."""
 
-    def __init__(self, search: Search, launch: Launch, pack_width: PackWidth) -> None:
-        self.search, self.launch, self.pack_width = search, launch, pack_width
+    def __init__(self, search: Search, launch: Launch, at_once: AtOnce) -> None:
+        self.search, self.launch, self.at_once = search, launch, at_once
         self.store = Store(search.settings.store)
         self.batches = batches_of(self.store, search.id)
         self.results = Results(self.store)
@@ -92,11 +92,11 @@ class Searcher:
         return Batch(trials, usual, stopping)
 
     def _width(self) -> int:
-        """How many trials are trained at once where nothing is said: as many as a pack is wide, so that it has them
-        all; fewer where so few batches would be left that the later ones learn little from the earlier.
+        """How many trials are trained at once where nothing is said: as many as fill a pack, or all workers; fewer
+        where so few batches would be left that the later ones learn little from the earlier.
         """
         widths = [
-            self.pack_width(study.runs_of(study.corners[0])[0], self.search.settings) // study.seeds
+            self.at_once(study.runs_of(study.corners[0])[0], self.search.settings) // study.seeds
             for study in self.search.studies
         ]
         return max(1, min(*widths, -(-self.search.trials // FEWEST_BATCHES)))

@@ -24,8 +24,9 @@ def say_batch(search: Search, batches: Sequence[Batch], number: int) -> None:
     own = len(_of(batches[number], 0))
     each = " of each study" if len(search.studies) > 1 else ""
     seeds = search.studies[0].seeds
+    which = f"trial {before + 1}" if own == 1 else f"trials {before + 1} to {before + own}"
     say(
-        f"Search {search.id}: trials {before + 1} to {before + own} of {search.trials}{each}, "
+        f"Search {search.id}: {which} of {search.trials}{each}, "
         f"{counted(seeds, 'seed')} each, by {search.rule.sampler}."
     )
     for trial in batches[number].trials:
