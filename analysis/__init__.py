@@ -17,11 +17,12 @@ def load(
     """A store as two Polars frames: one of its runs, one of their metrics.
 
     runs: a line for each run and each name under which it was asked for (`runs.unique("run")` has each run once). Its
-    columns: `run` (the id), `status` (done, diverged, failed, or waiting, of runs that are planned and have not
-    ended), `collapsed` and what else agents say of a run (null where one says nothing); each choice and setting by the
-    key that a command gives it (`activation`, `benchmark.batch_size`, `optimizer.lr`, `seed`, `protocol`); the numbers
-    of its summary as stored, accuracies as fractions; then where they come from (`commit`, `device`, `mode`, `torch`,
-    `data`). Runs that diverged or collapsed are there: a mean over `runs` is yours to filter.
+    columns: `run` (the id), `status` (done, diverged, failed, stopped, of runs that a search has stopped early, or
+    waiting, of runs that are planned and have not ended), `collapsed` and what else agents say of a run (null where one
+    says nothing); each choice and setting by the key that a command gives it (`activation`, `benchmark.batch_size`,
+    `optimizer.lr`, `seed`, `protocol`); the numbers of its summary as stored, accuracies as fractions; then where they
+    come from (`commit`, `device`, `mode`, `torch`, `data`). Runs that diverged, collapsed or were stopped are there: a
+    mean over `runs` is yours to filter.
 
     metrics: `metrics.parquet` of all those runs, lazily: nothing is read before `.collect()`, and then only what is
     asked for. Columns: `run`, `kind`, `task`, `epoch`, `step`, and those of every agent, null in the rows of others.

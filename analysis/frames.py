@@ -18,7 +18,7 @@ from analysis.rows import Row, rows_in
 from analysis.where import Where, chosen, settings_of
 from plasticity_lab.account import expanded
 from plasticity_lab.records.damage import fault_of_parquet
-from plasticity_lab.records.record import FINISHED
+from plasticity_lab.records.kept_files import MEASURED
 from plasticity_lab.records.store import Store
 
 FIRST = {"run": pl.String, "kind": pl.String, "task": pl.Int64, "epoch": pl.Int64, "step": pl.Int64}
@@ -43,6 +43,7 @@ def runs_frame(rows: Sequence[Row]) -> pl.DataFrame:
     taken = {key for of_row in settings for key in of_row}
     ended = {
         "diverged_at_step": [row.diverged_at_step for row in rows],
+        "stopped_at_step": [row.stopped_at_step for row in rows],
         "end": [row.provenance.get("end") for row in rows],
         "error": [row.error for row in rows],
     }
@@ -54,13 +55,13 @@ def runs_frame(rows: Sequence[Row]) -> pl.DataFrame:
 
 
 def metrics_frame(store: Store, rows: Iterable[Row]) -> tuple[pl.LazyFrame, list[str]]:
-    """The metrics of the finished runs among the rows, and a sentence for each file that is not whole.
+    """The metrics of the runs that have ended among the rows, and a sentence for each file that is not whole.
 
     Runs with other columns stand below each other; a column that a run does not have is null there.
     """
     paths: dict[int, list[str]] = {}
     damaged = []
-    for row in {row.run: row for row in rows if row.status in FINISHED}.values():
+    for row in {row.run: row for row in rows if row.status in MEASURED}.values():
         path = store.metrics(row.run)
         if fault := fault_of_parquet(path):
             damaged.append(f"{path} {fault}.")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from analysis.rows import Row
 
-Why = Literal["diverged", "failed", "waiting", "no_episode", "no_value"]
-"""It diverged, failed or has not finished; or it is done and no episode ended in it, or there is no number for another
-reason, as where a mean is not finite."""
+Why = Literal["diverged", "failed", "stopped", "waiting", "no_episode", "no_value"]
+"""It diverged, failed, was stopped early by a search or has not finished; or it is done and no episode ended in it, or
+there is no number for another reason, as where a mean is not finite."""
 Ended = tuple[str, Mapping[str, Any]]
 """The status of a run and its summary."""
 
@@ -17,7 +17,7 @@ Ended = tuple[str, Mapping[str, Any]]
 def why_without(status: str, summary: Mapping[str, Any], name: str) -> Why | None:
     """Why a run has no value of that name; None where it has one."""
     if status != "done":
-        return status if status in ("diverged", "failed") else "waiting"
+        return status if status in ("diverged", "failed", "stopped") else "waiting"
     if summary.get(name) is not None:
         return None
     return "no_episode" if summary.get("episodes") == 0 else "no_value"
@@ -49,6 +49,7 @@ def in_words(counts: Mapping[Why, int], of: int) -> str:
     said: dict[Why, str] = {
         "diverged": f"{{}} of {of} {runs} diverged",
         "failed": f"{{}} of {of} {runs} failed",
+        "stopped": f"{{}} of {of} {runs} stopped early",
         "no_episode": f"no episode ended in {{}} of {of} {runs}",
         "no_value": f"{{}} of {of} {runs} finished without a value",
         "waiting": f"{{}} of {of} {runs} not finished",

@@ -39,7 +39,8 @@ class Row:
     seeds: the numbers of `SEEDS`. own: the settings that belong to the
     activation (its shape parameters, its learning rate, the strength of an intervention), as dotted keys; study:
     all others, which a fair comparison holds fixed. summary: as stored (fractions); declared: what its numbers are.
-    flags: what else its agent says of it. diverged_at_step, error: of a run that diverged or failed.
+    flags: what else its agent says of it. diverged_at_step, error, stopped_at_step: of a run that diverged, failed or
+    was stopped early.
 
     stages: what it returned in each of its tasks, where that has been read already. methods: by what the intervals were
     made of the table out of whose .json it comes. printed: the numbers of that table, where the .json has no stages.
@@ -64,6 +65,7 @@ class Row:
     flags: Mapping[str, bool] = field(default_factory=dict)
     diverged_at_step: int | None = None
     error: str | None = None
+    stopped_at_step: int | None = None
     stages: Sequence[StageReturn] | None = None
     methods: Methods | None = None
     printed: Mapping[str, Any] | None = None
@@ -230,6 +232,7 @@ def _row(
         flags=record.get("flags") or {},
         diverged_at_step=record.get("diverged_at_step"),
         error=record.get("error"),
+        stopped_at_step=record.get("stopped_at_step"),
     )
 
 

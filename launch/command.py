@@ -27,6 +27,7 @@ from launch.runs.arguments import instead
 from launch.runs.options import CONF, Options
 from launch.runs.overrides import overrides_of, run_from
 from launch.runs.resolve import Preset, Resolved, resolved
+from launch.runs.search import Search, search_of
 from launch.runs.settings import store_option
 from launch.runs.words import spelled
 from launch.tracking.choice import check_tracking
@@ -58,7 +59,10 @@ class Unread(PlasticityError):
 
 @dataclass(frozen=True)
 class Asked:
-    """What a command asks for.  slurm: the parameters of its Slurm launcher; None where another one is to train it."""
+    """What a command asks for; of a search, some of the runs that it could try.
+
+    slurm: the parameters of its Slurm launcher; None where another one is to train it.
+    """
 
     resolved: Resolved
     slurm: Mapping[str, Any] | None
@@ -70,6 +74,10 @@ class TakesRuns(Protocol):
 
     def launch_runs(self, runs: Sequence[Run], settings: Settings) -> None:
         """Train the runs, or print their plan."""
+
+    def at_once(self, run: Run, settings: Settings) -> int:
+        """How many runs like one are trained at once."""
+        ...
 
 
 def run_command(arguments: Sequence[str], with_process: bool = False) -> int:
@@ -88,7 +96,10 @@ def asked(arguments: Sequence[str]) -> Asked:
     with _in_sentences(), _hydra() as hydra:
         line = taken_apart(arguments)
         config = hydra.config_loader.load_configuration("config", list(line.composed), run_mode=RunMode.MULTIRUN)
-        return Asked(_resolved(line, hydra, config), slurm_parameters(config.hydra.launcher))
+        words = _words(line, hydra, config)
+        search = search_of(*words)
+        found = Resolved(search.samples, list(search.notes), search.settings) if search else resolved(*words)
+        return Asked(found, slurm_parameters(config.hydra.launcher))
 
 
 def _done(arguments: Sequence[str]) -> int:
@@ -107,32 +118,52 @@ def _done(arguments: Sequence[str]) -> int:
 def _train(line: CommandLine, hydra: Hydra) -> None:
     """Hands all runs of a command to our launcher at once, or to one of Hydra's one by one."""
     config = hydra.compose_config("config", list(line.composed), RunMode.MULTIRUN, with_log_configuration=True)
-    found = _with_data(_resolved(line, hydra, config), line)
+    words = _words(line, hydra, config)
+    found = search_of(*words) or _with_data(resolved(*words), line)
     check_tracking(found.settings.tracking)
     for note in found.notes:
         print(note, file=sys.stderr)
     callbacks = Callbacks(config)
+    packed = issubclass(get_class(config.hydra.launcher._target_), TakesRuns)
+    if isinstance(found, Search) and not packed:
+        name = config.hydra.runtime.choices["hydra/launcher"]
+        raise ConfigError(f"hyperparams=search needs a launcher that trains packs, and hydra/launcher={name} does not.")
     callbacks.on_multirun_start(config=config, config_name="config")
-    if issubclass(get_class(config.hydra.launcher._target_), TakesRuns):
-        _hand_over(found, hydra, config, callbacks)
+    if isinstance(found, Search):
+        _search(found, hydra, config, callbacks)
+    elif packed:
+        _hand_over(found.runs, found.settings, _launcher(hydra, config, callbacks))
     else:
         _start_jobs(found, line, hydra, config, callbacks)
     callbacks.on_multirun_end(config=config, config_name="config")
 
 
-def _hand_over(found: Resolved, hydra: Hydra, config: DictConfig, callbacks: Callbacks) -> None:
-    """Lets our launcher train all runs."""
+def _search(found: Search, hydra: Hydra, config: DictConfig, callbacks: Callbacks) -> None:
+    """Lets our launcher train one batch of a search after another."""
+    from launch.search.loop import Searcher  # torch: a mistake need not wait for it
+
+    launcher = _launcher(hydra, config, callbacks)
+    Searcher(found, lambda runs, settings: _hand_over(runs, settings, launcher), launcher.at_once).run()
+
+
+def _launcher(hydra: Hydra, config: DictConfig, callbacks: Callbacks) -> TakesRuns:
+    """The launcher of ours that the command names."""
     context = HydraContext(config_loader=hydra.config_loader, callbacks=callbacks)
     launcher: Any = Plugins.instance().instantiate_launcher(context, lambda config: None, config)
+    return launcher
+
+
+def _hand_over(runs: Sequence[Run], settings: Settings, launcher: TakesRuns) -> None:
+    """Lets our launcher train all runs."""
     try:
-        launcher.launch_runs(found.runs, found.settings)
+        launcher.launch_runs(runs, settings)
     except BrokenPipeError as error:
-        if found.settings.dry_run:
+        if settings.dry_run:
             raise  # whoever read the plan has seen enough
         raise Unread(f"Nobody reads any longer what this command says, so it has stopped. {AGAIN}") from error
     except KeyboardInterrupt as stopped:
-        store = Store(found.settings.store)
-        if found.settings.dry_run or not store.root.exists():
+        store = Store(settings.store)
+        if settings.dry_run or not store.root.exists():
             raise
         words = f"{INTERRUPTED} How far it is: python -m launch status{store_option(store)}"
         raise KeyboardInterrupt(words) from stopped
@@ -200,13 +231,13 @@ class TrainAlone:
         train_here([run], settings, self.sweep)
 
 
-def _resolved(line: CommandLine, hydra: Hydra, config: DictConfig) -> Resolved:
-    """The runs that the words name.  config: what `line.composed` composes to."""
+def _words(line: CommandLine, hydra: Hydra, config: DictConfig) -> tuple[Options, Preset, Sequence[str]]:
+    """What can be named, what the experiment says and what is typed.  config: what `line.composed` composes to."""
     launcher, choices = config.hydra.launcher, config.hydra.runtime.choices
     check_heeded(line.composed, choices["hydra/launcher"], issubclass(get_class(launcher._target_), TakesRuns))
     sweeper = config.hydra.sweeper
     preset = Preset(preset_words(sweeper.params), [preset_words(arm) for arm in sweeper.arms])
-    return resolved(Options(hydra.config_loader, config), preset, line.typed)
+    return Options(hydra.config_loader, config), preset, line.typed
 
 
 def preset_words(params: Mapping[str, Any]) -> list[str]:

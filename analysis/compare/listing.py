@@ -174,7 +174,7 @@ def _line(compared: Compared, label: str) -> dict[str, object]:
     pair = compared.against(label)
     counts = {
         name: sum(getattr(cell, name) for cell in cells.values())
-        for name in ("diverged", "failed", "waiting", "collapsed", "superseded", "no_value", "no_episode")
+        for name in ("diverged", "failed", "waiting", "collapsed", "superseded", "no_value", "no_episode", "stopped")
     }
     return {
         **about(compared),

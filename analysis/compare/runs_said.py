@@ -76,7 +76,7 @@ def _not_there(cells: Mapping[tuple[str, str], Cell]) -> list[str]:
     for (arm, task), cell in cells.items():
         counts: dict[Why, int] = {
             "diverged": cell.diverged, "failed": cell.failed, "waiting": cell.waiting, "no_episode": cell.no_episode,
-            "no_value": cell.no_value,
+            "no_value": cell.no_value, "stopped": cell.stopped,
         }  # fmt: skip
         runs = cell.n + sum(counts.values())
         if words := in_words(counts, runs):

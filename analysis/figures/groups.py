@@ -92,9 +92,10 @@ def not_shown(groups: Iterable[Group]) -> list[str]:
     for group in groups:
         for head, cell in group.cells:
             tasks += cell.some_tasks
-            absent = cell.expected - cell.n - cell.diverged - cell.failed - cell.no_episode - cell.no_value
-            counts = {"diverged": cell.diverged, "failed": cell.failed, "not finished": max(absent, 0)}
-            counts |= {"without an ended episode": cell.no_episode, "without a value": cell.no_value}
+            counts = {"diverged": cell.diverged, "failed": cell.failed, "stopped early": cell.stopped}
+            without = {"without an ended episode": cell.no_episode, "without a value": cell.no_value}
+            absent = cell.expected - cell.n - sum(counts.values()) - sum(without.values())
+            counts |= {"not finished": max(absent, 0), **without}
             totals.update({what: many for what, many in counts.items() if many})
             flags.update({"collapsed": cell.collapsed, **cell.flagged})
             if words := ", ".join(f"{many} {what}" for what, many in counts.items() if many):

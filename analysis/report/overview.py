@@ -9,7 +9,7 @@ from analysis.names import BENCHMARKS, DATA, display
 from analysis.report.runs import flags_of, one_each
 from analysis.rows import Row
 
-STATUSES = ("done", "diverged", "failed", "waiting")
+STATUSES = ("done", "diverged", "failed", "stopped", "waiting")
 SHORT = 10
 """Digits of a commit."""
 NOT_YET = "not known yet"

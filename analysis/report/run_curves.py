@@ -10,7 +10,7 @@ from analysis.figures.courses import binned, extents
 from analysis.figures.style import POINTS
 from analysis.report.packed import rounded
 from analysis.rows import Row
-from plasticity_lab.records.record import FINISHED
+from plasticity_lab.records.kept_files import MEASURED
 
 NUMBERS, LEAST = 1_000_000, 10
 """About how many numbers all curves hold together: curves of very many runs have fewer points, but at least ten."""
@@ -24,7 +24,7 @@ def curves_payload(rows: Sequence[Row], metrics: Metrics) -> dict[str, Any]:
     place_of = {row.run: place for place, row in enumerate(rows)}
     alike: dict[int, list[Row]] = {}
     for row in rows:
-        if row.status in FINISHED:
+        if row.status in MEASURED:
             alike.setdefault(id(row.declared), []).append(row)
     curves = sum(len(group) * len(group[0].declared.curves) for group in alike.values())
     points = max(LEAST, min(POINTS, NUMBERS // max(curves, 1)))

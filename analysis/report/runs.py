@@ -42,7 +42,8 @@ def runs_payload(rows: Sequence[Row]) -> dict[str, Any]:
 
 def status_of(row: Row) -> str:
     """How a run ended, and what its record says of it besides."""
-    at = f" at step {row.diverged_at_step:,}" if row.diverged_at_step else ""
+    step = row.diverged_at_step or row.stopped_at_step
+    at = f" at step {step:,}" if step else ""
     return ", ".join([f"{row.status}{at}", *flags_of(row)])
 
 
@@ -101,7 +102,8 @@ def _told(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
         }
         for row in rows
     ]
-    ended = [{"diverged_at_step": row.diverged_at_step, "error": row.error, **row.flags} for row in rows]
+    steps = ("diverged_at_step", "stopped_at_step")
+    ended = [{**{name: getattr(row, name) for name in steps}, "error": row.error, **row.flags} for row in rows]
     made = [{name: value for name, value in row.provenance.items() if value is not None} for row in rows]
     summaries = [{name: rounded(value, 7) for name, value in row.summary.items() if _is_number(value)} for row in rows]
     sections = {"summary": summaries, "ended": ended, "settings": settings, "provenance": made}

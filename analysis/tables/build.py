@@ -212,6 +212,7 @@ def cell_of(runs: Sequence[Row], shown: Measure, beside: Sequence[str], most: in
         done=tuple(row.run for row in replicates if row.status == "done"),
         no_episode=why["no_episode"],
         no_value=why["no_value"],
+        stopped=why["stopped"],
         some_tasks=tuple(each for row in finished if (each := some_tasks(row.summary))),
         flagged=Counter(flag for row in finished for flag, is_so in row.flags.items() if is_so),
     )

@@ -80,6 +80,7 @@ def _cell_line(result: Result, row: Heading, column: Heading, cell: Cell | None)
         "waiting": cell.waiting,
         "diverged": cell.diverged,
         "failed": cell.failed,
+        **({"stopped": cell.stopped} if cell.stopped else {}),
         "collapsed": cell.collapsed,
         **cell.flagged,
         **_without(cell),
@@ -173,7 +174,8 @@ def _mean_sd(number: Callable[[float], str], mean: float | None, sd: float | Non
 
 def _notes(cell: Cell) -> str:
     """Behind a mean: † where it is significant; what is missing or went wrong, as ` (4/5, 1 diverged)`."""
-    counts = {"diverged": cell.diverged, "failed": cell.failed, "collapsed": cell.collapsed, **cell.flagged}
+    counts = {"diverged": cell.diverged, "failed": cell.failed, "stopped early": cell.stopped}
+    counts |= {"collapsed": cell.collapsed, **cell.flagged}
     notes = [] if cell.complete else [f"{cell.n}/{cell.expected}"]
     notes += [f"{count} {what}" for what, count in counts.items() if count]
     notes += [f"no episode ended in {cell.no_episode}"] * bool(cell.no_episode)

@@ -71,11 +71,18 @@ def missing_lines(
 
 
 def waiting_lines(cells: Sequence[Cell]) -> list[str]:
-    """What finishes runs that wait or failed."""
+    """What finishes runs that wait, failed or were stopped early."""
     waiting, failed = sum(cell.waiting for cell in cells), sum(cell.failed for cell in cells)
     words = [f"{count} runs {what}" for count, what in ((waiting, "are still to come"), (failed, "failed")) if count]
     advice = "give their command again, or on a cluster `python -m launch resume`"
-    return [f"{' and '.join(words)}: {advice}."] if words else []
+    lines = [f"{' and '.join(words)}: {advice}."] if words else []
+    if stopped := sum(cell.stopped for cell in cells):
+        runs = "1 run" if stopped == 1 else f"{stopped} runs"
+        lines.append(
+            f"Not in the means: {runs} that a search stopped early; a command that names their settings trains them to "
+            "their end."
+        )
+    return lines
 
 
 def _all_rows(there: Mapping[Heading, Sequence[str]]) -> list[str]:

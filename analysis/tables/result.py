@@ -23,7 +23,8 @@ class Cell:
     {"mode": {"eager": 2, "compiled": 3}}. own: the settings that belong to the activation. alike: whether it is not the
     best of its column, which is not told apart from it either. best, alike and significant are False for a cell with
     missing runs. done: the ids of all runs that finished, with a value or without; no_episode,
-    no_value: of how many of them no value is there, since no episode ended or for another reason. some_tasks: of the
+    no_value: of how many of them no value is there, since no episode ended or for another reason. stopped: how many a
+    search has stopped early. some_tasks: of the
     finished runs with a value, where no episode ended in some of their tasks: in how many of how many one did.
 
     against_next: Welch's test against what `next` names, the next best complete cell of the column; effect: how far
@@ -51,6 +52,7 @@ class Cell:
     done: Sequence[str] = ()
     no_episode: int = 0
     no_value: int = 0
+    stopped: int = 0
     some_tasks: Sequence[tuple[int, int]] = ()
     paper: Published | None = None
     best: bool = False

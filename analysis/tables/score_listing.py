@@ -94,6 +94,7 @@ def _word(shown: Shown | None, arm: Arm | None) -> str:
         number = _number(shown.value, behind)
     notes = [f"{arm.n}/{arm.expected}"] if arm and arm.n < arm.expected else []
     lost = {"diverged": arm.diverged, "stopped by an error": arm.stopped, **arm.flagged} if arm else {}
+    lost |= {"stopped early": arm.stopped_early} if arm else {}
     lost["failed"] = shown.failed if shown else 0
     silent = (arm.no_episode if arm else 0) + (shown.no_episode if shown else 0)
     lost |= {"without their returns": arm.unread, "without a second cycle or tests": arm.incomplete} if arm else {}

@@ -47,8 +47,8 @@ class Shown:
 @dataclass(frozen=True)
 class Arm:
     """The numbers of an activation at one setting by column; of how many runs, of how many that should be there, how
-    many diverged or were stopped by an error, and what else their agent says of how many. own: the setting. mixed: in
-    what their making differs, as `made_by.mixed` has it.
+    many diverged, were stopped by an error or early by a search, and what else their agent says of how many. own: the
+    setting. mixed: in what their making differs, as `made_by.mixed` has it.
 
     Of the finished runs that have no number here: no_episode, those with a task in which no episode ended; unread,
     those whose returns by task are not at hand; incomplete, those that lack a task, a second cycle or the tests.
@@ -61,6 +61,7 @@ class Arm:
     expected: int
     diverged: int
     stopped: int
+    stopped_early: int
     no_episode: int
     unread: int
     incomplete: int
@@ -115,6 +116,7 @@ def _scores(table: Table[Scores], selection: Mapping[str, str], rows: Sequence[R
             expected=len(runs) if all(row.planned for row in runs) else most,
             diverged=sum(row.status == "diverged" for row in runs),
             stopped=sum(row.status == "failed" for row in runs),
+            stopped_early=sum(row.status == "stopped" for row in runs),
             no_episode=sum(ends[row.run] is None and bool(without_episode(row)) for row in runs),
             unread=sum(row.status == "done" and row.stages is None for row in runs),
             incomplete=sum(

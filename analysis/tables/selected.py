@@ -99,6 +99,13 @@ def caption(table: Table[Found], of: Found) -> list[str]:
         )
     if left_out := sum(each.left_out for each in found):
         lines.append(f"Left out: {left_out} settings that lack some of the seeds on which the others are compared.")
+    if stopped := sum(each.stopped for each in found):
+        lines.append(f"Left out: {stopped} run{'' if stopped == 1 else 's'} that a search stopped early.")
+    if any(row.hyperparams == "search" for each in found for row in each.rows):
+        lines.append(
+            "Of a search: what it tried later follows from what came before on all seeds, which halves of them do not "
+            "undo. Its bias can be larger than what is shown."
+        )
     if without := sum(each.without for each in found):
         lines.append(
             f"Of {sum(each.settings for each in found)} settings that were compared, {without} have no value on a "
@@ -142,6 +149,7 @@ def _line(table: Table[Found], each: Selected) -> dict[str, object]:
         "seeds": bias.seeds,
         "settings": each.settings,
         "left_out": each.left_out,
+        "stopped": each.stopped,
         "honest": bias.honest,
         "bias": bias.bias,
         "agreement": bias.agreement,

@@ -5,7 +5,7 @@ metric, by the same function. A setting that diverged on one of these seeds cann
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,8 @@ class Selected:
     mean ± SD in the metric's unit, over the seeds that it was chosen on; bias: how much of that is luck. settings: how
     many were compared; left_out: how many lack some of these seeds; without: how many have no value on one of them, and
     cannot win. runs: those of the best. rows: of all that took
-    part; mixed: in what the making of the best one's runs differs, as `made_by.mixed` has it.
+    part; mixed: in what the making of the best one's runs differs, as `made_by.mixed` has it. stopped: how many runs a
+    search has stopped early, whose settings cannot win.
     """
 
     activation: str
@@ -50,6 +51,7 @@ class Selected:
     runs: Sequence[str]
     rows: Sequence[Row]
     mixed: Mapping[str, Mapping[str, int]]
+    stopped: int = 0
 
     @property
     def name(self) -> str:
@@ -65,9 +67,11 @@ def selections(rows: Sequence[Row], metric_name: str | None = None) -> list[Sele
     selection, and take part in none.
     """
     found = []
-    for (*names, label, activation, _), by_run in sorted(_groups(rows, metric_name).items()):
+    stopped = _groups(rows, metric_name, ("stopped",))
+    for place, by_run in sorted(_groups(rows, metric_name).items()):
+        *names, label, activation, _ = place
         of = _selected(activation, dict(zip(BY, names, strict=True)), label, list(by_run.values()), metric_name)
-        found += [of] if of else []
+        found += [replace(of, stopped=len(stopped.get(place, ())))] if of else []
     return found
 
 
@@ -88,13 +92,15 @@ def without_winner(rows: Sequence[Row], metric_name: str | None = None) -> list[
     return lines
 
 
-def _groups(rows: Sequence[Row], metric_name: str | None) -> dict[tuple[str, ...], dict[str, Row]]:
+def _groups(
+    rows: Sequence[Row], metric_name: str | None, statuses: Sequence[str] = ("done", "diverged")
+) -> dict[tuple[str, ...], dict[str, Row]]:
     """Selection, label, activation and metric → the runs among which is chosen, by their ids."""
     labels = _labels(rows)
     groups: dict[tuple[str, ...], dict[str, Row]] = {}
     for row in rows:
         measure = metric(metric_name or row.declared.headline, [row.declared])
-        if row.hyperparams != "selected" and measure.better and row.status in ("done", "diverged"):
+        if row.hyperparams != "selected" and measure.better and row.status in statuses:
             label = labels[*_selection(row), id(row.study)]
             place = (*_selection(row), label, row.activation, measure.name)
             groups.setdefault(place, {})[row.run] = row

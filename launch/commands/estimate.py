@@ -17,6 +17,7 @@ from launch.plan.device import cores, devices, kind_of, memory_here, memory_of
 from launch.wording import say
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.component import check
+from plasticity_lab.records.kept_files import ended_for
 from plasticity_lab.records.kinds import device_name
 from plasticity_lab.records.plan import read_plan
 from plasticity_lab.records.store import Store
@@ -47,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     stored = read_plan(store, sweep_named(store, options.sweep))
     resources = _resources(store, options.device, options.workers)
     runs = [stored.runs[run] for run in stored.asked if run in stored.runs]
-    todo = outstanding(store, runs, rerun=False, retries=stored.settings.launch.retries)
+    todo = outstanding(store, runs, False, stored.settings.launch.retries, ended_for(stored.settings))
     for error in [*todo.corrupt, *resources.damaged]:
         say(str(error))
     prices = costs_to_show(stored.settings)

@@ -10,6 +10,7 @@ from launch.packs.lookup import add_sweep, store_there, sweep_named
 from launch.packs.sweep import in_words
 from launch.packs.todo import outstanding
 from plasticity_lab.errors import StoreError
+from plasticity_lab.records.kept_files import ended_for
 from plasticity_lab.records.plan import Plan, read_plan
 from plasticity_lab.records.record import CorruptRecord, read_record
 from plasticity_lab.records.store import Store
@@ -32,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
     # A plan holds the runs that were not finished when it was made; of the others nothing but the id is needed.
     runs = [plan.runs.get(run, Run(run, {}, {})) for run in plan.asked]
     settings = last.settings.model_copy(update={"store": store.root})
-    todo = outstanding(store, runs, settings.rerun, settings.launch.retries)
+    todo = outstanding(store, runs, settings.rerun, settings.launch.retries, ended_for(settings))
     again = {run.id: _recorded(store, plan, run.id) for run in todo.left if run.id not in plan.runs}
     from launch.launchers.slurm.launcher import submit_runs  # torch: who names an unknown sweep need not wait for it
 

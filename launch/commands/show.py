@@ -135,7 +135,8 @@ def _recorded(store: Store, run: str) -> Shown | None:
     if record is None:
         return None
     diverged_at = record.get("diverged_at_step")
-    state = flagged(record["status"] + (f" at step {diverged_at:,}" if diverged_at else ""), flags_of(record))
+    step = diverged_at or record.get("stopped_at_step")
+    state = flagged(record["status"] + (f" at step {step:,}" if step else ""), flags_of(record))
     state += _without(record)
     if record["error"]:
         state += f":\n{record['error'].rstrip()}\n"

@@ -28,6 +28,7 @@ from launch.plan.table import PRINTED_WIDTH
 from launch.wording import counted, flag_in_words, in_bytes, in_time, say, some
 from launch.work.patience import fault_of
 from plasticity_lab.errors import StoreError
+from plasticity_lab.records.kept_files import STOPPED
 from plasticity_lab.records.old_format import OldFormat
 from plasticity_lab.records.plan import read_plan, sweeps_of
 from plasticity_lab.records.run_index import RunIndex
@@ -129,14 +130,15 @@ def _overview(states: Sequence[SweepState], known: Mapping[str, SweepJobs | None
     table = Table(box=None, header_style="bold", pad_edge=False, expand=True)
     table.add_column("sweep", no_wrap=True)
     flags = list(dict.fromkeys(["collapsed", *(flag for state in states for flag in state.flagged)]))
-    for heading in ("runs", *STATES, *flags, "progress", "time left"):
+    shown = [each for each in STATES if each != STOPPED or any(state.counts[each] for state in states)]
+    for heading in ("runs", *shown, *flags, "progress", "time left"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("command", ratio=1, overflow="ellipsis", no_wrap=True)
     for state in states:
         table.add_row(
             state.sweep,
             f"{len(state.states):,}",
-            *(f"{count:,}" if count else "-" for count in state.counts.values()),
+            *(f"{state.counts[each]:,}" if state.counts[each] else "-" for each in shown),
             *(f"{len(state.flagged[flag]):,}" if flag in state.flagged else "-" for flag in flags),
             f"{int(100 * state.progress)} %",
             _time_left(state, known),

@@ -8,6 +8,7 @@ from omegaconf import OmegaConf
 
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.settings import Settings
+from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
 
@@ -27,6 +28,13 @@ class PackedLauncher(Launcher):
 
         train_here(runs, settings)
 
+    def at_once(self, run: Run, settings: Settings) -> int:
+        """How many runs like one are trained at once here."""
+        from launch.launchers.at_once import at_once  # torch, as above
+        from launch.launchers.local import Machine
+
+        return at_once(run, Machine.of(settings).resources, settings)
+
 
 class PackedSlurmLauncher(PackedLauncher):
     """Submits workers to Slurm that train the runs packed.  parameters: those of `PackedSlurmConf`."""
@@ -42,3 +50,10 @@ class PackedSlurmLauncher(PackedLauncher):
         from launch.launchers.slurm.launcher import submit_runs  # torch, as above
 
         submit_runs(runs, settings, self.parameters)
+
+    def at_once(self, run: Run, settings: Settings) -> int:
+        """How many runs like one are trained at once there."""
+        from launch.launchers.at_once import at_once  # torch, as above
+        from launch.launchers.slurm.launcher import resources_of
+
+        return at_once(run, resources_of(Store(settings.store), settings, self.parameters)[0], settings)

@@ -26,6 +26,7 @@ from plasticity_lab.errors import StoreError
 from plasticity_lab.records.code import code_here
 from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.identity import sweep_id
+from plasticity_lab.records.kept_files import ended_for
 from plasticity_lab.records.plan import OtherFormat, Pack, Plan, write_plan
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
@@ -97,7 +98,7 @@ def prepared(
     store = Store(settings.store)
     tracking, where = decided(settings.tracking)
     settings = settings.model_copy(update={"tracking": tracking})
-    todo = outstanding(store, runs, settings.rerun, settings.launch.retries)
+    todo = outstanding(store, runs, settings.rerun, settings.launch.retries, ended_for(settings))
     if not settings.dry_run:  # which packs nothing
         check_own_classes(todo.left, settings, command or sys.orig_argv)
     prices = (costs_to_show if settings.dry_run else costs_to_train)(settings)

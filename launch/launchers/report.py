@@ -229,7 +229,8 @@ def _result(store: Store, run: str) -> str:
     record: Any = read_record(store, run)
     if record is None:
         return f"Run {run} has no record."
-    ended = f"diverged at step {record['diverged_at_step']:,}" if record["status"] == "diverged" else record["status"]
+    step = record.get("diverged_at_step") or record.get("stopped_at_step")
+    ended = record["status"] + (f" at step {step:,}" if step else "")
     numbers = ", ".join(_numbers(record)) or _without_numbers(record)
     return f"Run {run} is {flagged(ended, flags_of(record))}: {numbers}. Record: {store.run_folder(run)}"
 

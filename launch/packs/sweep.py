@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from launch.packs.endings import ending_of
@@ -12,12 +12,13 @@ from launch.packs.progress import NOWHERE, Reached, reached
 from plasticity_lab.records.bulk_log import bytes_on_disk
 from plasticity_lab.records.files import names
 from plasticity_lab.records.index_files import Outcome
+from plasticity_lab.records.kept_files import MEASURED, STOPPED, ended_for
 from plasticity_lab.records.plan import Pack, Plan
-from plasticity_lab.records.record import FINISHED, CorruptRecord, read_record
+from plasticity_lab.records.record import CorruptRecord, read_record
 from plasticity_lab.records.run_index import RunIndex
 from plasticity_lab.records.store import Store
 
-STATES = ("done", "running", "waiting", "diverged", "failed")
+STATES = ("done", "running", "waiting", "diverged", "failed", STOPPED)
 LAST_LINES = 3
 """How much of a failed run's error is shown; its record has all."""
 
@@ -91,13 +92,14 @@ def state_of(store: Store, plan: Plan, index: RunIndex | None = None) -> SweepSt
     ended = set(names(store.done_folder))
     outcomes, unreadable = _outcomes(index or RunIndex(store), plan.asked)
     rerun = plan.settings.rerun
-    finished = set() if rerun else {run for run, outcome in outcomes.items() if outcome.status in FINISHED}
+    final = () if rerun else ended_for(plan.settings)
+    finished = {run for run, outcome in outcomes.items() if outcome.status in final}
     # A pack that never ended has nothing to do where its runs were planned anew, and finished, elsewhere.
     left = set(plan.asked) - finished
     open_packs = [pack for pack in plan.packs if pack.id not in ended and not left.isdisjoint(pack.runs)]
     leases = LeaseFiles(store).states([pack.id for pack in open_packs], plan.settings.launch.lease_seconds)
     packs_of = {run: pack.id for pack in open_packs for run in pack.runs}
-    states = {run: _state(outcomes.get(run), leases.get(packs_of.get(run, "")), rerun) for run in plan.asked}
+    states = {run: _state(outcomes.get(run), leases.get(packs_of.get(run, "")), final) for run in plan.asked}
     failed = defaultdict(list)
     last_lines: dict[str, list[str]] = {}
     for run in (run for run, state in states.items() if state == "failed"):
@@ -117,9 +119,9 @@ def state_of(store: Store, plan: Plan, index: RunIndex | None = None) -> SweepSt
         sweep=plan.sweep,
         command=in_words(plan.command),
         states=states,
-        flagged=_flagged({run: outcomes[run].flags for run, state in states.items() if state in FINISHED} | mixed),
+        flagged=_flagged({run: outcomes[run].flags for run, state in states.items() if state in MEASURED} | mixed),
         kinds=_by_kind(
-            {run: outcomes[run].kind for run, state in states.items() if state in FINISHED}
+            {run: outcomes[run].kind for run, state in states.items() if state in MEASURED}
             | {run: far[pack.id].kind for pack in open_packs if pack.id in far for run in pack.runs}
         ),
         diverged={
@@ -159,9 +161,9 @@ def _outcomes(index: RunIndex, runs: Sequence[str]) -> tuple[dict[str, Outcome],
     return found, unreadable
 
 
-def _state(outcome: Outcome | None, pack: PackState | None, rerun: bool) -> str:
-    """pack: the open one that the run is in, if it is in one: it is tried again if it failed, or in a rerun."""
-    if outcome is not None and (pack is None or (outcome.status in FINISHED and not rerun)):
+def _state(outcome: Outcome | None, pack: PackState | None, final: Collection[str]) -> str:
+    """pack: the open one that the run is in, if it is in one: it is trained again unless its status is a final one."""
+    if outcome is not None and (pack is None or outcome.status in final):
         return outcome.status
     return "running" if pack is not None and pack.held else "waiting"
 

@@ -1,7 +1,7 @@
 """What of a sweep is left to do: finished runs are skipped, unfinished packs of earlier plans adopted whole."""
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from launch.packs.endings import Ending, ending_of, write_ending
@@ -15,6 +15,7 @@ from plasticity_lab.records.checkpoint import clear_pack
 from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.files import names, seen
 from plasticity_lab.records.index_files import Digests, Outcome
+from plasticity_lab.records.kept_files import MEASURED
 from plasticity_lab.records.kinds import sort_of
 from plasticity_lab.records.own_classes import digests_of_classes
 from plasticity_lab.records.plan import Pack, Plan, all_plans, read_plan, sweep_of
@@ -58,11 +59,14 @@ class Outstanding:
     index: RunIndex | None = None
 
 
-def outstanding(store: Store, runs: Sequence[Run], rerun: bool, retries: float) -> Outstanding:
+def outstanding(
+    store: Store, runs: Sequence[Run], rerun: bool, retries: float, ended: Collection[str] = FINISHED
+) -> Outstanding:
     """Sorts a sweep's runs, and changes nothing.
 
     A run whose record, metrics or weights cannot be read is trained again, and so is one that failed, at most `retries`
-    times; with `rerun` any, unless it was finished in an earlier rerun of the sweep that was interrupted.
+    times; with `rerun` any, unless it was finished in an earlier rerun of the sweep that was interrupted. ended: the
+    statuses of runs that are finished for the command (see `ended_for`).
     Raises ConfigError where a record is of another class under the same name.
     """
     index, digest = RunIndex(store), Digests()
@@ -72,12 +76,12 @@ def outstanding(store: Store, runs: Sequence[Run], rerun: bool, retries: float) 
         outcome = _outcome(index, run, digest(run.trained_by), found)
         if outcome is not None and (pack := outcome.pack):
             its_runs = found.packs.setdefault(pack, [])
-            its_runs += [run.id] if outcome.status in FINISHED else []
+            its_runs += [run.id] if outcome.status in MEASURED else []
             found.recorded |= {pack} if len(its_runs) == outcome.width else set()
         failed = outcome.failures if outcome is not None else 0
         if failed > retries and run.id not in again:
             found.given_up[run.id] = failed
-        elif outcome is None or failed or run.id in again:
+        elif outcome is None or outcome.status not in ended or run.id in again:
             found.left.append(run)
             if outcome is not None and failed:
                 # One that failed alone stays alone: among others it would hold them up again.
@@ -86,7 +90,7 @@ def outstanding(store: Store, runs: Sequence[Run], rerun: bool, retries: float) 
             found.finished.append(run.id)
             if any(digest(name) not in outcome.names for name in run.asked_as):
                 found.renamed.append(run)
-            if not outcome.keeps_weights:
+            if not outcome.keeps_weights and outcome.status in FINISHED:
                 found.without_weights.append(run.id)
             for target in _edited(store, run):
                 found.edited.setdefault(target, []).append(run.id)

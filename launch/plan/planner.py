@@ -117,19 +117,30 @@ def _cut(
 ) -> _Cut:
     """Runs that agree in structure, cut so that each part fits.  most: as many as a part may have; None for any."""
     needs = _needs(cost, kind, calibration, memory, host_memory)
+    wanted = min(calibration.of(cost.speed).widest(mode), most or len(runs))
+    width = min(wanted, _fitting(runs[0], needs))
+    narrowed = width < min(wanted, len(runs))
+    return _Cut(runs, cost, needs[0].bytes, mode, -(-len(runs) // width), narrowed)
+
+
+def widest(run: Run, cost: Cost, mode: str, kind: str, calibration: Calibration, memory: int, host_memory: int) -> int:
+    """The most runs like one that a pack has, however many there are.  As in `plan`.  Raises TooLarge."""
+    fitting = _fitting(run, _needs(cost, kind, calibration, memory, host_memory))
+    return min(calibration.of(cost.speed).widest(mode), fitting)
+
+
+def _fitting(run: Run, needs: Sequence[_Need]) -> int:
+    """How many runs like one fit into the memories of a pack.  Raises TooLarge where it does not fit alone."""
     for need in needs:
         if need.bytes > need.most:
             largest = max(need.shares, key=lambda share: share.bytes)
             raise TooLarge(
                 need.bytes,
                 need.most,
-                f"Run {runs[0].id} needs {in_bytes(need.bytes)} alone, most of it for {largest.what}, and a pack may "
+                f"Run {run.id} needs {in_bytes(need.bytes)} alone, most of it for {largest.what}, and a pack may "
                 f"use {in_bytes(need.most)} {need.where}; choose {largest.smaller} or another device.",
             )
-    wanted = min(calibration.of(cost.speed).widest(mode), most or len(runs))
-    width = min(wanted, *(need.most // need.bytes for need in needs))
-    narrowed = width < min(wanted, len(runs))
-    return _Cut(runs, cost, needs[0].bytes, mode, -(-len(runs) // width), narrowed)
+    return min(need.most // need.bytes for need in needs)
 
 
 def _pack(cut: _Cut, runs: Sequence[Run], kind: str, calibration: Calibration, taken: Callable[[str], bool]) -> Pack:

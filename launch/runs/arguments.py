@@ -7,8 +7,9 @@ from fractions import Fraction
 from math import ceil, inf, prod
 from typing import Any
 
-from hydra.core.override_parser.types import ChoiceSweep, Glob, Override, RangeSweep, Sweep
+from hydra.core.override_parser.types import ChoiceSweep, Glob, IntervalSweep, Override, RangeSweep, Sweep
 
+from launch.runs.ranges import range_of
 from launch.runs.words import plain, read, shown, spelled
 from launch.wording import some
 from plasticity_lab.errors import ConfigError
@@ -45,7 +46,7 @@ class Axes:
 
 
 def parse(words: Iterable[str], vocabulary: Vocabulary) -> Axes:
-    """What the words say, in Hydra's grammar: `a=x`, `a=x,y`, `a=range(0,5)`, `group=glob(*)`.
+    """What the words say, in Hydra's grammar: `a=x`, `a=x,y`, `a=range(0,5)`, `group=glob(*)`, `a.b=interval(0,1)`.
 
     Raises ConfigError for a word that cannot be read, a key or option that does not exist, a key said twice, and for a
     range, list or glob that names nothing, or more than a command may name.
@@ -77,7 +78,8 @@ def parse(words: Iterable[str], vocabulary: Vocabulary) -> Axes:
             choices[key] = _options(override, said[key], vocabulary.options[key], vocabulary.several.get(key))
         else:
             _check_key(key, vocabulary)
-            values[key] = _values(override, said[key], key in vocabulary.texts)
+            can_be_searched = key.partition(".")[0] in vocabulary.components
+            values[key] = _values(override, said[key], key in vocabulary.texts, can_be_searched)
     return Axes(choices, values)
 
 
@@ -165,7 +167,9 @@ def _listed(group: str, value: Any, word: str, options: Sequence[str], alone: Co
     return JOINED.join(names)
 
 
-def _values(override: Override, word: str, is_text: bool) -> list[Any]:
+def _values(override: Override, word: str, is_text: bool, can_be_searched: bool) -> list[Any]:
+    if can_be_searched and isinstance(sweep := override.value(), IntervalSweep):
+        return [range_of(sweep, word)]
     if override.is_sweep_override():
         return values_of(override, word)
     value = plain(override.value())
@@ -178,6 +182,8 @@ def _check_key(key: str, vocabulary: Vocabulary) -> None:
     group, dot, setting = key.partition(".")
     if key in vocabulary.keys or (dot and setting and group in vocabulary.components):
         return
+    if own := [known for known in vocabulary.keys if dot and known.startswith(f"{group}.")]:
+        raise ConfigError(f"There is no setting '{shown(key)}'{instead(key, own)}.")
     if dot and group in vocabulary.options:
         raise ConfigError(
             f"There is no setting '{shown(key)}': {group} is only chosen by name"

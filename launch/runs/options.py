@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from hydra.core.config_loader import ConfigLoader
 from omegaconf import DictConfig, OmegaConf
@@ -78,6 +78,11 @@ class Hyperparams(Extras):
     of a summary of which the agent says whether more or less is better, or `headline`, the one that it names itself.
     with_intervention: a table of the rates and strengths of runs with one. grid_with_intervention: what `grids` try
     there.
+
+    trials: how many settings a search tries of each combination of choices; what it looks for is the best `metric`.
+    sampler, sampler_seed: who proposes them, and by which random numbers. batch: how many are trained at once (none: as
+    many as a pack is wide, or one a worker). early_stopping: whether runs are stopped that do worse than the median of
+    those before.
     """
 
     look_up: str | list[str] | None = None
@@ -87,6 +92,11 @@ class Hyperparams(Extras):
     metric: str | None = None
     with_intervention: str | None = None
     grid_with_intervention: GridWithIntervention | None = None
+    trials: int | None = Field(ge=1, default=None)
+    sampler: Literal["tpe", "random"] = "tpe"
+    sampler_seed: int = Field(ge=0, default=0)
+    batch: int | None = Field(ge=1, default=None)
+    early_stopping: Literal["median", "none"] = "median"
 
 
 class Protocol(Extras):
@@ -115,7 +125,12 @@ EXTRAS: dict[str, type[Extras]] = {
 }
 """What the files of components may hold besides their settings; it is no part of the science."""
 
-ADJUSTABLE = {"hyperparams.grid": "grids", "hyperparams.metric": "metric"}
+OF_SEARCH = ("trials", "sampler", "sampler_seed", "batch", "early_stopping")
+ADJUSTABLE = {
+    "hyperparams.grid": "grids",
+    "hyperparams.metric": "metric",
+    **{f"hyperparams.{name}": "trials" for name in OF_SEARCH},
+}
 """Keys of rules that a command can set, and the key that an option's file must have for them to mean anything."""
 
 GROUPS = (*COMPONENTS, *RULES)

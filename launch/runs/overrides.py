@@ -19,6 +19,10 @@ NOTHING_LEFT = ("hyperparams=default", "protocol=as_published", "schedule=full")
 """The rules under which nothing is looked up, set or capped: every value stands in the overrides already."""
 
 
+NEVER_SAID = {"stopping"}
+"""The settings that no such launcher gets: a search needs packs."""
+
+
 def overrides_of(run: Run, command: Settings) -> list[str]:
     """The overrides that compose to exactly this run; a value is forced where an option's file does not name it."""
     words = [word for group in COMPONENTS for word in _chosen(run, group)]
@@ -26,7 +30,9 @@ def overrides_of(run: Run, command: Settings) -> list[str]:
     for address in run.targets:
         words += [f"++{address}.{key}={spelled(value)}" for key, value in run.settings(address).items()]
     words += [f"{key}={spelled(run.science.get(key))}" for key in Numbers.model_fields]
-    words += [f"{key}={spelled(value)}" for key, value in keys(command.model_dump(mode="json")).items()]
+    words += [
+        f"{key}={spelled(value)}" for key, value in keys(command.model_dump(mode="json", exclude=NEVER_SAID)).items()
+    ]
     return [*words, f"+asked_as={spelled(run.asked_as)}"]
 
 
@@ -52,5 +58,5 @@ def run_from(config: DictConfig, choices: Mapping[str, Any]) -> tuple[Run, Setti
             parts[address] = desk.part(group, option.name, option.target or "", option.settings)
     desk.check_fit(parts)
     run = run_of(parts, numbers({key: found[key] for key in Numbers.model_fields}), {})
-    command = settings({key: found[key] for key in Settings.model_fields})
+    command = settings({key: found[key] for key in Settings.model_fields if key not in NEVER_SAID})
     return replace(run, asked_as=found["asked_as"]), command

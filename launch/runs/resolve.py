@@ -13,6 +13,7 @@ from launch.runs.groups import AUTO, COMPONENTS
 from launch.runs.groups import SCIENCE as GROUPS_OF_SCIENCE
 from launch.runs.options import ADJUSTABLE, RULES, Hyperparams, Option, Options
 from launch.runs.precedence import Nodes, before_hyperparams
+from launch.runs.ranges import Range
 from launch.runs.remarks import remarks
 from launch.runs.sets import spread
 from launch.runs.settings import Numbers, keys, nested, numbers, settings
@@ -70,6 +71,24 @@ def resolved(options: Options, preset: Preset, typed: Sequence[str]) -> Resolved
 
     Raises ConfigError in a sentence that names the first thing wrong; nothing has been queued or written then.
     """
+    requests, repeated = requests_of(options, preset, typed)
+    for request in requests:
+        _check_no_range(request)
+    sources = Sources(options, requests[0].settings, requests[0].numbers)
+    left_out: dict[str, None] = {}
+    runs = merged(run for request in requests for run in runs_named(options, request, sources, left_out))
+    if not runs and left_out:
+        raise ConfigError(next(iter(left_out)))
+    without = [f"Left out of the sweep: {sentence}" for sentence in left_out]
+    notes = [*repeated, *options.notes, *sources.notes(), *without, *remarks(runs)]
+    return Resolved(runs, notes, requests[0].settings)
+
+
+def requests_of(options: Options, preset: Preset, typed: Sequence[str]) -> tuple[list[Request], list[str]]:
+    """What the words say, for each arm of the experiment, and a line for each key with values that are given again.
+
+    Raises ConfigError.
+    """
     repeated: dict[str, None] = {}
     requests = []
     words, asked = parse(preset.words, options.vocabulary), parse(typed, options.vocabulary)
@@ -77,14 +96,23 @@ def resolved(options: Options, preset: Preset, typed: Sequence[str]) -> Resolved
         said, again = distinct(together(together(words, parse(arm, options.vocabulary)), asked))
         repeated |= dict.fromkeys(again)
         requests.append(_request(options, said))
-    sources = Sources(options, requests[0].settings, requests[0].numbers)
-    left_out: dict[str, None] = {}
-    runs = merged(run for request in requests for run in _runs(options, request, sources, left_out))
-    if not runs and left_out:
-        raise ConfigError(next(iter(left_out)))
-    without = [f"Left out of the sweep: {sentence}" for sentence in left_out]
-    notes = [*repeated, *options.notes, *sources.notes(), *without, *remarks(runs)]
-    return Resolved(runs, notes, requests[0].settings)
+    return requests, list(repeated)
+
+
+def is_search(options: Options, request: Request) -> bool:
+    """Whether a choice of `hyperparams` is one that searches."""
+    rules = (options.option("hyperparams", name).extras for name in request.choices["hyperparams"])
+    return any(isinstance(rule, Hyperparams) and rule.trials is not None for rule in rules)
+
+
+def _check_no_range(request: Request) -> None:
+    """Raises ConfigError for a range, which is no list of values."""
+    ranges = [key for key, values in request.swept.items() if any(isinstance(value, Range) for value in values)]
+    if ranges:
+        raise ConfigError(
+            f"{ranges[0]} is given a range, in which hyperparams=search looks for the best value; several values are "
+            f"written {ranges[0]}=one,other."
+        )
 
 
 def _request(options: Options, said: Axes) -> Request:
@@ -137,7 +165,7 @@ def _without_names(
     return [each for value in values for each in meant(value)] if known else list(values)
 
 
-def _runs(options: Options, request: Request, sources: Sources, left_out: dict[str, None]) -> Iterator[Run]:
+def runs_named(options: Options, request: Request, sources: Sources, left_out: dict[str, None]) -> Iterator[Run]:
     """A run for each combination of choices, values, values found by `hyperparams`, and numbers; some may be equal.
 
     left_out: gets a sentence for each combination that is none, where a sweep names others beside it.
@@ -145,7 +173,7 @@ def _runs(options: Options, request: Request, sources: Sources, left_out: dict[s
     desk, count = Desk(), 0
     for names in itertools.product(*request.choices.values()):
         asked = dict(zip(request.choices, names, strict=True)) | {"experiment": options.experiment}
-        parts, nodes, hyperparams = _combination(options, asked, request.adjusted)
+        parts, nodes, hyperparams = combination(options, asked, request.adjusted)
         asked = {group: name for group, name in asked.items() if group not in COMPONENTS or COMPONENTS[group].science}
         pinned = [".".join(place) for place in places_of(request.swept, parts).values()]
         for own in filled(nodes, parts, request.swept):
@@ -180,7 +208,7 @@ def _only(key: str, values: Sequence[Any]) -> Any:
     return values[0]
 
 
-def _combination(
+def combination(
     options: Options, asked: Mapping[str, Any], adjusted: Mapping[str, Any]
 ) -> tuple[dict[str, Option], Nodes, Hyperparams]:
     """The component options of one combination of choices, their settings before `hyperparams`, and what that says."""
@@ -203,7 +231,7 @@ def _rule(options: Options, rule: Option, values: Mapping[str, Any]) -> Any:
         needed = ADJUSTABLE[f"{rule.group}.{name}"]
         if getattr(rule.extras, needed) is None:
             others = (options.option(rule.group, other) for other in options.vocabulary.options[rule.group])
-            has = ", ".join(other.name for other in others if getattr(other.extras, needed) is not None)
+            has = " or ".join(other.name for other in others if getattr(other.extras, needed) is not None)
             raise ConfigError(f"{rule.group}={rule.name} has no setting '{name}'; {rule.group}={has} has.")
     return checked(RULES[rule.group], {**dict(rule.extras), **own}, f"{rule.group}.") if own else rule.extras
 

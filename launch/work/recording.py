@@ -18,6 +18,7 @@ from plasticity_lab.records.plan import Pack, set_apart
 from plasticity_lab.records.provenance import provenance
 from plasticity_lab.records.record import (
     FINISHED,
+    STOPPED,
     CorruptRecord,
     check_files,
     failures,
@@ -43,7 +44,7 @@ def leave_records(
     save_weights: str,
     again: bool,
 ) -> list[str]:
-    """The records of runs that were trained to their end, with their metrics.  Returns the ids of those recorded.
+    """The records of runs of a pack at its end, with their metrics.  Returns the ids of those recorded.
 
     A run that another pack has finished meanwhile keeps its record, which says that this pack trained it as well.
     again: whether finished runs are trained again because that was asked for.  Raises StoreError.
@@ -62,19 +63,21 @@ def leave_records(
         clear_unfinished(store.run_folder(run.id))
         table = journal.table(k)
         files = {store.metrics(run.id).name: write_metrics(store, run.id, table)}
-        if weights is not None:
+        diverged_at, stopped_at = int(journal.diverged[k]), int(journal.stopped[k])
+        # What a run was when it was stopped is gone: it stayed in its pack.
+        if weights is not None and not stopped_at:
             own = {name: value[k] for name, value in weights.items()}
             files[store.weights(run.id).name] = write_weights(store, run.id, own)
             if statistics:
                 own = {name: value[k] for name, value in statistics.items()}
                 files[store.statistics(run.id).name] = write_statistics(store, run.id, own)
-        files |= {} if of_tasks is None else of_tasks.leave(k, run.id)
-        diverged_at, flags = int(journal.diverged[k]), dict(measures.flags(table, learner.facts))
+        files |= {} if of_tasks is None or stopped_at else of_tasks.leave(k, run.id)
+        flags = dict(measures.flags(table, learner.facts))
         flags |= dict.fromkeys(flags_of_parts(source.get("parts", ())), True)
         flags |= {REFILLED: True} if source.get("memory_refills") else {}
         record = new_record(
             _named(run, earlier),
-            "diverged" if diverged_at else "done",
+            "diverged" if diverged_at else STOPPED if stopped_at else "done",
             source,
             summary={**measures.summarise(table), "parameters": learner.size, "seconds": seconds},
             collapsed=flags.pop("collapsed", False),
@@ -82,6 +85,7 @@ def leave_records(
             measures=measures.as_json(),
             diagnostics=names_of(run),
             diverged_at_step=diverged_at or None,
+            stopped_at_step=stopped_at or None,
             files=files,
         )
         write_record(store, record)

@@ -31,6 +31,8 @@ from plasticity_lab.records.journal import Journal
 from plasticity_lab.records.kinds import goes_on
 from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.provenance import provenance, utc_now
+from plasticity_lab.records.settings import StopRule
+from plasticity_lab.records.stopping import rules_of, stop_worse
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.targets import measures_of
 from plasticity_lab.records.training_code import (
@@ -50,15 +52,16 @@ FIRST_CHECKPOINT_SECONDS = 3.0
 """The first one comes this soon after the first chunk: then a worker that vanishes has shown that the pack trains."""
 
 
-class AllDiverged(Exception):
-    """No run of the pack has a finite loss any more; nothing is left to learn."""
+class AllOver(Exception):
+    """Every run of the pack has diverged or was stopped early; nothing is left to learn."""
 
 
 class PackKeeper:
     """Looks after one pack while it trains: its lease, its progress, its checkpoints.
 
     pack: with the kind and mode in which it is trained. began: when it was first begun, as records write it. before:
-    seconds of training before a resume. parts: by which code it has been trained, as `parts_from` has them.
+    seconds of training before a resume. parts: by which code it has been trained, as `parts_from` has them. rules: by
+    which each of its runs is stopped early; None where it is not.
     """
 
     def __init__(
@@ -75,9 +78,10 @@ class PackKeeper:
         parts: Sequence[Mapping[str, Any]],
         memory: ReplayMemory,
         tracking: Tracking,
+        rules: Sequence[StopRule | None],
     ) -> None:
         self.store, self.pack, self.lease, self.heartbeat, self.stop = store, pack, lease, heartbeat, stop
-        self.patience, self.parts, self.memory = patience, parts, memory
+        self.patience, self.parts, self.memory, self.rules = patience, parts, memory, rules
         self.began, self.before, self.resumed, self.tracking = began, before, time.monotonic(), tracking
         self.every = {
             "checkpoint": checkpoint_minutes * 60,
@@ -95,9 +99,10 @@ class PackKeeper:
     def look(self, learner: Learner, journal: Journal) -> None:
         """Reports and saves when each is due; where the store does not work, training goes on and it is tried later.
 
-        Raises Stopped after a checkpoint, LostLease if another worker has taken the pack over, AllDiverged; StoreError.
+        Raises Stopped after a checkpoint, LostLease if another worker has taken the pack over, AllOver; StoreError.
         """
         self.heartbeat.alive()
+        stop_worse(journal, self.rules)
         if not self.looked:
             self.looked, every = True, self.every["checkpoint"]
             self.last["checkpoint"] = time.monotonic() + min(FIRST_CHECKPOINT_SECONDS, every) - every
@@ -105,8 +110,8 @@ class PackKeeper:
             self.patience.tried("progress", lambda: self._write_progress(journal))
         if self._due("tracking"):
             self.tracking.follow(journal)
-        if journal.diverged.all():
-            raise AllDiverged
+        if journal.over.all():
+            raise AllOver
         stopping = self.stop()
         if stopping:
             # However long the pause would still be: this is the last moment.
@@ -242,13 +247,14 @@ def _train(
             parts,
             memory,
             tracking,
+            rules_of(settings.stopping, pack.runs),
         )
         patience.tried("progress", lambda: write_progress(store, pack, journal, before, parts, memory.refills))
         tracking.begin(runs, measures)
         try:
             train(stream, kept, journal, keeper)
-        except AllDiverged:
-            log.info("Every run of pack %s has diverged.", pack.id)
+        except AllOver:
+            log.info("Every run of pack %s has diverged or was stopped early.", pack.id)
         source = provenance(resource.packages) | pack_facts(pack) | made_by(parts)
         source |= {
             "device": pack.kind,

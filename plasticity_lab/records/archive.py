@@ -23,7 +23,7 @@ FORMAT = 1
 LIST = "plasticity_lab.json"
 """The first file of an archive: its format, and checksum and size of every other one."""
 RUNS, SWEEPS, PACKS, ENDINGS, REGISTRATIONS = "runs", "sweeps", "packs", ("done", "divided"), "preregistered"
-PARTS = (RUNS, SWEEPS, PACKS, *ENDINGS, REGISTRATIONS)
+PARTS = (RUNS, SWEEPS, PACKS, *ENDINGS, REGISTRATIONS, "searches")
 """The folders of a store of which there may be files in an archive."""
 RECORD, PLAN, REPORT = "record.json", "plan.json", "report.html"
 BROKEN = (OSError, EOFError, zlib.error, tarfile.TarError)

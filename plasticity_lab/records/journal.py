@@ -39,6 +39,8 @@ class Journal:
         """Steps done since the beginning of the run."""
         self.diverged = np.zeros(runs, dtype=np.int64)
         """(K,): the step, counted from 1, at which a number that must stay finite was first not; 0 where all were."""
+        self.stopped = np.zeros(runs, dtype=np.int64)
+        """(K,): how many steps a run had done when it was stopped early; 0 where it was not."""
         self._epoch, self._inside = 0, False  # that of the last chunk, and whether it goes on
         columns = measures.columns
         self._of_events = [column for column in columns if column.taken.keys() - {"episode"}]
@@ -102,6 +104,18 @@ class Journal:
         self.position = Position(task.position + 1, 0)
 
     @property
+    def over(self) -> Array:
+        """(K,): whether a run is trained no further, since it has diverged or was stopped. It stays in its pack, and
+        nothing of it is measured any more.
+        """
+        return (self.diverged > 0) | (self.stopped > 0)
+
+    def stop(self, k: int) -> None:
+        """Stops run k here, at the end of a task.  One that is over stays as it is."""
+        if not self.over[k]:
+            self.stopped[k] = self.steps
+
+    @property
     def events(self) -> int:
         """How many rows of epochs, tasks and pairs there are of each run."""
         return len(self._events.marks)
@@ -122,7 +136,8 @@ class Journal:
         return {name: mean for name, mean in means.items() if np.isfinite(mean)}
 
     def table(self, k: int, after: int = 0) -> pa.Table:
-        """The rows of run k by step, as the measures' `schema` has them; those at or after its divergence are left out.
+        """The rows of run k by step, as the measures' `schema` has them; those at or after its divergence are left out,
+        and those after it was stopped.
 
         after: how many of the first events are left out too, with the episodes of their epochs: what is said in parts
         has each episode once, in the part that has its epoch's row or is to get it.
@@ -138,6 +153,8 @@ class Journal:
         order = np.lexsort((marks[:, 0], marks[:, 3]))
         if self.diverged[k]:
             order = order[marks[order, 3] < self.diverged[k]]
+        if self.stopped[k]:
+            order = order[marks[order, 3] <= self.stopped[k]]
         measured = {column.name: np.full(len(marks), np.nan) for column in self.measures.columns}
         events = self.events - after
         for at, column in enumerate(self._of_events):
@@ -162,6 +179,7 @@ class Journal:
             "epoch": self._epoch,
             "inside": int(self._inside),
             "diverged": torch.tensor(self.diverged),
+            "stopped": torch.tensor(self.stopped),
             "means": {kind: {name: mean.state() for name, mean in of.items()} for kind, of in self._means.items()},
             "last": {name: torch.tensor(values) for name, values in self._last.items()},
             "events": _rows_state(self._events),
@@ -181,6 +199,8 @@ class Journal:
         self.position = Position(state["task"], state["step"])
         self.steps, self._epoch, self._inside = state["steps"], state["epoch"], bool(state["inside"])
         self.diverged = _copied(state["diverged"])
+        if "stopped" in state:  # earlier versions stopped nothing
+            self.stopped = _copied(state["stopped"])
         self._last = {name: _copied(state["last"][name]) for name in self._last}
         for kind, means in self._means.items():
             for name, mean in means.items():
@@ -188,7 +208,7 @@ class Journal:
 
     def _note_diverged(self, steps: int, finite: Array) -> None:
         """finite (S, K).  Where every step is an update, the step is known; else it is the chunk's last."""
-        newly = (self.diverged == 0) & ~finite.all(axis=0)
+        newly = ~self.over & ~finite.all(axis=0)
         if newly.any():
             exact = len(finite) == steps
             within = 1 + np.logical_not(finite).argmax(axis=0) if exact else np.full(self.runs, steps)

@@ -7,10 +7,15 @@ from typing import Any
 
 from plasticity_lab.records.damage import DamagedFile, fault_of_parquet, fault_of_tensors
 from plasticity_lab.records.index_files import Outcome
+from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import TASK_WEIGHTS, Store
 
 FINISHED = ("done", "diverged")
 """The statuses of runs that are not trained again unless asked."""
+STOPPED = "stopped"
+"""That of runs that a search has stopped early: it does not train them again, and any other command does."""
+MEASURED = (*FINISHED, STOPPED)
+"""The statuses of runs whose metrics lie beside the record."""
 REPLACING = "replacing"
 """The key of a record for files that are being replaced: name → size and checksum of the new one."""
 FILES = ("record.json", "metrics.parquet", "weights.pt", "statistics.pt")
@@ -26,6 +31,11 @@ class CorruptRecord(DamagedFile):
     def __init__(self, path: Path, reason: str, advice: str = ADVICE) -> None:
         super().__init__(path, reason, advice)
         self.run = path.parent.name
+
+
+def ended_for(settings: Settings) -> tuple[str, ...]:
+    """The statuses of runs that a command with these settings does not train again unless asked."""
+    return FINISHED if settings.stopping is None else MEASURED
 
 
 def seals_of(record: Mapping[str, Any]) -> dict[str, dict[str, int]]:
@@ -61,7 +71,7 @@ def keeps_statistics(record: Mapping[str, Any]) -> bool:
 
 def files_beside(store: Store, record: Mapping[str, Any]) -> Sequence[str]:
     """The names of the files that a record says its run has, itself first."""
-    if record["status"] not in FINISHED:
+    if record["status"] not in MEASURED:
         return FILES[:1]
     if not keeps_weights(store, record):
         return FILES[:2]
@@ -79,7 +89,7 @@ def check_files(store: Store, record: Mapping[str, Any]) -> None:
     Looks at sizes and at first and last bytes only, so that a store can be looked through each time; flipped bits
     inside are found when the file is read. Raises StoreError if the disk does not answer.
     """
-    if record["status"] not in FINISHED:
+    if record["status"] not in MEASURED:
         return
     metrics, seals = store.metrics(record["run"]), seals_of(record)
     allowed = seals_allowed(record, metrics.name) or [None]

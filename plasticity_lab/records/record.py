@@ -28,6 +28,7 @@ from plasticity_lab.records.kept_files import (
     ADVICE,
     FINISHED,
     RERUN,
+    STOPPED,
     CorruptRecord,
     check_files,
     files_beside,
@@ -43,7 +44,7 @@ from plasticity_lab.run import Run, group_of
 
 FORMAT = 2
 """Those of format 1 did not keep `targets`; `migration` brings them to this one."""
-STATUSES = ("done", "diverged", "failed")
+STATUSES = ("done", "diverged", "failed", STOPPED)
 _FIELDS = {
     "run": str,
     "status": str,
@@ -69,20 +70,22 @@ def new_record(
     diagnostics: Sequence[str] = (),
     error: str | None = None,
     diverged_at_step: int | None = None,
+    stopped_at_step: int | None = None,
     files: Mapping[str, Mapping[str, int]] | None = None,
 ) -> dict[str, Any]:
-    """The record of a run that ended done, diverged or failed.
+    """The record of a run that ended done, diverged, failed or stopped early.
 
     flags: what the run's agent says of it beside `collapsed`. measures: what its numbers are, as `Measures.as_json` has
     it; every finished run has it. diverged_at_step: the step, counted from 1, whose loss was the first that is not
-    finite. files: name → size and checksum of what lies beside the record, as `write_metrics` and `write_weights`
-    return them.  Raises ValueError for another status, and where error (of a failed run) or diverged_at_step (of a
-    diverged one) contradicts it.
+    finite. stopped_at_step: how many steps it was trained. files: name → size and checksum of what lies beside the
+    record, as `write_metrics` and `write_weights` return them.  Raises ValueError for another status, and where error
+    (of a failed run), diverged_at_step (of a diverged one) or stopped_at_step (of a stopped one) contradicts it.
     """
     if status not in STATUSES:
         raise ValueError(f"The status is {status!r}; it must be one of {', '.join(STATUSES)}.")
-    if (status == "failed") != (error is not None) or (status == "diverged") != (diverged_at_step is not None):
-        raise ValueError(f"A {status} record has error {error!r} and diverged_at_step {diverged_at_step!r}.")
+    said = {"failed": error, "diverged": diverged_at_step, STOPPED: stopped_at_step}
+    if {each for each, value in said.items() if value is not None} != {status} - {"done"}:
+        raise ValueError(f"A {status} record has error, diverged_at_step and stopped_at_step {[*said.values()]}.")
     record = {
         "format": FORMAT,
         "run": run.id,
@@ -102,6 +105,7 @@ def new_record(
         "flags": flags or None,
         "measures": measures,
         "diverged_at_step": diverged_at_step,
+        "stopped_at_step": stopped_at_step,
     }
     record |= {key: value for key, value in optional.items() if value is not None}
     return record | {DIGEST: digest_of(record)}
@@ -151,6 +155,8 @@ def check_record(store: Store, run: str, record: Mapping[str, Any], declarations
         raise CorruptRecord(path, f"has the status {record['status']!r}, which does not exist")
     if record["status"] == "diverged" and not isinstance(record.get("diverged_at_step"), int):
         raise CorruptRecord(path, "does not say at which step its run diverged")
+    if record["status"] == STOPPED and not isinstance(record.get("stopped_at_step"), int):
+        raise CorruptRecord(path, "does not say at which step its run was stopped")
     try:
         (declarations or Declarations()).of(record)
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -10,7 +10,7 @@ DIGEST = "digest"
 """The key of a record under which its own digest stands."""
 ADDED = "added"
 """The key for the columns that were measured after the run had ended: none of them is in the digest."""
-FIXED = ("run", "status", "collapsed", "science", "targets", "error", "diverged_at_step")
+FIXED = ("run", "status", "collapsed", "science", "targets", "error", "diverged_at_step", "stopped_at_step")
 MADE = ("start", "commit", "code", "device", "pack", "mode")
 """What of its provenance: a run that is trained again differs in its start."""
 

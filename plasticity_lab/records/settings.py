@@ -67,6 +67,19 @@ class TrackingSettings(Strict):
     live_runs: int = Field(ge=0, le=64)
 
 
+class StopRule(Strict):
+    """Stops a run that does worse than others did.
+
+    metric: a name of its summary, as it is after the tasks so far. tasks: after which it is looked at, by their
+    positions. values: at each of them, that than which it must not be worse.
+    """
+
+    metric: str
+    better: Literal["more", "less"]
+    tasks: list[int]
+    values: list[float]
+
+
 class Settings(Strict):
     """What one command sets once for all its runs; none of it changes a run's numbers.
 
@@ -75,6 +88,9 @@ class Settings(Strict):
     replay_memory_mib: replay memories that are smaller, those of all runs of a pack together, are in every checkpoint;
     others have files of their own. replay_memory_minutes: these are written when this many minutes of training would be
     lost, and when a worker is stopped; None: then only.
+
+    stopping: of a batch of a search, run → the rule that stops it early, of those that have one; runs that were stopped
+    have ended then. None: nothing is stopped, and what was is trained to its end.
     """
 
     store: Annotated[Path, Field(strict=False)]
@@ -90,6 +106,7 @@ class Settings(Strict):
     save_weights_every: int = Field(ge=1, default=1)
     replay_memory_mib: float = Field(ge=0, allow_inf_nan=False, default=64.0)
     replay_memory_minutes: float | None = Field(ge=0, allow_inf_nan=False, default=30.0)
+    stopping: dict[str, StopRule] | None = None
     launch: LaunchSettings
     tracking: TrackingSettings
 

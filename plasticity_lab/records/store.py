@@ -89,6 +89,14 @@ class Store:
         """What the records of a registration's runs were when all of them were there for the first time."""
         return self.registrations_folder / f"{name}.first_reading.json"
 
+    def search_folder(self, search: str) -> Path:
+        """What a search has tried, one batch after another."""
+        return self.root / "searches" / search
+
+    def batch(self, search: str, number: int) -> Path:
+        """The trials of one batch, as they were proposed; the first has the number 0."""
+        return self.search_folder(search) / f"batch-{number:04}.json"
+
     def sweep_folder(self, sweep: str) -> Path:
         """The plan of a sweep and the jobs that compute it."""
         return self.root / "sweeps" / sweep

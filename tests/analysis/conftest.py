@@ -64,6 +64,7 @@ def _record(
         collapsed=collapsed,
         error="out of memory" if status == "failed" else None,
         diverged_at_step=7 if status == "diverged" else None,
+        stopped_at_step=7 if status == "stopped" else None,
     )
 
 

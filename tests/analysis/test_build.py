@@ -94,7 +94,7 @@ def test_one_seed_gives_a_best_but_no_test(record):
     assert cells["Tanh"].against_next.p is None
 
 
-@pytest.mark.parametrize("status", ["diverged", "failed"])
+@pytest.mark.parametrize("status", ["diverged", "failed", "stopped"])
 def test_a_cell_with_a_lost_run_has_the_mean_of_the_others_and_is_out_of_bold_and_test(record, seeds, status):
     records = [*seeds("relu", [0.50, 0.51, 0.52]), *seeds("tanh", [0.9, 0.92]), record("tanh", 2, 0.1, status=status)]
     cells = column(built(records))
@@ -103,6 +103,15 @@ def test_a_cell_with_a_lost_run_has_the_mean_of_the_others_and_is_out_of_bold_an
     assert not cells["Tanh"].best
     assert cells["Tanh"].against_next is None
     assert cells["ReLU"].best
+
+
+def test_runs_that_were_stopped_early_are_counted_in_cell_and_caption(record, seeds):
+    records = [*seeds("relu", [0.50, 0.51, 0.52]), *seeds("tanh", [0.9]), record("tanh", 1, 0.1, status="stopped")]
+    shown = TABLE2.listings(rows(records))
+    assert "90.00 (1/3, 1 stopped early)" in text(shown)
+    assert "Not in the means: 1 run that a search stopped early" in " ".join(caption(TABLE2, built(records)))
+    lines = csv.DictReader(io.StringIO(csv_text(shown)))
+    assert {line["row"]: line["stopped"] for line in lines if line["n"]} == {"ReLU": "", "Tanh": "1"}
 
 
 def test_without_plans_the_fullest_cell_of_a_column_says_how_many_runs_there_should_be(seeds):

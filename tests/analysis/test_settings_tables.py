@@ -63,6 +63,19 @@ def test_what_was_selected_before_takes_no_part(searched, seeds, benchmarks):
     assert found.own["activation.negative_slope"] == 0.6
 
 
+def test_runs_that_a_search_has_stopped_are_left_out_and_counted_and_its_bias_is_said(seeds, benchmarks):
+    where = {"benchmark": benchmarks["mnist"], "hyperparams": "search"}
+    done = [run for slope, values in LUCK.items() for run in seeds("leaky_relu", values, negative_slope=slope, **where)]
+    good = seeds("leaky_relu", [0.9] * 4, negative_slope=0.1, **where)
+    stopped = [run | {"status": "stopped", "stopped_at_step": 7} for run in good]
+    (found,) = selections(rows([*done, *stopped[:2], *good[2:]]))
+    assert (found.own["activation.negative_slope"], found.settings, found.left_out, found.stopped) == (0.6, 3, 1, 2)
+    words = text(TABLES["selected"].listings(rows([*done, *stopped])))
+    assert "(of 3)" in words
+    assert "Left out: 4 runs that a search stopped early." in words
+    assert "Its bias can be larger than what is shown." in words
+
+
 def test_a_setting_that_diverged_cannot_win_and_searches_of_other_protocols_stay_apart(
     searched, record, seeds, benchmarks
 ):

@@ -55,6 +55,7 @@ class Selection:
         self._lost: dict[str, list[str]] = defaultdict(list)
         self._unfinished: set[str] = set()
         self._failed: set[str] = set()
+        self._stopped: set[str] = set()
 
     def found(self, place: Combination) -> Iterator[FoundValues]:
         """The settings of the place's winner.  Raises ConfigError for a seed that helped to select it."""
@@ -68,8 +69,9 @@ class Selection:
         if winner is None:
             self._lost[f"on {benchmark}, where {_why_not(known, study, metric)}"].append(activation)
             return
-        self._unfinished |= {one.run for one in alike if not one.finished and one.status != "failed"}
+        self._unfinished |= {one.run for one in alike if one.status == "waiting"}
         self._failed |= {one.run for one in alike if one.status == "failed"}
+        self._stopped |= {one.run for one in alike if one.status == "stopped"}
         seeds = sorted({run.seeds[0] for run in winner.runs})
         self._check_fresh([run.seeds for run in winner.runs], f"{activation} on {benchmark}")
         lacking = f" ({winner.left_out:,} more lack some of these seeds)" if winner.left_out else ""
@@ -99,6 +101,8 @@ class Selection:
             lines.append(f"hyperparams: {len(self._unfinished):,} more of these runs are planned and not finished.")
         if self._failed:
             lines.append(f"hyperparams: {len(self._failed):,} more of these runs failed.")
+        if self._stopped:
+            lines.append(f"hyperparams: {len(self._stopped):,} more of these runs were stopped early by a search.")
         return lines
 
     def _check_fresh(self, used: Sequence[Seeds], where: str) -> None:

@@ -47,7 +47,8 @@ class Sources:
             return self._published
         if rule.grids is not None:
             return self._grids
-        return None if rule.metric is None else self._selection
+        # A search proposes values itself, and asks for the runs of each.
+        return None if rule.metric is None or rule.trials is not None else self._selection
 
     def _published(self) -> Source:
         from launch.runs.values.best import LookUp

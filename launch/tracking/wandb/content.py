@@ -98,8 +98,7 @@ def tags(run: Mapping[str, Any]) -> list[str]:
 def summary(record: Mapping[str, Any]) -> dict[str, Any]:
     """The record's summary, its status, and what went wrong."""
     ended = {"status": record["status"], "collapsed": bool(record.get("collapsed")), **record.get("flags", {})}
-    if "diverged_at_step" in record:
-        ended["diverged_at_step"] = record["diverged_at_step"]
+    ended |= {key: record[key] for key in ("diverged_at_step", "stopped_at_step") if key in record}
     if record["error"]:
         ended["error"] = record["error"].strip().splitlines()[-1]
     return {key: value for key, value in record["summary"].items() if value is not None} | ended

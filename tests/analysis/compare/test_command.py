@@ -116,15 +116,17 @@ def test_the_json_makes_the_table_again(store, tmp_path, capsys):
     assert (tmp_path / "again" / "compare_agent_figure.png").exists(), "without the curves, which are not at hand"
 
 
-@pytest.mark.parametrize("status", ["diverged", "failed"])
-def test_arms_of_which_no_run_has_a_value_have_a_table_and_no_figure(tmp_path, seeds, capsys, status):
+@pytest.mark.parametrize(
+    ("status", "words"), [("diverged", "diverged"), ("failed", "failed"), ("stopped", "stopped early")]
+)
+def test_arms_of_which_no_run_has_a_value_have_a_table_and_no_figure(tmp_path, seeds, capsys, status, words):
     store = Store(tmp_path / "store")
     for name in ("none", "snr"):
         for one in seeds("relu", [0.5, 0.6], intervention=name, status=status):
             write_record(store, one)
     assert main(["compare", "--store", str(store.root)]) == 0
     shown = capsys.readouterr().out
-    assert f"none: 2 of 2 runs {status}" in shown
+    assert f"none: 2 of 2 runs {words}" in shown
     assert "No figure" in shown
     assert "nan" not in shown
 

@@ -123,7 +123,7 @@ def test_whose_grid_is_missing_is_said_once_and_its_defaults_are_used():
     [
         (["hyperparams=grid", "hyperparams.grid=3"], "hyperparams.grid is 3; it must be a word"),
         (["hyperparams=grid", "hyperparams.grid=case_study,benchmarks"], "hyperparams.grid .* cannot be swept"),
-        (["hyperparams=best", "hyperparams.metric=taoa"], "no setting 'metric'; hyperparams=selected has"),
+        (["hyperparams=best", "hyperparams.metric=taoa"], "no setting 'metric'; hyperparams=search or selected has"),
         (["hyperparams=grid", "hyperparams.look_up=x"], "no setting 'hyperparams.look_up'"),
     ],
 )

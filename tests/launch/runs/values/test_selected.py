@@ -169,6 +169,16 @@ def test_a_setting_that_diverged_cannot_win(store):
     assert settings(selected(store)) == {(0.1, 1e-3)}
 
 
+def test_runs_that_a_search_has_stopped_are_no_candidates_and_are_counted(store):
+    for run in resolve([*SWISH, "seed=0,1"]).runs:
+        if run.science["activation"]["beta"] == 0.5:
+            record = read_record(Store(store), run.id)
+            write_record(Store(store), record | {"status": "stopped", "stopped_at_step": 90})
+    found = selected(store)
+    assert 0.5 not in {beta for beta, _ in settings(found)}
+    assert any("were stopped early by a search" in note for note in found.notes)
+
+
 @pytest.mark.parametrize(
     ("summary", "why"),
     [

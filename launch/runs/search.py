@@ -1,0 +1,170 @@
+"""hyperparams=search: what is searched. The words of a command as studies, each of one combination of choices."""
+
+import hashlib
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from launch.runs.desk import merged
+from launch.runs.options import Hyperparams, Options
+from launch.runs.ranges import Range
+from launch.runs.resolve import Preset, Request, combination, is_search, requests_of, runs_named
+from launch.runs.values.place import Combination
+from launch.runs.values.sources import Sources
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.identity import canonical_json
+from plasticity_lab.records.measures import Measure
+from plasticity_lab.records.settings import Settings
+from plasticity_lab.run import Run, group_of
+
+Space = Mapping[str, Range | Sequence[Any]]
+"""A setting by its dotted name → the range, or the values, among which its best is searched."""
+SAME_FOR_ALL = ("benchmark", "perturbation", "diagnostics")
+"""The groups of which nothing is searched: what trials learn, and how they are looked at, must be the same."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """One combination of choices, of which some settings are searched.
+
+    name: in words. measure: what is to be as good as possible, as a mean over the seeds. seeds: how many runs a trial
+    has.
+    """
+
+    name: str
+    space: Space
+    measure: Measure
+    request: Request
+    options: Options
+
+    @property
+    def seeds(self) -> int:
+        """How many runs a trial has."""
+        return len(self.request.numbers)
+
+    def runs_of(self, values: Mapping[str, Any]) -> list[Run]:
+        """The runs of a trial, one for each seed.  values: setting → its value.  Raises ConfigError for a wrong one."""
+        request = replace(self.request, swept={**self.request.swept, **{key: [of] for key, of in values.items()}})
+        sources = Sources(self.options, request.settings, request.numbers)
+        return list(runs_named(self.options, request, sources, {}))
+
+    @property
+    def corners(self) -> list[dict[str, Any]]:
+        """A few points of the space, its ends among them."""
+        probes = [
+            of.probes if isinstance(of, Range) else [of[0], of[-1], of[len(of) // 2]] for of in self.space.values()
+        ]
+        return [dict(zip(self.space, values, strict=True)) for values in zip(*probes, strict=True)]
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a command searches.
+
+    trials: how many of each study. rule: how, as `hyperparams=search` and the words beside it have it.
+    """
+
+    studies: Sequence[Study]
+    trials: int
+    rule: Hyperparams
+    settings: Settings
+    notes: Sequence[str]
+
+    @property
+    def samples(self) -> list[Run]:
+        """Runs as the search would try them, for those that look at its command and train nothing."""
+        return merged(run for study in self.studies for run in study.runs_of(study.corners[0]))
+
+    @cached_property
+    def id(self) -> str:
+        """Equal for commands that search alike; more trials, or more at once, go on with the same search."""
+        return hashlib.sha256(canonical_json(self.about).encode()).hexdigest()[:12]
+
+    @cached_property
+    def about(self) -> dict[str, Any]:
+        """All that decides which trials come next, besides what those before have come to.
+
+        The runs at the first corner stand for everything that is not searched.
+        """
+        return {
+            "sampler": self.rule.sampler,
+            "sampler_seed": self.rule.sampler_seed,
+            "early_stopping": self.rule.early_stopping,
+            "studies": [
+                {
+                    "name": study.name,
+                    "metric": study.measure.name,
+                    "better": study.measure.better,
+                    "space": {key: _spelled(of) for key, of in study.space.items()},
+                    "first": [run.id for run in study.runs_of(study.corners[0])],
+                }
+                for study in self.studies
+            ],
+        }
+
+
+def search_of(options: Options, preset: Preset, typed: Sequence[str]) -> Search | None:
+    """What a command searches; None for a command that names its runs.  Raises ConfigError."""
+    requests, notes = requests_of(options, preset, typed)
+    if not any(is_search(options, request) for request in requests):
+        return None
+    studies, rules = [], []
+    for request in requests:
+        if len(request.choices["hyperparams"]) > 1 or not is_search(options, request):
+            raise ConfigError("hyperparams=search stands alone: give it without other choices of hyperparams.")
+        for names in itertools.product(*request.choices.values()):
+            own = replace(request, choices={key: [of] for key, of in zip(request.choices, names, strict=True)})
+            study, rule = _study(options, own, requests)
+            studies.append(study)
+            rules.append(rule)
+    found = Search(studies, rules[0].trials or 0, rules[0], requests[0].settings, [*notes, *options.notes])
+    _check(found)
+    return found
+
+
+def _study(options: Options, request: Request, requests: Sequence[Request]) -> tuple[Study, Hyperparams]:
+    from launch.runs.values.selected import chosen  # SciPy: a mistake need not wait for it
+
+    space: dict[str, Range | Sequence[Any]] = {}
+    for key, values in request.swept.items():
+        if isinstance(values[0], Range) or len(values) > 1:
+            space[key] = values[0] if isinstance(values[0], Range) else values
+    if not space:
+        raise ConfigError(
+            "hyperparams=search has nothing to search; give a setting a range or several values, as in "
+            "'optimizer.lr=tag(log,interval(1e-5,1e-2))' or 'optimizer.lr=choice(0.01,0.001)'."
+        )
+    if wrong := [key for key in space if group_of(key) in SAME_FOR_ALL]:
+        raise ConfigError(
+            f"{wrong[0]} cannot be searched: trials are compared, and need the same {group_of(wrong[0])}; give it one "
+            "value, or a command for each."
+        )
+    asked = {group: names[0] for group, names in request.choices.items()}
+    parts, nodes, rule = combination(options, {**asked, "experiment": options.experiment}, request.adjusted)
+    several = {group for group, names in requests[0].choices.items() if len(names) > 1 and group in parts}
+    told = dict.fromkeys(["activation", "benchmark", *sorted(several)])
+    study = Study(
+        " · ".join(parts[group].name if group in parts else asked[group] for group in told),
+        space,
+        chosen(Combination(rule, parts, nodes, [])),
+        request,
+        options,
+    )
+    return study, rule
+
+
+def _check(found: Search) -> None:
+    """Raises ConfigError for a range that reaches where a component takes no value, and for what no search can do."""
+    if found.settings.rerun:
+        raise ConfigError("rerun=true trains finished runs again, and what a search tries next follows from them.")
+    if found.settings.plan_only:
+        raise ConfigError("plan_only=true plans runs that are known, and those of a search follow from one another.")
+    for study in found.studies:
+        for values in study.corners:
+            study.runs_of(values)
+
+
+def _spelled(of: Range | Sequence[Any]) -> str | list[Any]:
+    return str(of) if isinstance(of, Range) else list(of)

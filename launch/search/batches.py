@@ -1,0 +1,90 @@
+"""What a search has tried: its batches in the store, written before they are trained and never changed.
+
+A search that was killed reads them, and so goes on with the trials that it had proposed, whatever proposes now.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from plasticity_lab.errors import StoreError
+from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
+from plasticity_lab.records.files import create_once, make_folder
+from plasticity_lab.records.settings import StopRule, checked
+from plasticity_lab.records.store import Store
+
+FORMAT = 1
+ADVICE = "taken away, with the batches after it, it is proposed anew by the same command"
+_FIELDS = {"format": int, "search": str, "about": dict, "width": int, "trials": list, "stopping": dict | None}
+_OF_TRIAL = {"study": int, "values": dict, "runs": list, "refused": str | None}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Values that a search tries.
+
+    study: which of the search's studies, from 0. runs: the ids of its runs, one for each seed. refused: why these
+    values are none that a run can have, so that it has no runs.
+    """
+
+    study: int
+    values: Mapping[str, Any]
+    runs: Sequence[str]
+    refused: str | None = None
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Trials that are trained at once, as one sweep.
+
+    width: how many of each study a batch of this search has. stopping: run → the rule that stops it early; None where
+    the search stops none.
+    """
+
+    trials: Sequence[Trial]
+    width: int
+    stopping: Mapping[str, StopRule] | None = None
+
+
+def batches_of(store: Store, search: str) -> list[Batch]:
+    """The batches of a search in their order; none of one that has not begun.  Raises DamagedFile; StoreError."""
+    return list(_batches(store, search))
+
+
+def _batches(store: Store, search: str) -> Iterator[Batch]:
+    number = 0
+    while (content := read_mapping(path := store.batch(search, number), ADVICE)) is not None:
+        fault = fault_of_fields(content, _FIELDS)
+        fault = fault or next((why for each in content["trials"] if (why := fault_of_fields(each, _OF_TRIAL))), None)
+        if not fault and content["format"] != FORMAT:
+            raise StoreError(f"{path} has format {content['format']}; this version reads format {FORMAT}.")
+        if fault or content["search"] != search:
+            raise DamagedFile(path, fault or "is of another search", ADVICE)
+        stopping = content["stopping"]
+        rules = None if stopping is None else {run: checked(StopRule, rule) for run, rule in stopping.items()}
+        yield Batch([Trial(**each) for each in content["trials"]], content["width"], rules)
+        number += 1
+
+
+def write_batch(store: Store, search: str, number: int, batch: Batch, about: Mapping[str, Any]) -> None:
+    """Puts a batch into the store, where no other command has put it there meanwhile.  Raises StoreError.
+
+    about: what is searched, and how, for people.
+    """
+    content = {
+        "format": FORMAT,
+        "search": search,
+        "about": dict(about),
+        "width": batch.width,
+        "trials": [
+            {"study": each.study, "values": dict(each.values), "runs": list(each.runs), "refused": each.refused}
+            for each in batch.trials
+        ],
+        "stopping": None
+        if batch.stopping is None
+        else {run: rule.model_dump(mode="json") for run, rule in batch.stopping.items()},
+    }
+    path = store.batch(search, number)
+    make_folder(path.parent)
+    create_once(path, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False).encode())

@@ -1,0 +1,171 @@
+"""The way of a search: propose a batch, have it trained as a sweep, and propose the next by what all have come to."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from launch.launchers.report import SweepFailed
+from launch.runs.desk import merged
+from launch.runs.search import Search, Study
+from launch.search.batches import Batch, Trial, batches_of, write_batch
+from launch.search.early_stopping import Medians
+from launch.search.outcome import say_batch, say_best, words_of
+from launch.search.results import Results
+from launch.search.sampler import ask
+from launch.wording import counted, say
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.settings import Settings, StopRule
+from plasticity_lab.records.store import Store
+from plasticity_lab.run import Run
+
+Launch = Callable[[Sequence[Run], Settings], None]
+"""Trains runs to their end, or gives them to a cluster; raises SweepFailed where some have none."""
+AtOnce = Callable[[Run, Settings], int]
+"""How many runs like one are trained at once: a pack of them, or one by each worker."""
+FEWEST_BATCHES = 4
+"""A search that trains all at once learns nothing of what it has tried."""
+
+
+class Searcher:
+    """One search, as far as it has come.  batches: those that were proposed, in their order."""
+
+    def __init__(self, search: Search, launch: Launch, at_once: AtOnce) -> None:
+        self.search, self.launch, self.at_once = search, launch, at_once
+        self.store = Store(search.settings.store)
+        self.batches = batches_of(self.store, search.id)
+        self.results = Results(self.store)
+        self.medians = Medians(self.store, self.results)
+
+    def run(self) -> None:
+        """Goes on until all trials are done; where a cluster trains and nobody waits, until a batch is given to it.
+
+        Raises SweepFailed where runs have not ended, or all of a batch have failed; what `launch` raises.
+        """
+        if self.search.settings.dry_run:
+            self._show()
+        elif all(self._train(number) for number in self._unfinished) and self._go_on():
+            say_best(self.search, self.store, self.batches, self.results)
+
+    @property
+    def _unfinished(self) -> list[int]:
+        """The batches with runs that have not ended; the last one also where some failed, which are tried again."""
+        last = len(self.batches) - 1
+        return [
+            number
+            for number, batch in enumerate(self.batches)
+            if not self._ended(batch) or (number == last and self._failed(batch))
+        ]
+
+    def _go_on(self) -> bool:
+        """Proposes batches and has them trained until all trials are done; False where one is not at its end."""
+        while self._left:
+            if not self._train(self._propose()):
+                return False
+        return True
+
+    @property
+    def _left(self) -> int:
+        """How many trials of each study are still to be proposed."""
+        return max(0, self.search.trials - sum(len(self._of(batch, 0)) for batch in self.batches))
+
+    def _propose(self) -> int:
+        """The number of the next batch, which stands in the store then."""
+        number, batch = len(self.batches), self._next()
+        self.store.prepare()
+        write_batch(self.store, self.search.id, number, batch, self.search.about)
+        self.batches = batches_of(self.store, self.search.id)  # of another command, where that was there before
+        return number
+
+    def _next(self) -> Batch:
+        """The next batch, by what those before have come to."""
+        number, rule = len(self.batches), self.search.rule
+        usual = rule.batch or (self.batches[0].width if self.batches else self._width())
+        trials: list[Trial] = []
+        stopping: dict[str, StopRule] | None = {} if rule.early_stopping == "median" else None
+        for at, study in enumerate(self.search.studies):
+            before = [trial for batch in self.batches for trial in self._of(batch, at)]
+            told = [self.results.told(trial, study.measure.name) for trial in before]
+            seed = f"{rule.sampler_seed} {at} {number}"
+            proposed = ask(study.space, told, min(usual, self._left), study.measure.better, rule.sampler, seed)
+            own = [_trial(study, at, values) for values in proposed]
+            trials += own
+            if stopping is not None:
+                stopping |= self.medians.rules(study, before, own)
+        return Batch(trials, usual, stopping)
+
+    def _width(self) -> int:
+        """How many trials are trained at once where nothing is said: as many as fill a pack, or all workers; fewer
+        where so few batches would be left that the later ones learn little from the earlier.
+        """
+        widths = [
+            self.at_once(study.runs_of(study.corners[0])[0], self.search.settings) // study.seeds
+            for study in self.search.studies
+        ]
+        return max(1, min(*widths, -(-self.search.trials // FEWEST_BATCHES)))
+
+    def _train(self, number: int) -> bool:
+        """Has the runs of a batch trained; False where they are not at their end, since a cluster trains them."""
+        batch = self.batches[number]
+        runs = self._runs(batch)
+        say_batch(self.search, self.batches, number)
+        if runs:
+            try:
+                self.launch(runs, self._settings(batch))
+            except SweepFailed as error:
+                self.results.forget()
+                failed = [run for run in runs if self.results.status(run.id) == "failed"]
+                if not self._ended(batch) or len(failed) == len(runs):
+                    raise
+                say(f"{error} The search goes on without {counted(len(failed), 'failed run')}.")
+        self.results.forget()
+        if self._ended(batch):
+            return True
+        say(
+            f"Search {self.search.id}: the next batch follows from this one; when it has ended, the same command goes "
+            "on (with launch.wait=true it waits)."
+        )
+        return False
+
+    def _show(self) -> None:
+        """What `dry_run=true` says: the batch that comes next, or is being trained, and its plan."""
+        unfinished = self._unfinished
+        if not unfinished and not self._left:
+            say_best(self.search, self.store, self.batches, self.results)
+            return
+        shown = self.batches if unfinished else [*self.batches, self._next()]
+        number = unfinished[0] if unfinished else len(self.batches)
+        say_batch(self.search, shown, number)
+        for trial in shown[number].trials:
+            say(f"  {self.search.studies[trial.study].name}: {words_of(trial.values)}")
+        self.launch(self._runs(shown[number]), self._settings(shown[number]))
+
+    def _settings(self, batch: Batch) -> Settings:
+        return self.search.settings.model_copy(update={"stopping": batch.stopping})
+
+    def _runs(self, batch: Batch) -> list[Run]:
+        """The runs of a batch.  Raises ConfigError where its settings are others today."""
+        runs = []
+        for trial in batch.trials:
+            if trial.refused is None:
+                found = self.search.studies[trial.study].runs_of(trial.values)
+                if [run.id for run in found] != list(trial.runs):
+                    raise ConfigError(
+                        f"The trial {words_of(trial.values)} is another run by today's code than when it was proposed; "
+                        f"where {self.store.search_folder(self.search.id)} is taken away, the search begins anew."
+                    )
+                runs += found
+        return merged(runs)
+
+    def _of(self, batch: Batch, study: int) -> list[Trial]:
+        return [trial for trial in batch.trials if trial.study == study]
+
+    def _ended(self, batch: Batch) -> bool:
+        return all(self.results.status(run) is not None for trial in batch.trials for run in trial.runs)
+
+    def _failed(self, batch: Batch) -> bool:
+        return any(self.results.status(run) == "failed" for trial in batch.trials for run in trial.runs)
+
+
+def _trial(study: Study, at: int, values: Mapping[str, object]) -> Trial:
+    try:
+        return Trial(at, values, [run.id for run in study.runs_of(values)])
+    except ConfigError as error:
+        return Trial(at, values, [], refused=str(error))

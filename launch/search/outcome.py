@@ -1,0 +1,72 @@
+"""What a search says: which batch comes, and at the end the best settings and how to report them."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from launch.runs.search import Search, Study
+from launch.runs.settings import store_option
+from launch.runs.words import spelled
+from launch.search.batches import Batch, Trial
+from launch.search.results import Results
+from launch.search.sampler import Told
+from launch.wording import counted, say
+from plasticity_lab.records.store import Store
+
+
+def words_of(values: Mapping[str, object]) -> str:
+    """The values of a trial as a command has them."""
+    return " ".join(f"{key}={spelled(value)}" for key, value in values.items())
+
+
+def say_batch(search: Search, batches: Sequence[Batch], number: int) -> None:
+    """Says which trials a batch has.  batches: those so far, this one among them."""
+    before = sum(len(_of(batch, 0)) for batch in batches[:number])
+    own = len(_of(batches[number], 0))
+    each = " of each study" if len(search.studies) > 1 else ""
+    seeds = search.studies[0].seeds
+    which = f"trial {before + 1}" if own == 1 else f"trials {before + 1} to {before + own}"
+    say(
+        f"Search {search.id}: {which} of {search.trials}{each}, "
+        f"{counted(seeds, 'seed')} each, by {search.rule.sampler}."
+    )
+    for trial in batches[number].trials:
+        if trial.refused is not None:
+            say(f"Not tried: {words_of(trial.values)}: {trial.refused}")
+
+
+def say_best(search: Search, store: Store, batches: Sequence[Batch], results: Results) -> None:
+    """Says of each study which setting was the best, and which commands report it."""
+    for at, study in enumerate(search.studies):
+        trials = [trial for batch in batches for trial in _of(batch, at)]
+        say(_line(search, study, [results.told(trial, study.measure.name) for trial in trials]))
+    seeds = sorted({numbers.seed for study in search.studies for numbers in study.request.numbers})
+    fresh = ",".join(str(seeds[-1] + more) for more in (1, 2, 3))
+    say(
+        f"These means are those of the seeds that chose. On fresh ones: the same command with hyperparams=selected "
+        f"seed={fresh}, without what was searched. How much is luck: python -m analysis table selected"
+        f"{store_option(store)}"
+    )
+
+
+def _line(search: Search, study: Study, told: Sequence[Told]) -> str:
+    """The best of a study's trials, in a line."""
+    counts = Counter(each.state for each in told)
+    lost = {"stopped early or diverged": counts["stopped"], "failed": counts["failed"]}
+    words = ", ".join(f"{count} {what}" for what, count in lost.items() if count)
+    of = f"of {counted(len(told), 'trial')}{f' ({words})' if words else ''}"
+    done = [
+        (each.value, number) for number, each in enumerate(told, 1) if each.value is not None and each.state == "done"
+    ]
+    if not done:
+        return f"Search {search.id}: {study.name}: {of} none has a value of {study.measure.name} on each seed."
+    sign = -1 if study.measure.better == "less" else 1
+    value, number = max(done, key=lambda each: (sign * each[0], -each[1]))
+    shown = f"{study.measure.number(value * study.measure.scale)} {study.measure.unit}".rstrip()
+    return (
+        f"Search {search.id}: {study.name}: the best {of} has {study.measure.label} {shown}: "
+        f"{words_of(told[number - 1].values)} (trial {number})."
+    )
+
+
+def _of(batch: Batch, study: int) -> list[Trial]:
+    return [trial for trial in batch.trials if trial.study == study]

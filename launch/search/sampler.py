@@ -1,0 +1,101 @@
+"""Which values are tried next: Optuna's samplers, asked and told.
+
+Nothing of a sampler is kept. Each batch has a sampler of its own, whose random numbers follow from the search's seed,
+the study and the number of the batch, and which is told all trials before it: so the same command proposes the same.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from launch.runs.ranges import Range
+from launch.runs.search import Space
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.measures import Better
+
+if TYPE_CHECKING:
+    from optuna.distributions import BaseDistribution
+    from optuna.samplers import BaseSampler
+
+State = Literal["done", "stopped", "failed"]
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a trial has come to.
+
+    state: done; stopped, early or since it diverged; or failed, which says nothing of its values. value: the mean over
+    its seeds of what it is compared by, or what that was when it was stopped, at `step`; None where there is none.
+    """
+
+    values: Mapping[str, Any]
+    state: State
+    value: float | None = None
+    step: int | None = None
+
+
+def ask(
+    space: Space, told: Sequence[Told], count: int, better: Better, sampler: str, seed: str
+) -> list[dict[str, Any]]:
+    """The values of the next trials: setting → value.
+
+    told: all trials before, in their order. seed: of the batch.  Raises ConfigError where Optuna is not installed.
+    """
+    try:
+        import optuna  # an extra, and a slow one
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            "hyperparams=search needs Optuna, which is not installed here: pip install -e '.[search]' in the clone."
+        ) from error
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    distributions = {key: _distribution(of) for key, of in space.items()}
+    study = optuna.create_study(
+        sampler=_sampler(sampler, seed), direction="minimize" if better == "less" else "maximize"
+    )
+    states = optuna.trial.TrialState
+    for each in told:
+        value = each.value
+        study.add_trial(
+            optuna.trial.create_trial(
+                state={"done": states.COMPLETE, "stopped": states.PRUNED, "failed": states.FAIL}[each.state],
+                params={key: _told(space[key], of) for key, of in each.values.items()},
+                distributions=distributions,
+                value=value if each.state == "done" else None,
+                # One that was stopped without a value counts as worse than all that have one.
+                intermediate_values={each.step: value} if each.step is not None and value is not None else {},
+            )
+        )
+    proposed = [study.ask(distributions).params for _ in range(count)]
+    return [{key: _tried(space[key], of) for key, of in params.items()} for params in proposed]
+
+
+def _sampler(name: str, seed: str) -> "BaseSampler":
+    from optuna.samplers import RandomSampler, TPESampler
+
+    number = int.from_bytes(hashlib.sha256(seed.encode()).digest()[:4])
+    if name == "random":
+        return RandomSampler(seed=number)
+    # Trials of one batch do not know of each other's results: what is proposed already is taken to be bad.
+    return TPESampler(seed=number, multivariate=True, constant_liar=True)
+
+
+def _distribution(of: Range | Sequence[Any]) -> "BaseDistribution":
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    if not isinstance(of, Range):
+        return CategoricalDistribution(list(range(len(of))))  # by number: values can be lists
+    if of.whole:
+        return IntDistribution(int(of.low), int(of.high), log=of.log)
+    return FloatDistribution(of.low, of.high, log=of.log)
+
+
+def _tried(of: Range | Sequence[Any], proposed: Any) -> Any:
+    return of.rounded(proposed) if isinstance(of, Range) else of[proposed]
+
+
+def _told(of: Range | Sequence[Any], tried: Any) -> Any:
+    """The other way round."""
+    if isinstance(of, Range):
+        return tried
+    return next(at for at, value in enumerate(of) if repr(value) == repr(tried))  # repr distinguishes 1, 1.0 and true

@@ -1,0 +1,144 @@
+"""A search from its first batch to its last; what stands for the launcher leaves records, and trains nothing."""
+
+import json
+from itertools import pairwise
+
+import pytest
+
+from launch.launchers.report import SweepFailed
+from launch.search.batches import batches_of
+from launch.search.loop import Searcher
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.damage import DamagedFile
+from plasticity_lab.records.store import Store
+from tests.helpers.searches import Trained, leave, search
+from tests.helpers.sweeps import said_last
+
+WORDS = ("optimizer.lr=tag(log,interval(1e-5,1e-1))", "seed=0,1", "hyperparams.trials=16", "hyperparams.batch=4")
+
+
+def value(run):
+    return 0.5 - abs(run.science["optimizer"]["lr"] - 0.01)
+
+
+def searched(store, train, *words, width=8):
+    """Goes on with a search until it ends, or is interrupted."""
+    found = search(*said_last(*WORDS, f"store={store.root}", *words))
+    Searcher(found, train, lambda run, settings: width).run()
+    return found
+
+
+def trials(store, found):
+    return [batch.trials for batch in batches_of(store, found.id)]
+
+
+def test_a_killed_search_has_the_same_trials_as_one_that_was_not(store, tmp_path):
+    whole, killed = Trained(value), Store(tmp_path / "killed")
+    found = searched(store, whole)
+    assert [len(batch) for batch in whole.batches] == [8, 8, 8, 8]
+    parts = []
+    for most in (0, 1, 1, 0, 2):
+        parts.append(Trained(value, most))
+        try:
+            searched(killed, parts[-1])
+        except KeyboardInterrupt:
+            pass
+    assert [batch for part in parts for batch in part.batches] == whole.batches
+    assert trials(killed, found) == trials(store, found)
+    files = [path.name for path in sorted(store.search_folder(found.id).iterdir())]
+    assert files == ["batch-0000.json", "batch-0001.json", "batch-0002.json", "batch-0003.json"]
+    for name in files:
+        assert (store.search_folder(found.id) / name).read_bytes() == (
+            killed.search_folder(found.id) / name
+        ).read_bytes()
+
+
+def test_a_search_that_has_ended_trains_nothing_and_more_trials_go_on_with_it(store, capsys):
+    found = searched(store, Trained(value))
+    before, again = trials(store, found), Trained(value)
+    searched(store, again)
+    assert again.batches == []
+    assert "the best of 16 trials has TAOA" in capsys.readouterr().err
+    searched(store, again, "hyperparams.trials=19")
+    assert [len(batch) for batch in again.batches] == [6]
+    assert trials(store, found)[:4] == before
+
+
+def test_as_many_are_trained_at_once_as_a_pack_is_wide_and_not_all_at_once(store, tmp_path):
+    for width, trials_wide in ((4, 2), (100, 4), (1, 1)):
+        train = Trained(value)
+        searched(Store(tmp_path / str(width)), train, "hyperparams.batch=null", width=width)
+        assert {len(batch) for batch in train.batches} == {2 * trials_wide}
+
+
+def test_a_batch_that_a_cluster_trains_is_gone_on_with_later(store, capsys):
+    searched(store, lambda runs, settings: None)
+    assert "launch.wait=true" in capsys.readouterr().err
+    train = Trained(value)
+    found = searched(store, train)
+    assert len(train.batches) == 4
+    assert len(trials(store, found)) == 4
+
+
+def test_failed_runs_say_nothing_of_their_values_and_a_batch_of_them_ends_the_search(store, tmp_path, capsys):
+    def some(runs, settings):
+        for run in runs[1:]:
+            leave(settings.store, run, value(run))
+        leave(settings.store, runs[0], None, status="failed", error="lost")
+        raise SweepFailed("Of 8 runs 1 failed: lost.")
+
+    searched(store, some)
+    err = capsys.readouterr().err
+    assert "The search goes on without 1 failed run." in err
+    assert "of 16 trials (4 failed)" in err
+
+    def all_of_them(runs, settings):
+        for run in runs:
+            leave(settings.store, run, None, status="failed", error="lost")
+        raise SweepFailed("Of 8 runs 8 failed: lost.")
+
+    with pytest.raises(SweepFailed):
+        searched(Store(tmp_path / "failing"), all_of_them)
+
+
+def test_values_that_a_component_refuses_are_passed_over(store, capsys):
+    words = ("activation=rrelu", "activation.lower=interval(0.1,0.6)", "activation.upper=interval(0.1,0.6)")
+    train = Trained(lambda run: run.science["activation"]["upper"])
+    found = searched(store, train, *words)
+    refused = [trial for batch in trials(store, found) for trial in batch if trial.refused]
+    assert refused
+    assert all(trial.values["activation.lower"] > trial.values["activation.upper"] for trial in refused)
+    assert capsys.readouterr().err.count("Not tried: ") == len(refused)
+    assert sum(len(batch) for batch in train.batches) == 2 * (16 - len(refused))
+
+
+def test_a_dry_run_shows_the_batch_that_would_come_and_writes_nothing(store, capsys):
+    shown = []
+    searched(store, lambda runs, settings: shown.append([run.id for run in runs]), "dry_run=true")
+    assert not store.root.exists()
+    train = Trained(value)
+    searched(store, train)
+    assert shown == train.batches[:1]
+
+
+def test_batches_that_are_damaged_or_of_other_code_are_named(store):
+    found = searched(store, Trained(value))
+    path = store.batch(found.id, 1)
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps({key: of for key, of in content.items() if key != "width"}))
+    with pytest.raises(DamagedFile, match="lacks width"):
+        searched(store, Trained(value))
+    content["trials"][0]["runs"][0] = "0" * 12
+    path.write_text(json.dumps(content))
+    with pytest.raises(ConfigError, match="another run by today's code"):
+        searched(store, Trained(value))
+
+
+def test_later_batches_follow_from_what_earlier_ones_came_to(store, tmp_path):
+    found = searched(store, Trained(value))
+    other = Store(tmp_path / "other")
+    searched(other, Trained(lambda run: run.science["optimizer"]["lr"]))
+    mine, theirs = trials(store, found), trials(other, found)
+    assert mine[0] == theirs[0]
+    assert mine[3] != theirs[3]
+    assert all(one != next_one for one, next_one in pairwise(mine))
