@@ -140,6 +140,9 @@ class Agent(Component, Generic[AnyBenchmark, AnyResource, AnyLearner]):
     networks: ClassVar[Sequence[str]] = ("",)
     """The names of the networks that it trains (`PackedNetwork.name`): the intervention measures itself in each."""
 
+    of_no_network: ClassVar[frozenset[str]] = frozenset()
+    """Names among its learner's weights that are no network's parameters."""
+
     @classmethod
     def networks_beside(cls, network: type[Network]) -> Sequence[str]:
         """The same beside a choice of the group network: there may be one that is several of them."""

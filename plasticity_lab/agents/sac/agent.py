@@ -19,6 +19,7 @@ from plasticity_lab.agents.sac.policy import actor_shapes, critic_shapes, read, 
 from plasticity_lab.agents.sac.settings import SACSettings
 from plasticity_lab.agents.sac.shared import ONLY, Shared
 from plasticity_lab.agents.sac.step import ACTOR, CRITICS, NETWORKS
+from plasticity_lab.agents.sac.temperature import NAME
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.segments import SegmentedTasks
 from plasticity_lab.diagnostics.view import OBSERVED
@@ -43,6 +44,7 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
     provides = frozenset({TASK_BEGINS, OBSERVED})
     measures = SAC_MEASURES
     networks = NETWORKS
+    of_no_network = frozenset({NAME})
 
     def objection(self, benchmark: BodyBenchmark) -> str | None:
         """Its actions are numbers, and it has one network and one memory for all bodies."""

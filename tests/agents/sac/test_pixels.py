@@ -1,5 +1,7 @@
 """SAC on images: packed = alone = resumed, the paper's settings, and SAC written plainly with one network for all."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -9,10 +11,12 @@ from torch.nn.functional import conv2d, layer_norm, linear, pad, relu
 from launch.command import resolve
 from plasticity_lab.agents.sac.policy import normal_like
 from plasticity_lab.agents.sac.shared_step import NEXT_ACTION, NOW
+from plasticity_lab.assembly import assembled, looked_at, resources
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.position import Position
 from tests.agents.sac.packs import begun
 from tests.agents.sac.pixels import WORDS
-from tests.helpers.packs import needs_compiler
+from tests.helpers.packs import CPU, needs_compiler
 from tests.tenants.packs import differing, packs_of, trained
 
 PER_CONV = ("head=tokenised",)
@@ -216,3 +220,22 @@ def test_it_learns_what_sac_written_plainly_learns():
         for ours, theirs in ((learning.networks[""], mine.own), (learning.targets[""], mine.target)):
             for name, value in theirs.items():
                 torch.testing.assert_close(ours.parameters[name][run], value.detach(), atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("more", [(), PER_FEAT], ids=str)
+def test_every_diagnostic_looks_at_it_and_changes_nothing(more):
+    weights = []
+    for words in ((), ("diagnostics=all",)):
+        runs = packs_of(*WORDS, *more, *words, "seed=0,1")
+        stream, learner = assembled(runs, resources(Path())(runs[0]), CPU, compiled=False)
+        learner, columns = looked_at(runs, resources(Path())(runs[0]), learner)
+        task, seen = stream.task(0), {}
+        learner.begin(task, fresh=True)
+        for chunk in task.chunks(Position(0, 0)):
+            seen |= learner.advance(chunk).values
+        assert len(seen) == len([column for column in columns if "epoch" in column.taken])
+        weights.append(learner.weights())
+    finite = [name for name, values in seen.items() if np.isfinite(values).all()]
+    assert {f"dead_units.dead_units_{unit}" for unit in ("conv4", "critic1.hidden1", "actor.hidden1")} <= set(finite)
+    assert all(torch.equal(weights[0][name], value) for name, value in weights[1].items())
