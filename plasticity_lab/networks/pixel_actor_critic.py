@@ -42,9 +42,10 @@ class PixelActorCritic(Convolutional):
     labs/cale takes: padding same, so of 84 × 84 pixels 42 × 42 × 32 numbers are left; the weights of convolutions and
     projections orthogonal, the others xavier, biases zero. The projections' tanh is no activation of the run's.
 
-    channels: of each convolution. projection: numbers of each projection. hidden: units of the hidden layers. tokens,
-    patch: see `Tokens`. head: flatten (each projection is given the whole map), or tokenised with pooled=sum: the dense
-    layer is applied to every token alike, and the sum over tokens is normalised (Figure 22 of Sokar et al. 2025).
+    channels: of each convolution. projection: numbers of each projection. hidden: units of the hidden layers. norm:
+    none, or layer, before each activation; the projections have theirs in any case. tokens, patch: see `Tokens`. head:
+    flatten (each projection is given the whole map), or tokenised with pooled=sum: the dense layer is applied to every
+    token alike, and the sum over tokens is normalised (Figure 22 of Sokar et al. 2025).
     """
 
     called = "pixel_actor_critic"
@@ -52,7 +53,13 @@ class PixelActorCritic(Convolutional):
     inits = ("xavier",)
 
     def __init__(
-        self, channels: int = 32, projection: int = 50, hidden: int = 512, tokens: str = "per_conv", patch: int = 3
+        self,
+        channels: int = 32,
+        projection: int = 50,
+        hidden: int = 512,
+        norm: str = "none",
+        tokens: str = "per_conv",
+        patch: int = 3,
     ) -> None:
         channels = check("network.channels", channels, at_least=1)
         self.projection = check("network.projection", projection, at_least=1)
@@ -62,7 +69,7 @@ class PixelActorCritic(Convolutional):
                 f"network=pixel_actor_critic has no network.tokens={PER_LEARNED_PATCH}; choose per_patch, or another."
             )
         convolutions = [Convolution(channels, 3, stride) for stride in STRIDES]
-        super().__init__(convolutions, [hidden], "same", "xavier", "none", tokens=Tokens(tokens, patch))
+        super().__init__(convolutions, [hidden], "same", "xavier", norm, tokens=Tokens(tokens, patch))
 
     def headed(self, head: Head) -> Self:
         """The same network with that head.  Raises ConfigError for another than flatten, or tokens that are summed."""
@@ -126,7 +133,7 @@ class PixelActorCritic(Convolutional):
             for head in heads:
                 answered = OF_ACTOR if part == ACTOR else ("q",)
                 own = {f"{head}.{name}": name for name in answered}
-                layers.append(StackedLinear(f"{head}.hidden1", given, width))
+                layers.append(self.normed(StackedLinear(f"{head}.hidden1", given, width)))
                 units.append(Unit(f"{head}.hidden1", (width,), f"{head}.hidden1", tuple(own)))
                 for layer, name in own.items():
                     name = name if part == ACTOR else OF_CRITICS[CRITICS.index(head)]
