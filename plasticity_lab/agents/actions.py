@@ -12,7 +12,7 @@ def not_continuous(benchmark: BodyBenchmark) -> str | None:
     others = ", ".join(name for name, body in BODIES.items() if not body.discrete)
     return (
         f"an action of the body {discrete[0].name} is one of {discrete[0].actions} to choose from, and an action of "
-        f"this agent is numbers, as with the bodies {others}"
+        f"this agent is numbers, as with the bodies {others}, and with the Atari games of benchmark=cale"
     )
 
 

@@ -13,6 +13,7 @@ from plasticity_lab.benchmarks.benchmark import AnyResource, Benchmark
 from plasticity_lab.component import Component
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.networks.model import Model
+from plasticity_lab.networks.network import Network
 from plasticity_lab.records.bulk import Bulk
 from plasticity_lab.records.chunk import Chunk, Stage
 from plasticity_lab.records.measures import Measures
@@ -138,6 +139,14 @@ class Agent(Component, Generic[AnyBenchmark, AnyResource, AnyLearner]):
 
     networks: ClassVar[Sequence[str]] = ("",)
     """The names of the networks that it trains (`PackedNetwork.name`): the intervention measures itself in each."""
+
+    of_no_network: ClassVar[frozenset[str]] = frozenset()
+    """Names among its learner's weights that are no network's parameters."""
+
+    @classmethod
+    def networks_beside(cls, network: type[Network]) -> Sequence[str]:
+        """The same beside a choice of the group network: there may be one that is several of them."""
+        return cls.networks
 
     def objection(self, benchmark: AnyBenchmark) -> str | None:
         """Why it cannot learn this benchmark, though it learns the kind; None where it can.

@@ -84,13 +84,15 @@ class Shapes:
 
     inputs: the shape of one example: (D,), or of an image (C, H, W). outputs: name → how many numbers. constants: those
     of its answers that do not depend on the example, learned like any others: name → how many numbers. noise: of the
-    layers behind the encoder, an agent's that explores by it; None: they have none.
+    layers behind the encoder, an agent's that explores by it; None: they have none. beside: how many numbers an example
+    may have behind those of its inputs, as an action has of which the value is asked.
     """
 
     inputs: tuple[int, ...]
     outputs: Mapping[str, int]
     constants: Mapping[str, int] = field(default_factory=dict)
     noise: Noise | None = None
+    beside: int = 0
 
     def dense(self, name: str, inputs: int, outputs: int) -> StackedLinear | StackedNoisyLinear:
         """A layer behind the encoder, noisy or not."""

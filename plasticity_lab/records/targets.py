@@ -29,6 +29,8 @@ def measures_of(targets: Mapping[str, str], science: Mapping[str, Any] | None = 
         perturbs: Any = load(targets["perturbation"])
         measures = perturbs.measures(measures, {key: value for key, value in perturbation.items() if key != "name"})
     networks = ("",) if agent is None else agent.networks
+    if agent is not None and "network" in targets:
+        networks = agent.networks_beside(load(targets["network"]))
     own = [column.of_network(network) for network in networks for column in _columns_of_interventions(targets)]
     return measures.with_columns(own) if own else measures
 

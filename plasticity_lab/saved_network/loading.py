@@ -1,7 +1,7 @@
 """From a run's record to its network: `load_network(store, run)`."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ CPU = torch.device("cpu")
 
 def load_network(store: Store | str | os.PathLike[str], run: str, data: str | Path | None = None) -> SavedNetwork:
     """The network of a finished run with the weights that were saved: a `SavedClassifier` where its benchmark is one of
-    labelled images, a `SavedPolicy` where its agent is PPO; of SAC the first critic.
+    labelled images, a `SavedPolicy` where its agent is PPO; of SAC the first critic, on images what acts.
 
     store: a Store, or the path of its folder. run: an id, or its beginning where no other run's is the same. data: the
     folder of data sets; None: the usual one. Files of data are read only where an answer needs them.
@@ -56,9 +56,9 @@ def load_network(store: Store | str | os.PathLike[str], run: str, data: str | Pa
     benchmark = found.component("benchmark", Benchmark)
     resource = benchmark.outline() or benchmark.resource(folder)
     model = model_of([found], resource)
-    parameters = _fitting(model, weights, record)
-    common = (found, model, parameters, assumed, record["status"])
     agent = found.component("agent", Agent)
+    parameters = _fitting(model, weights, record, agent.of_no_network)
+    common = (found, model, parameters, assumed, record["status"])
     if isinstance(benchmark, LabelledBenchmark):
         return SavedClassifier(*common, benchmark, folder)
     if isinstance(agent, PPO) and isinstance(benchmark, BodyBenchmark):
@@ -80,13 +80,19 @@ def _weights(store: Store, record: Mapping[str, Any]) -> dict[str, Tensor]:
     )
 
 
-def _fitting(model: Model, weights: Mapping[str, Tensor], record: Mapping[str, Any]) -> dict[str, Tensor]:
+def _fitting(
+    model: Model, weights: Mapping[str, Tensor], record: Mapping[str, Any], of_no_network: Collection[str]
+) -> dict[str, Tensor]:
     """The weights with a run axis of one; of an agent of several networks those of the model's own alone.
 
-    Raises StoreError where they are not the model's.
+    of_no_network: as `Agent` has them. Raises StoreError where they are not the model's.
     """
     own = f"{model.prefix}." if model.prefix else ""
-    parameters = {name: value.unsqueeze(0) for name, value in weights.items() if name.startswith(own)}
+    parameters = {
+        name: value.unsqueeze(0)
+        for name, value in weights.items()
+        if name.startswith(own) and name not in of_no_network
+    }
     wanted = {name: (value.shape, value.dtype) for name, value in model.start([0], CPU).items()}
     there = {name: (value.shape, value.dtype) for name, value in parameters.items()}
     if wanted != there:

@@ -7,7 +7,7 @@ are scaled alike (B, or B·H'·W').
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.noisy import StackedNoisyLinear
 from plasticity_lab.stacking.products import product
 from plasticity_lab.stacking.run_axis import aligned
+from plasticity_lab.stacking.token_sum import StackedTokenSum
 
 EPSILON = 1e-5  # PyTorch's
 AnyLayer = TypeVar("AnyLayer")
@@ -37,7 +38,7 @@ class StackedNormed:
     """
 
     name: str
-    layer: StackedLinear | StackedConv2d | StackedNoisyLinear
+    layer: StackedLinear | StackedConv2d | StackedNoisyLinear | StackedTokenSum
 
     def __post_init__(self) -> None:
         if self.layer.name != self.name:
@@ -51,7 +52,7 @@ class StackedNormed:
     @property
     def image(self) -> tuple[int, int, int]:
         """(C, H, W) of one example, of a convolution."""
-        return self.layer.image
+        return cast(StackedConv2d, self.layer).image
 
     @property
     def outputs(self) -> int:
@@ -134,7 +135,7 @@ def _at_each_row(values_K1O: Tensor, rows_KRO: Tensor) -> Tensor:
 
 
 @overload
-def linear_of(layer: StackedNormed) -> StackedLinear | StackedConv2d | StackedNoisyLinear: ...
+def linear_of(layer: StackedNormed) -> StackedLinear | StackedConv2d | StackedNoisyLinear | StackedTokenSum: ...
 
 
 @overload

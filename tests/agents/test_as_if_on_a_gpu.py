@@ -8,6 +8,7 @@ from plasticity_lab.component import load
 from plasticity_lab.errors import ConfigError
 from tests.agents.ppo.packs import ONE, there_are
 from tests.agents.sac.packs import SMALL as SAC
+from tests.agents.sac.pixels import WORDS as SAC_ON_IMAGES
 from tests.agents.value.packs import BY_AGENT
 from tests.helpers.first_steps import EXPERTS, PIXELS, first_steps
 from tests.helpers.on_meta import FromTheHost, OnTheDevice
@@ -40,8 +41,15 @@ def refused(words, intervention):
 @pytest.mark.parametrize("intervention", choices("intervention"))
 @pytest.mark.parametrize(
     "words",
-    [LABELLED, (*BY_AGENT["rainbow"], *PIXELS, *EXPERTS), (*BY_AGENT["dqn"], *PIXELS, *EXPERTS), ONE, SAC],
-    ids=["supervised", "rainbow with experts", "dqn with experts", "ppo", "sac"],
+    [
+        LABELLED,
+        (*BY_AGENT["rainbow"], *PIXELS, *EXPERTS),
+        (*BY_AGENT["dqn"], *PIXELS, *EXPERTS),
+        ONE,
+        SAC,
+        SAC_ON_IMAGES,
+    ],
+    ids=["supervised", "rainbow with experts", "dqn with experts", "ppo", "sac", "sac on images"],
 )
 def test_with_every_intervention(words, intervention):
     words = (*words, f"intervention={intervention}")

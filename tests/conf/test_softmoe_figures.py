@@ -1,5 +1,6 @@
 """The second paper's figures on the embedded games: every preset composes, with all its arms, and is priced."""
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -53,6 +54,32 @@ def test_a_figure_has_all_arms_on_every_game_and_seed(number):
     assert steps <= {("dqn", 200_000), ("rainbow_lite", 200_000), ("rainbow", 200_000), ("der", 50_000)}
     (short, *_) = resolve([f"experiment=softmoe_figure{number}_games", "schedule=smoke", "seed=0"]).runs
     assert short.science["benchmark"]["environment_steps"] == 4096
+
+
+def test_every_figure_of_the_paper_with_runs_has_its_preset_and_its_place_in_the_table():
+    there = {path.stem.removeprefix("softmoe_figure") for path in Path(CONF, "experiment").glob("softmoe_figure*.yaml")}
+    assert {1, *range(4, 25)} == {int(number) for number in there if number.isdigit()}
+    table = (Path(CONF).parent / "docs" / "atari.md").read_text(encoding="utf-8").partition("paper's figures")[2]
+    assert {f"| {number} |" for number in (9, 10, 11, 16, 19, 20, 21, 22)} <= set(re.findall(r"\| \d+ \|", table))
+
+
+def test_figure_22_is_sac_flattened_and_summed_over_places_and_over_channels():
+    runs = resolve(["experiment=softmoe_figure22", "seed=0"]).runs
+    arms = Counter(
+        (" ".join(map(str, list(run.science["head"].values())[:2])), run.science["network"]["tokens"]) for run in runs
+    )
+    assert arms == {("flatten", "per_conv"): 20, ("tokenised sum", "per_conv"): 20, ("tokenised sum", "per_feat"): 20}
+    assert {(run.science["agent"]["name"], run.science["benchmark"]["name"]) for run in runs} == {("sac", "cale")}
+
+
+@pytest.mark.parametrize(
+    ("study", "figure", "count"), [("softmoe_resets", 11, 50), ("softmoe_pruning", 19, 15)], ids=["resets", "pruning"]
+)
+def test_the_study_of_experts_is_the_figures_twins_on_one_game(study, figure, count):
+    runs = resolve([f"experiment={study}"]).runs
+    twins = resolve([f"experiment=softmoe_figure{figure}_games", "benchmark.game=invaders"]).runs
+    assert {run.id for run in runs} == {run.id for run in twins}
+    assert len(runs) == count
 
 
 def test_scaled_arms_stand_beside_each_other_at_the_sizes_that_the_paper_names():

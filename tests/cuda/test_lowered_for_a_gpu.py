@@ -7,6 +7,7 @@ import torch
 
 from tests.agents.ppo.packs import ONE, there_are
 from tests.agents.sac.packs import SMALL as SAC
+from tests.agents.sac.pixels import WORDS as SAC_ON_IMAGES
 from tests.agents.value.packs import BY_AGENT
 from tests.cuda.lowering import lowered
 from tests.helpers.first_steps import EXPERTS, PIXELS, first_steps
@@ -45,6 +46,7 @@ ARMS = {
     "shuffled tokens": (*BY_AGENT["rainbow_lite"], *PIXELS, *EXPERTS, "network.tokens=shuffled"),
     "impala": (*BY_AGENT["rainbow"], *PIXELS[:1], "network=small_impala", "network.hidden=8"),
     "sac": SAC,
+    "sac on images": SAC_ON_IMAGES,
 }
 
 

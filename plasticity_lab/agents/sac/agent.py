@@ -10,32 +10,41 @@ from plasticity_lab.agents.actions import not_continuous
 from plasticity_lab.agents.agent import Agent
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.agents.sac.cost import chunk_steps, cost_of
+from plasticity_lab.agents.sac.apart import Apart
+from plasticity_lab.agents.sac.cost import apart_operations, chunk_steps, cost_of, shared_operations
 from plasticity_lab.agents.sac.learner import SACLearner
+from plasticity_lab.agents.sac.learning import Learning
 from plasticity_lab.agents.sac.measures import SAC_MEASURES
-from plasticity_lab.agents.sac.policy import actor_shapes, critic_shapes
+from plasticity_lab.agents.sac.policy import actor_shapes, critic_shapes, read, read_unbounded, shared_shapes
 from plasticity_lab.agents.sac.settings import SACSettings
+from plasticity_lab.agents.sac.shared import ONLY, Shared
 from plasticity_lab.agents.sac.step import ACTOR, CRITICS, NETWORKS
+from plasticity_lab.agents.sac.temperature import NAME
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.segments import SegmentedTasks
 from plasticity_lab.diagnostics.view import OBSERVED
 from plasticity_lab.environments.body import Body
+from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.intervention import TASK_BEGINS
 from plasticity_lab.networks.model import Model
+from plasticity_lab.networks.network import Network
+from plasticity_lab.networks.pixel_actor_critic import PixelActorCritic
 from plasticity_lab.stacking.optimizer import Optimizer
 
 
 class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
     """Soft actor-critic with two critics, targets and a temperature that is learned.
 
-    Source: Haarnoja et al. 2018, in the form of CleanRL's sac_continuous_action.py; docs/agents/sac.md has each
-    detail's own. Actor and critics have the run's network, activation and intervention, each its own numbers of them.
+    Source: Haarnoja et al. 2018, in the form of CleanRL's sac_continuous_action.py, and on images in that of Dopamine's
+    labs/cale; docs/agents/sac.md has each detail's own. On bodies actor and critics have the run's network, activation
+    and intervention, each its own numbers of them; on images they are one network, `PixelActorCritic`.
     """
 
     learns = BodyBenchmark
     provides = frozenset({TASK_BEGINS, OBSERVED})
     measures = SAC_MEASURES
     networks = NETWORKS
+    of_no_network = frozenset({NAME})
 
     def objection(self, benchmark: BodyBenchmark) -> str | None:
         """Its actions are numbers, and it has one network and one memory for all bodies."""
@@ -49,14 +58,26 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
             )
         return None
 
+    @classmethod
+    def networks_beside(cls, network: type[Network]) -> Sequence[str]:
+        """Actor and critics, or the one network that is all of them."""
+        return (ONLY,) if issubclass(network, PixelActorCritic) else NETWORKS
+
     def model(self, parts: Parts[BodyBenchmark], resource: Bodies) -> Model:
-        """The first critic: what diagnostics look at."""
-        return self.models(parts, resource)[CRITICS[0]]
+        """What diagnostics look at: the first critic, or the network that is actor and critics."""
+        models = self.models(parts, resource)
+        return models[CRITICS[0]] if CRITICS[0] in models else models[ONLY]
 
     def models(self, parts: Parts[BodyBenchmark], resource: Bodies) -> dict[str, Model]:
-        """The stacked networks, by the names of NETWORKS."""
+        """The stacked networks, by the names of NETWORKS, or of ONLY.
+
+        Raises ConfigError where network and body, or network and settings do not fit together.
+        """
         body = next(iter(resource.by_name.values()))
         network, activations = parts.network, parts.activations
+        self._check_fit(body, network)
+        if isinstance(network, PixelActorCritic):
+            return {ONLY: _shared_model(parts, body)}
         critics = {name: Model(network, activations, {body.name: critic_shapes(body)}, name) for name in CRITICS}
         return {ACTOR: Model(network, activations, {body.name: actor_shapes(body)}, ACTOR), **critics}
 
@@ -64,9 +85,17 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
         self, parts: Parts[BodyBenchmark], resource: Bodies, device: torch.device, compiled: bool
     ) -> tuple[SegmentedTasks, SACLearner]:
         """The benchmark's tasks, and what learns them."""
-        models = self.models(parts, resource)
-        tasks, optimizers = self.tasks(parts, models), self.actor_optimizers(parts.optimizers)
-        return tasks, SACLearner(self, parts, models, optimizers, resource, tasks, device, compiled)
+        models, body = self.models(parts, resource), next(iter(resource.by_name.values()))
+        tasks = self.tasks(parts, models)
+        updates, shared = -(-tasks.most // self.update_period), ONLY in models
+        learning: Learning
+        if shared:
+            learning = Shared(self, parts, models, _shared_model(parts, body), body, updates, device, compiled)
+        else:
+            optimizers = self.actor_optimizers(parts.optimizers)
+            learning = Apart(self, parts, models, optimizers, body, updates, device, compiled)
+        reading = read_unbounded if shared else read
+        return tasks, SACLearner(self, parts, learning, reading, resource, tasks, compiled)
 
     def actor_optimizers(self, optimizers: Sequence[Optimizer]) -> Sequence[Optimizer]:
         """The runs' own, at the actor's learning rate."""
@@ -79,13 +108,33 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
 
     def tasks(self, parts: Parts[BodyBenchmark], models: Mapping[str, Model]) -> SegmentedTasks:
         """The benchmark's, cut into epochs and chunks."""
-        most = chunk_steps(self, models[ACTOR], models[CRITICS[0]])
+        most = chunk_steps(self, self._operations(models))
         return SegmentedTasks(parts.benchmark, self.environments, self.epoch_steps, most)
 
     def cost(self, parts: Parts[BodyBenchmark], resource: Bodies) -> Cost:
         """What a run costs."""
         models = self.models(parts, resource)
-        return cost_of(self, parts, models[ACTOR], models[CRITICS[0]], resource, self.tasks(parts, models))
+        return cost_of(self, parts, models, resource, self.tasks(parts, models), self._operations(models))
+
+    def _operations(self, models: Mapping[str, Model]) -> int:
+        """Of an update of everything."""
+        if ONLY in models:
+            return shared_operations(self, models[ONLY])
+        return apart_operations(self, models[ACTOR], models[CRITICS[0]])
+
+    def _check_fit(self, body: Body, network: Network) -> None:
+        """Raises ConfigError."""
+        shared = isinstance(network, PixelActorCritic)
+        if body.dtype == "uint8" and not shared:
+            raise ConfigError(
+                f"agent=sac learns from images, as the body {body.name} shows, by network=pixel_actor_critic alone, "
+                "where actor and critics share their convolutions."
+            )
+        if shared and (self.policy_period != 1 or self.actor_lr is not None):
+            raise ConfigError(
+                "With network=pixel_actor_critic one optimizer updates actor and critics at once: agent.policy_period "
+                f"must be 1, and agent.actor_lr null; they are {self.policy_period} and {self.actor_lr}."
+            )
 
     @classmethod
     def timed_environments(cls) -> Mapping[str, Callable[[int], object]]:
@@ -96,3 +145,7 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
 def kind_of(body: Body) -> tuple[object, ...]:
     """What networks and a memory must know of a body."""
     return body.observation, body.dtype, body.stack, body.actions, body.low, body.high
+
+
+def _shared_model(parts: Parts[BodyBenchmark], body: Body) -> Model:
+    return Model(parts.network, parts.activations, {body.name: shared_shapes(body)})

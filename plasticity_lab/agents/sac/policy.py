@@ -18,9 +18,13 @@ from torch import Tensor
 from plasticity_lab.agents.ppo.policy import HALF_LOG_TWO_PI
 from plasticity_lab.environments.body import Body
 from plasticity_lab.networks.network import Shapes
+from plasticity_lab.randomness.device import uniforms
 from plasticity_lab.stacking.elementary import exp, log, tanh
+from plasticity_lab.stacking.normals import normals
 
 Tensors = Mapping[str, Tensor]
+BOUNDS = "bounds"
+"""Among the settings of a step: what `bounds_of` gives."""
 LOWEST_LOG_STD, HIGHEST_LOG_STD = -5.0, 2.0
 TINY = 1e-6
 """Added to the slope of the squashing before its logarithm is taken, as CleanRL does."""
@@ -45,16 +49,32 @@ def bounds_of(body: Body, device: torch.device) -> dict[str, Tensor]:
     }
 
 
-def sampled(outputs: Tensors, normal: Tensor, bounds: Tensors) -> tuple[Tensor, Tensor]:
+def shared_shapes(body: Body) -> Shapes:
+    """What one network for actor and critics is given, an image and an action beside it, and answers."""
+    answers = {"mean": body.actions, "log_std": body.actions, "q1": 1, "q2": 1}
+    return Shapes(body.observation, answers, beside=body.actions)
+
+
+def sampled(outputs: Tensors, normal: Tensor, bounds: Tensors, bounded: bool = True) -> tuple[Tensor, Tensor]:
     """Actions (K, B, A) and the logarithm of their density (K, B).  normal (K, B, A): standard normal numbers.
 
-    Gradients go through the numbers that are drawn (reparameterisation).
+    Gradients go through the numbers that are drawn (reparameterisation). bounded: whether "log_std" is squashed first.
     """
-    log_std = squashed_log_std(outputs["log_std"])
+    log_std = squashed_log_std(outputs["log_std"]) if bounded else outputs["log_std"]
     squashed = tanh(outputs["mean"] + exp(log_std) * normal)
     slope = bounds["half"] * (1 - squashed * squashed) + TINY
     density = -0.5 * normal * normal - log_std - HALF_LOG_TWO_PI - log(slope)
     return squashed * bounds["half"] + bounds["middle"], reduce(torch.add, density.unbind(-1))
+
+
+def middle(outputs: Tensors, bounds: Tensors) -> Tensor:
+    """The middle of the policy, (K, B, A): the mean, squashed."""
+    return tanh(outputs["mean"]) * bounds["half"] + bounds["middle"]
+
+
+def normal_like(key_K2: Tensor, count: Tensor, like: Tensor) -> Tensor:
+    """Standard normal numbers (K, B, A), in the shape of `like`; B · A is even, since B is a multiple of 4."""
+    return normals(uniforms(key_K2, count, like[0].numel())).view(like.shape)
 
 
 def on_host(numbers: NDArray[np.float32], bounds: Tensors) -> NDArray[np.float32]:
@@ -65,6 +85,11 @@ def on_host(numbers: NDArray[np.float32], bounds: Tensors) -> NDArray[np.float32
 def read(outputs: Tensors, settings: Tensors) -> dict[str, Tensor]:
     """What acting needs of the actor's outputs: "mean" and "deviation", (K, N, A) each."""
     return {"mean": outputs["mean"], "deviation": exp(squashed_log_std(outputs["log_std"]))}
+
+
+def read_unbounded(outputs: Tensors, settings: Tensors) -> dict[str, Tensor]:
+    """The same where "log_std" is not squashed."""
+    return {"mean": outputs["mean"], "deviation": exp(outputs["log_std"])}
 
 
 def squashed_log_std(raw: Tensor) -> Tensor:

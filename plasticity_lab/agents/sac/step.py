@@ -16,19 +16,15 @@ from torch import Tensor
 
 from plasticity_lab.agents.drawn import drawn
 from plasticity_lab.agents.packed_network import PackedNetwork
-from plasticity_lab.agents.sac.policy import sampled
+from plasticity_lab.agents.sac.policy import BOUNDS, normal_like, sampled
 from plasticity_lab.agents.sac.temperature import NAME, Temperature, learn
 from plasticity_lab.agents.target_network import follow
 from plasticity_lab.agents.update import Loss, LossOutput, TrainState, UpdateInputs, update_of
 from plasticity_lab.interventions.intervention import State
 from plasticity_lab.networks.model import Model
-from plasticity_lab.randomness.device import uniforms
 from plasticity_lab.stacking.elementary import exp
-from plasticity_lab.stacking.normals import normals
 
 Tensors = Mapping[str, Tensor]
-BOUNDS = "bounds"
-"""Among the settings: what `bounds_of` gives."""
 ACTOR, CRITICS = "actor", ("critic1", "critic2")
 NETWORKS = (ACTOR, *CRITICS)
 OF_CRITICS, OF_ACTOR = ("critic_loss", "q", "temperature"), ("actor_loss", "entropy")
@@ -60,7 +56,7 @@ def target_of(models: Mapping[str, Model], body: str) -> Callable[..., Tensor]:
     ) -> Tensor:
         shape = settings[ACTOR]["activation"]
         outputs, _ = models[ACTOR].forward(actor_parameters, shape, batch["following"], None, body)
-        action, density = sampled(outputs, _normal(keys[NEXT_ACTION], count, outputs["mean"]), settings[BOUNDS])
+        action, density = sampled(outputs, normal_like(keys[NEXT_ACTION], count, outputs["mean"]), settings[BOUNDS])
         there = torch.cat([batch["following"], action], dim=2)
         values = [
             models[name].forward(targets[name], settings[name]["activation"], there, None, body)[0]["q"].squeeze(-1)
@@ -148,7 +144,7 @@ def actor_step_of(
         now = _row(rows[ACTOR], at)
         count, examples = now["updates"], batch["x"].shape[1]
         shape = batch["action"]
-        learn_from = {"x": batch["x"], "weight": batch["weight"], "normal": _normal(keys[NOW], count, shape)}
+        learn_from = {"x": batch["x"], "weight": batch["weight"], "normal": normal_like(keys[NOW], count, shape)}
         learn_from |= {
             "alpha": exp(alpha[0][NAME]),
             **settings[BOUNDS],
@@ -161,7 +157,7 @@ def actor_step_of(
         state, own = update(train, inputs, learn_from)
         if learns_alpha:
             outputs, _ = actor.forward(train.parameters, settings[ACTOR]["activation"], batch["x"], None, body)
-            _, density = sampled(outputs, _normal(keys[AFTERWARDS], count, shape), settings[BOUNDS])
+            _, density = sampled(outputs, normal_like(keys[AFTERWARDS], count, shape), settings[BOUNDS])
             own_settings, corrections = settings[NAME], _row(rows[NAME], at)
             learn(temperature.adam, *alpha, own_settings, corrections, density.detach(), batch["weight"], entropy)
         measured.index_copy_(0, at, torch.stack([own[name] for name in OF_ACTOR]).unsqueeze(0))
@@ -208,8 +204,3 @@ def _under(prefix: str, values: Tensors) -> dict[str, Tensor]:
 
 def _row(rows: Tensors, at: Tensor) -> dict[str, Tensor]:
     return {name: values.index_select(0, at).squeeze(0) for name, values in rows.items()}
-
-
-def _normal(key_K2: Tensor, count: Tensor, like: Tensor) -> Tensor:
-    """Standard normal numbers (K, B, A), in the shape of `like`; B · A is even, since B is a multiple of 4."""
-    return normals(uniforms(key_K2, count, like[0].numel())).view(like.shape)

@@ -23,11 +23,22 @@ NAME = "log_alpha"
 
 
 class Temperature:
-    """log α of K runs, (K,), with Adam's moments.  rates: the runs' learning rates; starts: their first α."""
+    """log α of K runs, (K,), with Adam's moments.
 
-    def __init__(self, rates: Sequence[float], starts: Sequence[float], device: torch.device) -> None:
+    rates: the runs' learning rates; starts: their first α; epsilons: of Adam, None for its own.
+    """
+
+    def __init__(
+        self,
+        rates: Sequence[float],
+        starts: Sequence[float],
+        device: torch.device,
+        epsilons: Sequence[float] | None = None,
+    ) -> None:
         self.adam = Adam()
-        self.settings = on_run_axis([Adam(lr=rate) for rate in rates], device, torch.float64)
+        epsilons = [self.adam.epsilon] * len(rates) if epsilons is None else epsilons
+        own = [Adam(lr=rate, epsilon=epsilon) for rate, epsilon in zip(rates, epsilons, strict=True)]
+        self.settings = on_run_axis(own, device, torch.float64)
         self.parameters = {NAME: torch.tensor([log(start) for start in starts], dtype=torch.float32, device=device)}
         self.moments = self.adam.start(self.parameters)
         self.updates = 0
@@ -58,12 +69,13 @@ def learn(
     density: Tensor,
     weight: Tensor,
     target_K: Tensor,
+    of_logarithm: bool = False,
 ) -> None:
-    """One step of Adam on −α · mean(log π + target), in place.
+    """One step of Adam on −α · mean(log π + target), in place; of_logarithm: on −log α · mean(log π + target).
 
     density (K, B): log π of fresh actions. weight (B,): 1 / examples, 0 of rows that only fill up. target (K,): the
     entropy that is asked for. The mean is taken exactly, for its last bit must not depend on the pack.
     """
-    alpha = exp(parameters[NAME])
-    mean = exact_sums(density * weight)
-    adam.update(parameters, {NAME: -alpha * (mean + target_K)}, moments, settings, corrections)
+    off = exact_sums(density * weight) + target_K
+    gradient = -off if of_logarithm else -exp(parameters[NAME]) * off
+    adam.update(parameters, {NAME: gradient}, moments, settings, corrections)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, partial
+from math import pi
 from pathlib import Path
 
 from plasticity_lab.environments.body import Body
@@ -21,6 +22,12 @@ FRAMES = 4
 """Of an observation, and of a step."""
 SCREEN = 84
 """Pixels of a frame's side."""
+ALL = 18
+"""Actions of the joystick."""
+NUMBERS, LOW, HIGH = 3, (0.0, -pi, 0.0), (1.0, pi, 1.0)
+"""Of an action that is numbers: how far the joystick is moved, in which direction, and whether to fire."""
+THRESHOLD = 0.5
+"""Beyond which a number of an action counts, unless somebody says otherwise.  Source: Farebrother & Castro 2024."""
 STICKY = 0.25
 """How likely a frame takes the last action again, unless somebody says otherwise.  Source: Machado et al. 2018."""
 MAX_STEPS = 27_000
@@ -81,17 +88,31 @@ def game_named(name: str) -> Game:
 
 
 def atari(
-    name: str, sticky: float = STICKY, full_actions: bool = False, noops: int = 0, max_steps: int = MAX_STEPS
+    name: str,
+    sticky: float = STICKY,
+    full_actions: bool = False,
+    noops: int = 0,
+    max_steps: int = MAX_STEPS,
+    threshold: float | None = None,
 ) -> Body:
     """A game as a body.  See `Atari`; max_steps: of an episode, of four frames each.  Raises ConfigError."""
     game = game_named(name)
+    if threshold is not None and game.all_actions != ALL:
+        # ale-py's vector of games then takes the numbers of the 18 actions for places among these, and never answers.
+        raise ConfigError(
+            f"The game {game.name} knows {game.all_actions} of the joystick's {ALL} actions, and from numbers ale-py "
+            f"makes one of all {ALL}; choose another game, or benchmark=atari."
+        )
+    chosen = game.all_actions if full_actions else game.actions
     return Body(
         name=game.name,
-        version="v5",
+        version="v5" if threshold is None else "v5 continuous",
         observation=(FRAMES, SCREEN, SCREEN),
-        actions=game.all_actions if full_actions else game.actions,
+        actions=chosen if threshold is None else NUMBERS,
+        low=None if threshold is None else LOW,
+        high=None if threshold is None else HIGH,
         max_steps=max_steps,
-        simulation=partial(_built, game.name, sticky, full_actions, noops),
+        simulation=partial(_built, game.name, sticky, full_actions, noops, threshold),
         source="Bellemare et al. 2013, as ale-py has it, in the pictures of Mnih et al. 2015",
         gymnasium=f"ALE/{_called(game.name)}-v5",
         dtype="uint8",
@@ -105,7 +126,9 @@ def _called(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_"))
 
 
-def _built(name: str, sticky: float, full_actions: bool, noops: int, copies: int) -> Simulation:
+def _built(
+    name: str, sticky: float, full_actions: bool, noops: int, threshold: float | None, copies: int
+) -> Simulation:
     """Copies of the game.  Raises ConfigError if ale-py cannot be imported, or has no ROM of it."""
     try:
         from plasticity_lab.environments.atari.simulation import Atari
@@ -115,7 +138,7 @@ def _built(name: str, sticky: float, full_actions: bool, noops: int, copies: int
             "benchmark that needs none, such as benchmark=games."
         ) from error
     try:
-        return Atari(copies, name, sticky, full_actions, noops)
+        return Atari(copies, name, sticky, full_actions, noops, threshold)
     except (AssertionError, RuntimeError, OSError) as error:
         raise ConfigError(
             f"ale-py has no ROM of {name} here ({str(error).splitlines()[0] if str(error) else 'it gives no reason'}): "

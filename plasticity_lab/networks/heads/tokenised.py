@@ -30,6 +30,11 @@ class Tokenised(Head):
         self.pooled = check("head.pooled", pooled, one_of=("sum", "mean"))
         self.scale = check("head.scale", scale, above=0)
 
+    @property
+    def plain_sum(self) -> bool:
+        """Whether tokens are added up, and the layer is as wide as the network's."""
+        return self.pooled == "sum" and self.scale == 1
+
     def design(self, encoded: Encoded) -> HeadDesign:
         """The layer and the outputs.  Raises ConfigError where an agent asks for noise, as the paper's code does."""
         if encoded.shapes.noise is not None:

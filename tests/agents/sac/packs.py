@@ -36,5 +36,5 @@ def begun(runs, compiled: bool = False) -> tuple[SACLearner, list]:
 
 def numbers(learner: SACLearner) -> dict[str, torch.Tensor]:
     """All parameters, log α and the targets', copied."""
-    targets = {f"target {n}": x for target in learner.targets.values() for n, x in target.parameters.items()}
+    targets = {f"target {n}": x for target in learner.learning.targets.values() for n, x in target.parameters.items()}
     return {name: value.clone() for name, value in (learner.weights() | targets).items()}

@@ -41,7 +41,7 @@ def test_its_networks_have_as_many_parameters_as_cleanrls():
     actor = (observation + 1) * 256 + 257 * 256 + 2 * 257 * action
     critic = (observation + action + 1) * 256 + 257 * 256 + 257
     assert learner.size == actor + 2 * critic
-    assert learner.entropy.tolist() == [-6.0]
+    assert learner.learning.entropy.tolist() == [-6.0]
 
 
 @pytest.mark.parametrize(
@@ -72,5 +72,5 @@ def test_a_test_is_played_by_the_middle_of_the_policy(monkeypatch):
     learner.advance(chunks[0])
     shown = np.zeros((2, 3, 6), np.float32)
     actions = learner._middle(shown)
-    mean = learner.networks["actor"].answers(shown, "sliders")["mean"]
+    mean = learner.learning.networks["actor"].answers(shown, "sliders")["mean"]
     np.testing.assert_allclose(actions, np.tanh(mean), rtol=1e-5)

@@ -83,7 +83,7 @@ def test_its_updates_are_as_many_as_its_price_says():
         for chunk in chunks:
             learner.advance(chunk)
         cost = cost_of(runs[0], resources(Path())(runs[0]))
-        critics, actor = learner.networks["critic1"].updates, learner.networks["actor"].updates
+        critics, actor = learner.learning.networks["critic1"].updates, learner.learning.networks["actor"].updates
         assert critics == cost.updates
         assert critics <= actor < critics + learner.agent.policy_period
         assert cost.parameters == learner.size

@@ -5,7 +5,8 @@ import torch
 from torch.distributions import Normal
 from torch.nn.functional import linear, relu
 
-from plasticity_lab.agents.sac.step import AFTERWARDS, NEXT_ACTION, NOW, _normal
+from plasticity_lab.agents.sac.policy import normal_like
+from plasticity_lab.agents.sac.step import AFTERWARDS, NEXT_ACTION, NOW
 from tests.agents.ppo.packs import there_are
 from tests.agents.sac.packs import SMALL, begun
 from tests.tenants.packs import packs_of
@@ -21,9 +22,9 @@ class Plain:
             return {name: value[run].clone() for name, value in values.items()}
 
         self.learner, self.run = learner, run
-        self.actor = copied(learner.networks["actor"].parameters)
-        self.critics = [copied(learner.networks[name].parameters) for name in ("critic1", "critic2")]
-        self.targets = [copied(learner.targets[name].parameters) for name in ("critic1", "critic2")]
+        self.actor = copied(learner.learning.networks["actor"].parameters)
+        self.critics = [copied(learner.learning.networks[name].parameters) for name in ("critic1", "critic2")]
+        self.targets = [copied(learner.learning.targets[name].parameters) for name in ("critic1", "critic2")]
         self.log_alpha = torch.zeros(1, requires_grad=True)
         for network in (self.actor, *self.critics):
             for value in network.values():
@@ -48,7 +49,7 @@ class Plain:
         mean, raw = self.layers(self.actor, "actor", x, ("mean", 2), ("log_std", 2))
         deviation = torch.exp(-5 + 3.5 * (torch.tanh(raw) + 1))
         like = torch.zeros(2, BATCH, 2)
-        drawn = _normal(self.learner.keys[purpose], torch.tensor(count), like)[self.run]
+        drawn = normal_like(self.learner.learning.keys[purpose], torch.tensor(count), like)[self.run]
         before = mean + deviation * drawn
         squashed = torch.tanh(before)
         density = Normal(mean, deviation).log_prob(before) - torch.log(1 - squashed**2 + 1e-6)
@@ -95,13 +96,13 @@ def test_it_learns_what_sac_written_plainly_learns(monkeypatch):
     words = (*SMALL, "benchmark.environment_steps=100", f"agent.gamma={GAMMA}", f"agent.tau={TAU}")
     learner, chunks = begun(packs_of(*words, "seed=0,1"))
     plain, batches = [Plain(learner, run) for run in range(2)], []
-    step = learner.critics_step
+    step = learner.learning.critics_step
 
     def watched(*arguments):
         batches.append(arguments[6])
         return step(*arguments)
 
-    learner.critics_step = watched
+    learner.learning.critics_step = watched
     for chunk in chunks:
         learner.advance(chunk)
     assert len(batches) == 40
@@ -109,14 +110,16 @@ def test_it_learns_what_sac_written_plainly_learns(monkeypatch):
     for run, mine in enumerate(plain):
         for batch in batches:
             mine.update(batch)
-        alpha = learner.temperature.parameters["log_alpha"][run]
+        alpha = learner.learning.temperature.parameters["log_alpha"][run]
         assert alpha.item() == pytest.approx(mine.log_alpha.item(), abs=1e-5)
         assert alpha.item() != 0
         named = [("actor", mine.actor), *(("critic1", mine.critics[0]), ("critic2", mine.critics[1]))]
         for network, own in named:
             for name, value in own.items():
-                there = learner.networks[network].parameters[name][run]
+                there = learner.learning.networks[network].parameters[name][run]
                 torch.testing.assert_close(there, value.detach(), atol=3e-5, rtol=1e-3)
         for network, own in zip(("critic1", "critic2"), mine.targets, strict=True):
             for name, value in own.items():
-                torch.testing.assert_close(learner.targets[network].parameters[name][run], value, atol=3e-5, rtol=1e-3)
+                torch.testing.assert_close(
+                    learner.learning.targets[network].parameters[name][run], value, atol=3e-5, rtol=1e-3
+                )

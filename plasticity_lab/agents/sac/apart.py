@@ -1,0 +1,93 @@
+"""An actor and two critics that have nothing alike: SAC on bodies, whose observations are numbers."""
+
+from collections.abc import Mapping, Sequence
+
+import torch
+
+from plasticity_lab.agents.acting.memory import Memory
+from plasticity_lab.agents.compiled import Compiled
+from plasticity_lab.agents.parts import Parts
+from plasticity_lab.agents.sac import step as steps
+from plasticity_lab.agents.sac.learning import Learning
+from plasticity_lab.agents.sac.measured import Measured
+from plasticity_lab.agents.sac.settings import SACSettings
+from plasticity_lab.agents.sac.step import ACTOR, CRITICS, PURPOSES
+from plasticity_lab.agents.sac.temperature import NAME, Temperature
+from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
+from plasticity_lab.diagnostics.view import View
+from plasticity_lab.environments.body import Body
+from plasticity_lab.networks.model import Model
+from plasticity_lab.stacking.optimizer import Optimizer
+from plasticity_lab.stacking.run_axis import aligned
+
+
+class Apart(Learning):
+    """Three networks, updated one after another, the actor in a rhythm of its own.
+
+    models: by the names of NETWORKS. actor_optimizers: the runs' own for the actor. updates: of a chunk, at most.
+    """
+
+    acting, critic, followed, purposes = ACTOR, CRITICS[0], CRITICS, PURPOSES
+
+    def __init__(
+        self,
+        agent: SACSettings,
+        parts: Parts[BodyBenchmark],
+        models: Mapping[str, Model],
+        actor_optimizers: Sequence[Optimizer],
+        body: Body,
+        updates: int,
+        device: torch.device,
+        compiled: bool,
+    ) -> None:
+        rates = [optimizer.lr for optimizer in parts.optimizers]
+        temperature = Temperature(rates, [each.temperature for each in parts.each("agent", SACSettings)], device)
+        super().__init__(agent, parts, models, {ACTOR: actor_optimizers}, temperature, body, device)
+        of_actor = updates + agent.policy_period
+        self.at = [torch.tensor([row], device=device) for row in range(of_actor)]
+        self.measured = Measured(updates, of_actor, self.runs, aligned(agent.batch), agent.batch, device)
+        self.target = steps.target_of(models, body.name)
+        critics = steps.critics_step_of(self.networks, self.target, body.name)
+        actor = steps.actor_step_of(self.networks, self.temperature, body.name, agent.learn_temperature)
+        same = parts.structure, *(model.structure_key for model in models.values()), body.name
+        self.critics_step = Compiled(critics, ("sac critics", *same), reads=steps.READS) if compiled else critics
+        self.actor_step = Compiled(actor, ("sac actor", *same), reads=steps.READS) if compiled else actor
+
+    def update(self, memory: Memory) -> None:
+        """One update of the critics, and, if it is their turn, as many of the actor as they had since its last."""
+        networks, alpha, updates = self.networks, self.temperature, self.updates
+        batch = memory.batch(memory.drawn(updates), self.device)
+        states = self.critics_step(
+            {name: networks[name].train_state for name in CRITICS},
+            {name: target.parameters for name, target in self.targets.items()},
+            networks[ACTOR].parameters, alpha.parameters[NAME], self.settings, self.keys, batch, self.rows,
+            self.measured.critics,
+            self.at[self.taken[CRITICS[0]]],
+        )  # fmt: skip
+        for name, state in states.items():
+            networks[name].kept = state
+            networks[name].took(1)
+            self.taken[name] += 1
+        for _ in range(self.agent.policy_period if updates % self.agent.policy_period == 0 else 0):
+            networks[ACTOR].kept = self.actor_step(
+                networks[ACTOR].train_state, (alpha.parameters, alpha.moments),
+                {name: networks[name].parameters for name in CRITICS}, self.entropy, self.settings, self.keys, batch,
+                self.rows, self.measured.actor, self.at[self.taken[ACTOR]],
+            )  # fmt: skip
+            networks[ACTOR].took(1)
+            alpha.updates += 1
+            self.taken[ACTOR] += 1
+
+    def view(self, memory: Memory | None) -> View:
+        """The first critic; its probe is drawn from the memory, as its loss takes it."""
+        network, probe = self.networks[self.critic], dict[str, torch.Tensor]()
+        if memory is not None:
+            batch = memory.probe(network.updates, self.device)
+            own = {each: target.parameters for each, target in self.targets.items()}
+            count, log_alpha = torch.tensor(network.updates, device=self.device), self.temperature.parameters[NAME]
+            with torch.no_grad():
+                target = self.target(
+                    own, self.networks[ACTOR].parameters, log_alpha, self.settings, self.keys, batch, count
+                )
+            probe = {"x": torch.cat([batch["x"], batch["action"]], dim=2), "target": target, "weight": batch["weight"]}
+        return network.view(steps.critic_loss_of(network.model, self.body.name), probe)

@@ -1,0 +1,165 @@
+"""What learns in a pack of SAC: networks, their targets, the temperature, and what a chunk's updates have measured.
+
+Legend: K runs, B examples.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from plasticity_lab.agents.acting.memory import Memory
+from plasticity_lab.agents.acting.snapshot import Snapshot
+from plasticity_lab.agents.packed_network import PackedNetwork
+from plasticity_lab.agents.parts import Parts
+from plasticity_lab.agents.sac.measured import Measured
+from plasticity_lab.agents.sac.policy import BOUNDS, bounds_of
+from plasticity_lab.agents.sac.settings import SACSettings
+from plasticity_lab.agents.sac.temperature import NAME, Temperature
+from plasticity_lab.agents.target_network import TargetNetwork
+from plasticity_lab.agents.update import TrainState
+from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
+from plasticity_lab.diagnostics.view import View
+from plasticity_lab.environments.body import Body
+from plasticity_lab.networks.model import Model
+from plasticity_lab.stacking.optimizer import Optimizer
+
+
+class Learning:
+    """The networks of K runs by name, and their updates.  Final classes say what an update is.
+
+    networks, targets: by name. temperature: log α. settings: part → …, as the steps take them. keys: of random numbers.
+    entropy (K,): that the temperature is learned for. taken: by network, updates of this chunk.
+    """
+
+    acting: ClassVar[str]
+    """The network that acts."""
+    critic: ClassVar[str]
+    """The network by whose updates all others are counted, and which diagnostics look at."""
+    followed: ClassVar[Sequence[str]]
+    """Those that have a target."""
+    purposes: ClassVar[Sequence[str]]
+    """For what normal numbers are drawn."""
+
+    measured: Measured
+
+    def __init__(
+        self,
+        agent: SACSettings,
+        parts: Parts[BodyBenchmark],
+        models: Mapping[str, Model],
+        optimizers: Mapping[str, Sequence[Optimizer]],
+        temperature: Temperature,
+        body: Body,
+        device: torch.device,
+    ) -> None:
+        self.agent, self.device, self.body = agent, device, body
+        self.runs = len(parts.init_seeds)
+        self.networks = {
+            name: PackedNetwork(parts, model, device, optimizers.get(name)) for name, model in models.items()
+        }
+        for network in self.networks.values():
+            network.body = body.name
+        self.targets: dict[str, TargetNetwork] = {name: self.networks[name].target() for name in self.followed}
+        self.temperature = temperature
+        self.settings: dict[str, Any] = {name: network.settings for name, network in self.networks.items()}
+        self.settings[NAME] = temperature.settings
+        self.settings[BOUNDS] = bounds_of(body, device)
+        self.keys: dict[str, Any] = {name: network.step_keys for name, network in self.networks.items()}
+        self.keys |= {purpose: self.networks[self.acting].keys_of(purpose) for purpose in self.purposes}
+        asked = -float(body.actions) if agent.target_entropy is None else agent.target_entropy
+        self.entropy = torch.full((self.runs,), asked, device=device)
+        self.taken = dict.fromkeys(self.networks, 0)
+
+    @property
+    def updates(self) -> int:
+        """Of the critics, since the beginning."""
+        return self.networks[self.critic].updates
+
+    def begin_task(self, position: int) -> None:
+        """What interventions and optimizers do before a task; fresh networks have fresh targets."""
+        for network in self.networks.values():
+            network.begin_task(position)
+        if self.networks[self.acting].intervention.restarts_agent:
+            for target in self.targets.values():
+                target.copy()
+
+    def end_task(self, position: int) -> None:
+        """Interventions and optimizers end the task."""
+        for network in self.networks.values():
+            network.end_task(position)
+
+    def begin_chunk(self) -> None:
+        """Notes the numbers that an unstable run goes back to, and what the chunk's updates read."""
+        self._before = {name: Snapshot(train) for name, train in self._train_states().items()}
+        self._targets = {
+            name: {part: value.clone() for part, value in target.parameters.items()}
+            for name, target in self.targets.items()
+        }
+        self.rows, self.taken = self._rows(), dict.fromkeys(self.networks, 0)
+
+    def update(self, memory: Memory) -> None:
+        """One update, from a batch of the memory."""
+        raise NotImplementedError
+
+    def view(self, memory: Memory | None) -> View:
+        """What diagnostics are shown.  memory: of which a probe is drawn; None in the warm-up, where there is none."""
+        raise NotImplementedError
+
+    def finite(self) -> NDArray[np.bool_]:
+        """(K,): whether all that this chunk has measured and changed is."""
+        finite = self.measured.finite(self.taken[self.critic], self.taken[self.acting])
+        for name, train in self._train_states().items():
+            finite &= self._before[name].finite(train)
+        return finite
+
+    def restore(self, runs: NDArray[np.bool_]) -> None:
+        """Gives these runs (K,) the numbers that they had when the chunk began, in place."""
+        for name, train in self._train_states().items():
+            self._before[name].restore(train, runs)
+        for name, values in self._targets.items():
+            for part, value in values.items():
+                for run in np.flatnonzero(runs):
+                    self.targets[name].parameters[part][run].copy_(value[run])
+
+    def means(self, unstable: NDArray[np.bool_]) -> dict[str, NDArray[np.float64]]:
+        """What this chunk's updates have measured, name → (U, K); nan of runs (K,) whose learning is not kept."""
+        return self.measured.means(self.taken[self.critic], self.taken[self.acting], unstable)
+
+    def state(self) -> dict[str, Any]:
+        """The networks', their targets' and the temperature's. Its tensors are their own."""
+        return {
+            "networks": {name: network.state() for name, network in self.networks.items()},
+            "targets": {name: target.state() for name, target in self.targets.items()},
+            "temperature": self.temperature.state(),
+        }
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Goes back to a state, and leaves it untouched."""
+        for name, network in self.networks.items():
+            network.load(state["networks"][name])
+        for name, target in self.targets.items():
+            target.load(state["targets"][name])
+        self.temperature.load(state["temperature"])
+
+    def weights(self) -> dict[str, Tensor]:
+        """The parameters of all networks on the host, name → (K, ...), and log α."""
+        found = {name: value for network in self.networks.values() for name, value in network.weights().items()}
+        return found | {NAME: self.temperature.parameters[NAME].detach().cpu()}
+
+    def _train_states(self) -> dict[str, TrainState]:
+        """What updates change, by network; the temperature is one of them."""
+        own = {name: network.train_state for name, network in self.networks.items()}
+        return own | {NAME: TrainState(self.temperature.parameters, self.temperature.moments, {})}
+
+    def _rows(self) -> dict[str, dict[str, Tensor]]:
+        """What the next updates read, by network and for the temperature: name → (U, ...)."""
+        found = {}
+        for name, network in self.networks.items():
+            count = len(self.measured.actor if name == self.acting else self.measured.critics)
+            numbers = torch.arange(count, device=self.device) + network.updates
+            found[name] = {**network.corrections(count), "updates": numbers}
+        return found | {NAME: self.temperature.corrections(len(self.measured.actor))}

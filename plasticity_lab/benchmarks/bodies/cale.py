@@ -1,0 +1,45 @@
+"""An Atari game whose actions are numbers, learned for a number of steps (see `environments/atari/games.py`)."""
+
+from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
+from plasticity_lab.component import check
+from plasticity_lab.environments.atari.games import MAX_STEPS, STICKY, THRESHOLD, atari, spellings
+
+
+class Cale(BodyBenchmark):
+    """`tasks` tasks, all of them the same game; each begins new episodes.
+
+    An action is three numbers: how far the joystick is moved, in which direction, and whether to fire (see
+    `simulation.Atari`). Source: Farebrother & Castro 2024.
+
+    game: as ale-py calls it; a command may use any of its `spellings`. environment_steps: of a task, of four frames
+    each, all environments of a run together; an agent rounds them up to whole rollouts. sticky: how likely a frame
+    takes the last action again. threshold: beyond which a number of an action counts. max_steps: after which an episode
+    is broken off. test_episodes: of each run, after each task; 0: no test.
+    """
+
+    tasks_are = "Atari games whose actions are numbers"
+    named_values = {"game": spellings()}
+
+    def __init__(
+        self,
+        environment_steps: int,
+        game: str = "pong",
+        sticky: float = STICKY,
+        threshold: float = THRESHOLD,
+        max_steps: int = MAX_STEPS,
+        tasks: int = 1,
+        test_episodes: int = 0,
+    ) -> None:
+        self.environment_steps = check("benchmark.environment_steps", environment_steps, at_least=1)
+        sticky = check("benchmark.sticky", sticky, at_least=0, below=1)
+        threshold = check("benchmark.threshold", threshold, at_least=0, below=1)
+        max_steps = check("benchmark.max_steps", max_steps, at_least=1)
+        self.tasks = check("benchmark.tasks", tasks, at_least=1)
+        self.test_episodes = check("benchmark.test_episodes", test_episodes, at_least=0)
+        self.body = atari(game, sticky, max_steps=max_steps, threshold=threshold)
+        self.bodies = [self.body.name]
+        self.source = f"{self.body.name}, sticky {sticky}, actions of numbers, threshold {threshold}"
+
+    def outline(self) -> Bodies:
+        """The game, as these settings have it."""
+        return Bodies({self.body.name: self.body})

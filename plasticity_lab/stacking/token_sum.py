@@ -1,0 +1,69 @@
+"""K linear layers side by side that are applied to every token of an example alike, and added up over the tokens.
+
+Legend: K runs, B examples, M tokens, I numbers of each, O outputs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from plasticity_lab.stacking.linear import StackedLinear
+from plasticity_lab.stacking.products import row_times
+
+
+@dataclass(frozen=True)
+class StackedTokenSum:
+    """Σ over tokens of a linear map of each: (K, B, M, I) → (K, B, O).  Run k reads nothing of run j.
+
+    The numbers lie as a linear layer's do: `<name>.weight` (K, I, O) and `<name>.bias` (K, 1, O). Nothing stands
+    between the map and the sum, so the tokens are added up first, and the bias counts M times: the same function and
+    the same gradients, for a hundredth of the work. Source: Figure 22 of Sokar et al. 2025, "summed over the first
+    dimension after tokenization".
+
+    tokens: M. inputs: I.
+    """
+
+    name: str
+    tokens: int
+    inputs: int
+    outputs: int
+    linear: StackedLinear = field(init=False, repr=False, compare=False)
+    """The map of a token."""
+
+    def __post_init__(self) -> None:
+        # Made here, since torch 2.11 cannot compile what makes it.
+        object.__setattr__(self, "linear", StackedLinear(self.name, self.inputs, self.outputs))
+
+    @property
+    def size(self) -> int:
+        """Parameters of one run, padding not counted."""
+        return self.linear.size
+
+    @property
+    def work(self) -> int:
+        """Multiplications that one example takes forward: those of its sum, and of one map."""
+        return self.tokens * self.inputs + self.linear.work
+
+    def start(self, draw: np.random.Generator, init: str, gain: float) -> dict[str, np.ndarray]:
+        """One run's first parameters, float32: those of the map."""
+        return self.linear.start(draw, init, gain)
+
+    def squares(self, x_KBMI: Tensor, delta_KBO: Tensor) -> dict[str, Tensor]:
+        """Σ over examples of the squares of the gradient by each alone: of weight and bias, as stored."""
+        found = self.linear.squares(self._summed(x_KBMI), delta_KBO)
+        found[f"{self.name}.bias"] = self.tokens**2 * found[f"{self.name}.bias"]
+        return found
+
+    def __call__(self, parameters: Mapping[str, Tensor], x_KBMI: Tensor) -> Tensor:
+        """x (K, B, M, I) → (K, B, O)."""
+        bias = f"{self.name}.bias"
+        return self.linear({**parameters, bias: self.tokens * parameters[bias]}, self._summed(x_KBMI))
+
+    def _summed(self, x_KBMI: Tensor) -> Tensor:
+        """(K, B, I), by a product of matrices: its bits do not depend on the pack."""
+        # Laid out anew: alone, a run's tokens may lie otherwise in memory than in a pack, and other bits would follow.
+        each = x_KBMI.contiguous().flatten(0, 1)
+        return row_times(torch.ones(each.shape[:2], device=each.device), each).unflatten(0, x_KBMI.shape[:2])
