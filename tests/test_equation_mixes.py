@@ -69,9 +69,9 @@ class Mix(NamedTuple):
 SOON = [
     (Mix("bo_prelu", {"scope": "neuron"}, 4, 5, 7), 256),
     (Mix("prelu", {"scope": "layer"}, 3, 6, 5, optimizer="sgd", intervention="l2_init"), NONE),
-    (Mix("gelu", {}, 2, 3, 11, "layer"), 256),
 ]
 MIXES = [
+    Mix("gelu", {}, 2, 3, 11, "layer"),
     Mix("bo_prelu", {}, 4, 7, 13, optimizer="rmsprop"),
     Mix("bo_prelu", {"scope": "layer"}, 1, 13, 6, optimizer="adamw"),
     Mix("prelu", {"scope": "neuron"}, 7, 2, 9, "layer", "sgd"),

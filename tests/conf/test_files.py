@@ -30,8 +30,12 @@ def _a_store_to_select_from(tmp_path_factory):
 
 
 def beside(group, name):
-    """The benchmark that an agent needs which does not learn the usual one; a head for what works on experts."""
+    """The benchmark that an agent needs which does not learn the usual one; a head for what works on experts; what a
+    search is to search.
+    """
     target = yaml.safe_load((CONF / group / f"{name}.yaml").read_text()).get("_target_")
+    if (group, name) == ("hyperparams", "search"):
+        return ["optimizer.lr=choice(0.01,0.001)"]
     if group == "intervention" and component.load(target).unit_kind == "expert":
         return ["head=softmoe", "head.experts=4", "network=cnn"]
     if group != "agent" or target is None or issubclass(PermutedPixels, component.load(target).learns):
@@ -58,7 +62,7 @@ def _asked_besides(run, group):
 @pytest.mark.parametrize(("group", "name"), OPTIONS)
 def test_every_option_composes_and_its_component_builds(group, name):
     run, *others = resolve([f"{group}={name}", *beside(group, name), "seed=100"]).runs
-    assert not others or name == "grid"
+    assert not others or name in ("grid", "search")
     content = yaml.safe_load((CONF / group / f"{name}.yaml").read_text())
     assert run.asked_as[0].get(group, _asked_besides(run, group)) == name
     if group in COMPONENTS and name != "auto" and "members" not in content:

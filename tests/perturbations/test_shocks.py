@@ -16,7 +16,7 @@ SIDE = 6
 LR = 0.01
 MODES = [
     pytest.param({}, id="eager"),
-    pytest.param({"compiled": True}, id="compiled", marks=needs_compiler),
+    pytest.param({"compiled": True}, id="compiled", marks=[needs_compiler, pytest.mark.slow]),
     pytest.param(
         {"compiled": True, "kernels": True}, id="kernels", marks=[needs_compiler, needs_kernels, pytest.mark.slow]
     ),

@@ -3,7 +3,7 @@
 Legend: K runs.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import torch
@@ -21,14 +21,22 @@ class Snapshot:
 
     def finite(self, train_state: TrainState) -> NDArray[np.bool_]:
         """(K,): whether all the numbers that an update has changed are finite."""
-        each = [value.isfinite().reshape(len(value), -1).all(dim=1) for value in _all(train_state)]
-        return torch.stack(each).all(dim=0).cpu().numpy()
+        rows = [value.reshape(len(value), -1) for value in _all(train_state)]
+        # A sum is not finite unless all its numbers are. It takes a pass over them where looking at each takes four;
+        # only where it does not tell, since large numbers have no finite sum, each is looked at.
+        found = _all_of(value.sum(dim=1, dtype=value.dtype).isfinite() for value in rows)
+        return found if found.all() else _all_of(value.isfinite().all(dim=1) for value in rows)
 
     def restore(self, train_state: TrainState, runs: NDArray[np.bool_]) -> None:
         """Gives these runs (K,) the numbers that they had when it was taken, in place."""
         for run in np.flatnonzero(runs):
             for value, copy in zip(_all(train_state), self._copies, strict=True):
                 value[run].copy_(copy[run])
+
+
+def _all_of(each: Iterable[Tensor]) -> NDArray[np.bool_]:
+    """(K,) on the host: of each run, whether all hold."""
+    return torch.stack(list(each)).all(dim=0).cpu().numpy()
 
 
 def _all(train_state: TrainState) -> Iterator[Tensor]:

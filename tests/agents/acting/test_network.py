@@ -29,7 +29,7 @@ def frames(runs=2):
     return np.random.default_rng(0).integers(0, 256, (runs, N, *IMAGE), np.uint8)
 
 
-@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=needs_compiler)])
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=[needs_compiler, pytest.mark.slow])])
 def test_bytes_are_what_the_same_numbers_from_0_to_1_are(compiled):
     shown = frames()
     in_bytes = acting(dtype=np.uint8, compiled=compiled)

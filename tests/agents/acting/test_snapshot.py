@@ -19,3 +19,11 @@ def test_runs_that_are_restored_have_their_numbers_of_then_and_their_mates_do_no
     assert now.parameters["w"].tolist() == [[2, 2], [2, 2], [1, 1]]
     assert now.moments["first"]["w"].tolist() == [[1, 1], [1, 1], [0, 0]]
     assert now.state["kept"].tolist() == [6, 6, 5]
+
+
+def test_large_numbers_are_finite_though_their_sum_is_not():
+    now = train_state()
+    now.parameters["w"][0] = 3e38
+    now.parameters["w"][1, 0] = torch.inf
+    now.parameters["w"][2] = torch.tensor([torch.inf, -torch.inf])
+    assert Snapshot(now).finite(now).tolist() == [True, False, False]

@@ -12,6 +12,8 @@ from tests.agents.sac.packs import SMALL, begun, numbers
 from tests.helpers.packs import needs_compiler
 from tests.tenants.packs import differing, packs_of, trained
 
+FRESH = (*SMALL, "intervention=fresh_each_task", "network=actor_critic", "network.norm=layer", "agent.actor_lr=null")
+
 
 @pytest.fixture(autouse=True)
 def with_made_up_bodies(monkeypatch):
@@ -25,7 +27,7 @@ def with_made_up_bodies(monkeypatch):
         (*SMALL, "agent.environments=3", "agent.batch=7", "intervention=l2_init", "agent.update_period=2"),
         (*SMALL, "activation=rrelu", "intervention=shrink_and_perturb", "agent.policy_period=3"),
         (*SMALL, "intervention=redo", "intervention.every=5", "activation=crelu", "agent.learn_temperature=false"),
-        (*SMALL, "intervention=fresh_each_task", "network=actor_critic", "network.norm=layer", "agent.actor_lr=null"),
+        pytest.param(FRESH, marks=pytest.mark.slow),
         (*SMALL, "agent.empty_each_task=true", "agent.reward_scale=0.1", "agent.target_entropy=-1.5"),
     ],
     ids=["small", "l2_init", "randomised", "redo", "fresh_each_task", "forgetful"],

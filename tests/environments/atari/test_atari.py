@@ -47,7 +47,7 @@ def from_state(body, saved):
 @pytest.mark.parametrize(
     ("game", "states", "further"),
     [
-        ("qbert", (260,), 150),
+        ("qbert", (260,), 60),
         *(pytest.param(game, (330, 711, 1302, 1850), 500, marks=pytest.mark.slow) for game in GAMES),
     ],
 )
@@ -66,7 +66,7 @@ def test_left_late_in_later_episodes_a_game_goes_on_as_if_it_had_not_been(game, 
         assert walked(from_state(body, saved), rest) == expected
 
 
-@pytest.mark.parametrize("sticky", [0.0, 0.25])
+@pytest.mark.parametrize("sticky", [pytest.param(0.0, marks=pytest.mark.slow), 0.25])
 def test_a_run_is_the_same_alone_and_among_others(sticky):
     body = atari("breakout", sticky=sticky)
     packed = walked(Environments(body, SEEDS, 2, task=0), range(250), count=2)
