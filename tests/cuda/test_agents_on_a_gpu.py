@@ -5,20 +5,13 @@ import torch
 
 from tests.agents.ppo.packs import ONE, there_are
 from tests.agents.value.packs import BY_AGENT
+from tests.helpers.first_steps import PIXELS
 from tests.tenants.packs import differing, packs_of, trained
 
 NO_GPU = "torch can use no GPU here (torch.cuda.is_available() is false); these tests need one."
 pytestmark = [pytest.mark.cuda, pytest.mark.skipif(not torch.cuda.is_available(), reason=NO_GPU)]
 GPU = torch.device("cuda")
 SHORT = ("benchmark.tasks=1", "benchmark.environment_steps=160")
-PIXELS = (
-    "benchmark.stack=2",
-    "network=small_nature",
-    "network.hidden=8",
-    "network.width=1",
-    "agent.capacity=90",
-    "agent.min_history=40",
-)
 ARMS = {
     "dqn": (*BY_AGENT["dqn"], *SHORT),
     "rainbow": (*BY_AGENT["rainbow"], *SHORT, "intervention=redo", "intervention.every=5"),

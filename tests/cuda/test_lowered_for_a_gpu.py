@@ -44,7 +44,7 @@ ARMS = {
     "der with experts": (*BY_AGENT["der"], *PIXELS, *EXPERTS),
     "token choice": (*BY_AGENT["rainbow_lite"], *PIXELS, "head=token_choice", "head.experts=4"),
     "shuffled tokens": (*BY_AGENT["rainbow_lite"], *PIXELS, *EXPERTS, "network.tokens=shuffled"),
-    "impala": (*BY_AGENT["rainbow"], *PIXELS[:1], "network=small_impala", "network.hidden=8"),
+    "impala": (*BY_AGENT["rainbow"], "network=small_impala", "network.hidden=8"),
     "sac": SAC,
     "sac on images": SAC_ON_IMAGES,
 }

@@ -14,7 +14,6 @@ from tests.tenants.packs import packs_of
 
 Step = Callable[..., Any]
 PIXELS = (
-    "benchmark.tasks=1",
     "benchmark.stack=2",
     "network=small_nature",
     "network.hidden=8",

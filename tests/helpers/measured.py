@@ -24,6 +24,7 @@ MEASURED = ROOT / "analysis" / "measured"
 FORMS: Mapping[str, Callable[[list[Listing]], str]] = {".csv": csv_text, ".md": markdown, ".txt": text, ".tex": latex}
 TWO_ORDERS = tuple(MEASURED / f"cifar51_{protocol}" / "table2.json" for protocol in ("as_published", "clean"))
 COVERAGE = MEASURED / "coverage"
+GAMES = MEASURED / "games"
 MILLION = MEASURED / "ppo_cleanrl" / "million"
 NO_STAGES = "its runs' returns by task were not kept"
 NO_RUNS = "the runs of 250,000 steps were not kept"
@@ -32,7 +33,6 @@ NOT_MADE: Mapping[str, str] = {
     "mujoco_cycle_reduced/clean/figure6.png": NO_STAGES,
     "mujoco_cycle_reduced/clean/figureF1.png": NO_STAGES,
     **{f"ppo_cleanrl/agreement.{form}": NO_RUNS for form in ("csv", "md", "png")},
-    "games/records.tar.gz": "the records themselves, from which the figures of docs/reproduction/games.md are",
     **{f"slurm/{name}.json": A_TIMING for name in ("chaos", "chaos_2", "chaos_3", "jobs")},
     **{
         f"speed/{name}": A_TIMING
@@ -77,6 +77,8 @@ def is_data(path: Path) -> bool:
     """Whether a file is what others are made of."""
     if path.parent == COVERAGE:  # a simulation, with the command that made it
         return path.suffix in (".csv", ".json")
+    if path.parent == GAMES:  # by the commands of docs/reproduction/games.md
+        return True
     return path.suffix == ".json" and (path.stem in TABLES or (path.parent == MILLION and path.stem in DATA))
 
 
