@@ -46,7 +46,7 @@ class PackedRainbow:
 
     def __init__(self, runs: Sequence[Run], mode: str, device: str = "cpu") -> None:
         bodies = runs[0].component("benchmark", BodyBenchmark).outline()
-        stream, learner = assembled(runs, bodies, torch.device(device), mode != "eager")
+        stream, learner = assembled(runs, bodies, torch.device(device), mode != "eager", kernels=mode == "kernels")
         assert isinstance(learner, ValueLearner)
         self.learner, task = learner, stream.task(0)
         learner.begin(task, fresh=True)

@@ -20,6 +20,7 @@ from torch.utils._pytree import tree_flatten, tree_leaves
 
 from plasticity_lab.kernels.product import product as gpu_product
 from plasticity_lab.stacking.pool import larger
+from plasticity_lab.stacking.whole_pool import whole_pool
 
 Graph = Callable[..., Any]
 KEPT = 64
@@ -67,7 +68,7 @@ def _as_compiled(function: Callable[..., Any], arguments: Sequence[Any], **optio
     from torch._dynamo import config  # an eager worker needs nothing of it
 
     config.enable_aot_compile = True  # which torch 2.11 must be told, and later versions need not
-    for whole in (larger, gpu_product):  # else torch 2.13 forgets their backward under torch.func.grad
+    for whole in (larger, whole_pool, gpu_product):  # else torch 2.13 forgets their backward under torch.func.grad
         torch.compiler.allow_in_graph(whole)
     options["guard_filter_fn"] = torch.compiler.skip_all_guards_unsafe
     if any(isinstance(leaf, torch.Tensor) and leaf.is_cuda for leaf in tree_leaves(arguments)):

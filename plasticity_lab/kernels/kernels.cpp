@@ -2,3 +2,4 @@
 
 #include "linear.cpp"
 #include "conv.cpp"
+#include "pool.cpp"

@@ -100,7 +100,7 @@ at::Tensor linear(const at::Tensor& x_given, const at::Tensor& weight, const at:
                       h.mutable_data_ptr<float>() + k * batch * outputs, outputs};
     if (batch == 1) product<1, LONG>(1, outputs, own, nothing);
     else if (sparse(xs, batch, inputs, few)) sparse_product<PANEL>(few, 0, batch, outputs, own, nothing);
-    else product<ROWS, WIDE>(batch, outputs, own, nothing);
+    else deep_product<ROWS, WIDE>(batch, outputs, own);
   }
   return h;
 }

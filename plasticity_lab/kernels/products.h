@@ -35,6 +35,9 @@ struct Depth {
   long each, segments = 1, a_step = 0, b_step = 0;
 };
 
+// Of B, in a product that is taken in pieces: half a MB.
+constexpr long NUMBERS_CACHED = 1 << 17;
+
 // C[r, :] = start[r, :] + Σ A[r, k] B[k, :]. A start that is null is zero; one whose row is 0 is the same for all r.
 struct Product {
   Strided a;
@@ -125,6 +128,32 @@ INLINE void product(int rows, int width, Product p, Between& between) {
     const int own = vectors - z < C ? vectors - z : C;
     if (last && z + own == vectors) panel<R, C, true>(rows, own, p.column(z * LANES), last, between);
     else panel<R, C, false>(rows, own, p.column(z * LANES), 0, between);
+  }
+}
+
+// Reads lines of memory into the cache, one after the other.
+struct Fetch {
+  const float* next;
+  const float* end;
+
+  INLINE void some() {
+    if (next >= end) return;
+    _mm_prefetch(reinterpret_cast<const char*>(next), _MM_HINT_T1);
+    next += 16;
+  }
+};
+
+// The same where B may be more than the caches hold: as many of its rows at a time as stay there until all of C has taken its
+// products with them, while the next rows are fetched. In between C lies in memory, which rounds nothing.
+template <int R, int C>
+inline void deep_product(int rows, int width, Product p) {
+  const long piece = std::max(32l, NUMBERS_CACHED / width), depth = p.depth.each;
+  for (long k = 0; k < depth; k += piece) {
+    Product part = p;
+    part.a.at += k * p.a.column, part.b += k * p.b_row, part.depth = {std::min(piece, depth - k)};
+    if (k) part.start = p.c, part.start_row = p.c_row;
+    Fetch following{part.b + piece * p.b_row, p.b + std::min(depth, k + 2 * piece) * p.b_row};
+    product<R, C>(rows, width, part, following);
   }
 }
 

@@ -14,6 +14,8 @@ from plasticity_lab.kernels.conv import conv
 from plasticity_lab.kernels.conv import tell_shapes as tell_shapes_of_conv
 from plasticity_lab.kernels.linear import linear
 from plasticity_lab.kernels.linear import tell_shapes as tell_shapes_of_linear
+from plasticity_lab.kernels.pool import pool
+from plasticity_lab.kernels.pool import tell_shapes as tell_shapes_of_pool
 
 Tensors = Mapping[str, Tensor]
 
@@ -51,7 +53,8 @@ def prepare() -> None:
     build.load()
     # Dynamo would trace into the functions and, in torch 2.13, forget their backward under torch.func.grad; what it
     # leaves to the tracing after it keeps it. Said here and not where they are: it imports all of torch.compile.
-    for function in (linear, conv):
+    for function in (linear, conv, pool):
         torch.compiler.allow_in_graph(function)
     tell_shapes_of_linear()
     tell_shapes_of_conv()
+    tell_shapes_of_pool()

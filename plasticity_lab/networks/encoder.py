@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import ClassVar, Self, cast
 
 from torch import Tensor
+from torch.nn.functional import pad
 
 from plasticity_lab.activations.activation import Activation
 from plasticity_lab.errors import ConfigError
@@ -102,7 +103,8 @@ class Encoder(Network):
         """Pixels, channel by channel (K, B, C·H·W) → the outputs, name → (K, B, O)."""
         x = x_KBD.unflatten(2, cast(StackedConv2d, design.layers[0]).image)
         layers, sites = self.counts
-        maps, behind = self.encoded(design.layers[:layers], parameters, x, activate), design.layers[layers:]
+        maps = within_rows(self.encoded(design.layers[:layers], parameters, x, activate), design.rows)
+        behind = design.layers[layers:]
         outputs = list(design.outputs)
         if self.head.takes_tokens:
             if self.tokens.kind == PER_LEARNED_PATCH:
@@ -146,6 +148,12 @@ class Encoder(Network):
                 "are experts, or a network with one hidden layer."
             )
         return self.tokens.shape(maps) if self.head.takes_tokens else (0, 0)
+
+
+def within_rows(maps_KBCHW: Tensor, rows: int) -> Tensor:
+    """The maps, and zeros behind them where there are fewer than `rows` of them: a convolution needs none of these."""
+    missing = rows - maps_KBCHW.shape[1]
+    return pad(maps_KBCHW, (0, 0) * 3 + (0, missing)) if missing > 0 else maps_KBCHW
 
 
 def headed(network: Network, head: Head) -> Network:

@@ -10,9 +10,11 @@ from math import prod
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from plasticity_lab.activations.activation import Activation, Site
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.networks.encoder import Encoder
 from plasticity_lab.networks.expert_units import experts_first, units_first
 from plasticity_lab.networks.network import Design, Layer, Network, Shapes
 from plasticity_lab.networks.noise import TakesNoise, WithNoise
@@ -134,6 +136,7 @@ class Model:
         noise: Tensor | None = None,
         before: dict[str, Tensor] | None = None,
         factor: Tensor | None = None,
+        rows: int = 0,
     ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """The outputs, name → (K, B, O), and the activations by unit name (K, B, *).
 
@@ -142,6 +145,8 @@ class Model:
         randomised activation, else None. body: None where there is only one. noise: (K, noise(B)) where noisy layers
         are to be noisy, else None. before: where the pre-activations are put, by unit name, for those who look at them.
         factor: (), by which all pre-activations are multiplied before they reach the activation; None leaves them.
+        rows: of products, where there are fewer examples: zeros are laid behind these, of an encoder behind its feature
+        maps, since convolutions need none; outputs and activations have such rows too. Noise is of the examples alone.
         Losses of the network's own stand beside the activations, by `losses`, (K,).
         """
         hidden: dict[str, Tensor] = {}
@@ -166,6 +171,11 @@ class Model:
             return h
 
         design = self.design if noise is None else self._with_noise(noise, x_KBD.shape[1], body)
+        if x_KBD.shape[1] < rows:
+            if isinstance(self.network, Encoder) and uniforms is None:
+                design = replace(design, rows=rows)
+            else:
+                x_KBD = pad(x_KBD, (0, 0, 0, rows - x_KBD.shape[1]))
         outputs = self.network.forward(design, parameters, x_KBD, activate, body or self.only_body)
         for loss in self.design.losses:
             hidden[f"{LOSS}{loss}"] = outputs.pop(loss)

@@ -136,7 +136,8 @@ class Design:
     the body that alone uses it, for layers that not all use. losses: which of the names that the forward pass returns
     are no outputs but losses of the network's own, (K,) each, run k's by itself (that of a router, for example): what
     every agent adds to its loss as they are. prefix: what stands before the names of layers and units:
-    nothing, or "actor.".
+    nothing, or "actor.". rows: of an encoder's products: where there are fewer examples, zeros are laid behind their
+    feature maps.
     """
 
     layers: Sequence[Layer]
@@ -145,6 +146,7 @@ class Design:
     bodies: Mapping[str, str] = field(default_factory=dict)
     losses: Sequence[str] = ()
     prefix: str = ""
+    rows: int = 0
 
     @property
     def size(self) -> int:

@@ -15,6 +15,7 @@ from torch import Tensor
 from plasticity_lab.component import check
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.convolutional import Convolution, Convolutional
+from plasticity_lab.networks.encoder import within_rows
 from plasticity_lab.networks.heads.dense import Flatten
 from plasticity_lab.networks.heads.head import Head
 from plasticity_lab.networks.heads.tokenised import Tokenised
@@ -94,6 +95,7 @@ class PixelActorCritic(Convolutional):
         pixels = prod(image)
         given, action = x_KBD[..., :pixels], x_KBD[..., pixels:]
         maps = self.encoded(design.layers[:count], parameters, given.unflatten(2, image), activate)
+        maps = within_rows(maps, design.rows)
 
         def behind(name: str, site: int, z: Tensor, outputs: Sequence[str]) -> list[Tensor]:
             h = activate(count + site, layers[f"{name}.hidden1"](parameters, z))

@@ -10,6 +10,7 @@ from itertools import count
 from torch import Tensor
 
 from plasticity_lab.component import check
+from plasticity_lab.kernels.through import ThroughKernels
 from plasticity_lab.networks.encoder import Encoder, Maps
 from plasticity_lab.networks.network import NORMS, Activate, Layer, Unit
 from plasticity_lab.networks.tokenization import Tokens
@@ -93,7 +94,7 @@ class Residual(Encoder):
         for _ in self.widths:
             x = next(following)(parameters, x)
             if self.pooled:
-                x = max_pooled(x, 3, 2, "same")
+                x = max_pooled(x, 3, 2, "same", kernels=isinstance(parameters, ThroughKernels))
             for _ in range(BLOCKS):
                 h = next(following)(parameters, activate(next(sites), x))
                 x = x + next(following)(parameters, activate(next(sites), h))

@@ -10,7 +10,9 @@ from math import sqrt
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
+from plasticity_lab.kernels.through import ThroughKernels
 from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.normals import normals
 
@@ -77,20 +79,28 @@ class StackedNoisyLinear:
         }
 
     def __call__(self, parameters: Mapping[str, Tensor], x_KBI: Tensor, noise_KN: Tensor | None = None) -> Tensor:
-        """x (K, B, I) → (K, B, O).  noise: `noise(B)` uniform numbers of each run; None in evaluation."""
+        """x (K, B, I) → (K, B, O).  noise: uniform numbers of each run, `noise` of the examples; None in evaluation.
+
+        Rows of x behind the examples, which are there to pad, have no noise.
+        """
         h_KBO = self.linear(parameters, x_KBI)
         if noise_KN is None:
             return h_KBO
         factors_KRN = self.factors(noise_KN, x_KBI.shape[1])
         by_input, by_output = factors_KRN[..., : self.inputs], factors_KRN[..., self.inputs :]
-        deviations = {
+        deviations: Mapping[str, Tensor] = {
             f"{self.name}.weight": parameters[f"{self.name}.sigma"],
             f"{self.name}.bias": parameters[f"{self.name}.sigma_bias"],
         }
+        if isinstance(parameters, ThroughKernels):
+            deviations = ThroughKernels(deviations)
         return h_KBO + self.linear(deviations, x_KBI * by_input) * by_output
 
-    def factors(self, noise_KN: Tensor, batch: int) -> Tensor:
-        """f of normal numbers, (K, R, I + O)."""
-        rows = batch if self.scope == "sample" else 1
-        drawn = normals(noise_KN)[:, : rows * (self.inputs + self.outputs)].unflatten(1, (rows, -1))
-        return drawn.sign() * drawn.abs().sqrt()
+    def factors(self, noise_KN: Tensor, rows: int) -> Tensor:
+        """f of normal numbers, (K, R, I + O); zeros behind those of the examples, where there are fewer than `rows`."""
+        numbers = self.inputs + self.outputs
+        examples = noise_KN.shape[1] // numbers if self.scope == "sample" else 1
+        drawn = normals(noise_KN)[:, : examples * numbers].unflatten(1, (examples, -1))
+        factors = drawn.sign() * drawn.abs().sqrt()
+        missing = rows - examples if self.scope == "sample" else 0
+        return pad(factors, (0, 0, 0, missing)) if missing else factors

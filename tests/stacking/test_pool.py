@@ -3,9 +3,11 @@ import torch
 from torch.nn.functional import max_pool2d, pad
 
 from plasticity_lab.agents.graphs import graph_of
+from plasticity_lab.kernels.through import prepare
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking import pool
 from plasticity_lab.stacking.margins import margins
+from tests.helpers.packs import needs_kernels
 
 SHAPES = [(2, 3, 4, 10, 10), (1, 2, 3, 9, 7), (3, 1, 1, 2, 3)]
 WINDOWS = [(3, 2, "same"), (3, 2, "valid"), (2, 2, "same"), (3, 1, "same"), (2, 3, "same"), (3, 3, "valid")]
@@ -18,7 +20,13 @@ def what_compiles(x: torch.Tensor, *how) -> torch.Tensor:
         return pool.max_pooled(x, *how)
 
 
-FORMS = [pool.max_pooled, what_compiles]
+def by_kernels(x: torch.Tensor, *how) -> torch.Tensor:
+    """By the kernels, which serve windows that overlap."""
+    prepare()
+    return pool.max_pooled(x, *how, kernels=True)
+
+
+FORMS = [pool.max_pooled, what_compiles, pytest.param(by_kernels, marks=needs_kernels)]
 
 
 def images(shape: tuple[int, ...], values: int) -> torch.Tensor:
@@ -90,10 +98,14 @@ def test_a_run_is_pooled_alike_in_every_pack(batch, form):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kernels", [False, pytest.param(True, marks=needs_kernels)])
 @pytest.mark.parametrize("window", [(2, 2, "valid"), (3, 2, "same")])
-def test_compiled_it_is_the_same(window):
+def test_compiled_it_is_the_same(window, kernels):
+    if kernels:
+        prepare()
+
     def gradient(x: torch.Tensor) -> torch.Tensor:
-        return torch.func.grad(lambda x: pool.max_pooled(x, *window).square().sum())(x)
+        return torch.func.grad(lambda x: pool.max_pooled(x, *window, kernels=kernels).square().sum())(x)
 
     x = images((2, 4, 16, 10, 10), 3).contiguous()
     assert torch.equal(graph_of(gradient, None, [x])(x), gradient(x))

@@ -57,13 +57,14 @@ class ActingNetwork:
         read: Read | None = None,
     ) -> None:
         model = network.model
-        self.draws_numbers = (randomised and model.draws(1, body) > 0) or (noisy and model.noise(1, body) > 0)
-        # Kernels need no padding; where numbers are drawn, it keeps them those of the other modes.
-        rows = environments if kernels and not self.draws_numbers else aligned(environments)
+        # Kernels need no padding; where slopes are drawn, it keeps them those of the other modes.
+        slopes = randomised and model.draws(1, body) > 0
+        self.draws_numbers = slopes or (noisy and model.noise(1, body) > 0)
+        rows = environments if kernels and not slopes else aligned(environments)
         self.network = network
         self.taken = (len(network.seeds), environments, *shape), np.dtype(dtype)
-        self._observations = torch.zeros(len(network.seeds), rows, prod(shape), dtype=torch_type(dtype))
-        self._on_host = self._observations.numpy()[:, :environments]
+        self._observations = torch.zeros(len(network.seeds), environments, prod(shape), dtype=torch_type(dtype))
+        self._on_host = self._observations.numpy()
         prefix = f"{name} " if name else ""
         self.keys = {
             "slopes": run_keys(network.seeds, f"{prefix}acting", network.device),
@@ -73,7 +74,7 @@ class ActingNetwork:
         if kernels:
             prepare()
         draws = model.draws(rows, body) if randomised else 0
-        noise = model.noise(rows, body) if noisy else 0
+        noise = model.noise(environments, body) if noisy else 0
 
         def forward(
             parameters: Tensors, settings: Mapping[str, Tensors], keys: Tensors, x_KBD: Tensor, count: Tensor
@@ -82,7 +83,8 @@ class ActingNetwork:
             noise_KN = uniforms(keys["noise"], count, noise) if noise else None
             if kernels:
                 parameters = ThroughKernels(parameters)
-            outputs = model.forward(parameters, settings["activation"], as_floats(x_KBD), drawn, body, noise_KN)[0]
+            x = as_floats(x_KBD)
+            outputs = model.forward(parameters, settings["activation"], x, drawn, body, noise_KN, rows=rows)[0]
             return outputs if read is None else read(outputs, settings["agent"])
 
         same = ("acting", structure, model.structure_key, body, str((draws, noise)), np.dtype(dtype).name)

@@ -14,10 +14,21 @@ from plasticity_lab.agents.update import TrainState
 
 
 class Snapshot:
-    """A copy of the numbers that the updates of some body change, as they are now."""
+    """A copy of the numbers that the updates of some body change, as they are when it is taken."""
 
     def __init__(self, train_state: TrainState) -> None:
-        self._copies = [value.clone() for value in _all(train_state)]
+        self._copies: list[Tensor] = []
+        self.take(train_state)
+
+    def take(self, train_state: TrainState) -> None:
+        """The numbers as they are now, into the memory of those before: fresh memory takes as long as copying into it
+        does, since the system clears it.
+        """
+        values = list(_all(train_state))
+        if [value.shape for value in values] != [copy.shape for copy in self._copies]:
+            self._copies = [torch.empty_like(value) for value in values]
+        for copy, value in zip(self._copies, values, strict=True):
+            copy.copy_(value)
 
     def finite(self, train_state: TrainState) -> NDArray[np.bool_]:
         """(K,): whether all the numbers that an update has changed are finite."""

@@ -82,14 +82,16 @@ class ValueLearner:
         self.action_values = agent.action_values(body.actions)
         self.acting = ActingNetwork(
             self.network, body.name, body.observation, agent.environments, dtype=body.dtype, randomised=False,
-            noisy=agent.noisy, compiled=compiled, structure=parts.structure, read=self.action_values.read,
+            noisy=agent.noisy, compiled=compiled, structure=parts.structure, kernels=parts.kernels,
+            read=self.action_values.read,
         )  # fmt: skip
-        step = step_of(self.network, body.name, self.action_values, agent.double)
+        step = step_of(self.network, body.name, self.action_values, agent.double, parts.kernels)
         same = "value step", parts.structure, model.structure_key, body.name
         self.step = Compiled(step, same, reads=READS) if compiled else step
         self.unstable = np.zeros(self.runs, np.bool_)
         self.environments: Environments | None = None
         self._saved: Mapping[str, Any] = {}
+        self._before = Snapshot(self.network.train_state)
 
     def begin(self, task: SegmentedTask, fresh: bool) -> None:
         """New environments, or those of a resumed run where it left them. ε goes on, and so does the memory, unless
@@ -113,7 +115,8 @@ class ValueLearner:
     def advance(self, chunk: Segment) -> Rows:
         """Acts for the chunk's steps, and learns and copies the target as often as is due meanwhile."""
         environments, network = self.agent.environments, self.network
-        before, target_before = Snapshot(network.train_state), dict[str, Tensor]()
+        before, target_before = self._before, dict[str, Tensor]()
+        before.take(network.train_state)
         corrections = network.corrections(len(self.at))
         rows = {**corrections, "updates": torch.arange(len(self.at), device=self.device) + network.updates}
         ended, epsilons = list[tuple[Ended, int]](), list[Array]()

@@ -15,6 +15,7 @@ from plasticity_lab.agents.value.action_values import ActionValues
 from plasticity_lab.agents.value.loss import MEASURED, loss_of
 from plasticity_lab.agents.value.targets import projected, values
 from plasticity_lab.interventions.intervention import State
+from plasticity_lab.kernels.through import ThroughKernels
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.device import uniforms
 
@@ -27,7 +28,7 @@ READS = (1, 2, 3, 4, 5, 7)
 """Of a step's arguments those that it does not change."""
 
 
-def targets_of(model: Model, body: str, action_values: ActionValues, double: bool) -> Targets:
+def targets_of(model: Model, body: str, action_values: ActionValues, double: bool, kernels: bool = False) -> Targets:
     """What a batch is pulled towards, as a function of tensors: (K, B), or distributions (K, B, Z).
 
     Its arguments: the network's parameters; the target network's; settings (part → name → (K,)); a batch with
@@ -35,12 +36,13 @@ def targets_of(model: Model, body: str, action_values: ActionValues, double: boo
 
     The next action is the best one by the target network, or, if `double`, by the network itself, with the same noise
     (van Hasselt et al. 2016); its value is the target network's. Both answer in evaluation mode but for the noise: a
-    randomised activation has its mean slope there.
+    randomised activation has its mean slope there. kernels: whether layers are computed by our own.
     """
 
     def targets(own: Tensors, target: Tensors, settings: Settings, batch: Tensors, noise: Tensor | None) -> Tensor:
         def answers(parameters: Tensors) -> Tensors:
-            return model.forward(parameters, settings["activation"], batch["following"], None, body, noise)[0]
+            through = ThroughKernels(parameters) if kernels else parameters
+            return model.forward(through, settings["activation"], batch["following"], None, body, noise)[0]
 
         agent, then = settings["agent"], answers(target)
         if not action_values.atoms and not double:
@@ -55,7 +57,9 @@ def targets_of(model: Model, body: str, action_values: ActionValues, double: boo
     return targets
 
 
-def step_of(network: PackedNetwork, body: str, action_values: ActionValues, double: bool) -> Step:
+def step_of(
+    network: PackedNetwork, body: str, action_values: ActionValues, double: bool, kernels: bool = False
+) -> Step:
     """The step as a function of tensors alone.
 
     Its arguments: what it changes; the target network's parameters; settings (part → name → (K,)); keys of random
@@ -63,10 +67,12 @@ def step_of(network: PackedNetwork, body: str, action_values: ActionValues, doub
     (B,) and perhaps "importance" (K, B), as `loss_of` and `targets_of` take them; rows: the optimizer's corrections and
     "updates", how many came before, a row for each of the U; measured (U, Q, K, B), into which it writes; at (1,),
     which of the U updates it is. It changes parameters and moments in place and returns the intervention's next state.
+    kernels: whether layers are computed by our own.
     """
     model = network.model
-    update = update_of(model, loss_of(model, body, action_values), network.optimizer, network.intervention)
-    targets = targets_of(model, body, action_values, double)
+    loss = loss_of(model, body, action_values)
+    update = update_of(model, loss, network.optimizer, network.intervention, kernels=kernels, examples="x")
+    targets = targets_of(model, body, action_values, double, kernels)
 
     def step(
         train_state: TrainState,
