@@ -47,6 +47,11 @@ class ThroughKernels(dict[str, Tensor]):
         return conv(x_KBHWC, self[f"{layer}.weight"], self[f"{layer}.bias"], kernel, margin).movedim(-1, 2)
 
 
+def as_given(parameters: Tensors, own: Tensors) -> Tensors:
+    """Numbers that a layer made of the parameters, to be computed with by the kernels where these are."""
+    return ThroughKernels(own) if isinstance(parameters, ThroughKernels) else own
+
+
 @cache
 def prepare() -> None:
     """Loads the kernels, and gives torch the shapes of what they return.  Raises KernelsMissing."""

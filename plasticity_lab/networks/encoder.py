@@ -63,6 +63,11 @@ class Encoder(Network):
         raise NotImplementedError
 
     @property
+    def rows_are_examples(self) -> bool:
+        """Whether the head takes no tokens."""
+        return not self.head.takes_tokens
+
+    @property
     def counts(self) -> tuple[int, int]:
         """How many layers, and how many units, `maps` has."""
         raise NotImplementedError

@@ -200,6 +200,11 @@ class Network(Component):
     init: str
     norm: str = "none"
 
+    @property
+    def rows_are_examples(self) -> bool:
+        """Whether each of its linear layers is given one row for each example, and not one for each token."""
+        return True
+
     def design(self, bodies: Mapping[str, Shapes], activation: Activation) -> Design:
         """The layers for each body's inputs and outputs, with room for what the activation adds or drops.
 

@@ -9,7 +9,7 @@ not help what is left of a row after a sum over it. Eager, and on GPUs, an eleme
 there, torch's own serve.
 
 Gradients are those of x − x.detach(), which is 0, times the derivative. (In torch 2.13 a compiled torch.func.grad
-ignores the backward of a torch.autograd.Function.)
+ignores the backward of a torch.autograd.Function.) Where none is asked for, nothing of it is computed.
 """
 
 from math import inf, pi, sqrt
@@ -29,6 +29,8 @@ def exp(x: Tensor) -> Tensor:
         return torch.exp(x)
     at = x.detach()
     value = composed.exp(at)
+    if not x.requires_grad:
+        return value
     # x − at is 0 and carries the gradient; where it is not 0 (x infinite), or the value is not finite, it must not add.
     return torch.where((value < inf) & (at > -inf), value + value * (x - at), value)
 
@@ -39,6 +41,8 @@ def log(x: Tensor) -> Tensor:
         return torch.log(x)
     at = x.detach()
     value = composed.log(at)
+    if not x.requires_grad:
+        return value
     return torch.where(value.abs() < inf, value + (x - at) / at, value)
 
 
@@ -88,7 +92,10 @@ def sin_and_cos(x: Tensor) -> tuple[Tensor, Tensor]:
     if not _composed(x):
         return torch.sin(x), torch.cos(x)
     at = x.detach()
-    (sine, cosine), change = composed.sin_and_cos(at), _change(x, at)
+    sine, cosine = composed.sin_and_cos(at)
+    if not x.requires_grad:
+        return sine, cosine
+    change = _change(x, at)
     return sine + cosine * change, cosine - sine * change
 
 
@@ -111,8 +118,11 @@ def log_softmax(x: Tensor) -> Tensor:
     shifted = at - at.amax(dim=-1, keepdim=True)
     parts = composed.exp(shifted)
     total = sums_below_two(parts).unsqueeze(-1)
+    value = shifted - composed.log(total)
+    if not x.requires_grad:
+        return value
     change = torch.where(at == -inf, 0.0, x - at)  # 0, and carries the gradient
-    return shifted - composed.log(total) + (change - _sum_at_each_place(parts / total * change))
+    return value + (change - _sum_at_each_place(parts / total * change))
 
 
 def log_softmax_at(x: Tensor, index: Tensor) -> Tensor:
@@ -136,7 +146,8 @@ def summed_last(x: Tensor) -> Tensor:
     """The sum along the last axis.  x (*, A), float32 → (*)."""
     if not _composed(x):
         return x.sum(dim=-1)
-    return exact_sums(x) + (x - x.detach()).sum(dim=-1)  # the latter is 0 and carries the gradient
+    value = exact_sums(x)
+    return value + (x - x.detach()).sum(dim=-1) if x.requires_grad else value  # what is added is 0, for the gradient
 
 
 def _sum_at_each_place(x: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from plasticity_lab.kernels.through import as_given
 from plasticity_lab.stacking.linear import StackedLinear
 
 
@@ -71,5 +72,5 @@ class StackedExperts:
         # moving axes alone, a run would have views where several have copies, and products of views have other bits.
         x_KEBI = torch.stack(x.unbind(2), dim=1)
         own = {name: parameters[name].flatten(0, 1) for name in (f"{self.name}.weight", f"{self.name}.bias")}
-        h = self.linear(own, x_KEBI.flatten(2, -2).flatten(0, 1))
+        h = self.linear(as_given(parameters, own), x_KEBI.flatten(2, -2).flatten(0, 1))
         return torch.stack(h.reshape(*x_KEBI.shape[:-1], self.outputs).unbind(1), dim=2)

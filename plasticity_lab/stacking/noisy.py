@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from plasticity_lab.kernels.through import ThroughKernels
+from plasticity_lab.kernels.through import as_given
 from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.normals import normals
 
@@ -88,13 +88,11 @@ class StackedNoisyLinear:
             return h_KBO
         factors_KRN = self.factors(noise_KN, x_KBI.shape[1])
         by_input, by_output = factors_KRN[..., : self.inputs], factors_KRN[..., self.inputs :]
-        deviations: Mapping[str, Tensor] = {
+        deviations = {
             f"{self.name}.weight": parameters[f"{self.name}.sigma"],
             f"{self.name}.bias": parameters[f"{self.name}.sigma_bias"],
         }
-        if isinstance(parameters, ThroughKernels):
-            deviations = ThroughKernels(deviations)
-        return h_KBO + self.linear(deviations, x_KBI * by_input) * by_output
+        return h_KBO + self.linear(as_given(parameters, deviations), x_KBI * by_input) * by_output
 
     def factors(self, noise_KN: Tensor, rows: int) -> Tensor:
         """f of normal numbers, (K, R, I + O); zeros behind those of the examples, where there are fewer than `rows`."""

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from plasticity_lab.kernels.through import as_given
 from plasticity_lab.stacking.experts import StackedExperts
 from plasticity_lab.stacking.noisy import StackedNoisyLinear
 
@@ -88,7 +89,7 @@ class StackedNoisyExperts:
             f"{self.name}.weight": parameters[f"{self.name}.sigma"],
             f"{self.name}.bias": parameters[f"{self.name}.sigma_bias"],
         }
-        return h + self.layer(deviations, x * by_input) * by_output
+        return h + self.layer(as_given(parameters, deviations), x * by_input) * by_output
 
     def _factors(self, noise_KN: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
         """f of normal numbers, by input and by output, as x lies."""

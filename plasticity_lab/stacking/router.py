@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from plasticity_lab.kernels.through import as_given
 from plasticity_lab.stacking.linear import CUT_OFF_DEVIATION, StackedLinear, cut_off_normal
 
 INITS = ("lecun_normal", "xavier", "normal")
@@ -97,7 +98,7 @@ class StackedRouter:
             weight = scalar * weight / (_lengths(weight, 1) + TINY)
         without = torch.zeros(len(weight), 1, weight.shape[2], device=weight.device)
         own = {f"{self.name}.weight": weight, f"{self.name}.bias": without}
-        logits = self.linear(own, x.flatten(1, 2)).unflatten(1, x.shape[1:3])
+        logits = self.linear(as_given(parameters, own), x.flatten(1, 2)).unflatten(1, x.shape[1:3])
         if not self.prunable:
             return logits
         is_open = parameters[f"{self.name}.open"].detach() > 0

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from plasticity_lab.kernels.through import as_given
 from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.products import row_times
 
@@ -59,8 +60,9 @@ class StackedTokenSum:
 
     def __call__(self, parameters: Mapping[str, Tensor], x_KBMI: Tensor) -> Tensor:
         """x (K, B, M, I) → (K, B, O)."""
-        bias = f"{self.name}.bias"
-        return self.linear({**parameters, bias: self.tokens * parameters[bias]}, self._summed(x_KBMI))
+        weight, bias = f"{self.name}.weight", f"{self.name}.bias"
+        own = {weight: parameters[weight], bias: self.tokens * parameters[bias]}
+        return self.linear(as_given(parameters, own), self._summed(x_KBMI))
 
     def _summed(self, x_KBMI: Tensor) -> Tensor:
         """(K, B, I), by a product of matrices: its bits do not depend on the pack."""

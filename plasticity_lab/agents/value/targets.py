@@ -29,6 +29,22 @@ def projected(probabilities_KBZ: Tensor, support_KZ: Tensor, returns_KB: Tensor,
     width = (high - low) / (support_KZ.shape[1] - 1)
     moved = values(support_KZ[:, None], returns_KB.unsqueeze(2), discount_KB.unsqueeze(2))
     moved = torch.minimum(torch.maximum(moved, low), high)
+    if torch.compiler.is_compiling() and moved.device.type == "cpu":
+        return _shared_out(probabilities_KBZ, (moved - low) / width)
     distance = (moved.unsqueeze(2) - support_KZ[:, None, :, None]).abs() / width.unsqueeze(3)
     shares = (1 - distance).clamp(min=0)  # (K, B, Z, Z): of the last axis' atom, what goes to the one before it
     return summed_last(shares * probabilities_KBZ.unsqueeze(2))
+
+
+def _shared_out(probabilities_KBZ: Tensor, place_KBZ: Tensor) -> Tensor:
+    """Each probability divided between the two atoms on either side of its place, counted from the first: (K, B, Z).
+
+    One after the other, as compiled loops of a CPU do it: a tenth of the time that Z² shares take, and the same bits in
+    any pack. A GPU adds in an order of its own, and does without.
+    """
+    below = place_KBZ.floor().clamp(max=place_KBZ.shape[2] - 2)
+    share = place_KBZ - below
+    index = torch.where(place_KBZ >= 0, below, 0.0).to(torch.int64)  # also where it is not a number
+    nothing = torch.zeros_like(probabilities_KBZ)
+    lower = nothing.scatter_add(2, index, probabilities_KBZ * (1 - share))
+    return lower.scatter_add(2, index + 1, probabilities_KBZ * share)

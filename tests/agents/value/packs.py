@@ -35,9 +35,9 @@ CHOSEN = (*DQN, "benchmark=classic_cycle", "benchmark.bodies=[chosen]")
 """Numbers in place of pixels, and episodes that are truncated: one of the made-up bodies."""
 
 
-def begun(runs, task: int = 0, compiled: bool = False) -> tuple[ValueLearner, list[Any]]:
+def begun(runs, task: int = 0, compiled: bool = False, kernels: bool = False) -> tuple[ValueLearner, list[Any]]:
     """A pack's learner at the beginning of a task, and the task's chunks."""
-    stream, learner = assembled(runs, resources(Path())(runs[0]), CPU, compiled)
+    stream, learner = assembled(runs, resources(Path())(runs[0]), CPU, compiled, kernels=kernels)
     begins = stream.task(task)
     learner.begin(begins, fresh=True)
     return learner, list(begins.chunks(Position(task, 0)))
