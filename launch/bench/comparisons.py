@@ -195,8 +195,7 @@ def _values(network: str, choices: Choices) -> Comparison:
 
     widths = choices.widths or ((1, 2, 4, 8) if network == "small_impala" else (1, 2))
     with on(choices.device):
-        modes = [mode for mode in choices.modes if mode != "kernels"] or ["eager"]
-        timings = interleaved(contenders(network, widths, modes, choices.device), choices.repeats)
+        timings = interleaved(contenders(network, widths, choices.modes, choices.device), choices.repeats)
     words = f"Rainbow with {network}, updates of a run, each with its acting"
     return Comparison("values", words, timings, _clock(choices))
 
