@@ -29,7 +29,7 @@ def exp(x: Tensor) -> Tensor:
         return torch.exp(x)
     at = x.detach()
     value = composed.exp(at)
-    if not x.requires_grad:
+    if not _differentiated(x):
         return value
     # x − at is 0 and carries the gradient; where it is not 0 (x infinite), or the value is not finite, it must not add.
     return torch.where((value < inf) & (at > -inf), value + value * (x - at), value)
@@ -41,7 +41,7 @@ def log(x: Tensor) -> Tensor:
         return torch.log(x)
     at = x.detach()
     value = composed.log(at)
-    if not x.requires_grad:
+    if not _differentiated(x):
         return value
     return torch.where(value.abs() < inf, value + (x - at) / at, value)
 
@@ -93,7 +93,7 @@ def sin_and_cos(x: Tensor) -> tuple[Tensor, Tensor]:
         return torch.sin(x), torch.cos(x)
     at = x.detach()
     sine, cosine = composed.sin_and_cos(at)
-    if not x.requires_grad:
+    if not _differentiated(x):
         return sine, cosine
     change = _change(x, at)
     return sine + cosine * change, cosine - sine * change
@@ -119,7 +119,7 @@ def log_softmax(x: Tensor) -> Tensor:
     parts = composed.exp(shifted)
     total = sums_below_two(parts).unsqueeze(-1)
     value = shifted - composed.log(total)
-    if not x.requires_grad:
+    if not _differentiated(x):
         return value
     change = torch.where(at == -inf, 0.0, x - at)  # 0, and carries the gradient
     return value + (change - _sum_at_each_place(parts / total * change))
@@ -147,7 +147,7 @@ def summed_last(x: Tensor) -> Tensor:
     if not _composed(x):
         return x.sum(dim=-1)
     value = exact_sums(x)
-    return value + (x - x.detach()).sum(dim=-1) if x.requires_grad else value  # what is added is 0, for the gradient
+    return value + (x - x.detach()).sum(dim=-1) if _differentiated(x) else value  # what is added is 0, for the gradient
 
 
 def _sum_at_each_place(x: Tensor) -> Tensor:
@@ -167,6 +167,14 @@ def _sum_at_each_place(x: Tensor) -> Tensor:
 def _change(x: Tensor, at: Tensor) -> Tensor:
     """x less its value: 0, and carries the gradient, except where x is infinite."""
     return torch.where(at.abs() < inf, x - at, 0.0)
+
+
+def _differentiated(x: Tensor) -> bool:
+    """Whether a gradient by x is asked for.
+
+    Of x itself torch.compile says no where it is an argument of torch.func.grad; of what is made of it, yes.
+    """
+    return x.view_as(x).requires_grad
 
 
 def _composed(x: Tensor) -> bool:

@@ -21,6 +21,7 @@ from plasticity_lab.stacking.elementary import (
     whole_power,
 )
 from plasticity_lab.stacking.exact_sums import run_sums
+from plasticity_lab.stacking.pool import larger
 from tests.helpers.packs import needs_compiler
 
 
@@ -122,6 +123,26 @@ def test_gradients():
 
 
 @pytest.mark.usefixtures("both")
+@pytest.mark.parametrize("of", [lambda x: x, lambda x: 2 * x, lambda x: larger(x, x.flip(0))])
+def test_compiled_gradients_are_there_by_an_argument_itself_and_by_what_is_made_of_it(of):
+    torch.compiler.allow_in_graph(larger)
+
+    def gradient(x: Tensor) -> Tensor:
+        def total(x: Tensor) -> Tensor:
+            x = of(x)
+            found = [elementary.exp(x), elementary.log(x), *elementary.sin_and_cos(x), elementary.log_softmax(x)]
+            return (
+                sum(((n + 1.0) * each[:, :3]).sum() for n, each in enumerate(found))
+                + elementary.summed_last(x * x).sum()
+            )
+
+        return torch.func.grad(total)(x)
+
+    x = torch.rand(4, 5, generator=torch.Generator().manual_seed(0)) + 0.5
+    torch._dynamo.reset()
+    torch.testing.assert_close(torch.compile(gradient, fullgraph=True, backend="eager")(x), gradient(x))
+
+
 def test_what_diverges_has_no_finite_gradient():
     assert not gradient(exp, torch.tensor([89.0, inf, nan])).isfinite().any()
     assert not gradient(log, torch.tensor([0.0, nan])).isfinite().any()
