@@ -99,9 +99,10 @@ def update_of(
     """
     if kernels:
         prepare()
-    fused = kernels and examples is not None and model.network.rows_are_examples
+    once = examples is not None and model.network.rows_are_examples
+    fused = kernels and once and fuses(optimizer, intervention, clip is not None)
     layers = [layer for each in model.design.layers if isinstance(layer := linear_of(each), StackedLinear)]
-    tapped = layers if fused and fuses(optimizer, intervention, clip is not None) else []
+    tapped = layers if fused else []
     names = {f"{layer.name}.{part}" for layer in tapped for part in ("weight", "bias")}
 
     def total(

@@ -19,7 +19,8 @@ struct Windows {
   // From where to where a window that begins at `begin` lies on a side of the image.
   std::pair<long, long> met(long begin, long side) const { return {std::max(0l, begin), std::min(side, begin + size)}; }
 
-  // For each vector of channels of each window: work(first channel, lanes..., its number among all, pixels as `met` has them).
+  // For each vector of channels of each window: work(its place among the answers, its first channel, rows and columns as `met`
+  // has them, how many channels count if not all).
   template <class Work>
   void each(long high, long wide, Work work) const {
     for (long r = 0; r < high; r++)
@@ -34,14 +35,15 @@ struct Windows {
   }
 };
 
-// Values (N, R, S, C) and, as floats, which of the image's pixels they are, row by row.
+// Values (N, R, S, C) and which of the image's pixels they are, row by row: as floats, which tell 2²⁴ pixels apart.
 std::tuple<at::Tensor, at::Tensor> pool(const at::Tensor& x_given, int64_t size, int64_t stride, int64_t above, int64_t left,
                                         int64_t high, int64_t wide) {
   const at::Tensor x = x_given.contiguous();
   check(x);
   const Windows windows{x.size(1), x.size(2), x.size(3), size, stride, above, left};
   const long pixels = windows.rows * windows.columns * windows.channels, answers = high * wide * windows.channels;
-  at::Tensor found = at::empty({x.size(0), high, wide, windows.channels}, x.options()), where = at::empty(found.sizes(), x.options());
+  at::Tensor found = at::empty({x.size(0), high, wide, windows.channels}, x.options());
+  at::Tensor where = at::empty(found.sizes(), x.options());
   for (long n = 0; n < x.size(0); n++) {
     const float* image = x.const_data_ptr<float>() + n * pixels;
     float *values = found.mutable_data_ptr<float>() + n * answers, *places = where.mutable_data_ptr<float>() + n * answers;
@@ -91,7 +93,7 @@ at::Tensor pool_input(const at::Tensor& delta_given, const at::Tensor& where, in
 
 TORCH_LIBRARY_FRAGMENT(plasticity_lab, library) {
   library.def("pool(Tensor x, int size, int stride, int above, int left, int high, int wide) -> (Tensor, Tensor)", SAME_LAYOUT);
-  library.def("pool_input(Tensor delta, Tensor place, int size, int stride, int above, int left, int rows, int columns) -> Tensor",
+  library.def("pool_input(Tensor delta, Tensor where, int size, int stride, int above, int left, int rows, int columns) -> Tensor",
               SAME_LAYOUT);
 }
 

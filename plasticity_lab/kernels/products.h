@@ -139,11 +139,11 @@ struct Fetch {
   INLINE void some() {
     if (next >= end) return;
     _mm_prefetch(reinterpret_cast<const char*>(next), _MM_HINT_T1);
-    next += 16;
+    next += 16;  // 64 bytes
   }
 };
 
-// The same where B may be more than the caches hold: as many of its rows at a time as stay there until all of C has taken its
+// The same, of one segment, where B may be more than the caches hold: as many of its rows at a time as stay there until all of C has taken its
 // products with them, while the next rows are fetched. In between C lies in memory, which rounds nothing.
 template <int R, int C>
 inline void deep_product(int rows, int width, Product p) {

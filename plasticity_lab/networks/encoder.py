@@ -106,10 +106,8 @@ class Encoder(Network):
         self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate, body: str
     ) -> dict[str, Tensor]:
         """Pixels, channel by channel (K, B, C·H·W) → the outputs, name → (K, B, O)."""
-        x = x_KBD.unflatten(2, cast(StackedConv2d, design.layers[0]).image)
         layers, sites = self.counts
-        maps = within_rows(self.encoded(design.layers[:layers], parameters, x, activate), design.rows)
-        behind = design.layers[layers:]
+        maps, behind = self.mapped(design, parameters, x_KBD, activate), design.layers[layers:]
         outputs = list(design.outputs)
         if self.head.takes_tokens:
             if self.tokens.kind == PER_LEARNED_PATCH:
@@ -117,6 +115,14 @@ class Encoder(Network):
                 maps = patches(parameters, maps)
             maps = self.tokens.of(maps)
         return self.head.forward(behind, outputs, parameters, maps, lambda site, h: activate(sites + site, h))
+
+    def mapped(self, design: Design, parameters: Mapping[str, Tensor], x_KBD: Tensor, activate: Activate) -> Tensor:
+        """Pixels (K, B, C·H·W) → the feature map, and zeros behind it where the design asks for more rows."""
+        layers, _ = self.counts
+        x = x_KBD.unflatten(2, cast(StackedConv2d, design.layers[0]).image)
+        maps = self.encoded(design.layers[:layers], parameters, x, activate)
+        missing = design.rows - maps.shape[1]
+        return pad(maps, (0, 0) * 3 + (0, missing)) if missing > 0 else maps
 
     def _of_widths(
         self, shapes: Shapes, channels: Sequence[int], hidden: Mapping[str, int], expansion: Fraction | float
@@ -153,12 +159,6 @@ class Encoder(Network):
                 "are experts, or a network with one hidden layer."
             )
         return self.tokens.shape(maps) if self.head.takes_tokens else (0, 0)
-
-
-def within_rows(maps_KBCHW: Tensor, rows: int) -> Tensor:
-    """The maps, and zeros behind them where there are fewer than `rows` of them: a convolution needs none of these."""
-    missing = rows - maps_KBCHW.shape[1]
-    return pad(maps_KBCHW, (0, 0) * 3 + (0, missing)) if missing > 0 else maps_KBCHW
 
 
 def headed(network: Network, head: Head) -> Network:

@@ -15,7 +15,6 @@ from torch import Tensor
 from plasticity_lab.component import check
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.convolutional import Convolution, Convolutional
-from plasticity_lab.networks.encoder import within_rows
 from plasticity_lab.networks.heads.dense import Flatten
 from plasticity_lab.networks.heads.head import Head
 from plasticity_lab.networks.heads.tokenised import Tokenised
@@ -94,8 +93,7 @@ class PixelActorCritic(Convolutional):
         image = cast(StackedConv2d, design.layers[0]).image
         pixels = prod(image)
         given, action = x_KBD[..., :pixels], x_KBD[..., pixels:]
-        maps = self.encoded(design.layers[:count], parameters, given.unflatten(2, image), activate)
-        maps = within_rows(maps, design.rows)
+        maps = self.mapped(design, parameters, given, activate)
 
         def behind(name: str, site: int, z: Tensor, outputs: Sequence[str]) -> list[Tensor]:
             h = activate(count + site, layers[f"{name}.hidden1"](parameters, z))

@@ -9,7 +9,7 @@ not help what is left of a row after a sum over it. Eager, and on GPUs, an eleme
 there, torch's own serve.
 
 Gradients are those of x − x.detach(), which is 0, times the derivative. (In torch 2.13 a compiled torch.func.grad
-ignores the backward of a torch.autograd.Function.) Where none is asked for, nothing of it is computed.
+ignores the backward of a torch.autograd.Function.) Where none is asked for, nothing is computed for it.
 """
 
 from math import inf, pi, sqrt
@@ -20,12 +20,13 @@ from torch.nn import functional
 from torch.nn.functional import pad
 
 from plasticity_lab.stacking import composed
+from plasticity_lab.stacking.compiling import compiles_for_cpu
 from plasticity_lab.stacking.exact_sums import exact_sums, sums_below_two
 
 
 def exp(x: Tensor) -> Tensor:
     """e^x.  x of any shape, float32 → like x."""
-    if not _composed(x):
+    if not compiles_for_cpu(x):
         return torch.exp(x)
     at = x.detach()
     value = composed.exp(at)
@@ -37,7 +38,7 @@ def exp(x: Tensor) -> Tensor:
 
 def log(x: Tensor) -> Tensor:
     """The natural logarithm; −∞ of 0, nan of what is negative.  x of any shape, float32 → like x."""
-    if not _composed(x):
+    if not compiles_for_cpu(x):
         return torch.log(x)
     at = x.detach()
     value = composed.log(at)
@@ -52,44 +53,50 @@ def exp_minus_one(x: Tensor) -> Tensor:
     Autograd takes expm1(x) + 1 for the derivative of expm1, which is 0 below −16.6 in float32: units there would be
     dead that are not.
     """
-    if not _composed(x):
+    if not compiles_for_cpu(x):
         derivative = torch.exp(x)
         return torch.expm1(x).detach() + (derivative - derivative.detach())
     at = x.detach()
-    return composed.expm1(at) + composed.exp(at) * _change(x, at)
+    value = composed.expm1(at)
+    return value + composed.exp(at) * _change(x, at) if _differentiated(x) else value
 
 
 def tanh(x: Tensor) -> Tensor:
     """The hyperbolic tangent.  x of any shape, float32 → like x."""
-    if not _composed(x):
+    if not compiles_for_cpu(x):
         return torch.tanh(x)
     at = x.detach()
     value = composed.tanh(at)
-    return value + (1 - value * value) * _change(x, at)
+    return value + (1 - value * value) * _change(x, at) if _differentiated(x) else value
 
 
 def gelu(x: Tensor) -> Tensor:
     """x · Φ(x), Φ the normal distribution function.  x of any shape, float32 → like x."""
-    if not _composed(x):
+    if not compiles_for_cpu(x):
         return functional.gelu(x)
     at = x.detach()
     below = 0.5 * (1 + composed.erf(at * sqrt(0.5)))
+    if not _differentiated(x):
+        return at * below
     density = composed.exp(-0.5 * at * at) * (1 / sqrt(2 * pi))
     return at * below + (below + at * density) * _change(x, at)
 
 
 def normal_distribution(x: Tensor) -> Tensor:
     """The share of a standard normal distribution that lies below x.  x of any shape, float32 → like x."""
-    if not _composed(x):
+    if not compiles_for_cpu(x):
         return 0.5 * (1 + torch.erf(x * sqrt(0.5)))
     at = x.detach()
+    value = 0.5 * (1 + composed.erf(at * sqrt(0.5)))
+    if not _differentiated(x):
+        return value
     density = composed.exp(at * at * -0.5) * (1 / sqrt(2 * pi))
-    return 0.5 * (1 + composed.erf(at * sqrt(0.5))) + density * _change(x, at)
+    return value + density * _change(x, at)
 
 
 def sin_and_cos(x: Tensor) -> tuple[Tensor, Tensor]:
     """Sine and cosine.  x of any shape, float32 → twice like x."""
-    if not _composed(x):
+    if not compiles_for_cpu(x):
         return torch.sin(x), torch.cos(x)
     at = x.detach()
     sine, cosine = composed.sin_and_cos(at)
@@ -101,7 +108,7 @@ def sin_and_cos(x: Tensor) -> tuple[Tensor, Tensor]:
 
 def whole_power(x: Tensor, exponent: int) -> Tensor:
     """x to a power of 0 or more.  x of any shape → like x."""
-    if not _composed(x):
+    if not compiles_for_cpu(x):
         return x**exponent
     if exponent == 0:
         return torch.ones_like(x)
@@ -112,7 +119,7 @@ def whole_power(x: Tensor, exponent: int) -> Tensor:
 
 def log_softmax(x: Tensor) -> Tensor:
     """x − log Σ e^x along the last axis.  x (*, A), float32 → like x."""
-    if not _composed(x):
+    if not compiles_for_cpu(x):
         return torch.log_softmax(x, dim=-1)
     at = x.detach()
     shifted = at - at.amax(dim=-1, keepdim=True)
@@ -130,7 +137,7 @@ def log_softmax_at(x: Tensor, index: Tensor) -> Tensor:
 
     Of one entry the gradient needs no sum: it is 1 at the index, less the shares of e^x.
     """
-    if not _composed(x):
+    if not compiles_for_cpu(x):
         return torch.log_softmax(x, dim=-1).gather(-1, index.unsqueeze(-1)).squeeze(-1)
     at = x.detach()
     shifted = at - at.amax(dim=-1, keepdim=True)
@@ -138,13 +145,15 @@ def log_softmax_at(x: Tensor, index: Tensor) -> Tensor:
     total = sums_below_two(parts)
     chosen = torch.arange(x.shape[-1], device=x.device) == index.unsqueeze(-1)
     own = torch.where(chosen, shifted, -inf).amax(dim=-1)
+    if not _differentiated(x):
+        return own - composed.log(total)
     change = torch.where(at == -inf, 0.0, x - at)  # 0, and carries the gradient
     return own - composed.log(total) + ((chosen.to(x.dtype) - parts / total.unsqueeze(-1)) * change).sum(dim=-1)
 
 
 def summed_last(x: Tensor) -> Tensor:
     """The sum along the last axis.  x (*, A), float32 → (*)."""
-    if not _composed(x):
+    if not compiles_for_cpu(x):
         return x.sum(dim=-1)
     value = exact_sums(x)
     return value + (x - x.detach()).sum(dim=-1) if _differentiated(x) else value  # what is added is 0, for the gradient
@@ -175,7 +184,3 @@ def _differentiated(x: Tensor) -> bool:
     Of x itself torch.compile says no where it is an argument of torch.func.grad; of what is made of it, yes.
     """
     return x.view_as(x).requires_grad
-
-
-def _composed(x: Tensor) -> bool:
-    return torch.compiler.is_compiling() and x.device.type == "cpu"

@@ -97,7 +97,7 @@ class StackedNoisyLinear:
     def factors(self, noise_KN: Tensor, rows: int) -> Tensor:
         """f of normal numbers, (K, R, I + O); zeros behind those of the examples, where there are fewer than `rows`."""
         numbers = self.inputs + self.outputs
-        examples = noise_KN.shape[1] // numbers if self.scope == "sample" else 1
+        examples = noise_KN.shape[1] // numbers
         drawn = normals(noise_KN)[:, : examples * numbers].unflatten(1, (examples, -1))
         factors = drawn.sign() * drawn.abs().sqrt()
         missing = rows - examples if self.scope == "sample" else 0

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn.functional import max_pool2d, pad
 
 from plasticity_lab.kernels.pool import pool as pool_by_kernels
+from plasticity_lab.stacking.compiling import compiles_for_cpu
 from plasticity_lab.stacking.margins import margins, places
 from plasticity_lab.stacking.whole_pool import whole_pool
 
@@ -24,19 +25,15 @@ def max_pooled(x: Tensor, size: int = 2, stride: int = 2, padding: str = "valid"
     looked at by our own (see `ThroughKernels`).
     """
     (above, below), (left, right) = (margins(side, size, stride, padding) for side in x.shape[3:])
-    compiles = torch.compiler.is_compiling()
-    if (kernels or (compiles and x.device.type == "cpu")) and size > stride > 1:
+    if (kernels or compiles_for_cpu(x)) and size > stride > 1:
         # Windows that overlap compile badly: by offset, theirs took a sixth of an update of network=impala.
-        rows, columns = (places(side, size, stride, padding) for side in x.shape[3:])
-        images = x.flatten(0, 1).movedim(1, -1)
-        if kernels:
-            found = pool_by_kernels(images, size, stride, above, left, rows, columns)
-        else:
-            found = whole_pool(images, size, stride, (above, left), padding == "same", (rows, columns))
+        high, wide = (places(side, size, stride, padding) for side in x.shape[3:])
+        pooled = pool_by_kernels if kernels else whole_pool
+        found = pooled(x.flatten(0, 1).movedim(1, -1), size, stride, above, left, high, wide)
         return found.movedim(-1, 1).unflatten(0, x.shape[:2])
     if above or below or left or right:
         x = pad(x.flatten(0, 1), (left, right, above, below), value=-inf).unflatten(0, x.shape[:2])
-    if compiles:
+    if torch.compiler.is_compiling():
         return _by_offset(x, size, stride)
     return max_pool2d(x.flatten(0, 1), size, stride).unflatten(0, x.shape[:2])
 

@@ -17,6 +17,7 @@ from plasticity_lab.stacking.sgd import SGD
 
 pytestmark = pytest.mark.skipif(build.missing() is not None, reason=f"no kernels: {build.missing()}")
 SHAPES = [(1, 1, 1, 1), (2, 16, 784, 100), (3, 13, 37, 21), (1, 64, 10, 7), (2, 5, 8, 33), (4, 8, 1, 48)]
+SHAPES += [(2, 5, 600, 530)]  # more weights than a product takes at once: three pieces
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -196,6 +197,9 @@ found += [kernels.linear(few, wide, torch.randn(2, 1, 40)), *kernels.linear_weig
 image, patch, told = (torch.randn(2, *shape) for shape in ((3, 6, 7, 5), (45, 21), (3, 6, 7, 21)))
 found += [kernels.conv(image, patch, torch.randn(2, 1, 21), 3, 1), kernels.conv_input(told, patch, 3, 1)]
 found += [*kernels.conv_weight(image, told, 3, 1)]
+found += [kernels.linear(torch.randn(1, 5, 600), torch.randn(1, 600, 530), torch.randn(1, 1, 530))]
+largest, where = kernels.pool(torch.randn(2, 9, 8, 21), 3, 2, 1, 0, 5, 4)
+found += [largest, where, kernels.pool_input(torch.randn(2, 5, 4, 21), where, 3, 2, 1, 0, 9, 8)]
 print([value.numpy().tobytes().hex() for value in [*found, weight, bias, *moments]])
 """
 

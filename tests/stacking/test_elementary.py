@@ -28,7 +28,7 @@ from tests.helpers.packs import needs_compiler
 @pytest.fixture(params=["composed", "torch's own"])
 def both(request, monkeypatch):
     """The functions as a compiled loss on the CPU has them, and as an eager one has them."""
-    monkeypatch.setattr(elementary, "_composed", lambda x: request.param == "composed")
+    monkeypatch.setattr(elementary, "compiles_for_cpu", lambda x: request.param == "composed")
 
 
 def floats(first: float, last: float, step: int) -> Tensor:
@@ -131,6 +131,8 @@ def test_compiled_gradients_are_there_by_an_argument_itself_and_by_what_is_made_
         def total(x: Tensor) -> Tensor:
             x = of(x)
             found = [elementary.exp(x), elementary.log(x), *elementary.sin_and_cos(x), elementary.log_softmax(x)]
+            found += [elementary.tanh(x), elementary.gelu(x), elementary.normal_distribution(x)]
+            found += [elementary.exp_minus_one(-x), elementary.log_softmax_at(x, torch.arange(4)).unsqueeze(1)]
             return (
                 sum(((n + 1.0) * each[:, :3]).sum() for n, each in enumerate(found))
                 + elementary.summed_last(x * x).sum()

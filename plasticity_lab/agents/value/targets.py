@@ -8,6 +8,7 @@ returns (K, B). discount (K, B): γ to the power of a return's steps, 0 where no
 import torch
 from torch import Tensor
 
+from plasticity_lab.stacking.compiling import compiles_for_cpu
 from plasticity_lab.stacking.elementary import summed_last
 
 
@@ -29,7 +30,7 @@ def projected(probabilities_KBZ: Tensor, support_KZ: Tensor, returns_KB: Tensor,
     width = (high - low) / (support_KZ.shape[1] - 1)
     moved = values(support_KZ[:, None], returns_KB.unsqueeze(2), discount_KB.unsqueeze(2))
     moved = torch.minimum(torch.maximum(moved, low), high)
-    if torch.compiler.is_compiling() and moved.device.type == "cpu":
+    if compiles_for_cpu(moved):
         return _shared_out(probabilities_KBZ, (moved - low) / width)
     distance = (moved.unsqueeze(2) - support_KZ[:, None, :, None]).abs() / width.unsqueeze(3)
     shares = (1 - distance).clamp(min=0)  # (K, B, Z, Z): of the last axis' atom, what goes to the one before it

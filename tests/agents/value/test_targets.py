@@ -10,6 +10,15 @@ from plasticity_lab.agents.value.targets import projected
 SUPPORT = torch.tensor([[0.0, 1.0, 2.0]])
 
 
+def compiled(*tensors: torch.Tensor) -> torch.Tensor:
+    """As a graph for a CPU has it; run without a compiler of C++."""
+    torch._dynamo.reset()
+    return torch.compile(projected, fullgraph=True, backend="eager")(*tensors)
+
+
+FORMS = [projected, compiled]
+
+
 class Outputs:
     """A model whose outputs are its parameters, whatever it is shown; it notes the noise that it is given."""
 
@@ -21,6 +30,7 @@ class Outputs:
         return parameters, {}
 
 
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
     ("returns", "discount", "expected"),
     [
@@ -32,17 +42,26 @@ class Outputs:
         (1.0, 1.0, [0.0, 0.5, 0.5]),  # 1, 2 and 3, which counts as 2
     ],
 )
-def test_a_distribution_is_shared_by_the_atoms_beside_it(returns, discount, expected):
+def test_a_distribution_is_shared_by_the_atoms_beside_it(returns, discount, expected, form):
     probabilities = torch.tensor([[[0.5, 0.25, 0.25]]])
-    found = projected(probabilities, SUPPORT, torch.tensor([[returns]]), torch.tensor([[discount]]))
+    found = form(probabilities, SUPPORT, torch.tensor([[returns]]), torch.tensor([[discount]]))
     assert found[0, 0].tolist() == pytest.approx(expected)
 
 
-def test_within_the_support_the_mean_is_the_returns_and_the_discounted_mean():
+@pytest.mark.parametrize("form", FORMS)
+def test_returns_that_are_not_a_number_leave_none_that_is(form):
+    probabilities, returns = torch.full((1, 2, 3), 1 / 3), torch.tensor([[torch.nan, 1.0]])
+    found = form(probabilities, SUPPORT, returns, torch.zeros(1, 2))
+    assert not found[0, 0].isfinite().all()
+    assert found[0, 1].tolist() == pytest.approx([0, 1, 0])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_within_the_support_the_mean_is_the_returns_and_the_discounted_mean(form):
     probabilities = torch.rand(2, 5, 51).softmax(-1)
     support = torch.stack([torch.linspace(-10, 10, 51), torch.linspace(-1, 3, 51)])
     returns, discount = torch.rand(2, 5) * 0.1, torch.full((2, 5), 0.9)
-    found = projected(probabilities, support, returns, discount)
+    found = form(probabilities, support, returns, discount)
     torch.testing.assert_close(found.sum(-1), torch.ones(2, 5))
     mean = (probabilities * support[:, None]).sum(-1)
     torch.testing.assert_close((found * support[:, None]).sum(-1), returns + 0.9 * mean, atol=1e-4, rtol=1e-4)
