@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 STORE ?= store
+DEVICE ?= cpu
 READY := .venv/.ready
 SLURMS := 3# on a machine of two cores: most of those tests wait for Slurm
 PYTEST := .venv/bin/pytest -n auto --dist worksteal
@@ -44,10 +45,12 @@ test-gpu: $(READY) ## Run the tests that need a GPU (minutes); without one they 
 chaos: $(READY) ## Disturb a sweep on a Slurm of its own for MINUTES=60, and compare it with an undisturbed one
 	launch/cluster/once.sh .venv/bin/python -m tests.launch.launchers.slurm.chaos --minutes $(or $(MINUTES),60) --out $(or $(OUT),chaos_results)
 
-bench: $(READY) ## Measure run-steps per second, beside a usual script and JAX; QUICK=1 only tries it (minutes)
-	.venv/bin/python -m launch.bench $(if $(QUICK),--quick) --out $(or $(OUT),bench_results)
+bench: $(READY) ## Measure run-steps per second, beside a usual script and JAX; QUICK=1 only tries it; DEVICE=cuda (minutes)
+	.venv/bin/python -m launch.bench $(if $(QUICK),--quick) --device $(DEVICE) --out $(or $(OUT),bench_results)
+ifeq ($(DEVICE),cpu)
 	.venv/bin/python -m launch.bench.diagnostics $(if $(QUICK),--situations permuted_mnist --width 1 --epochs 1) --out $(or $(OUT),bench_results)
 	.venv/bin/python -m launch.bench.atari $(if $(QUICK),--games pong --steps 50 --repeats 1) --out $(or $(OUT),bench_results)
+endif
 
 bench-rliable: build/rliable/.ready ## Measure our bootstrap beside rliable's, in an environment of its own (10 minutes)
 	build/rliable/bin/python -m launch.bench.rliable_peer --out $(or $(OUT),bench_results)

@@ -17,14 +17,12 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from launch.bench.choices import BODIES, PARTS, VALUE_NETWORKS, Choices
+from launch.bench.choices import BODIES, DEFAULTS, MODES, PARTS, VALUE_NETWORKS, Choices, kind
 from launch.plan.compiling import not_compiled_here
 from launch.plan.device import devices, kind_of
 from plasticity_lab.agents.supervised.workload_settings import ACTIVATIONS, INTERVENTIONS, SETTINGS
 from plasticity_lab.exits import leave, status_of
 from plasticity_lab.records.provenance import provenance
-
-MODES = ("eager", "compiled", "kernels")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,20 +44,23 @@ def _measured(options: argparse.Namespace) -> int:
         prepare_compiling()
     torch.backends.cudnn.allow_tf32 = False  # float32 for all; in matrix products it is torch's default
     made, before = provenance(), os.getloadavg()
-    comparisons = run(choices, lambda words: print(words, file=sys.stderr, flush=True))
-    kind = kind_of(choices.device)
-    head = f"{made['cpu'] + f' ({kind})' if choices.device == 'cpu' else kind}, torch {torch.__version__}, "
+    words = kind_of(choices.device)
+    head = f"{made['cpu'] + f' ({words})' if choices.device == 'cpu' else words}, torch {torch.__version__}, "
     head += f"commit {made['commit']}{' and changes' if made['dirty'] else ''}, {made['start']}; "
     head += f"others on the machine: load {before[0]:.1f} when it began"
-    text = "\n\n\n".join([head, *map(as_text, comparisons)])
+    text, comparisons = head, list[dict[str, Any]]()
     content: dict[str, Any] = {
-        "provenance": made | {"device": kind, "torch": torch.__version__, "load": before},
+        "provenance": made | {"device": words, "torch": torch.__version__, "load": before},
         "choices": vars(choices),
-        "comparisons": [as_json(comparison) for comparison in comparisons],
+        "comparisons": comparisons,
     }
     options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "bench.txt").write_text(f"{text}\n")
-    (options.out / "bench.json").write_text(json.dumps(content, indent=1))
+    for comparison in run(choices, lambda words: print(words, file=sys.stderr, flush=True)):
+        text += f"\n\n\n{as_text(comparison)}"
+        comparisons.append(as_json(comparison))
+        # After each, so that one that is cut off leaves what it has measured.
+        (options.out / "bench.txt").write_text(f"{text}\n")
+        (options.out / "bench.json").write_text(json.dumps(content, indent=1))
     print(f"{text}\n\nThe table and all samples: {options.out / 'bench.txt'}, {options.out / 'bench.json'}")
     return 0
 
@@ -69,9 +70,11 @@ def _choices(options: argparse.Namespace) -> Choices:
     from plasticity_lab.kernels.build import missing  # torch
 
     device = devices(options.device)[0]
-    quick = options.quick
+    quick, default = options.quick, DEFAULTS[kind(device)]
     widths = options.widths or ([4] if quick else None)
-    modes = [mode for mode in options.modes if mode == "eager" or (not_compiled_here() is None and not quick)]
+    bodies, value_networks = options.bodies or default.bodies, options.value_networks or default.value_networks
+    asked = ["eager"] if quick else options.modes or default.modes
+    modes = [mode for mode in asked if mode == "eager" or not_compiled_here() is None]
     if "kernels" in modes and (device != "cpu" or missing() is not None):
         modes.remove("kernels")
     return Choices(
@@ -80,12 +83,12 @@ def _choices(options: argparse.Namespace) -> Choices:
         interventions=options.interventions,
         widths=widths,
         modes=modes,
-        parts=options.parts,
+        parts=options.parts or default.parts,
         device=device,
-        repeats=options.repeats or (2 if quick else 9),
+        repeats=options.repeats or (2 if quick else default.repeats),
         steps=20 if quick else None,
-        bodies=options.bodies[:1] if quick else options.bodies,
-        value_networks=options.value_networks[:1] if quick else options.value_networks,
+        bodies=bodies[:1] if quick else bodies,
+        value_networks=value_networks[:1] if quick else value_networks,
     )
 
 
@@ -108,16 +111,17 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--widths", type=_numbers, help="widths of packs, such as 1,4,8; by default what suits the network"
     )
-    parser.add_argument("--modes", type=_among(MODES), default=list(MODES), help=f"of {', '.join(MODES)}")
-    parser.add_argument("--parts", type=_among(PARTS), default=list(PARTS), help=f"of {', '.join(PARTS)}")
-    parser.add_argument("--bodies", type=_among(BODIES), default=list(BODIES), help=f"of {', '.join(BODIES)}")
+    parser.add_argument("--modes", type=_among(MODES), help=f"of {', '.join(MODES)}")
+    parser.add_argument("--parts", type=_among(PARTS), help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--bodies", type=_among(BODIES), help=f"of {', '.join(BODIES)}")
     parser.add_argument(
         "--value-networks",
         type=_among(VALUE_NETWORKS),
-        default=list(VALUE_NETWORKS),
         help=f"of {', '.join(VALUE_NETWORKS)}; with these value agents are measured",
     )
-    parser.add_argument("--device", default="cpu", help="cpu (one core), cuda, cuda:<number>")
+    parser.add_argument(
+        "--device", default="cpu", help="cpu (one core), cuda, cuda:<number>: what is measured by default differs"
+    )
     parser.add_argument("--repeats", type=int, help="rounds that are measured")
     parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for bench.txt and bench.json")
     return parser

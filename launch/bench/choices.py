@@ -1,10 +1,11 @@
 """What the bench is asked to measure; no torch, which --help need not wait for."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from plasticity_lab.agents.supervised.workload_settings import SETTINGS
 
+MODES = ("eager", "compiled", "kernels")
 PARTS = ("widths", "activations", "interventions", "records", "processes", "bodies", "values", "heads")
 STANDING = "standing"
 """A body that does not move: it shows what the agent costs by itself."""
@@ -12,6 +13,49 @@ BODIES = ("halfcheetah", "hopper", "walker2d", "ant", "humanoid", STANDING)
 """Of the part `bodies`."""
 VALUE_NETWORKS = ("small_impala", "nature", "impala")
 """Of the parts `values` and `heads`."""
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """What is measured on a kind of device where the command line does not say: on a GPU what ends in ten minutes.
+
+    ppo_widths: of the first body. value_widths: by network. repeats: rounds.
+    """
+
+    parts: Sequence[str]
+    modes: Sequence[str]
+    bodies: Sequence[str]
+    value_networks: Sequence[str]
+    ppo_widths: Sequence[int]
+    value_widths: Mapping[str, Sequence[int]]
+    repeats: int
+
+
+DEFAULTS = {
+    "cpu": Defaults(
+        parts=PARTS,
+        modes=MODES,
+        bodies=BODIES,
+        value_networks=VALUE_NETWORKS,
+        ppo_widths=(1, 2, 4, 8, 16),
+        value_widths={
+            "small_impala": (1, 2, 4, 8),
+            "nature": (1, 2),
+            "impala": (1, 2),
+        },  # of pixels a pack gains little
+        repeats=9,
+    ),
+    "cuda": Defaults(
+        parts=("widths", "bodies", "values"),
+        modes=("compiled",),
+        bodies=(STANDING,),
+        value_networks=("small_impala", "impala"),
+        ppo_widths=(64, 256),
+        value_widths={"small_impala": (16, 64), "nature": (16,), "impala": (16,)},
+        repeats=3,
+    ),
+}
+"""By kind of device."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +85,20 @@ class Choices:
 
     def widths_of(self, network: str) -> Sequence[int]:
         """The widths of packs."""
-        return self.widths or SETTINGS[network].widths[self.device.partition(":")[0]]
+        return self.widths or SETTINGS[network].widths[kind(self.device)]
+
+    @property
+    def defaults(self) -> Defaults:
+        """Of the device."""
+        return DEFAULTS[kind(self.device)]
 
     def width_of(self, network: str) -> int:
         """The width of comparisons that vary something else: 8 on a CPU, or the nearest below that is asked for."""
         widths = self.widths_of(network)
         narrow = [width for width in widths if width <= 8] if self.device == "cpu" else widths
         return max(narrow, default=min(widths))
+
+
+def kind(device: str) -> str:
+    """Of a device: cpu or cuda."""
+    return device.partition(":")[0]

@@ -1,7 +1,7 @@
 """What is compared with what: each comparison is a row of contenders measured in turn."""
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from launch.bench.choices import Choices
@@ -71,13 +71,12 @@ def jax_missing(device: str) -> str | None:
     return None if there == wanted else f"JAX is not measured: it computes on {there} here, not on {device}."
 
 
-def run(choices: Choices, say: Callable[[str], None]) -> list[Comparison]:
+def run(choices: Choices, say: Callable[[str], None]) -> Iterator[Comparison]:
     """All that was asked for, one comparison after another."""
     with on(choices.device):  # JAX starts its threads when it is first asked anything
         why = jax_missing(choices.device)
     if why:
         say(why)
-    found = []
     for network in choices.networks:
         plain = Workload(network, choices.activations[0], steps=choices.steps)
         measures: dict[str, Callable[[], Comparison | None]] = {
@@ -90,17 +89,17 @@ def run(choices: Choices, say: Callable[[str], None]) -> list[Comparison]:
         for part in (part for part in choices.parts if part in measures):
             say(f"{network}: {part} …")
             comparison = measures[part]()
-            found += [] if comparison is None else [comparison]
+            if comparison is not None:
+                yield comparison
     for body in choices.bodies if "bodies" in choices.parts else ():
         say(f"{body} …")
-        found.append(_bodies(body, choices))
+        yield _bodies(body, choices)
     for network in choices.value_networks if "values" in choices.parts else ():
         say(f"{network}: values …")
-        found.append(_values(network, choices))
+        yield _values(network, choices)
     for network in choices.value_networks if "heads" in choices.parts else ():
         say(f"{network}: heads …")
-        found.append(_heads(network, choices))
-    return found
+        yield _heads(network, choices)
 
 
 def _measured(
@@ -182,7 +181,7 @@ def _bodies(body: str, choices: Choices) -> Comparison:
     """One body; the first is measured at every width."""
     from launch.bench.bodies import contenders  # needs MuJoCo, which a bare GPU machine does not have
 
-    widths = choices.widths or ((1, 2, 4, 8, 16) if body == choices.bodies[0] else (8,))
+    widths = choices.widths or (choices.defaults.ppo_widths if body == choices.bodies[0] else (8,))
     with on(choices.device):
         modes = [mode for mode in choices.modes if mode != "eager"] or ["eager"]
         timings = interleaved(contenders(body, widths, modes, choices.device), choices.repeats)
@@ -190,10 +189,10 @@ def _bodies(body: str, choices: Choices) -> Comparison:
 
 
 def _values(network: str, choices: Choices) -> Comparison:
-    """Boards at every width; pixels at few, of which a pack gains little."""
+    """One network, at every width."""
     from launch.bench.values import contenders  # Hydra, which a bare GPU machine does not have
 
-    widths = choices.widths or ((1, 2, 4, 8) if network == "small_impala" else (1, 2))
+    widths = choices.widths or choices.defaults.value_widths[network]
     with on(choices.device):
         timings = interleaved(contenders(network, widths, choices.modes, choices.device), choices.repeats)
     words = f"Rainbow with {network}, updates of a run, each with its acting"

@@ -119,6 +119,6 @@ GPU = Figures(
         },
         basis="shipped: of an NVIDIA H200, and computed for convolutions, as docs/speed.md has them; not measured here",
     ),
-    # Each worker compiles, since graphs for GPUs are not kept on the disk: some 2,000 updates of the yardsticks.
+    # The first worker compiles, and later ones find its graphs on the disk: some 2,000 updates of the yardsticks.
     rules={"dense": Rule("compiled", "compiled", 15.0), "convolving": Rule("compiled", "compiled", 15.0)},
 )

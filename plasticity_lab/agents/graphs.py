@@ -1,9 +1,9 @@
 """Compiled graphs that serve more than one pack: kept by this process, and in torch's cache folder for others.
 
 A graph is known by words that determine its function, by shape, type and place of every tensor that it is given, and by
-the width of vectors that torch is set to; in the folder also by this package's source files, the versions of Python and
-torch, and what the processor can do. A graph is kept there if all that was compiled into it is this package's or
-torch's own: of other code, somebody's own activation for example, these files say nothing.
+the width of vectors that torch is set to; in the folder also by this package's source files, the versions of Python,
+torch and CUDA, and what the processor or the GPU can do. A graph is kept there if all that was compiled into it is this
+package's or torch's own: of other code, somebody's own activation for example, these files say nothing.
 """
 
 import contextlib
@@ -105,14 +105,23 @@ def _loaded(path: Path | None) -> Graph | None:
 
 
 def _path(known: str, arguments: Sequence[Any]) -> Path | None:
-    """Where the graph is kept for other processes.  None where torch was given no folder, and on a GPU, untried."""
+    """Where the graph is kept for other processes.  None where torch was given no folder."""
     folder = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
-    tensors = [leaf for leaf in tree_flatten(arguments)[0] if isinstance(leaf, torch.Tensor)]
-    if folder is None or any(tensor.device.type != "cpu" for tensor in tensors):
+    if folder is None:
         return None
-    made_for = (known, _AT_START, sys.version, torch.__version__, torch.backends.cpu.get_cpu_capability())
+    devices = {leaf.device for leaf in tree_leaves(arguments) if isinstance(leaf, torch.Tensor)}
+    machine = [
+        torch.backends.cpu.get_cpu_capability(),
+        *sorted(_of_gpu(each) for each in devices if each.type == "cuda"),
+    ]
+    made_for = (known, _AT_START, sys.version, torch.__version__, *machine)
     name = hashlib.sha256(repr(made_for).encode()).hexdigest()
     return Path(folder) / "plasticity_lab" / f"{name}.graph"
+
+
+def _of_gpu(device: torch.device) -> str:
+    """What machine code for a GPU depends on, beside the code that it is made of."""
+    return repr((torch.cuda.get_device_name(device), torch.cuda.get_device_capability(device), torch.version.cuda))
 
 
 def _width_of_vectors() -> int | None:

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from tests.agents.ppo.packs import ONE, there_are
+from tests.agents.sac.packs import SMALL as SAC
 from tests.agents.value.packs import BY_AGENT
 from tests.helpers.first_steps import PIXELS
 from tests.tenants.packs import differing, packs_of, trained
@@ -18,6 +19,7 @@ ARMS = {
     "der with experts": (*BY_AGENT["der"], *SHORT, *PIXELS, "head=softmoe", "head.experts=2"),
     "rainbow_lite on pixels": (*BY_AGENT["rainbow_lite"], *SHORT, *PIXELS, "activation=rrelu"),
     "ppo": (*ONE, "benchmark.environment_steps=96", "agent.max_norm=0.5"),
+    "sac": SAC,
     "ppo with l2_init": (*ONE, "benchmark.environment_steps=96", "intervention=l2_init", "activation=rrelu"),
 }
 

@@ -4,6 +4,9 @@ A test that fails on another may well show a fault of the engine, or that the de
 are worth an issue with the device's name and the output.
 """
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -99,6 +102,16 @@ def test_recorded_calls_give_the_bits_of_ordinary_ones(monkeypatch):
     monkeypatch.setattr(captured, "FED_BYTES", 0)
     ordinary = on_gpu(runs_of(3, "mlp", "rrelu"), GREY, compiled=True)
     assert not [name for k in range(3) for name in differing(recorded.of(k), ordinary.of(k))]
+
+
+def test_another_process_takes_a_graph_from_the_disk_and_gets_the_same_bits(monkeypatch, tmp_path):
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+
+    def digest(*, may_compile):
+        code = f"from tests.cuda.digest import digest; print(digest(may_compile={may_compile}))"
+        return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+    assert digest(may_compile=True) == digest(may_compile=False)
 
 
 LOOKS_EACH_TIME = {"continual_backprop", "snr"}

@@ -38,15 +38,15 @@ NOT_MADE: Mapping[str, str] = {
         f"speed/{name}": A_TIMING
         for name in (
             *(
-                "cnn_h200.txt",
                 "cnn_kernels.txt",
                 "cnn_kernels_zen4.txt",
+                "gpu_h200.txt",
                 "interventions.txt",
                 "mlp.txt",
                 "mlp_avx512.txt",
             ),
             *("mlp_kernels.txt", "mlp_kernels_avx512.txt", "mlp_kernels_sparse_zen4.txt", "mlp_kernels_zen3.txt"),
-            *("mlp_kernels_zen4.txt", "mlp_h200.txt", "mlp_zen4.txt", "ppo.json", "ppo.txt", "ppo_kernels_zen4.txt"),
+            *("mlp_kernels_zen4.txt", "mlp_zen4.txt", "ppo.json", "ppo.txt", "ppo_kernels_zen4.txt"),
             "rainbow_84_zen4.txt",
             *("ppo_widths_zen4.txt", "tracked.json", "tracked_two_workers.json", "whole_avx512_zen4.txt"),
             *("whole_sweep_rows_zen4.json", "whole_sweep_sparse_zen4.json", "whole_sweep_zen4.json"),
