@@ -3,3 +3,4 @@
 #include "linear.cpp"
 #include "conv.cpp"
 #include "pool.cpp"
+#include "softmax.cpp"

@@ -1,6 +1,6 @@
 """The parameters of a pack whose layers are computed by the kernels, and loading these.
 
-Legend: K runs, B examples, C channels, H, W rows and columns, I inputs, O outputs.
+Legend: K runs, B examples, C channels, H, W rows and columns, I inputs, O outputs; of tables R rows, C columns.
 """
 
 from collections.abc import Mapping
@@ -16,6 +16,8 @@ from plasticity_lab.kernels.linear import linear
 from plasticity_lab.kernels.linear import tell_shapes as tell_shapes_of_linear
 from plasticity_lab.kernels.pool import pool
 from plasticity_lab.kernels.pool import tell_shapes as tell_shapes_of_pool
+from plasticity_lab.kernels.softmax import softmax
+from plasticity_lab.kernels.softmax import tell_shapes as tell_shapes_of_softmax
 
 Tensors = Mapping[str, Tensor]
 
@@ -46,6 +48,11 @@ class ThroughKernels(dict[str, Tensor]):
         x_KBHWC = x_KBCHW.movedim(2, -1)
         return conv(x_KBHWC, self[f"{layer}.weight"], self[f"{layer}.bias"], kernel, margin).movedim(-1, 2)
 
+    def softmax(self, x_KBRC: Tensor, there: int | None = None) -> Tensor:
+        """Of each example's table the shares along each row, or of the first `there` rows down each column."""
+        tables = x_KBRC.flatten(0, 1)
+        return softmax(tables, there is not None, there or 0).unflatten(0, x_KBRC.shape[:2])
+
 
 def as_given(parameters: Tensors, own: Tensors) -> Tensors:
     """Numbers that a layer made of the parameters, to be computed with by the kernels where these are."""
@@ -58,8 +65,9 @@ def prepare() -> None:
     build.load()
     # Dynamo would trace into the functions and, in torch 2.13, forget their backward under torch.func.grad; what it
     # leaves to the tracing after it keeps it. Said here and not where they are: it imports all of torch.compile.
-    for function in (linear, conv, pool):
+    for function in (linear, conv, pool, softmax):
         torch.compiler.allow_in_graph(function)
     tell_shapes_of_linear()
     tell_shapes_of_conv()
     tell_shapes_of_pool()
+    tell_shapes_of_softmax()

@@ -16,6 +16,8 @@ using Machine = __m256;
 using Vector = float __attribute__((vector_size(LANES * sizeof(float))));
 using Unaligned = float __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
 
+using Whole = int __attribute__((vector_size(LANES * sizeof(int))));
+
 #define INLINE inline __attribute__((always_inline))
 #define UNROLLED _Pragma("GCC unroll 16")
 

@@ -200,6 +200,9 @@ found += [*kernels.conv_weight(image, told, 3, 1)]
 found += [kernels.linear(torch.randn(1, 5, 600), torch.randn(1, 600, 530), torch.randn(1, 1, 530))]
 largest, where = kernels.pool(torch.randn(2, 9, 8, 21), 3, 2, 1, 0, 5, 4)
 found += [largest, where, kernels.pool_input(torch.randn(2, 5, 4, 21), where, 3, 2, 1, 0, 9, 8)]
+for of_columns in (False, True):
+    table = torch.randn(2, 19, 37)
+    found += [shares := kernels.softmax(table, of_columns, 17), kernels.softmax_input(table, shares, of_columns)]
 print([value.numpy().tobytes().hex() for value in [*found, weight, bias, *moments]])
 """
 

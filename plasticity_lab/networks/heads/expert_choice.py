@@ -1,5 +1,7 @@
 """The choice head=expert_choice."""
 
+from collections.abc import Mapping
+
 from torch import Tensor
 
 from plasticity_lab.networks.heads.moe import MoE
@@ -18,6 +20,6 @@ class ExpertChoice(MoE):
         """P, at most as many as there are tokens: no expert takes one twice."""
         return min(tokens, super().slots_for(tokens))
 
-    def route(self, logits: Tensor, slots: int, there: int) -> Routing:
+    def route(self, parameters: Mapping[str, Tensor], logits: Tensor, slots: int, there: int) -> Routing:
         """See `expert_choice`."""
         return expert_choice(logits, slots, there)

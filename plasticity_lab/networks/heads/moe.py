@@ -71,7 +71,7 @@ class MoE(Head):
         """The router of tokens of that many numbers."""
         raise NotImplementedError
 
-    def route(self, logits: Tensor, slots: int, there: int) -> Routing:
+    def route(self, parameters: Mapping[str, Tensor], logits: Tensor, slots: int, there: int) -> Routing:
         """Who is given what.  logits (K, B, M, …), of which `there` tokens are no padding."""
         raise NotImplementedError
 
@@ -127,7 +127,7 @@ class MoE(Head):
         tokens = pad(tokens_KBMD, (0, 0, 0, aligned(there) - there))
         slots = self.slots_for(there)
         logits = router(parameters, tokens)
-        routing = self.route(logits, slots, there)
+        routing = self.route(parameters, logits, slots, there)
         losses = {name: weight * LOSSES[name](logits[:, :, :there]) for name, weight in self.balancing.items()}
         count = self.experts * slots
         more = aligned(count) - count

@@ -1,5 +1,7 @@
 """The choice head=softmoe."""
 
+from collections.abc import Mapping
+
 from torch import Tensor
 
 from plasticity_lab.networks.heads.moe import MoE
@@ -32,6 +34,6 @@ class SoftMoE(MoE):
         """A column of φ for each slot."""
         return StackedRouter("router", inputs, self.experts * slots, self.experts, self.router, self.normalised)
 
-    def route(self, logits: Tensor, slots: int, there: int) -> Routing:
+    def route(self, parameters: Mapping[str, Tensor], logits: Tensor, slots: int, there: int) -> Routing:
         """See `soft`."""
-        return soft(logits, there)
+        return soft(parameters, logits, there)

@@ -1,5 +1,7 @@
 """The choice head=token_choice."""
 
+from collections.abc import Mapping
+
 from torch import Tensor
 
 from plasticity_lab.component import check
@@ -47,6 +49,6 @@ class TokenChoice(MoE):
         """A column for each expert."""
         return StackedRouter("router", inputs, self.experts, 1, self.router)
 
-    def route(self, logits: Tensor, slots: int, there: int) -> Routing:
+    def route(self, parameters: Mapping[str, Tensor], logits: Tensor, slots: int, there: int) -> Routing:
         """See `token_choice`."""
         return token_choice(logits, slots, there)

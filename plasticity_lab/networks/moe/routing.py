@@ -6,13 +6,15 @@ A routing is two tables: dispatch (K, B, S, M), how much of each token a slot is
 much of each slot's output a token gets. Slots are dispatch · tokens, and tokens become combine · outputs.
 """
 
-from math import ceil, inf
+from collections.abc import Mapping
+from math import ceil
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from plasticity_lab.stacking.elementary import exp, log_softmax
+from plasticity_lab.stacking.softmax import shares_of_columns, shares_of_rows
 
 
 class Routing(NamedTuple):
@@ -22,15 +24,13 @@ class Routing(NamedTuple):
     combine: Tensor
 
 
-def soft(logits_KBMS: Tensor, there: int) -> Routing:
+def soft(parameters: Mapping[str, Tensor], logits_KBMS: Tensor, there: int) -> Routing:
     """Every slot is given a mean over all tokens, and every token gets a mean over all slots.
 
-    there: how many of the M tokens are no padding; the others take no part. Source: Puigcerver et al. 2024, eqs. 1–3.
+    parameters: the network's. there: how many of the M tokens are no padding; the others take no part. Source:
+    Puigcerver et al. 2024, eqs. 1–3.
     """
-    by_slot = logits_KBMS.transpose(2, 3)
-    absent = torch.arange(by_slot.shape[3], device=by_slot.device) >= there
-    dispatch = exp(log_softmax(torch.where(absent, -inf, by_slot)))
-    return Routing(dispatch, exp(log_softmax(logits_KBMS)))
+    return Routing(shares_of_columns(parameters, logits_KBMS, there), shares_of_rows(parameters, logits_KBMS))
 
 
 def expert_choice(logits_KBMN: Tensor, slots: int, there: int) -> Routing:

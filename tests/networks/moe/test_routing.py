@@ -14,7 +14,7 @@ def random_logits(tokens: int, slots: int) -> torch.Tensor:
 
 def test_soft_routing_is_softmax_over_tokens_and_over_all_slots():
     logits = random_logits(8, 6)
-    found = soft(logits, 7)
+    found = soft({}, logits, 7)
     for run in range(2):
         for example in range(3):
             own = logits[run, example]
@@ -27,13 +27,13 @@ def test_soft_routing_is_softmax_over_tokens_and_over_all_slots():
 
 
 def test_with_a_single_slot_every_token_gets_the_same():
-    found = soft(random_logits(8, 1), 8)
+    found = soft({}, random_logits(8, 1), 8)
     assert torch.equal(found.combine, torch.ones(2, 3, 8, 1))
 
 
 def test_soft_routing_does_not_tell_tokens_apart():
     logits, order = random_logits(8, 4), torch.tensor([3, 0, 7, 1, 2, 6, 5, 4])
-    one, other = soft(logits, 8), soft(logits[:, :, order], 8)
+    one, other = soft({}, logits, 8), soft({}, logits[:, :, order], 8)
     torch.testing.assert_close(one.dispatch[..., order], other.dispatch)
     torch.testing.assert_close(one.combine[:, :, order], other.combine)
 

@@ -1,0 +1,152 @@
+// Shares that add up to 1 along one axis of a table, e^x over the sum of all, on one core of a CPU, and their gradient.
+//
+// A sum is taken in an order that its length alone decides: down a column row by row, along a row in 16 parts that are added up
+// one after another. A table with a number that is none has none in the whole row or column.
+//
+// Legend: N tables, R rows, C columns.
+
+#include <cmath>
+
+#include "tensors.h"
+#include "vectors.h"
+
+namespace {
+
+constexpr int PARTS = 16;
+constexpr float NOTHING = -INFINITY;
+
+INLINE Vector larger(Vector one, Vector other) { return one > other ? one : other; }
+
+// e^x, x ≤ 0, off by one or two in the last place: 2ⁿ · e^r with n whole and |r| ≤ ½ ln 2; 0 where that is no normal number.
+// n stands in the last bits of x / ln 2 + 1.5 · 2²³.
+INLINE Vector power_of_e(Vector x) {
+  const Vector shifted = fused(x, all(1.44269504088896341f), all(0x1.8p23f)), n = shifted - all(0x1.8p23f);
+  const Vector r = fused(n, all(2.12194440e-4f), fused(n, all(-0.693359375f), x));
+  Vector found = all(1.9875691500e-4f);  // Cephes' expf
+  for (const float each : {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f})
+    found = fused(found, r, all(each));
+  found = fused(found * r, r, r) + all(1);
+  const Whole power = (reinterpret_cast<Whole>(shifted) << 23) + reinterpret_cast<Whole>(all(1));
+  return x < all(-87.33654022216797f) ? all(0) : found * reinterpret_cast<Vector>(power);
+}
+
+// The sum of a row whose end is filled up with zeros to a multiple of PARTS.
+template <class At>
+INLINE float sum_of(long count, At at) {
+  Vector parts[PARTS / LANES] = {};
+  for (long i = 0; i < count; i += PARTS)
+    UNROLLED for (int j = 0; j < PARTS / LANES; j++) parts[j] += at(i + j * LANES);
+  float total = 0;
+  for (const Vector& part : parts)
+    for (int lane = 0; lane < LANES; lane++) total += part[lane];
+  return total;
+}
+
+void along(const float* x, float* to, long columns, float* row) {
+  const long filled = (columns + PARTS - 1) / PARTS * PARTS;
+  std::copy_n(x, columns, row);
+  std::fill(row + columns, row + filled, NOTHING);
+  Vector most = all(NOTHING);
+  for (long i = 0; i < filled; i += LANES) most = larger(most, load(row + i));
+  float largest = NOTHING;
+  for (int lane = 0; lane < LANES; lane++) largest = std::max(largest, most[lane]);
+  const float total = sum_of(filled, [&](long i) {
+    const Vector power = power_of_e(load(row + i) - all(largest));
+    store(row + i, power);
+    return power;
+  });
+  for (long i = 0; i < filled; i += LANES) store(row + i, load(row + i) * all(1 / total));
+  std::copy_n(row, columns, to);
+}
+
+template <class... Lanes>
+void down(const float* x, float* to, long rows, long there, long columns, Lanes... lanes) {
+  Vector most = all(NOTHING), total = all(0);
+  for (long r = 0; r < there; r++) most = larger(most, load(x + r * columns, lanes...));
+  for (long r = 0; r < there; r++) {
+    const Vector power = power_of_e(load(x + r * columns, lanes...) - most);
+    store(to + r * columns, power, lanes...);
+    total += power;
+  }
+  const Vector share = all(1) / total;
+  for (long r = 0; r < rows; r++)
+    store(to + r * columns, r < there ? load(to + r * columns, lanes...) * share : all(0), lanes...);
+}
+
+template <class... Lanes>
+void down_input(const float* delta, const float* shares, float* to, long rows, long columns, Lanes... lanes) {
+  Vector mean = all(0);
+  for (long r = 0; r < rows; r++) mean += load(delta + r * columns, lanes...) * load(shares + r * columns, lanes...);
+  for (long r = 0; r < rows; r++) {
+    const long at = r * columns;
+    store(to + at, (load(delta + at, lanes...) - mean) * load(shares + at, lanes...), lanes...);
+  }
+}
+
+// work(from which number of a table on, and of how many columns if not of LANES) for each vector of columns.
+template <class Work>
+void each_block(long columns, Work work) {
+  long c = 0;
+  for (; c + LANES <= columns; c += LANES) work(c);
+  if (c < columns) work(c, static_cast<int>(columns - c));
+}
+
+// x (N, R, C) → of each column, or of each row, the shares; rows from `there` on take no part in columns, and have 0.
+at::Tensor softmax(const at::Tensor& given, bool of_columns, int64_t there) {
+  const at::Tensor x = given.contiguous();
+  check(x);
+  const long rows = x.size(1), columns = x.size(2);
+  at::Tensor found = at::empty(x.sizes(), x.options());
+  std::vector<float> row(columns + PARTS);
+  for (long n = 0; n < x.size(0); n++) {
+    const float* from = x.const_data_ptr<float>() + n * rows * columns;
+    float* to = found.mutable_data_ptr<float>() + n * rows * columns;
+    if (of_columns)
+      each_block(columns, [&](long c, auto... lanes) { down(from + c, to + c, rows, there, columns, lanes...); });
+    else
+      for (long r = 0; r < rows; r++) along(from + r * columns, to + r * columns, columns, row.data());
+  }
+  return found;
+}
+
+// The gradient by x from that by the shares, all (N, R, C).
+at::Tensor softmax_input(const at::Tensor& delta_given, const at::Tensor& shares, bool of_columns) {
+  const at::Tensor delta = delta_given.contiguous();
+  check(delta), check(shares);
+  const long rows = shares.size(1), columns = shares.size(2);
+  at::Tensor found = at::empty(shares.sizes(), shares.options());
+  for (long n = 0; n < shares.size(0) * (of_columns ? 1 : rows); n++) {
+    const long at = n * columns * (of_columns ? rows : 1);
+    const float *by = delta.const_data_ptr<float>() + at, *share = shares.const_data_ptr<float>() + at;
+    float* to = found.mutable_data_ptr<float>() + at;
+    if (of_columns) {
+      each_block(columns, [&](long c, auto... lanes) { down_input(by + c, share + c, to + c, rows, columns, lanes...); });
+      continue;
+    }
+    const float mean = sum_of(columns, [&](long i) {
+      const int left = static_cast<int>(std::clamp(columns - i, 0l, static_cast<long>(LANES)));
+      return load(by + i, left) * load(share + i, left);
+    });
+    each_block(columns, [&](long c, auto... lanes) {
+      store(to + c, (load(by + c, lanes...) - all(mean)) * load(share + c, lanes...), lanes...);
+    });
+  }
+  return found;
+}
+
+}  // namespace
+
+TORCH_LIBRARY_FRAGMENT(plasticity_lab, library) {
+  library.def("softmax(Tensor x, bool of_columns, int there) -> Tensor", SAME_LAYOUT);
+  library.def("softmax_input(Tensor delta, Tensor shares, bool of_columns) -> Tensor", SAME_LAYOUT);
+}
+
+TORCH_LIBRARY_IMPL(plasticity_lab, CPU, library) {
+  library.impl("softmax", softmax);
+  library.impl("softmax_input", softmax_input);
+}
+
+// What these operators are to autograd is said in Python; see softmax.py.
+TORCH_LIBRARY_IMPL(plasticity_lab, Autograd, library) {
+  for (const char* name : {"softmax", "softmax_input"}) library.impl(name, torch::CppFunction::makeFallthrough());
+}
