@@ -61,6 +61,14 @@ def _figures_of(kind: str) -> Figures:
 BY_KERNELS = Rule("kernels", "kernels", ON_THE_DISK)
 # The figures are of images of 32 × 32 pixels. For those of 8 × 8 a run saves 2.4 times what they say (docs/speed.md).
 CONVOLVING = Rule("kernels", "kernels", ON_THE_DISK / 2)
+# Rainbow-lite with network=small_impala on invaders, on an EPYC of Zen 4 with AVX-512: eager in packs of 1, 4 and 8,
+# kernels of 1 and 6, reading and writing the memory included; compiled at 1.9 times the kernels' time. AVX2 alone was
+# not measured. docs/speed.md, "Value agents".
+BOARDS = Speed(
+    width={"eager": 8, "compiled": 8, "kernels": 8},
+    step_seconds={"eager": 1.1e-2, "compiled": 1e-3, "kernels": 1e-3},
+    flops={"eager": 2.5e10, "compiled": 2.7e10, "kernels": 5.1e10},
+)
 AVX2 = Figures(
     Calibration(
         # python -m launch.bench.compiling on an EPYC of Zen 4, where MKL takes AVX2; of the CNN since its pooling keeps
@@ -77,10 +85,11 @@ AVX2 = Figures(
                 step_seconds={"eager": 1.4e-3, "compiled": 1e-4, "kernels": 4.3e-4},
                 flops={"eager": 4.1e10, "compiled": 5.9e10, "kernels": 1e11},
             ),
+            "boards": BOARDS,
         },
         basis="shipped: of an AMD EPYC, Zen 4 with AVX2 and Zen 3, as docs/speed.md has them; not measured here",
     ),
-    rules={"dense": BY_KERNELS, "convolving": CONVOLVING, "ppo": BY_KERNELS},
+    rules={"dense": BY_KERNELS, "convolving": CONVOLVING, "boards": BY_KERNELS, "ppo": BY_KERNELS},
 )
 AVX512 = Figures(
     Calibration(
@@ -96,10 +105,11 @@ AVX512 = Figures(
                 step_seconds={"eager": 1.4e-3, "compiled": 1e-4, "kernels": 4.3e-4},
                 flops={"eager": 3.7e10, "compiled": 5.4e10, "kernels": 7.7e10},
             ),
+            "boards": BOARDS,
         },
         basis="shipped: measured on one core of an Intel Xeon with AVX-512, as docs/speed.md has it; not measured here",
     ),
-    rules={"dense": BY_KERNELS, "convolving": CONVOLVING, "ppo": BY_KERNELS},
+    rules={"dense": BY_KERNELS, "convolving": CONVOLVING, "boards": BY_KERNELS, "ppo": BY_KERNELS},
 )
 GPU = Figures(
     Calibration(
@@ -116,9 +126,16 @@ GPU = Figures(
                 flops={"eager": 4.5e12, "compiled": 4.5e12},
                 memory=3.0,  # the patches are laid out: make test-gpu, on an H200
             ),
+            # Rainbow with network=small_impala in packs of 16 and 64, compiled; eager as above.
+            "boards": Speed(
+                width={"eager": 32, "compiled": 64},
+                step_seconds={"eager": 1.2e-2, "compiled": 3.3e-3},
+                flops={"eager": 4.3e11, "compiled": 4.3e11},
+                memory=3.0,
+            ),
         },
         basis="shipped: of an NVIDIA H200, and computed for convolutions, as docs/speed.md has them; not measured here",
     ),
     # The first worker compiles, and later ones find its graphs on the disk: some 2,000 updates of the yardsticks.
-    rules={"dense": Rule("compiled", "compiled", 15.0), "convolving": Rule("compiled", "compiled", 15.0)},
+    rules={name: Rule("compiled", "compiled", 15.0) for name in ("dense", "convolving", "boards")},
 )

@@ -18,6 +18,8 @@ from plasticity_lab.stacking.run_axis import aligned
 BYTES_A_PARAMETER = 44
 """A parameter, its gradient, two moments and one copy for the intervention, in float32; all but the gradient copied;
 the target and its copy."""
+BOARD_OPERATIONS = 10**9
+"""Of an update, below which what it takes whatever the pack's width counts: of 10 × 10 squares, not 84 × 84 pixels."""
 BYTES_A_PRIORITY = 16
 """A step's own, twice while a checkpoint is written, and what is needed to sum them up."""
 
@@ -55,7 +57,7 @@ def cost_of(
             ),
             Share(batch, "a batch", "a smaller agent.batch"),
         ),
-        speed="convolving" if any(unit.kind == "channel" for unit in model.units) else "dense",
+        speed=_yardstick(model, _operations(agent, model)),
         rows=tasks.epochs + parts.benchmark.tasks + steps // STEPS_AN_EPISODE,
         epochs=tasks.epochs,
         parameters=model.size,
@@ -68,6 +70,13 @@ def cost_of(
         fused=fuses(parts.optimizers[0], parts.interventions[0], clipped=False),
         bulk_bytes=memory,
     )
+
+
+def _yardstick(model: Model, operations: int) -> str:
+    """Of the learner's updates, as `Cost.speed` has it."""
+    if not any(unit.kind == "channel" for unit in model.units):
+        return "dense"
+    return "boards" if operations < BOARD_OPERATIONS else "convolving"
 
 
 def _operations(agent: ValueSettings, model: Model) -> int:
