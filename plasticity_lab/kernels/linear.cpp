@@ -105,17 +105,24 @@ at::Tensor linear(const at::Tensor& x_given, const at::Tensor& weight, const at:
   return h;
 }
 
-// The gradient by x (K, B, I) from that by h, delta (K, B, O): delta · weightᵀ, with examples as a vector's lanes.
+// The gradient by x (K, B, I) from that by h, delta (K, B, O): delta · weightᵀ. What is smaller is turned: the weights, or delta and
+// the answer, with examples as a vector's lanes. Both take a sum in the same order.
 at::Tensor linear_input(const at::Tensor& delta_given, const at::Tensor& weight) {
   const at::Tensor delta = delta_given.contiguous();
   check(delta), check(weight);
   const long runs = delta.size(0), batch = delta.size(1), outputs = delta.size(2), inputs = weight.size(1);
   at::Tensor gradient = at::empty({runs, batch, inputs}, delta.options());
-  std::vector<float> turned(outputs * batch), answer(inputs * batch);
+  const bool of_weights = inputs * outputs < batch * (inputs + outputs);
+  std::vector<float> turned(of_weights ? inputs * outputs : outputs * batch), answer(of_weights ? 0 : inputs * batch);
   Nothing nothing;
   for (long k = 0; k < runs; k++) {
     const float* d = delta.const_data_ptr<float>() + k * batch * outputs;
     float* g = gradient.mutable_data_ptr<float>() + k * batch * inputs;
+    if (of_weights) {
+      turn(inputs, outputs, weight.const_data_ptr<float>() + k * inputs * outputs, turned.data());
+      product<ROWS, WIDE>(batch, inputs, {{d, outputs, 1}, turned.data(), inputs, {outputs}, nullptr, 0, g, inputs}, nothing);
+      continue;
+    }
     turn(batch, outputs, d, turned.data());
     product<ROWS, WIDE>(inputs, batch,
                         {{weight.const_data_ptr<float>() + k * inputs * outputs, outputs, 1}, turned.data(), batch, {outputs},
@@ -211,9 +218,9 @@ void linear_sgd(const at::Tensor& x, const at::Tensor& delta, const at::Tensor& 
 }  // namespace
 
 TORCH_LIBRARY_FRAGMENT(plasticity_lab, library) {
-  library.def("linear(Tensor x, Tensor weight, Tensor bias) -> Tensor", ANY_LAYOUT);
-  library.def("linear_input(Tensor delta, Tensor weight) -> Tensor", ANY_LAYOUT);
-  library.def("linear_weight(Tensor x, Tensor delta) -> (Tensor, Tensor)", ANY_LAYOUT);
+  library.def("linear(Tensor x, Tensor weight, Tensor bias) -> Tensor", SAME_LAYOUT);
+  library.def("linear_input(Tensor delta, Tensor weight) -> Tensor", SAME_LAYOUT);
+  library.def("linear_weight(Tensor x, Tensor delta) -> (Tensor, Tensor)", SAME_LAYOUT);
   library.def(
       "linear_adam(Tensor x, Tensor delta, Tensor numbers, Tensor(a!) weight, Tensor(b!) bias, Tensor(c!) weight1, "
       "Tensor(d!) bias1, Tensor(e!) weight2, Tensor(f!) bias2) -> ()",
