@@ -203,7 +203,7 @@ def _heads(network: str, choices: Choices) -> Comparison:
     """Alone, as their runs on pixels are; in the widest pack that is asked for."""
     from launch.bench.values import heads  # Hydra, which a bare GPU machine does not have
 
-    mode = max(choices.modes, key=("eager", "compiled", "kernels").index)
+    mode = max(choices.modes, key=("eager", "compiled", "kernels").index, default="eager")
     with on(choices.device):
         found = heads(network, max(choices.widths or (1,)), mode, choices.device)
         timings = interleaved(found, choices.repeats)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from launch.command import resolve
+from launch.plan.figures import default_calibration
 from plasticity_lab.assembly import cost_of, resources
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.position import Position
@@ -110,6 +111,22 @@ def test_a_smoke_run_is_never_the_full_run():
 def test_what_does_not_fit_is_refused_at_the_desk(words, named):
     with pytest.raises(ConfigError, match=named):
         resolve(["agent=dqn", *([] if any("benchmark=" in word for word in words) else ["benchmark=catch"]), *words])
+
+
+@pytest.mark.parametrize(
+    ("words", "yardstick", "width"),
+    [
+        (("benchmark=catch", "network=mlp"), "dense", 8),
+        (("benchmark=games", "benchmark.game=invaders", "network=small_impala", "head=softmoe"), "boards", 8),
+        (("benchmark=catch_84", "network=impala"), "convolving", 1),
+    ],
+)
+def test_boards_are_priced_by_figures_of_their_own_and_packed(words, yardstick, width):
+    (run,) = packs_of("agent=rainbow", *words, "seed=0")
+    cost = cost_of(run, resources(Path())(run))
+    assert cost.speed == yardstick
+    for kind in ("cpu-avx2-000000", "cpu-avx512-000000"):
+        assert default_calibration(kind).of(cost.speed).widest("kernels") == width
 
 
 @pytest.mark.parametrize("more", [(), ("agent.environments=3", "agent.update_period=5"), ("agent.capacity=5000",)])

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from launch.bench import tracked
+from launch.bench import comparisons, tracked
+from launch.bench.__main__ import main as bench
 from launch.bench.choices import Choices
 from launch.bench.comparisons import Comparison
 from launch.bench.limits import Limits, Work, work_of
@@ -217,6 +218,22 @@ def test_quick_ends_with_a_table_and_a_file_where_only_torch_and_numpy_are(tmp_p
         "interventions",
     ]
     assert all(row["rate"] > 0 for comparison in content["comparisons"] for row in comparison["rows"])
+
+
+def test_a_bench_that_is_cut_off_leaves_what_it_has_measured(tmp_path, monkeypatch):
+    def cut_off(choices, say):
+        yield Comparison(
+            "widths",
+            "the first",
+            [Timing(Contender("usual", {"activation": "relu", "width": 1}, 10, int), 0.1, [1], [1])],
+            "wall",
+        )
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(comparisons, "run", cut_off)
+    assert bench(["--quick", "--out", str(tmp_path)]) != 0
+    assert "the first" in (tmp_path / "bench.txt").read_text()
+    assert len(json.loads((tmp_path / "bench.json").read_text())["comparisons"]) == 1
 
 
 def test_records_are_measured_on_packs_that_leave_them(tmp_path, monkeypatch):
