@@ -48,7 +48,7 @@ class ThroughKernels(dict[str, Tensor]):
         x_KBHWC = x_KBCHW.movedim(2, -1)
         return conv(x_KBHWC, self[f"{layer}.weight"], self[f"{layer}.bias"], kernel, margin).movedim(-1, 2)
 
-    def softmax(self, x_KBRC: Tensor, there: int | None = None) -> Tensor:
+    def shares(self, x_KBRC: Tensor, there: int | None = None) -> Tensor:
         """Of each example's table the shares along each row, or of the first `there` rows down each column."""
         tables = x_KBRC.flatten(0, 1)
         return softmax(tables, there is not None, there or 0).unflatten(0, x_KBRC.shape[:2])

@@ -16,14 +16,14 @@ from plasticity_lab.stacking.elementary import exp, log_softmax
 def shares_of_rows(parameters: Mapping[str, Tensor], x_KBRC: Tensor) -> Tensor:
     """Along each row.  → like x. parameters: of the network, which say whether kernels compute it."""
     if isinstance(parameters, ThroughKernels):
-        return parameters.softmax(x_KBRC)
+        return parameters.shares(x_KBRC)
     return exp(log_softmax(x_KBRC))
 
 
 def shares_of_columns(parameters: Mapping[str, Tensor], x_KBRC: Tensor, there: int) -> Tensor:
     """Down each column, of which the first `there` rows take part; the others have 0.  → (K, B, C, R), turned."""
     if isinstance(parameters, ThroughKernels):
-        return parameters.softmax(x_KBRC, there).transpose(2, 3)
+        return parameters.shares(x_KBRC, there).transpose(2, 3)
     columns = x_KBRC.transpose(2, 3)
     absent = torch.arange(columns.shape[3], device=columns.device) >= there
     return exp(log_softmax(torch.where(absent, -inf, columns)))
