@@ -44,13 +44,13 @@ def _measured(options: argparse.Namespace) -> int:
         prepare_compiling()
     torch.backends.cudnn.allow_tf32 = False  # float32 for all; in matrix products it is torch's default
     made, before = provenance(), os.getloadavg()
-    words = kind_of(choices.device)
-    head = f"{made['cpu'] + f' ({words})' if choices.device == 'cpu' else words}, torch {torch.__version__}, "
+    named = kind_of(choices.device)
+    head = f"{made['cpu'] + f' ({named})' if choices.device == 'cpu' else named}, torch {torch.__version__}, "
     head += f"commit {made['commit']}{' and changes' if made['dirty'] else ''}, {made['start']}; "
     head += f"others on the machine: load {before[0]:.1f} when it began"
     text, comparisons = head, list[dict[str, Any]]()
     content: dict[str, Any] = {
-        "provenance": made | {"device": words, "torch": torch.__version__, "load": before},
+        "provenance": made | {"device": named, "torch": torch.__version__, "load": before},
         "choices": vars(choices),
         "comparisons": comparisons,
     }
@@ -120,7 +120,9 @@ def _parser() -> argparse.ArgumentParser:
         help=f"of {', '.join(VALUE_NETWORKS)}; with these value agents are measured",
     )
     parser.add_argument(
-        "--device", default="cpu", help="cpu (one core), cuda, cuda:<number>: what is measured by default differs"
+        "--device",
+        default="cpu",
+        help="cpu (one core), cuda, cuda:<number>; on a GPU fewer parts, modes and networks are measured by default",
     )
     parser.add_argument("--repeats", type=int, help="rounds that are measured")
     parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for bench.txt and bench.json")

@@ -38,11 +38,8 @@ DEFAULTS = {
         bodies=BODIES,
         value_networks=VALUE_NETWORKS,
         ppo_widths=(1, 2, 4, 8, 16),
-        value_widths={
-            "small_impala": (1, 2, 4, 8),
-            "nature": (1, 2),
-            "impala": (1, 2),
-        },  # of pixels a pack gains little
+        # Of pixels a pack gains little.
+        value_widths={"small_impala": (1, 2, 4, 8), "nature": (1, 2), "impala": (1, 2)},
         repeats=9,
     ),
     "cuda": Defaults(

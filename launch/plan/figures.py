@@ -62,8 +62,8 @@ BY_KERNELS = Rule("kernels", "kernels", ON_THE_DISK)
 # The figures are of images of 32 × 32 pixels. For those of 8 × 8 a run saves 2.4 times what they say (docs/speed.md).
 CONVOLVING = Rule("kernels", "kernels", ON_THE_DISK / 2)
 # Rainbow-lite with network=small_impala on invaders, on an EPYC of Zen 4 with AVX-512: eager in packs of 1, 4 and 8,
-# kernels of 1 and 6, reading and writing the memory included; compiled at 1.9 times the kernels' time. AVX2 alone was
-# not measured. docs/speed.md, "Value agents".
+# kernels of 1 and 6, reading and writing the memory included; compiled at 1.9 times the kernels' time, by scripts that
+# were not kept. AVX2 alone was not measured. docs/speed.md, "Value agents", has Rainbow in packs of 1 and 8.
 BOARDS = Speed(
     width={"eager": 8, "compiled": 8, "kernels": 8},
     step_seconds={"eager": 1.1e-2, "compiled": 1e-3, "kernels": 1e-3},
@@ -87,7 +87,8 @@ AVX2 = Figures(
             ),
             "boards": BOARDS,
         },
-        basis="shipped: of an AMD EPYC, Zen 4 with AVX2 and Zen 3, as docs/speed.md has them; not measured here",
+        basis="shipped: of an AMD EPYC, Zen 4 with AVX2 and Zen 3, boards with AVX-512, as docs/speed.md has them; "
+        "not measured here",
     ),
     rules={"dense": BY_KERNELS, "convolving": CONVOLVING, "boards": BY_KERNELS, "ppo": BY_KERNELS},
 )
@@ -107,7 +108,8 @@ AVX512 = Figures(
             ),
             "boards": BOARDS,
         },
-        basis="shipped: measured on one core of an Intel Xeon with AVX-512, as docs/speed.md has it; not measured here",
+        basis="shipped: measured on one core of an Intel Xeon with AVX-512, boards on one of an AMD EPYC, as "
+        "docs/speed.md has it; not measured here",
     ),
     rules={"dense": BY_KERNELS, "convolving": CONVOLVING, "boards": BY_KERNELS, "ppo": BY_KERNELS},
 )

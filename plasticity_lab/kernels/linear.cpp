@@ -117,18 +117,17 @@ at::Tensor linear_input(const at::Tensor& delta_given, const at::Tensor& weight)
   Nothing nothing;
   for (long k = 0; k < runs; k++) {
     const float* d = delta.const_data_ptr<float>() + k * batch * outputs;
+    const float* w = weight.const_data_ptr<float>() + k * inputs * outputs;
     float* g = gradient.mutable_data_ptr<float>() + k * batch * inputs;
     if (of_weights) {
-      turn(inputs, outputs, weight.const_data_ptr<float>() + k * inputs * outputs, turned.data());
+      turn(inputs, outputs, w, turned.data());
       product<ROWS, WIDE>(batch, inputs, {{d, outputs, 1}, turned.data(), inputs, {outputs}, nullptr, 0, g, inputs}, nothing);
-      continue;
+    } else {
+      turn(batch, outputs, d, turned.data());
+      product<ROWS, WIDE>(inputs, batch, {{w, outputs, 1}, turned.data(), batch, {outputs}, nullptr, 0, answer.data(), batch},
+                          nothing);
+      turn(inputs, batch, answer.data(), g);
     }
-    turn(batch, outputs, d, turned.data());
-    product<ROWS, WIDE>(inputs, batch,
-                        {{weight.const_data_ptr<float>() + k * inputs * outputs, outputs, 1}, turned.data(), batch, {outputs},
-                         nullptr, 0, answer.data(), batch},
-                        nothing);
-    turn(inputs, batch, answer.data(), g);
   }
   return gradient;
 }

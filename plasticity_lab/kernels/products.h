@@ -143,8 +143,8 @@ struct Fetch {
   }
 };
 
-// The same, of one segment, where B may be more than the caches hold: as many of its rows at a time as stay there until all of C has taken its
-// products with them, while the next rows are fetched. In between C lies in memory, which rounds nothing.
+// The same, of one segment, where B may be more than the caches hold: as many of its rows at a time as stay there until all of C
+// has taken its products with them, while the next rows are fetched. In between C lies in memory, which rounds nothing.
 template <int R, int C>
 inline void deep_product(int rows, int width, Product p) {
   const long piece = std::max(32l, NUMBERS_CACHED / width), depth = p.depth.each;

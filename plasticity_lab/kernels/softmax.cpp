@@ -42,6 +42,14 @@ INLINE float sum_of(long count, At at) {
   return total;
 }
 
+// work(from which number of a table on, and of how many columns if not of LANES) for each vector of columns.
+template <class Work>
+void each_block(long columns, Work work) {
+  long c = 0;
+  for (; c + LANES <= columns; c += LANES) work(c);
+  if (c < columns) work(c, static_cast<int>(columns - c));
+}
+
 void along(const float* x, float* to, long columns, float* row) {
   const long filled = (columns + PARTS - 1) / PARTS * PARTS;
   std::copy_n(x, columns, row);
@@ -83,12 +91,14 @@ void down_input(const float* delta, const float* shares, float* to, long rows, l
   }
 }
 
-// work(from which number of a table on, and of how many columns if not of LANES) for each vector of columns.
-template <class Work>
-void each_block(long columns, Work work) {
-  long c = 0;
-  for (; c + LANES <= columns; c += LANES) work(c);
-  if (c < columns) work(c, static_cast<int>(columns - c));
+void along_input(const float* delta, const float* shares, float* to, long columns) {
+  const float mean = sum_of(columns, [&](long i) {
+    const int left = static_cast<int>(std::clamp(columns - i, 0l, static_cast<long>(LANES)));
+    return load(delta + i, left) * load(shares + i, left);
+  });
+  each_block(columns, [&](long c, auto... lanes) {
+    store(to + c, (load(delta + c, lanes...) - all(mean)) * load(shares + c, lanes...), lanes...);
+  });
 }
 
 // x (N, R, C) → of each column, or of each row, the shares; rows from `there` on take no part in columns, and have 0.
@@ -115,21 +125,14 @@ at::Tensor softmax_input(const at::Tensor& delta_given, const at::Tensor& shares
   check(delta), check(shares);
   const long rows = shares.size(1), columns = shares.size(2);
   at::Tensor found = at::empty(shares.sizes(), shares.options());
-  for (long n = 0; n < shares.size(0) * (of_columns ? 1 : rows); n++) {
-    const long at = n * columns * (of_columns ? rows : 1);
+  for (long n = 0; n < shares.size(0); n++) {
+    const long at = n * rows * columns;
     const float *by = delta.const_data_ptr<float>() + at, *share = shares.const_data_ptr<float>() + at;
     float* to = found.mutable_data_ptr<float>() + at;
-    if (of_columns) {
+    if (of_columns)
       each_block(columns, [&](long c, auto... lanes) { down_input(by + c, share + c, to + c, rows, columns, lanes...); });
-      continue;
-    }
-    const float mean = sum_of(columns, [&](long i) {
-      const int left = static_cast<int>(std::clamp(columns - i, 0l, static_cast<long>(LANES)));
-      return load(by + i, left) * load(share + i, left);
-    });
-    each_block(columns, [&](long c, auto... lanes) {
-      store(to + c, (load(by + c, lanes...) - all(mean)) * load(share + c, lanes...), lanes...);
-    });
+    else
+      for (long r = 0; r < rows * columns; r += columns) along_input(by + r, share + r, to + r, columns);
   }
   return found;
 }
