@@ -71,9 +71,10 @@ def _as_compiled(function: Callable[..., Any], arguments: Sequence[Any], **optio
     for whole in (larger, whole_pool, gpu_product):  # else torch 2.13 forgets their backward under torch.func.grad
         torch.compiler.allow_in_graph(whole)
     options["guard_filter_fn"] = torch.compiler.skip_all_guards_unsafe
-    if any(isinstance(leaf, torch.Tensor) and leaf.is_cuda for leaf in tree_leaves(arguments)):
-        from plasticity_lab.kernels import sums_as_products
+    from plasticity_lab.kernels import compiling, sums_as_products
 
+    compiling.lay_out_once()
+    if any(isinstance(leaf, torch.Tensor) and leaf.is_cuda for leaf in tree_leaves(arguments)):
         options |= sums_as_products.options()
     graph = torch.compile(function, fullgraph=True, dynamic=False, options=options).aot_compile((tuple(arguments), {}))
     graph.disable_guard_check()

@@ -11,7 +11,7 @@
 
 #include <cstring>
 
-#include "sparse.h"
+#include "filled.h"
 #include "tensors.h"
 
 namespace {
@@ -99,7 +99,7 @@ at::Tensor linear(const at::Tensor& x_given, const at::Tensor& weight, const at:
                       bias.const_data_ptr<float>() + k * outputs, 0,
                       h.mutable_data_ptr<float>() + k * batch * outputs, outputs};
     if (batch == 1) product<1, LONG>(1, outputs, own, nothing);
-    else if (sparse(xs, batch, inputs, few)) sparse_product<PANEL>(few, 0, batch, outputs, own, nothing);
+    else if (sparse(xs, batch, inputs, few)) sparse_product<PANEL>(few, outputs, own);
     else deep_product<ROWS, WIDE>(batch, outputs, own);
   }
   return h;
@@ -139,12 +139,12 @@ std::tuple<at::Tensor, at::Tensor> linear_weight(const at::Tensor& x_given, cons
   const long runs = x.size(0), batch = x.size(1), inputs = x.size(2), outputs = delta.size(2);
   at::Tensor weight = at::empty({runs, inputs, outputs}, x.options()), bias = at::empty({runs, 1, outputs}, x.options());
   Nothing nothing;
-  Sparse few;
+  Filled few;
   for (long k = 0; k < runs; k++) {
     const float *xs = x.const_data_ptr<float>() + k * batch * inputs, *d = delta.const_data_ptr<float>() + k * batch * outputs;
     const Product own{{xs, 1, inputs}, d, outputs, {batch}, nullptr, 0,
                       weight.mutable_data_ptr<float>() + k * inputs * outputs, outputs};
-    if (sparse(xs, batch, inputs, few)) sparse_product<PANEL>(turned(few, inputs), 0, inputs, outputs, own, nothing);
+    if (filled(xs, batch, inputs, few)) filled_product<PANEL>(few, 0, inputs, outputs, own);
     else product<ROWS, WIDE>(inputs, outputs, own, nothing);
     sum_rows(batch, outputs, d, outputs, bias.mutable_data_ptr<float>() + k * outputs);
   }
@@ -152,49 +152,64 @@ std::tuple<at::Tensor, at::Tensor> linear_weight(const at::Tensor& x_given, cons
 }
 
 // A layer's weights or biases, and moments of it, all (K, ...).
+template <class Rule>
 struct Learned {
-  const at::Tensor& parameter;
-  std::vector<at::Tensor> moments;
+  float* parameter;
+  float* moments[Rule::MOMENTS];
 };
 
-// One step of an optimizer by those gradients, in place. Those of a few rows of the weights are held at a time: while the next
-// rows' are multiplied, the rows before are updated. numbers (K, NUMBERS).
+float* changed(const at::Tensor& x) {
+  check(x);
+  return x.mutable_data_ptr<float>();
+}
+
+// Room for some numbers that begins on a vector's boundary.
+struct Room {
+  std::vector<float> room;
+  float* begin;
+
+  explicit Room(long count) : room(count + LANES), begin(room.data()) {
+    while (reinterpret_cast<uintptr_t>(begin) % sizeof(Vector)) begin++;
+  }
+};
+
+// One step of an optimizer by those gradients, in place, of which those of a few rows of the weights are held at a time. While the
+// next rows' are multiplied, the rows before are updated; where most inputs are 0, there is too little to multiply for that.
+// numbers (K, NUMBERS).
 template <class Rule>
-void linear_update(const at::Tensor& x_given, const at::Tensor& delta_given, const at::Tensor& numbers, const Learned& weight,
-                   const Learned& bias) {
+void linear_update(const at::Tensor& x_given, const at::Tensor& delta_given, const at::Tensor& numbers, Learned<Rule> weight,
+                   Learned<Rule> bias) {
   const at::Tensor x = x_given.contiguous(), delta = delta_given.contiguous();
   check(x), check(delta), check(numbers);
-  for (const Learned* each : {&weight, &bias}) {
-    check(each->parameter);
-    for (const at::Tensor& moment : each->moments) check(moment);
-  }
   const long runs = x.size(0), batch = x.size(1), inputs = x.size(2), outputs = delta.size(2);
-  std::vector<float> halves(2 * ROWS * outputs);
+  const float *all_x = x.const_data_ptr<float>(), *all_delta = delta.const_data_ptr<float>();
   const long padded = (outputs + LANES - 1) / LANES * LANES;
-  std::vector<float> lined(batch * padded + LANES);  // a run's delta with rows that begin on a vector's boundary
-  float* d = lined.data();
-  while (reinterpret_cast<uintptr_t>(d) % sizeof(Vector)) d++;
-  Sparse few;
+  const Room halves(2 * ROWS * outputs), lined(batch * padded);  // a run's delta with rows that begin on a vector's boundary
+  float* d = lined.begin;
+  Filled few;
   for (long k = 0; k < runs; k++) {
-    const float* xs = x.const_data_ptr<float>() + k * batch * inputs;
-    for (long b = 0; b < batch; b++)
-      std::memcpy(d + b * padded, delta.const_data_ptr<float>() + (k * batch + b) * outputs, outputs * sizeof(float));
+    const float* xs = all_x + k * batch * inputs;
+    for (long b = 0; b < batch; b++) std::memcpy(d + b * padded, all_delta + (k * batch + b) * outputs, outputs * sizeof(float));
     Update<Rule> update{Rule(numbers.const_data_ptr<float>() + Rule::NUMBERS * k)};
-    const auto begin = [&](const Learned& of, long from, const float* gradient, long count) {
-      update.gradient = gradient, update.left = count;
-      update.parameter = of.parameter.mutable_data_ptr<float>() + from;
-      for (int i = 0; i < Rule::MOMENTS; i++) update.moments[i] = of.moments[i].mutable_data_ptr<float>() + from;
+    const auto begin = [&](const Learned<Rule>& of, long from, const float* gradient, long count) {
+      update.gradient = gradient, update.left = count, update.parameter = of.parameter + from;
+      for (int i = 0; i < Rule::MOMENTS; i++) update.moments[i] = of.moments[i] + from;
     };
-    const bool is_sparse = sparse(xs, batch, inputs, few);
-    const Sparse by_input = is_sparse ? turned(few, inputs) : Sparse{};
-    float *half = halves.data(), *other = half + ROWS * outputs;
-    for (long i = 0; i < inputs; i += ROWS, std::swap(half, other)) {
-      const long rows = inputs - i < ROWS ? inputs - i : ROWS;
+    const bool are_few = filled(xs, batch, inputs, few);
+    float *half = halves.begin, *other = half + ROWS * outputs;
+    for (long i = 0; i < inputs; i += ROWS) {
+      const long rows = std::min<long>(ROWS, inputs - i), from = (k * inputs + i) * outputs;
       const Product own{{xs + i, 1, inputs}, d, padded, {batch}, nullptr, 0, half, outputs};
-      if (is_sparse) sparse_product<PANEL>(by_input, i, rows, outputs, own, update);
-      else product<ROWS, NARROW>(rows, outputs, own, update);
-      update.rest();
-      begin(weight, (k * inputs + i) * outputs, half, rows * outputs);
+      if (are_few) {
+        filled_product<PANEL>(few, i, rows, outputs, own);
+        begin(weight, from, half, rows * outputs);
+        update.rest();
+      } else {
+        product<ROWS, NARROW>(rows, outputs, own, update);
+        update.rest();
+        begin(weight, from, half, rows * outputs);
+        std::swap(half, other);
+      }
     }
     sum_rows(batch, outputs, d, padded, half);
     update.rest();
@@ -206,12 +221,13 @@ void linear_update(const at::Tensor& x_given, const at::Tensor& delta_given, con
 void linear_adam(const at::Tensor& x, const at::Tensor& delta, const at::Tensor& numbers, const at::Tensor& weight,
                  const at::Tensor& bias, const at::Tensor& weight1, const at::Tensor& bias1, const at::Tensor& weight2,
                  const at::Tensor& bias2) {
-  linear_update<Adam>(x, delta, numbers, {weight, {weight1, weight2}}, {bias, {bias1, bias2}});
+  linear_update<Adam>(x, delta, numbers, {changed(weight), {changed(weight1), changed(weight2)}},
+                      {changed(bias), {changed(bias1), changed(bias2)}});
 }
 
 void linear_sgd(const at::Tensor& x, const at::Tensor& delta, const at::Tensor& numbers, const at::Tensor& weight,
                 const at::Tensor& bias, const at::Tensor& weight1, const at::Tensor& bias1) {
-  linear_update<Sgd>(x, delta, numbers, {weight, {weight1}}, {bias, {bias1}});
+  linear_update<Sgd>(x, delta, numbers, {changed(weight), {changed(weight1)}}, {changed(bias), {changed(bias1)}});
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // −0 where that has 0, and that a weight that is not finite is not met by an input that is 0.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "products.h"
@@ -11,6 +12,9 @@ namespace {
 
 // It is worth it where no more than one of this many numbers is not 0: a dense tile uses what it reads several times, this once.
 constexpr long FEW = 3;
+
+// Of B, beside C: what the smallest cache holds.
+constexpr long NUMBERS_NEAR = 1 << 13;
 
 // The numbers of a matrix that are not 0, row by row: those of row r, and their columns, lie from start[r] to start[r + 1].
 struct Sparse {
@@ -34,62 +38,54 @@ inline bool sparse(const float* x, long rows, long columns, Sparse& found) {
   return true;
 }
 
-// Its columns as rows, and how many they are.
-inline Sparse turned(const Sparse& of, long columns) {
-  const long rows = of.start.size() - 1, count = of.start.back();
-  Sparse found{std::vector<long>(columns + 1), std::vector<int>(count), std::vector<float>(count)};
-  std::vector<long> next(columns + 1);
-  for (long e = 0; e < count; e++) next[of.column[e] + 1]++;
-  for (long c = 0; c < columns; c++) found.start[c + 1] = next[c + 1] += next[c];
-  for (long r = 0; r < rows; r++)
-    for (long e = of.start[r]; e < of.start[r + 1]; e++) {
-      const long to = next[of.column[e]]++;
-      found.column[to] = r, found.value[to] = of.value[e];
-    }
-  return found;
-}
-
-// C vectors of row r of its product, of whose last only `last` lanes count if PART.
-template <int C, bool PART, class Between>
-INLINE void sparse_row(const Sparse& a, long r, Product p, int last, Between& between) {
+// C vectors of a row of its product, by the numbers from `e` on whose columns are below `limit`; returns where those end. Of the
+// last vector only `last` lanes count if PART.
+template <int C, bool PART>
+INLINE long sparse_row(const Sparse& a, long e, long end, long limit, Product p, int last) {
   Vector sums[C];
   UNROLLED for (int z = 0; z < C; z++) {
     const float* from = p.start + LANES * z;
     sums[z] = !p.start ? all(0) : PART && z == C - 1 ? load(from, last) : load(from);
   }
-  for (long e = a.start[r]; e < a.start[r + 1]; e++) {
-    const Vector x = all(a.value[e]);
-    const float* row = p.b + a.column[e] * p.b_row;
+  const int* column = a.column.data();
+  const float* value = a.value.data();
+  for (; e < end && column[e] < limit; e++) {
+    const Vector x = all(value[e]);
+    const float* row = p.b + column[e] * p.b_row;
     UNROLLED for (int z = 0; z < C; z++) {
       const float* at = row + LANES * z;
       sums[z] = fused(x, PART && z == C - 1 ? load(at, last) : load(at), sums[z]);
     }
-    between.some();
   }
   UNROLLED for (int z = 0; z < C; z++) {
     if (PART && z == C - 1) store(p.c + LANES * z, sums[z], last);
     else store(p.c + LANES * z, sums[z]);
   }
+  return e;
 }
 
-template <int C, bool PART, class Between>
-INLINE void sparse_columns(const Sparse& a, long first, long rows, int vectors, Product p, int last, Between& given) {
+template <int C, bool PART>
+INLINE void sparse_columns(const Sparse& a, int vectors, Product p, int last) {
   if constexpr (C > 1) {
-    if (vectors < C) return sparse_columns<C - 1, PART>(a, first, rows, vectors, p, last, given);
+    if (vectors < C) return sparse_columns<C - 1, PART>(a, vectors, p, last);
   }
-  Between between = given;
-  for (long r = 0; r < rows; r++) sparse_row<C, PART>(a, first + r, p.row(r), last, between);
-  given = between;
+  // As many rows of B at a time as stay near until all rows of C have met them; in between C lies in memory, which rounds nothing.
+  const long rows = a.start.size() - 1, depth = p.depth.each, piece = NUMBERS_NEAR / (C * LANES);
+  std::vector<long> next(a.start.begin(), a.start.end() - 1);
+  for (long k = 0; k < depth; k += piece) {
+    if (k) p.start = p.c, p.start_row = p.c_row;
+    for (long r = 0; r < rows; r++) next[r] = sparse_row<C, PART>(a, next[r], a.start[r + 1], k + piece, p.row(r), last);
+  }
 }
 
-// The product's rows from `first` on, into p.c; what p says of A is not looked at. At most C vectors at a time.
-template <int C, class Between>
-inline void sparse_product(const Sparse& a, long first, long rows, long width, Product p, Between& between) {
+// The product of all its rows, into p.c; what p says of A is not looked at. At most C vectors at a time.
+template <int C>
+inline void sparse_product(const Sparse& a, long width, Product p) {
   const int vectors = (width + LANES - 1) / LANES, last = width % LANES;
   for (int panels = (vectors + C - 1) / C, z = 0; panels > 0; panels--) {
     const int own = (vectors - z + panels - 1) / panels;
-    if (last && z + own == vectors) sparse_columns<C, true>(a, first, rows, own, p.column(z * LANES), last, between);
-    else sparse_columns<C, false>(a, first, rows, own, p.column(z * LANES), 0, between);
+    if (last && z + own == vectors) sparse_columns<C, true>(a, own, p.column(z * LANES), last);
+    else sparse_columns<C, false>(a, own, p.column(z * LANES), 0);
     z += own;
   }
 }

@@ -1,0 +1,76 @@
+// The same from the other side: xᵀ · b, where most of x is 0. See sparse.h; what is said there of the numbers holds here too.
+#pragma once
+
+#include "sparse.h"
+
+namespace {
+
+// Which numbers of a matrix are not 0: of column c and row r, bit r % 32 of word[r / 32 · columns + c].
+struct Filled {
+  long columns = 0;
+  std::vector<uint32_t> word;
+};
+
+// Those of x (rows, columns), if they are few; false as soon as they are not.
+inline bool filled(const float* x, long rows, long columns, Filled& found) {
+  const long most = rows * columns / FEW;
+  found.columns = columns;
+  found.word.assign((rows + 31) / 32 * columns, 0);
+  long count = 0;
+  for (long first = 0; first < rows; first += 32) {
+    uint32_t* words = found.word.data() + first / 32 * columns;
+    for (long r = first; r < std::min(rows, first + 32); r++) {
+      const uint32_t bit = uint32_t{1} << (r - first);
+      const float* row = x + r * columns;
+      for (long c = 0; c < columns; c++) words[c] |= row[c] != 0 ? bit : 0;
+    }
+    for (long c = 0; c < columns; c++) count += __builtin_popcount(words[c]);
+    if (count > most) return false;
+  }
+  return true;
+}
+
+// C vectors of row `c` of xᵀ · b, of whose last only `last` lanes count if PART; p is that row's.
+template <int C, bool PART>
+INLINE void filled_row(const Filled& x, long c, Product p, int last) {
+  Vector sums[C] = {};
+  const uint32_t *word = x.word.data() + c, *end = x.word.data() + x.word.size();
+  for (const float *a = p.a.at, *b = p.b; word < end; word += x.columns, a += 32 * p.a.column, b += 32 * p.b_row) {
+    for (uint32_t bits = *word; bits; bits &= bits - 1) {
+      const long k = __builtin_ctz(bits);
+      const Vector value = all(a[k * p.a.column]);
+      const float* row = b + k * p.b_row;
+      UNROLLED for (int z = 0; z < C; z++)
+        sums[z] = fused(value, PART && z == C - 1 ? load(row + LANES * z, last) : load(row + LANES * z), sums[z]);
+    }
+  }
+  UNROLLED for (int z = 0; z < C; z++) {
+    if (PART && z == C - 1) store(p.c + LANES * z, sums[z], last);
+    else store(p.c + LANES * z, sums[z]);
+  }
+}
+
+template <int C, bool PART>
+INLINE void filled_columns(const Filled& x, long first, long rows, int vectors, Product p, int last) {
+  if constexpr (C > 1) {
+    if (vectors < C) return filled_columns<C - 1, PART>(x, first, rows, vectors, p, last);
+  }
+  for (long r = 0; r < rows; r++) filled_row<C, PART>(x, first + r, p.row(r), last);
+}
+
+// The product's rows from `first` on, into p.c, without a start. At most C vectors at a time. Meanwhile those numbers of x are
+// fetched that the rows after the next ones need: each row of x lies elsewhere.
+template <int C>
+inline void filled_product(const Filled& x, long first, long rows, long width, Product p) {
+  for (long k = 0; k < p.depth.each; k++)
+    _mm_prefetch(reinterpret_cast<const char*>(p.a.at + k * p.a.column + 2 * rows), _MM_HINT_T0);
+  const int vectors = (width + LANES - 1) / LANES, last = width % LANES;
+  for (int panels = (vectors + C - 1) / C, z = 0; panels > 0; panels--) {
+    const int own = (vectors - z + panels - 1) / panels;
+    if (last && z + own == vectors) filled_columns<C, true>(x, first, rows, own, p.column(z * LANES), last);
+    else filled_columns<C, false>(x, first, rows, own, p.column(z * LANES), 0);
+    z += own;
+  }
+}
+
+}  // namespace
