@@ -31,6 +31,7 @@ SHORT = (
 DQN = ("agent=dqn", *SHORT)
 SMALL = (*DQN, "benchmark=catch", "benchmark.balls=2")
 BY_AGENT = {name: (f"agent={name}", *SMALL[1:]) for name in AGENTS}
+BY_KERNELS = {"compiled": True, "kernels": True}
 CHOSEN = (*DQN, "benchmark=classic_cycle", "benchmark.bodies=[chosen]")
 """Numbers in place of pixels, and episodes that are truncated: one of the made-up bodies."""
 

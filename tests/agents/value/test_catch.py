@@ -5,9 +5,8 @@ import pytest
 
 from launch.command import resolve
 from plasticity_lab.agents.target_network import TargetNetwork
-from tests.agents.value.packs import advanced, begun, task_of
-from tests.agents.value.test_kernels import BY_KERNELS
-from tests.helpers.packs import needs_compiler
+from tests.agents.value.packs import BY_KERNELS, advanced, begun, task_of
+from tests.helpers.packs import needs_compiler, needs_kernels
 
 OPTIMUM = 10.0
 
@@ -37,6 +36,7 @@ def test_with_a_target_that_is_never_copied_they_do_not(monkeypatch):
 
 
 @needs_compiler
+@needs_kernels
 @pytest.mark.slow
 @pytest.mark.parametrize("experiment", ["catch", "catch_rainbow_lite", "catch_rainbow", "catch_der"])
 def test_five_packed_runs_learn_it_with_a_convolutional_encoder(experiment):

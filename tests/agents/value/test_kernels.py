@@ -3,13 +3,12 @@
 import pytest
 import torch
 
-from tests.agents.value.packs import AGENTS, BY_AGENT, advanced, begun, numbers
+from tests.agents.value.packs import AGENTS, BY_AGENT, BY_KERNELS, advanced, begun, numbers
 from tests.agents.value.test_heads import WALKED, WORDS, words_of
 from tests.helpers.packs import needs_compiler, needs_kernels
 from tests.tenants.packs import differing, packs_of, trained
 
 SHORT = ("benchmark.tasks=1", "benchmark.environment_steps=100")
-BY_KERNELS = {"compiled": True, "kernels": True}
 BOARDS = {name: (*WORDS, f"agent={name}", *SHORT) for name in AGENTS}
 OTHERS = {
     "batch of 7, three environments": (*BOARDS["rainbow"], "agent.batch=7", "agent.environments=3"),
