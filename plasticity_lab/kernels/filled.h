@@ -50,27 +50,15 @@ INLINE void filled_row(const Filled& x, long c, Product p, int last) {
   }
 }
 
-template <int C, bool PART>
-INLINE void filled_columns(const Filled& x, long first, long rows, int vectors, Product p, int last) {
-  if constexpr (C > 1) {
-    if (vectors < C) return filled_columns<C - 1, PART>(x, first, rows, vectors, p, last);
-  }
-  for (long r = 0; r < rows; r++) filled_row<C, PART>(x, first + r, p.row(r), last);
-}
-
 // The product's rows from `first` on, into p.c, without a start. At most C vectors at a time. Meanwhile those numbers of x are
 // fetched that the rows after the next ones need: each row of x lies elsewhere.
 template <int C>
-inline void filled_product(const Filled& x, long first, long rows, long width, Product p) {
-  for (long k = 0; k < p.depth.each; k++)
-    _mm_prefetch(reinterpret_cast<const char*>(p.a.at + k * p.a.column + 2 * rows), _MM_HINT_T0);
-  const int vectors = (width + LANES - 1) / LANES, last = width % LANES;
-  for (int panels = (vectors + C - 1) / C, z = 0; panels > 0; panels--) {
-    const int own = (vectors - z + panels - 1) / panels;
-    if (last && z + own == vectors) filled_columns<C, true>(x, first, rows, own, p.column(z * LANES), last);
-    else filled_columns<C, false>(x, first, rows, own, p.column(z * LANES), 0);
-    z += own;
-  }
+inline void filled_product(const Filled& x, long first, long rows, long width, Product whole) {
+  for (long k = 0; k < whole.depth.each; k++)
+    _mm_prefetch(reinterpret_cast<const char*>(whole.a.at + k * whole.a.column + 2 * rows), _MM_HINT_T0);
+  by_vectors<C>(width, whole, [&]<int V, bool PART>(Product p, int last) {
+    for (long r = 0; r < rows; r++) filled_row<V, PART>(x, first + r, p.row(r), last);
+  });
 }
 
 }  // namespace

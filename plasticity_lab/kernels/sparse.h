@@ -64,30 +64,40 @@ INLINE long sparse_row(const Sparse& a, long e, long end, long limit, Product p,
   return e;
 }
 
-template <int C, bool PART>
-INLINE void sparse_columns(const Sparse& a, int vectors, Product p, int last) {
+// Calls each<V, PART>(product, last) for V vectors of the product after another: at most C, and as alike as can be. Of the last
+// one's last vector only `last` lanes count if PART.
+template <int C, class Each>
+INLINE void of_vectors(int vectors, Product p, int last, const Each& each) {
   if constexpr (C > 1) {
-    if (vectors < C) return sparse_columns<C - 1, PART>(a, vectors, p, last);
+    if (vectors < C) return of_vectors<C - 1>(vectors, p, last, each);
   }
-  // As many rows of B at a time as stay near until all rows of C have met them; in between C lies in memory, which rounds nothing.
-  const long rows = a.start.size() - 1, depth = p.depth.each, piece = NUMBERS_NEAR / (C * LANES);
-  std::vector<long> next(a.start.begin(), a.start.end() - 1);
-  for (long k = 0; k < depth; k += piece) {
-    if (k) p.start = p.c, p.start_row = p.c_row;
-    for (long r = 0; r < rows; r++) next[r] = sparse_row<C, PART>(a, next[r], a.start[r + 1], k + piece, p.row(r), last);
-  }
+  if (last) each.template operator()<C, true>(p, last);
+  else each.template operator()<C, false>(p, last);
 }
 
-// The product of all its rows, into p.c; what p says of A is not looked at. At most C vectors at a time.
-template <int C>
-inline void sparse_product(const Sparse& a, long width, Product p) {
+template <int C, class Each>
+INLINE void by_vectors(long width, Product p, const Each& each) {
   const int vectors = (width + LANES - 1) / LANES, last = width % LANES;
   for (int panels = (vectors + C - 1) / C, z = 0; panels > 0; panels--) {
     const int own = (vectors - z + panels - 1) / panels;
-    if (last && z + own == vectors) sparse_columns<C, true>(a, own, p.column(z * LANES), last);
-    else sparse_columns<C, false>(a, own, p.column(z * LANES), 0);
+    of_vectors<C>(own, p.column(z * LANES), z + own == vectors ? last : 0, each);
     z += own;
   }
+}
+
+// The product of all its rows, into p.c; what p says of A is not looked at. At most C vectors at a time, and as many rows of B as
+// stay near until all rows of C have met them; in between C lies in memory, which rounds nothing.
+template <int C>
+inline void sparse_product(const Sparse& a, long width, Product whole) {
+  std::vector<long> next;
+  by_vectors<C>(width, whole, [&]<int V, bool PART>(Product p, int last) {
+    next.assign(a.start.begin(), a.start.end() - 1);
+    const long rows = next.size(), piece = NUMBERS_NEAR / (V * LANES);
+    for (long k = 0; k < p.depth.each; k += piece) {
+      if (k) p.start = p.c, p.start_row = p.c_row;
+      for (long r = 0; r < rows; r++) next[r] = sparse_row<V, PART>(a, next[r], a.start[r + 1], k + piece, p.row(r), last);
+    }
+  });
 }
 
 }  // namespace
