@@ -67,15 +67,17 @@ def _compiled(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
 def _as_compiled(function: Callable[..., Any], arguments: Sequence[Any], **options: Any) -> Any:
     from torch._dynamo import config  # an eager worker needs nothing of it
 
+    from plasticity_lab.kernels.compiling import lay_out_once
+
     config.enable_aot_compile = True  # which torch 2.11 must be told, and later versions need not
     for whole in (larger, whole_pool, gpu_product):  # else torch 2.13 forgets their backward under torch.func.grad
         torch.compiler.allow_in_graph(whole)
     options["guard_filter_fn"] = torch.compiler.skip_all_guards_unsafe
-    from plasticity_lab.kernels import compiling, sums_as_products
-
-    compiling.lay_out_once()
     if any(isinstance(leaf, torch.Tensor) and leaf.is_cuda for leaf in tree_leaves(arguments)):
+        from plasticity_lab.kernels import sums_as_products
+
         options |= sums_as_products.options()
+    lay_out_once()
     graph = torch.compile(function, fullgraph=True, dynamic=False, options=options).aot_compile((tuple(arguments), {}))
     graph.disable_guard_check()
     return graph

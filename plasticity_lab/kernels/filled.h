@@ -1,6 +1,8 @@
 // The same from the other side: xᵀ · b, where most of x is 0. See sparse.h; what is said there of the numbers holds here too.
 #pragma once
 
+#include <cstdint>
+
 #include "sparse.h"
 
 namespace {

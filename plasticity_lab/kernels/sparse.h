@@ -3,7 +3,6 @@
 // −0 where that has 0, and that a weight that is not finite is not met by an input that is 0.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "products.h"
@@ -64,8 +63,7 @@ INLINE long sparse_row(const Sparse& a, long e, long end, long limit, Product p,
   return e;
 }
 
-// Calls each<V, PART>(product, last) for V vectors of the product after another: at most C, and as alike as can be. Of the last
-// one's last vector only `last` lanes count if PART.
+// each<V, PART>(p, last) for the V vectors that `vectors` counts, at most C; of the last one `last` lanes count if PART, else all.
 template <int C, class Each>
 INLINE void of_vectors(int vectors, Product p, int last, const Each& each) {
   if constexpr (C > 1) {
@@ -75,6 +73,7 @@ INLINE void of_vectors(int vectors, Product p, int last, const Each& each) {
   else each.template operator()<C, false>(p, last);
 }
 
+// The same for a product of any width, panel by panel: at most C vectors at a time, and as alike as can be.
 template <int C, class Each>
 INLINE void by_vectors(long width, Product p, const Each& each) {
   const int vectors = (width + LANES - 1) / LANES, last = width % LANES;
