@@ -40,5 +40,5 @@ def test_with_a_target_that_is_never_copied_they_do_not(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("experiment", ["catch", "catch_rainbow_lite", "catch_rainbow", "catch_der"])
 def test_five_packed_runs_learn_it_with_a_convolutional_encoder(experiment):
-    """In the mode that `auto` takes; some two to twelve CPU minutes each."""
+    """In the mode that `auto` takes; some two to ten CPU minutes each."""
     assert (scores(experiment, **BY_KERNELS) >= 0.95).all()
