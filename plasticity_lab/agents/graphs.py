@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_flatten, tree_leaves
 
+from plasticity_lab.kernels.convolution import convolution
 from plasticity_lab.kernels.product import product as gpu_product
 from plasticity_lab.stacking.pool import larger
 from plasticity_lab.stacking.whole_pool import whole_pool
@@ -70,7 +71,12 @@ def _as_compiled(function: Callable[..., Any], arguments: Sequence[Any], **optio
     from plasticity_lab.kernels.compiling import lay_out_once
 
     config.enable_aot_compile = True  # which torch 2.11 must be told, and later versions need not
-    for whole in (larger, whole_pool, gpu_product):  # else torch 2.13 forgets their backward under torch.func.grad
+    for whole in (
+        larger,
+        whole_pool,
+        convolution,
+        gpu_product,
+    ):  # else torch 2.13 forgets their backward under torch.func.grad
         torch.compiler.allow_in_graph(whole)
     options["guard_filter_fn"] = torch.compiler.skip_all_guards_unsafe
     if any(isinstance(leaf, torch.Tensor) and leaf.is_cuda for leaf in tree_leaves(arguments)):

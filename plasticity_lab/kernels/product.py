@@ -24,7 +24,8 @@ def _of_values(a: Tensor, b: Tensor, bias: Tensor | None) -> Tensor:
         return torch.bmm(a, b) if bias is None else torch.baddbmm(bias, a, b)
     from plasticity_lab.kernels.product_on_gpu import product as on_gpu  # Triton, which a CPU need not have
 
-    return on_gpu(a, b, bias)
+    with torch.cuda.device(a.device):
+        return on_gpu(a, b, bias)
 
 
 @_of_values.register_fake

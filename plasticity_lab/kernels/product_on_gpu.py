@@ -6,20 +6,24 @@ on its mates; cuBLAS chooses its routine by the number of matrices, too.
 Legend: K runs, (M, R) times (R, N), S parts of R.
 """
 
-import torch
 import triton  # pyright: ignore[reportMissingImports]
 import triton.language as tl  # pyright: ignore[reportMissingImports]
 from torch import Tensor
 
 PART = 1024
 """Where R is twice this or more, sums of so many products are taken side by side, and added up in their order."""
+PRECISION = "tf32x3"
+"""Each number is taken as two of 11 bits, and of their four products three, by the units that are made for that. On an
+H200 results were nearer to float64's than those of products one by one (an error of 1.6e-7 of the whole beside 5.1e-7,
+784 products a sum), and up to twice as fast."""
 
 
 @triton.jit
 def _product(
     a_ptr, b_ptr, bias_ptr, c_ptr, M, N, R,
     a_K, a_M, a_R, b_K, b_R, b_N, bias_K, bias_N, c_K, c_S,
-    TAKEN: tl.constexpr, BIASED: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BR: tl.constexpr,
+    TAKEN: tl.constexpr, BIASED: tl.constexpr, PRECISION: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr, BR: tl.constexpr,
 ):  # fmt: skip
     across = tl.cdiv(N, BN)
     rows = (tl.program_id(0) // across) * BM + tl.arange(0, BM)
@@ -43,7 +47,7 @@ def _product(
             mask=(there[:, None] < R) & (columns[None, :] < N),
             other=0.0,
         )
-        total = tl.dot(a, b, total, input_precision="ieee")
+        total = tl.dot(a, b, total, input_precision=PRECISION)
     place = run * c_K + tl.program_id(2).to(tl.int64) * c_S + rows[:, None].to(tl.int64) * N + columns[None, :]
     tl.store(c_ptr + place, total, mask=(rows[:, None] < M) & (columns[None, :] < N))
 
@@ -55,17 +59,16 @@ def product(a: Tensor, b: Tensor, bias: Tensor | None) -> Tensor:
     found = a.new_empty(runs, parts, height, width)
     if not found.numel():
         return found[:, 0]
-    tile = _side(height, 64), _side(width, 64), 16 if inner <= 16 else 32
+    tile = side(height, 32), side(width, 64), 16 if inner <= 16 else 32
     grid = triton.cdiv(height, tile[0]) * triton.cdiv(width, tile[1]), runs, parts
     first_bias = bias if parts == 1 else None
     of_bias = (0, 0) if first_bias is None else (first_bias.stride(0), first_bias.stride(2))
-    with torch.cuda.device(a.device):
-        _product[grid](  # pyright: ignore[reportIndexIssue]
-            a, b, first_bias, found, height, width, inner,
-            *a.stride(), *b.stride(), *of_bias,
-            found.stride(0), found.stride(1), TAKEN=PART if parts > 1 else inner, BIASED=first_bias is not None,
-            BM=tile[0], BN=tile[1], BR=tile[2],
-        )  # fmt: skip
+    _product[grid](  # pyright: ignore[reportIndexIssue]
+        a, b, first_bias, found, height, width, inner,
+        *a.stride(), *b.stride(), *of_bias,
+        found.stride(0), found.stride(1), TAKEN=PART if parts > 1 else inner, BIASED=first_bias is not None,
+        PRECISION=PRECISION, BM=tile[0], BN=tile[1], BR=tile[2],
+    )  # fmt: skip
     if parts == 1:
         return found[:, 0]
     ones = a.new_ones(1, 1, 1).expand(runs, 1, parts)
@@ -73,6 +76,6 @@ def product(a: Tensor, b: Tensor, bias: Tensor | None) -> Tensor:
     return total if bias is None else total + bias
 
 
-def _side(count: int, most: int) -> int:
+def side(count: int, most: int) -> int:
     """Of a tile: a power of 2, at least 16."""
     return min(most, max(16, triton.next_power_of_2(count)))

@@ -1,0 +1,32 @@
+"""Convolutions on a GPU, with a CPU's in place of their kernels; tests/cuda has the rest."""
+
+import torch
+from torch.autograd import gradcheck, gradgradcheck
+from torch.nn.functional import conv2d
+
+from plasticity_lab.kernels.convolution import convolution
+
+
+def numbers(*shapes):
+    draw = torch.Generator().manual_seed(0)
+    return [torch.randn(*shape, dtype=torch.float64, generator=draw, requires_grad=True) for shape in shapes]
+
+
+def test_each_run_is_a_convolution_of_its_own():
+    x, weight, bias = numbers((2, 3, 2, 5, 4), (2, 18, 6), (2, 1, 6))
+    theirs = [conv2d(x[k], weight[k].T.reshape(6, 2, 3, 3), bias[k, 0]) for k in range(2)]
+    torch.testing.assert_close(convolution(x, weight, bias, 3), torch.stack(theirs))
+
+
+def test_gradients_of_first_and_second_order_are_those_of_a_convolution():
+    x, weight, bias = numbers((2, 2, 2, 4, 3), (2, 8, 3), (2, 1, 3))
+    for given in ((x, weight, bias, 2), (x, weight, None, 2)):
+        assert gradcheck(convolution, given)
+        assert gradgradcheck(convolution, given)
+
+
+def test_a_functional_gradient_is_the_convolutions():
+    x, weight, bias = torch.ones(1, 2, 1, 3, 3), torch.zeros(1, 4, 1), torch.zeros(1, 1, 1)
+    by_weight, by_bias = torch.func.grad(lambda w, b: convolution(x, w, b, 2).sum(), argnums=(0, 1))(weight, bias)
+    assert torch.equal(by_weight, torch.full((1, 4, 1), 8.0))  # two examples, four places
+    assert torch.equal(by_bias, torch.full((1, 1, 1), 8.0))
