@@ -4,45 +4,18 @@
 // They are matrix products whose left matrix is never laid out: the numbers of a patch that come from one row of the image lie
 // one after another, and the next patch begins one pixel later. Arithmetic as in linear.cpp; a sum takes its products row by row
 // of the patch (of the image, by the weights), column by column, and last by channel. Products with the zeros around an image are
-// left out above and below, and taken at the sides.
+// left out above and below, and taken at the sides. Kernels of 3 × 3 on many channels are taken by points instead; see winograd.h.
 //
 // Legend: K runs, B examples, C input channels, H, W rows and columns, O output channels, R, S rows and columns of the output.
 
 #include <algorithm>
-#include <cstring>
 
+#include "image.h"
 #include "products.h"
 #include "tensors.h"
+#include "winograd.h"
 
 namespace {
-
-#if defined(__AVX512F__)
-constexpr int PIXELS = 12, CHANNELS = 2;  // sums that fit into 32 registers, a vector of channels each
-#else
-constexpr int PIXELS = 6, CHANNELS = 2;  // into 16
-#endif
-
-// Images whose pixels have `channels` numbers, with `margin` pixels of zeros around each.
-struct Image {
-  long rows, columns, channels, margin;
-
-  long size() const { return rows * columns * channels; }
-  long line() const { return (columns + 2 * margin) * channels; }
-
-  // Where it lies with the zeros at its sides: as it is where there are none, else laid out in `room`.
-  const float* with_sides(const float* from, std::vector<float>& room) const {
-    if (!margin) return from;
-    room.assign(rows * line(), 0);
-    for (long r = 0; r < rows; r++)
-      std::memcpy(&room[r * line() + margin * channels], from + r * columns * channels, columns * channels * sizeof(float));
-    return room.data();
-  }
-
-  // The rows of a patch, first and behind the last, that meet the image where the output has row r: the others are zeros.
-  std::pair<long, long> met(long r, long kernel) const {
-    return {std::max(0l, margin - r), std::min(kernel, rows + margin - r)};
-  }
-};
 
 // y (R, S, O) = start (O) + Σ over a patch of image · weight, which is (kernel, kernel, C, O).
 void correlate(const Image& image, const float* at, long kernel, const float* weight, long outputs, const float* start, float* y,
@@ -69,6 +42,12 @@ at::Tensor correlated(const at::Tensor& images, const at::Tensor& weight, Turn t
   std::vector<float> turned(stored), room;
   for (long k = 0; k < runs; k++) {
     turn(weight.const_data_ptr<float>() + k * stored, turned.data());
+    if (kernel == SIDE && pays(rows, columns, image.channels, outputs)) {
+      correlate_by_points(image, images.const_data_ptr<float>() + k * batch * image.size(), batch, turned.data(), outputs,
+                          starts ? starts + k * outputs : nullptr,
+                          found.mutable_data_ptr<float>() + k * batch * rows * columns * outputs, rows, columns);
+      continue;
+    }
     for (long b = k * batch; b < (k + 1) * batch; b++)
       correlate(image, image.with_sides(images.const_data_ptr<float>() + b * image.size(), room), kernel, turned.data(), outputs,
                 starts ? starts + k * outputs : nullptr, found.mutable_data_ptr<float>() + b * rows * columns * outputs, rows,
@@ -118,7 +97,11 @@ std::tuple<at::Tensor, at::Tensor> conv_weight(const at::Tensor& x_given, const 
   Nothing nothing;
   for (long k = 0; k < runs; k++) {
     found.assign(places * channels * outputs, 0);
-    for (long b = k * batch; b < (k + 1) * batch; b++) {
+    const bool by_points = kernel == SIDE && pays(rows, columns, channels, outputs);
+    if (by_points)
+      weights_by_points(image, x.const_data_ptr<float>() + k * batch * image.size(), batch,
+                        delta.const_data_ptr<float>() + k * batch * rows * columns * outputs, outputs, rows, columns, found.data());
+    for (long b = k * batch; b < (by_points ? 0 : (k + 1) * batch); b++) {
       const float* at = image.with_sides(x.const_data_ptr<float>() + b * image.size(), room);
       const float* d = delta.const_data_ptr<float>() + b * rows * columns * outputs;
       for (long i = 0; i < kernel; i++) {

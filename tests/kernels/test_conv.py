@@ -19,6 +19,14 @@ SHAPES = [  # runs, batch, channels, rows, columns, output channels, kernel, mar
 ]
 
 
+BY_POINTS = [  # the same, of those that are taken at six points: tiles of 4 × 4 that end with the image and that do not
+    (2, 3, 16, 10, 10, 16, 3, 1),
+    (2, 5, 20, 7, 9, 33, 3, 0),
+    (1, 40, 16, 8, 8, 3, 3, 1),
+    (1, 2, 32, 12, 5, 32, 3, 2),
+]
+
+
 @pytest.fixture(autouse=True, scope="module")
 def prepared():
     prepare()
@@ -57,7 +65,27 @@ def test_exact_sums_are_those_of_pytorch(runs, batch, channels, rows, columns, o
         assert torch.equal(bias.grad[run, 0].double(), own[2].grad)
 
 
-@pytest.mark.parametrize(("runs", "batch", "channels", "rows", "columns", "outputs", "kernel", "margin"), SHAPES)
+@pytest.mark.parametrize(("runs", "batch", "channels", "rows", "columns", "outputs", "kernel", "margin"), BY_POINTS)
+def test_sums_by_points_are_near_to_those_in_float64(runs, batch, channels, rows, columns, outputs, kernel, margin):
+    x = torch.randn(runs, batch, rows, columns, channels, requires_grad=True)
+    weight = torch.randn(runs, channels * kernel**2, outputs, requires_grad=True)
+    bias = torch.randn(runs, 1, outputs, requires_grad=True)
+    h = conv(x, weight, bias, kernel, margin)
+    delta = torch.randn(h.shape)
+    h.backward(delta)
+    for run in range(runs):
+        own = [
+            x[run].detach().permute(0, 3, 1, 2).double().requires_grad_(),
+            weight[run].detach().T.reshape(outputs, channels, kernel, kernel).double().requires_grad_(),
+        ]
+        theirs = conv2d(*own, bias[run, 0].detach().double(), padding=margin)
+        theirs.backward(delta[run].permute(0, 3, 1, 2).double())
+        found = (h[run].permute(0, 3, 1, 2), x.grad[run].permute(0, 3, 1, 2), weight.grad[run])
+        for ours, exact in zip(found, (theirs, own[0].grad, own[1].grad.flatten(1).T), strict=True):
+            assert (ours - exact).norm() < 3e-6 * exact.norm()
+
+
+@pytest.mark.parametrize(("runs", "batch", "channels", "rows", "columns", "outputs", "kernel", "margin"), SHAPES + BY_POINTS)
 def test_a_run_alone_is_the_same(runs, batch, channels, rows, columns, outputs, kernel, margin):
     """At every place, forward and backward; and an example is the same in a smaller batch."""
     x = torch.randn(runs, batch, rows, columns, channels)
