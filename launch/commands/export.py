@@ -31,6 +31,7 @@ def run(options: argparse.Namespace) -> int:
     held = [pack for pack, state in leases.states(list(leases.epochs()), HELD_SECONDS).items() if state.held]
     if held:
         say(f"{counted(len(held), 'pack')} being trained {'is' if len(held) == 1 else 'are'} left behind.")
-    runs = export_store(store, path, held)
-    print(f"Written: {path} with {counted(runs, 'run')}, {path.stat().st_size:,} bytes.")
+    runs, packs = export_store(store, path, held)
+    size = path.stat().st_size
+    print(f"Written: {path} with {counted(runs, 'run')} and {counted(packs, 'unfinished pack')}, {size:,} bytes.")
     return 0

@@ -4,7 +4,8 @@
 // They are matrix products whose left matrix is never laid out: the numbers of a patch that come from one row of the image lie
 // one after another, and the next patch begins one pixel later. Arithmetic as in linear.cpp; a sum takes its products row by row
 // of the patch (of the image, by the weights), column by column, and last by channel. Products with the zeros around an image are
-// left out above and below, and taken at the sides. Kernels of 3 × 3 on many channels are taken by points instead; see winograd.h.
+// left out above and below, and taken at the sides. Kernels of 3 × 3 and 5 × 5 on many channels are taken by points instead; see
+// winograd.h.
 //
 // Legend: K runs, B examples, C input channels, H, W rows and columns, O output channels, R, S rows and columns of the output.
 
@@ -42,16 +43,17 @@ at::Tensor correlated(const at::Tensor& images, const at::Tensor& weight, Turn t
   std::vector<float> turned(stored), room;
   for (long k = 0; k < runs; k++) {
     turn(weight.const_data_ptr<float>() + k * stored, turned.data());
-    if (kernel == SIDE && pays(rows, columns, image.channels, outputs)) {
-      correlate_by_points(image, images.const_data_ptr<float>() + k * batch * image.size(), batch, turned.data(), outputs,
-                          starts ? starts + k * outputs : nullptr,
-                          found.mutable_data_ptr<float>() + k * batch * rows * columns * outputs, rows, columns);
-      continue;
-    }
-    for (long b = k * batch; b < (k + 1) * batch; b++)
-      correlate(image, image.with_sides(images.const_data_ptr<float>() + b * image.size(), room), kernel, turned.data(), outputs,
-                starts ? starts + k * outputs : nullptr, found.mutable_data_ptr<float>() + b * rows * columns * outputs, rows,
-                columns);
+    const float* own = images.const_data_ptr<float>() + k * batch * image.size();
+    const float* start = starts ? starts + k * outputs : nullptr;
+    float* y = found.mutable_data_ptr<float>() + k * batch * rows * columns * outputs;
+    if (kernel == 3 && pays<3>(rows, columns, image.channels, outputs))
+      correlate_by_points<3>(image, own, batch, turned.data(), outputs, start, y, rows, columns);
+    else if (kernel == 5 && pays<5>(rows, columns, image.channels, outputs))
+      correlate_by_points<5>(image, own, batch, turned.data(), outputs, start, y, rows, columns);
+    else
+      for (long b = 0; b < batch; b++)
+        correlate(image, image.with_sides(own + b * image.size(), room), kernel, turned.data(), outputs, start,
+                  y + b * rows * columns * outputs, rows, columns);
   }
   return found;
 }
@@ -83,42 +85,48 @@ at::Tensor conv_input(const at::Tensor& delta_given, const at::Tensor& weight, i
   return correlated(delta, weight, around, nullptr, channels, kernel, kernel - 1 - margin);
 }
 
+// sums (kernel, kernel, C, O) += the gradients by weights of one image and delta (R, S, O).
+void add_weights(const Image& image, const float* at, long kernel, const float* delta, long outputs, long rows, long columns,
+                 float* sums) {
+  const long span = kernel * image.channels;
+  Nothing nothing;
+  for (long i = 0; i < kernel; i++, sums += span * outputs) {
+    const long r = std::max(0l, image.margin - i), end = std::min(rows, image.rows + image.margin - i);
+    product<PIXELS, CHANNELS>(span, outputs,
+                              {{at + (r + i - image.margin) * image.line(), 1, image.channels}, delta + r * columns * outputs,
+                               outputs, {columns, end - r, image.line(), columns * outputs}, sums, outputs, sums, outputs},
+                              nothing);
+  }
+}
+
 // The gradients by weight (K, C · kernel², O) and bias (K, 1, O).
 std::tuple<at::Tensor, at::Tensor> conv_weight(const at::Tensor& x_given, const at::Tensor& delta_given, int64_t kernel,
                                                int64_t margin) {
   const at::Tensor x = x_given.contiguous(), delta = delta_given.contiguous();
   check(x), check(delta);
   const long runs = x.size(0), batch = x.size(1), channels = x.size(4), places = kernel * kernel;
-  const long rows = delta.size(2), columns = delta.size(3), outputs = delta.size(4), span = kernel * channels;
+  const long rows = delta.size(2), columns = delta.size(3), outputs = delta.size(4);
   const Image image{x.size(2), x.size(3), channels, margin};
   at::Tensor weight = at::empty({runs, channels * places, outputs}, x.options());
   at::Tensor bias = at::empty({runs, 1, outputs}, x.options());
   std::vector<float> found, room;
-  Nothing nothing;
   for (long k = 0; k < runs; k++) {
     found.assign(places * channels * outputs, 0);
-    const bool by_points = kernel == SIDE && pays(rows, columns, channels, outputs);
-    if (by_points)
-      weights_by_points(image, x.const_data_ptr<float>() + k * batch * image.size(), batch,
-                        delta.const_data_ptr<float>() + k * batch * rows * columns * outputs, outputs, rows, columns, found.data());
-    for (long b = k * batch; b < (by_points ? 0 : (k + 1) * batch); b++) {
-      const float* at = image.with_sides(x.const_data_ptr<float>() + b * image.size(), room);
-      const float* d = delta.const_data_ptr<float>() + b * rows * columns * outputs;
-      for (long i = 0; i < kernel; i++) {
-        const long r = std::max(0l, margin - i), end = std::min(rows, image.rows + margin - i);
-        float* sums = &found[i * span * outputs];
-        product<PIXELS, CHANNELS>(span, outputs,
-                                  {{at + (r + i - margin) * image.line(), 1, channels}, d + r * columns * outputs, outputs,
-                                   {columns, end - r, image.line(), columns * outputs}, sums, outputs, sums, outputs},
-                                  nothing);
-      }
-    }
+    const float* own = x.const_data_ptr<float>() + k * batch * image.size();
+    const float* d = delta.const_data_ptr<float>() + k * batch * rows * columns * outputs;
+    if (kernel == 3 && pays<3>(rows, columns, channels, outputs))
+      weights_by_points<3>(image, own, batch, d, outputs, rows, columns, found.data());
+    else if (kernel == 5 && pays<5>(rows, columns, channels, outputs))
+      weights_by_points<5>(image, own, batch, d, outputs, rows, columns, found.data());
+    else
+      for (long b = 0; b < batch; b++)
+        add_weights(image, image.with_sides(own + b * image.size(), room), kernel, d + b * rows * columns * outputs, outputs,
+                    rows, columns, found.data());
     float* w = weight.mutable_data_ptr<float>() + k * found.size();
     for (long p = 0; p < places; p++)
       for (long c = 0; c < channels; c++)
         std::copy_n(&found[(p * channels + c) * outputs], outputs, w + (c * places + p) * outputs);
-    sum_rows(batch * rows * columns, outputs, delta.const_data_ptr<float>() + k * batch * rows * columns * outputs, outputs,
-             bias.mutable_data_ptr<float>() + k * outputs);
+    sum_rows(batch * rows * columns, outputs, d, outputs, bias.mutable_data_ptr<float>() + k * outputs);
   }
   return {weight, bias};
 }

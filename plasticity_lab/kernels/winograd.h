@@ -1,8 +1,8 @@
-// Convolutions of 3 × 3 by a quarter of the multiplications (Winograd; Lavin and Gray 2016, section 4.3): of a tile of 4 × 4
-// outputs and the 6 × 6 pixels that it is made of, both sides of the sum over channels are taken at six points (0, 1, −1, 2, −2
-// and infinity) along rows and columns, multiplied there, and brought back. The gradient by the weights likewise, from the same
-// pixels and the 4 × 4 gradients of a tile to 3 × 3 weights. Results have an error some five times that of a direct sum, and do
-// not depend on how wide a vector is.
+// Convolutions of 3 × 3 and 5 × 5 by a quarter or a third of the multiplications (Winograd; Lavin and Gray 2016, section 4): of a
+// tile of outputs, 4 × 4 or 2 × 2, and the 6 × 6 pixels that it is made of, both sides of the sum over channels are taken at six
+// points (0, 1, −1, 2, −2 and infinity) along rows and columns, multiplied there, and brought back. The gradient by the weights
+// likewise, from the same pixels and the gradients of a tile to the weights. Results have an error some five times that of a
+// direct sum, and do not depend on how wide a vector is.
 //
 // Legend: B examples, C input channels, R, S rows and columns of the output, O output channels, T tiles.
 #pragma once
@@ -12,9 +12,9 @@
 
 namespace {
 
-constexpr int POINTS = 6, PLACES = POINTS * POINTS, OUT = 4, SIDE = 3;
+constexpr int POINTS = 6, PLACES = POINTS * POINTS;
 
-// Along one axis: from pixels, weights, or gradients of outputs to points, and from points back to outputs or weights.
+// Along one axis: from pixels to points; from N weights, or gradients of outputs; and from points back to N outputs, or weights.
 struct Pixels {
   static constexpr int FROM = POINTS, TO = POINTS;
   INLINE static void turn(const Vector* d, Vector* at) {
@@ -27,21 +27,22 @@ struct Pixels {
   }
 };
 
-struct Weights {
-  static constexpr int FROM = SIDE, TO = POINTS;
-  INLINE static void turn(const Vector* w, Vector* at) {
-    const Vector sixth = all(-1.f / 6), even = (w[0] + w[2]) * sixth, odd = w[1] * sixth;
-    const Vector far = fused(all(1.f / 6), w[2], w[0] * all(1.f / 24)), half = w[1] * all(1.f / 12);
-    at[0] = w[0] * all(0.25f), at[1] = even + odd, at[2] = even - odd, at[3] = far + half, at[4] = far - half, at[5] = w[2];
-  }
-};
-
-struct Deltas {
-  static constexpr int FROM = OUT, TO = POINTS;
-  INLINE static void turn(const Vector* d, Vector* at) {
-    const Vector sixth = all(-1.f / 6), even = (d[0] + d[2]) * sixth, odd = (d[1] + d[3]) * sixth;
-    const Vector far = fused(all(4), d[2], d[0]) * all(1.f / 24), half = fused(all(4), d[3], d[1]) * all(1.f / 12);
-    at[0] = d[0] * all(0.25f), at[1] = even + odd, at[2] = even - odd, at[3] = far + half, at[4] = far - half, at[5] = d[3];
+template <int N>
+struct Given {
+  static constexpr int FROM = N, TO = POINTS;
+  INLINE static void turn(const Vector* x, Vector* at) {
+    Vector one[2], two[2];  // sums of what has even and odd places, at 1 and at 2
+    UNROLLED for (int odd = 0; odd < 2; odd++) {
+      one[odd] = two[odd] = x[odd];
+      UNROLLED for (int i = odd + 2, power = 4; i < N; i += 2, power *= 4) {
+        one[odd] = one[odd] + x[i];
+        two[odd] = fused(all(power), x[i], two[odd]);
+      }
+      one[odd] = one[odd] * all(-1.f / 6);
+      two[odd] = two[odd] * all(odd ? 1.f / 12 : 1.f / 24);
+    }
+    at[0] = x[0] * all(0.25f), at[1] = one[0] + one[1], at[2] = one[0] - one[1];
+    at[3] = two[0] + two[1], at[4] = two[0] - two[1], at[5] = x[N - 1];
   }
 };
 
@@ -49,10 +50,10 @@ template <int N>
 struct Back {
   static constexpr int FROM = POINTS, TO = N;
   INLINE static void turn(const Vector* at, Vector* y) {
-    const Vector one = at[1] + at[2], less_one = at[1] - at[2], two = at[3] + at[4], less_two = at[3] - at[4];
-    y[0] = at[0] + one + two, y[1] = fused(all(2), less_two, less_one), y[2] = fused(all(4), two, one);
-    if constexpr (N == OUT) y[3] = fused(all(8), less_two, less_one) + at[5];
-    else y[2] += at[5];
+    const Vector one[2] = {at[1] + at[2], at[1] - at[2]}, two[2] = {at[3] + at[4], at[3] - at[4]};
+    y[0] = at[0] + one[0] + two[0];
+    UNROLLED for (int i = 1; i < N; i++) y[i] = fused(all(1 << i), two[i % 2], one[i % 2]);
+    y[N - 1] = y[N - 1] + at[5];
   }
 };
 
@@ -97,16 +98,16 @@ inline void turned(long channels, Square from, Square to, const float* start = n
                             start ? load(start + z, lanes) : all(0), lanes);
 }
 
-// Images (B, rows, columns, channels) of a run as tiles of `side` × `side`, four pixels apart, the first of them `margin` pixels
+// Images (B, rows, columns, channels) of a run as tiles of `side` × `side`, `every` pixels apart, the first of them `margin` pixels
 // outside of the image; what lies outside is 0, and is not written.
 struct Tiles {
   float* images;
-  long rows, columns, channels, margin, side, down, across;
+  long rows, columns, channels, margin, side, every, down, across;
 
   // Calls `work(square)` for a tile. READ: it is given what the tile has; else what it makes is written.
   template <bool READ, class Work>
   void with(long tile, std::vector<float>& room, Work work) const {
-    const long b = tile / (down * across), r = tile / across % down * OUT - margin, c = tile % across * OUT - margin;
+    const long b = tile / (down * across), r = tile / across % down * every - margin, c = tile % across * every - margin;
     float* image = images + b * rows * columns * channels;
     if (r >= 0 && c >= 0 && r + side <= rows && c + side <= columns)
       return work(Square{image + (r * columns + c) * channels, columns * channels, channels});
@@ -127,7 +128,9 @@ constexpr long TILES_AT_ONCE = 36;
 
 // Whether that takes less than nine tenths of the time, counted in multiplications of a vector of 16 numbers: to points and back
 // takes as long as 250 and 180 of them (an EPYC of Zen 4).
+template <int SIDE>
 inline bool pays(long rows, long columns, long channels, long outputs) {
+  constexpr int OUT = POINTS + 1 - SIDE;
   const long tiles = ((rows + OUT - 1) / OUT) * ((columns + OUT - 1) / OUT);
   const long given = (channels + 15) / 16, made = (outputs + 15) / 16;
   return tiles * (PLACES * channels * made + 250 * given + 180 * made) * 10 < rows * columns * SIDE * SIDE * channels * made * 9;
@@ -143,16 +146,18 @@ inline void at_points(const Tiles& tiles, long first, long count, std::vector<fl
     });
 }
 
-// y (B, R, S, O) = start (O) + Σ over a patch of image · weight, of all images of a run; weight is (3, 3, C, O).
+// y (B, R, S, O) = start (O) + Σ over a patch of image · weight, of all images of a run; weight is (SIDE, SIDE, C, O).
+template <int SIDE>
 void correlate_by_points(const Image& image, const float* images, long batch, const float* weight, long outputs, const float* start,
                          float* y, long rows, long columns) {
+  constexpr int OUT = POINTS + 1 - SIDE;
   const long down = (rows + OUT - 1) / OUT, across = (columns + OUT - 1) / OUT, channels = image.channels;
-  const Tiles given{const_cast<float*>(images), image.rows, image.columns, channels, image.margin, POINTS, down, across};
-  const Tiles made{y, rows, columns, outputs, 0, OUT, down, across};
+  const Tiles given{const_cast<float*>(images), image.rows, image.columns, channels, image.margin, POINTS, OUT, down, across};
+  const Tiles made{y, rows, columns, outputs, 0, OUT, OUT, down, across};
   std::vector<float> kernels(PLACES * channels * outputs), pixels(PLACES * TILES_AT_ONCE * channels),
       sums(PLACES * TILES_AT_ONCE * outputs), room, other;
   for (long c = 0; c < channels; c++)
-    turned<Weights>(outputs, {const_cast<float*>(weight) + c * outputs, SIDE * channels * outputs, channels * outputs},
+    turned<Given<SIDE>>(outputs, {const_cast<float*>(weight) + c * outputs, SIDE * channels * outputs, channels * outputs},
                     {&kernels[c * outputs], POINTS * channels * outputs, channels * outputs});
   Nothing nothing;
   for (long first = 0; first < batch * down * across; first += TILES_AT_ONCE) {
@@ -170,19 +175,21 @@ void correlate_by_points(const Image& image, const float* images, long batch, co
   }
 }
 
-// found (3, 3, C, O) = the gradients by weights of images (B, H, W, C) and delta (B, R, S, O).
+// found (SIDE, SIDE, C, O) = the gradients by weights of images (B, H, W, C) and delta (B, R, S, O).
+template <int SIDE>
 void weights_by_points(const Image& image, const float* images, long batch, const float* delta, long outputs, long rows,
                        long columns, float* found) {
+  constexpr int OUT = POINTS + 1 - SIDE;
   const long down = (rows + OUT - 1) / OUT, across = (columns + OUT - 1) / OUT, channels = image.channels;
-  const Tiles given{const_cast<float*>(images), image.rows, image.columns, channels, image.margin, POINTS, down, across};
-  const Tiles deltas{const_cast<float*>(delta), rows, columns, outputs, 0, OUT, down, across};
+  const Tiles given{const_cast<float*>(images), image.rows, image.columns, channels, image.margin, POINTS, OUT, down, across};
+  const Tiles deltas{const_cast<float*>(delta), rows, columns, outputs, 0, OUT, OUT, down, across};
   std::vector<float> sums(PLACES * channels * outputs, 0), pixels(PLACES * TILES_AT_ONCE * channels),
       there(PLACES * TILES_AT_ONCE * outputs), room, other;
   Nothing nothing;
   for (long first = 0; first < batch * down * across; first += TILES_AT_ONCE) {
     const long count = std::min(TILES_AT_ONCE, batch * down * across - first);
     at_points<Pixels>(given, first, count, room, pixels.data());
-    at_points<Deltas>(deltas, first, count, other, there.data());
+    at_points<Given<OUT>>(deltas, first, count, other, there.data());
     for (long p = 0; p < PLACES; p++) {
       float* sum = &sums[p * channels * outputs];
       product<PIXELS, CHANNELS>(channels, outputs,

@@ -42,18 +42,18 @@ class Taken:
     packs: list[str] = field(default_factory=list)
 
 
-def export_store(store: Store, path: Path, held: Iterable[str] = ()) -> int:
-    """Writes a store's records, plans and unfinished packs into a file; how many runs are in it.
+def export_store(store: Store, path: Path, held: Iterable[str] = ()) -> tuple[int, int]:
+    """Writes a store's records, plans and unfinished packs into a file; how many runs and packs are in it.
 
-    held: packs that are being trained, which stay behind. Raises StoreError, also where there is no run, or the name is
-    none of a tar file; then nothing is written.
+    held: packs that are being trained, which stay behind. Raises StoreError, also where there is nothing, or the name
+    is none of a tar file; then nothing is written.
     """
     if not path.name.endswith(ENDINGS_OF_TAR):
         raise StoreError(f"{path} is no name of an archive; it must end in {', '.join(ENDINGS_OF_TAR)}.")
     files = sorted(_files(store, set(held)))
     runs = {name.split("/")[2] for name in files if name.startswith(f"{RUNS}/") and name.endswith(f"/{RECORD}")}
-    if not runs:
-        raise StoreError(f"No run in {store.root} has ended, so that there is nothing to export.")
+    if not files:
+        raise StoreError(f"In {store.root} no run has ended or begun, and none is planned: there is nothing to export.")
     sums = {name: _sum(store.root / name) for name in files}
 
     def fill(file: BinaryIO) -> None:
@@ -70,7 +70,7 @@ def export_store(store: Store, path: Path, held: Iterable[str] = ()) -> int:
 
     with beside(path, fill) as whole, disk_errors("write", path):
         whole.replace(path)
-    return len(runs)
+    return len(runs), len({pack for pack in _ids(files, PACKS) if not stands(store.done(pack))})
 
 
 def import_archive(store: Store, path: Path) -> Taken:

@@ -11,19 +11,21 @@ from plasticity_lab.stacking.conv import StackedConv2d
 
 pytestmark = pytest.mark.skipif(build.missing() is not None, reason=f"no kernels: {build.missing()}")
 SHAPES = [  # runs, batch, channels, rows, columns, output channels, kernel, margin
-    (2, 3, 3, 8, 9, 16, 5, 0),
-    (1, 2, 16, 6, 7, 33, 5, 2),
+    (2, 3, 3, 8, 9, 5, 5, 0),
+    (1, 2, 2, 6, 7, 9, 5, 2),
     (2, 1, 2, 7, 5, 5, 3, 1),
     (1, 4, 4, 5, 3, 8, 1, 0),
     (1, 1, 1, 2, 2, 1, 5, 4),  # more zeros than image
 ]
 
 
-BY_POINTS = [  # the same, of those that are taken at six points: tiles of 4 × 4 that end with the image and that do not
+BY_POINTS = [  # the same, of those that are taken at six points: tiles that end with the image, and that do not
     (2, 3, 16, 10, 10, 16, 3, 1),
     (2, 5, 20, 7, 9, 33, 3, 0),
     (1, 40, 16, 8, 8, 3, 3, 1),
     (1, 2, 32, 12, 5, 32, 3, 2),
+    (1, 2, 16, 14, 14, 16, 5, 0),
+    (2, 2, 16, 6, 7, 33, 5, 2),
 ]
 
 

@@ -31,7 +31,7 @@ def whole(tmp_path_factory):
 @pytest.fixture(scope="module")
 def archive(whole, tmp_path_factory):
     path = tmp_path_factory.mktemp("archives") / "study.tar.gz"
-    assert export_store(whole, path) == 4
+    assert export_store(whole, path) == (4, 1)
     return path
 
 
@@ -117,6 +117,16 @@ def test_what_is_not_as_it_was_written_is_refused(archive, tmp_path, change, sai
     assert launch(["import", str(path), "--store", str(tmp_path / "there")]) == 1
     assert said in capsys.readouterr().err
     assert not (tmp_path / "there" / "runs").exists()
+
+
+def test_a_sweep_of_which_no_run_has_ended_goes_on_elsewhere(tmp_path, capsys):
+    store = Store(tmp_path / "store")
+    plan = planned(store, "activation=elu", "checkpoint_minutes=0.0001")
+    work(store, plan.sweep, "cpu", after_looks(3))
+    assert launch(["export", str(tmp_path / "begun.tar"), "--store", str(store.root)]) == 0
+    assert "0 runs and 1 unfinished pack" in capsys.readouterr().out
+    assert launch(["import", str(tmp_path / "begun.tar"), "--store", str(tmp_path / "there")]) == 0
+    assert "0 runs, 1 plan, 1 unfinished pack" in capsys.readouterr().out
 
 
 def test_no_file_lands_outside_of_the_store(tmp_path, capsys):
