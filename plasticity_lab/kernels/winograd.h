@@ -124,7 +124,7 @@ struct Tiles {
 };
 
 // So many at a time, with what is made of them in the second cache.
-constexpr long TILES_AT_ONCE = 36;
+constexpr long TILES_AT_ONCE = 24;
 
 // Whether that takes less than nine tenths of the time, counted in multiplications of a vector of 16 numbers: to points and back
 // takes as long as 250 and 180 of them (an EPYC of Zen 4).

@@ -87,7 +87,9 @@ def test_sums_by_points_are_near_to_those_in_float64(runs, batch, channels, rows
             assert (ours - exact).norm() < 3e-6 * exact.norm()
 
 
-@pytest.mark.parametrize(("runs", "batch", "channels", "rows", "columns", "outputs", "kernel", "margin"), SHAPES + BY_POINTS)
+@pytest.mark.parametrize(
+    ("runs", "batch", "channels", "rows", "columns", "outputs", "kernel", "margin"), SHAPES + BY_POINTS
+)
 def test_a_run_alone_is_the_same(runs, batch, channels, rows, columns, outputs, kernel, margin):
     """At every place, forward and backward; and an example is the same in a smaller batch."""
     x = torch.randn(runs, batch, rows, columns, channels)

@@ -104,7 +104,7 @@ def test_a_gpu_is_planned_for_with_its_own_figures_where_there_are_some(command,
     status, err = command(A_GPU, named)
     assert status == 0, err
     assert "on NVIDIA H200; store" in err
-    assert "Widths and times of packs are shipped: of an NVIDIA H200, and computed for convolutions, " in err
+    assert "Widths and times of packs are shipped: of an NVIDIA H200, as docs/speed.md has it; " in err
     write_calibration(store, "NVIDIA H100", Calibration(GPU.calibration.speeds, "measured there"), {})
     status, err = command(A_GPU, "seed=1")
     assert status == 0, err
