@@ -57,21 +57,28 @@ struct Back {
   }
 };
 
-// Numbers in squares, each a vector of channels: (row, column) lies at row * line + column * step.
+// Numbers in squares, each a vector of channels: (row, column) lies at row * line + column * step. Of an image's edge some are
+// outside of it: those whose bit is missing in `rows` or `columns`. They are 0, and not written.
 struct Square {
   float* at;
   long line, step;
+  unsigned rows = ~0u, columns = ~0u;
+
+  INLINE bool has(int row, int column) const { return rows >> row & columns >> column & 1; }
+  INLINE bool whole(int side) const { return !(~(rows & columns) & ((1u << side) - 1)); }
+  INLINE Square channel(long z) const { return {at + z, line, step, rows, columns}; }
 };
 
-// One vector of channels of a square by `Axis` along both its sides, plus `more`. PART: only so many lanes of it count.
-template <class Axis, bool PART>
+// One vector of channels of a square by `Axis` along both its sides, plus `more`. PART: only so many lanes of it count. EDGE: not
+// all numbers of a square are there.
+template <class Axis, bool PART, bool EDGE>
 INLINE void turned_once(Square from, Square to, Vector more, int lanes) {
   constexpr int F = Axis::FROM, N = Axis::TO;
   Vector between[N][F], taken[F], made[N];
   UNROLLED for (int c = 0; c < F; c++) {
     UNROLLED for (int r = 0; r < F; r++) {
       const float* at = from.at + r * from.line + c * from.step;
-      taken[r] = PART ? load(at, lanes) : load(at);
+      taken[r] = EDGE && !from.has(r, c) ? all(0) : PART ? load(at, lanes) : load(at);
     }
     Axis::turn(taken, made);
     UNROLLED for (int r = 0; r < N; r++) between[r][c] = made[r];
@@ -80,46 +87,44 @@ INLINE void turned_once(Square from, Square to, Vector more, int lanes) {
     Axis::turn(between[r], made);
     UNROLLED for (int c = 0; c < N; c++) {
       float* at = to.at + r * to.line + c * to.step;
+      if (EDGE && !to.has(r, c)) continue;
       if (PART) store(at, made[c] + more, lanes);
       else store(at, made[c] + more);
     }
   }
 }
 
-// The same of all channels. start: of each channel what is added to all its numbers, or null for nothing.
-template <class Axis>
-inline void turned(long channels, Square from, Square to, const float* start = nullptr) {
+template <class Axis, bool EDGE>
+void all_turned(long channels, Square from, Square to, const float* start) {
   long z = 0;
   for (; z + LANES <= channels; z += LANES)
-    turned_once<Axis, false>({from.at + z, from.line, from.step}, {to.at + z, to.line, to.step},
-                             start ? load(start + z) : all(0), 0);
+    turned_once<Axis, false, EDGE>(from.channel(z), to.channel(z), start ? load(start + z) : all(0), 0);
   if (const int lanes = static_cast<int>(channels - z))
-    turned_once<Axis, true>({from.at + z, from.line, from.step}, {to.at + z, to.line, to.step},
-                            start ? load(start + z, lanes) : all(0), lanes);
+    turned_once<Axis, true, EDGE>(from.channel(z), to.channel(z), start ? load(start + z, lanes) : all(0), lanes);
+}
+
+// All channels of a square. start: of each channel what is added to all its numbers, or null for nothing.
+template <class Axis>
+INLINE void turned(long channels, Square from, Square to, const float* start = nullptr) {
+  if (from.whole(Axis::FROM) && to.whole(Axis::TO)) all_turned<Axis, false>(channels, from, to, start);
+  else all_turned<Axis, true>(channels, from, to, start);
 }
 
 // Images (B, rows, columns, channels) of a run as tiles of `side` × `side`, `every` pixels apart, the first of them `margin` pixels
-// outside of the image; what lies outside is 0, and is not written.
+// outside of the image.
 struct Tiles {
   float* images;
   long rows, columns, channels, margin, side, every, down, across;
 
-  // Calls `work(square)` for a tile. READ: it is given what the tile has; else what it makes is written.
-  template <bool READ, class Work>
-  void with(long tile, std::vector<float>& room, Work work) const {
-    const long b = tile / (down * across), r = tile / across % down * every - margin, c = tile % across * every - margin;
-    float* image = images + b * rows * columns * channels;
-    if (r >= 0 && c >= 0 && r + side <= rows && c + side <= columns)
-      return work(Square{image + (r * columns + c) * channels, columns * channels, channels});
-    const long first = std::max(0l, -c), width = std::min(side, columns - c) - first;
-    const auto lines = [&](auto copy) {
-      for (long i = std::max(0l, -r); i < std::min(side, rows - r); i++)
-        if (width > 0) copy(image + ((r + i) * columns + c + first) * channels, &room[(i * side + first) * channels]);
-    };
-    room.assign(side * side * channels, 0);
-    if (READ) lines([&](float* there, float* here) { std::copy_n(there, width * channels, here); });
-    work(Square{room.data(), side * channels, channels});
-    if (!READ) lines([&](float* there, float* here) { std::copy_n(here, width * channels, there); });
+  Square tile(long t) const {
+    const long r = t / across % down * every - margin, c = t % across * every - margin;
+    float* image = images + t / (down * across) * rows * columns * channels;
+    return {image + (r * columns + c) * channels, columns * channels, channels, there(r, rows), there(c, columns)};
+  }
+  // Which of `side` pixels from `first` on lie within `count`.
+  unsigned there(long first, long count) const {
+    const unsigned behind = (1u << std::clamp(count - first, 0l, side)) - 1, before = (1u << std::clamp(-first, 0l, side)) - 1;
+    return behind & ~before;
   }
 };
 
@@ -138,12 +143,10 @@ inline bool pays(long rows, long columns, long channels, long outputs) {
 
 // What tiles are at the points: (T, PLACES, channels).
 template <class Axis>
-inline void at_points(const Tiles& tiles, long first, long count, std::vector<float>& room, float* to) {
+inline void at_points(const Tiles& tiles, long first, long count, float* to) {
   const long channels = tiles.channels;
   for (long t = 0; t < count; t++)
-    tiles.with<true>(first + t, room, [&](Square from) {
-      turned<Axis>(channels, from, {to + t * PLACES * channels, POINTS * channels, channels});
-    });
+    turned<Axis>(channels, tiles.tile(first + t), {to + t * PLACES * channels, POINTS * channels, channels});
 }
 
 // y (B, R, S, O) = start (O) + Σ over a patch of image · weight, of all images of a run; weight is (SIDE, SIDE, C, O).
@@ -155,23 +158,21 @@ void correlate_by_points(const Image& image, const float* images, long batch, co
   const Tiles given{const_cast<float*>(images), image.rows, image.columns, channels, image.margin, POINTS, OUT, down, across};
   const Tiles made{y, rows, columns, outputs, 0, OUT, OUT, down, across};
   std::vector<float> kernels(PLACES * channels * outputs), pixels(PLACES * TILES_AT_ONCE * channels),
-      sums(PLACES * TILES_AT_ONCE * outputs), room, other;
+      sums(PLACES * TILES_AT_ONCE * outputs);
   for (long c = 0; c < channels; c++)
     turned<Given<SIDE>>(outputs, {const_cast<float*>(weight) + c * outputs, SIDE * channels * outputs, channels * outputs},
                     {&kernels[c * outputs], POINTS * channels * outputs, channels * outputs});
   Nothing nothing;
   for (long first = 0; first < batch * down * across; first += TILES_AT_ONCE) {
     const long count = std::min(TILES_AT_ONCE, batch * down * across - first);
-    at_points<Pixels>(given, first, count, room, pixels.data());
+    at_points<Pixels>(given, first, count, pixels.data());
     for (long p = 0; p < PLACES; p++)
       product<PIXELS, CHANNELS>(count, outputs,
                                 {{&pixels[p * channels], PLACES * channels, 1}, &kernels[p * channels * outputs], outputs,
                                  {channels}, nullptr, 0, &sums[p * outputs], PLACES * outputs},
                                 nothing);
     for (long t = 0; t < count; t++)
-      made.with<false>(first + t, other, [&](Square to) {
-        turned<Back<OUT>>(outputs, {&sums[t * PLACES * outputs], POINTS * outputs, outputs}, to, start);
-      });
+      turned<Back<OUT>>(outputs, {&sums[t * PLACES * outputs], POINTS * outputs, outputs}, made.tile(first + t), start);
   }
 }
 
@@ -184,12 +185,12 @@ void weights_by_points(const Image& image, const float* images, long batch, cons
   const Tiles given{const_cast<float*>(images), image.rows, image.columns, channels, image.margin, POINTS, OUT, down, across};
   const Tiles deltas{const_cast<float*>(delta), rows, columns, outputs, 0, OUT, OUT, down, across};
   std::vector<float> sums(PLACES * channels * outputs, 0), pixels(PLACES * TILES_AT_ONCE * channels),
-      there(PLACES * TILES_AT_ONCE * outputs), room, other;
+      there(PLACES * TILES_AT_ONCE * outputs);
   Nothing nothing;
   for (long first = 0; first < batch * down * across; first += TILES_AT_ONCE) {
     const long count = std::min(TILES_AT_ONCE, batch * down * across - first);
-    at_points<Pixels>(given, first, count, room, pixels.data());
-    at_points<Given<OUT>>(deltas, first, count, other, there.data());
+    at_points<Pixels>(given, first, count, pixels.data());
+    at_points<Given<OUT>>(deltas, first, count, there.data());
     for (long p = 0; p < PLACES; p++) {
       float* sum = &sums[p * channels * outputs];
       product<PIXELS, CHANNELS>(channels, outputs,
