@@ -55,7 +55,7 @@ NOT_MADE: Mapping[str, str] = {
                 "ppo_kernels_zen4.txt",
                 "ppo_standing_zen4.txt",
             ),
-            *("rainbow_84_zen4.txt", "small_impala_zen4.txt"),
+            *("rainbow_84_zen4.txt", "small_impala_zen4.txt", "impala_points_zen4.txt", "cnn_points_zen4.txt"),
             *("ppo_widths_zen4.txt", "tracked.json", "tracked_two_workers.json", "whole_avx512_zen4.txt"),
             *("whole_sweep_rows_zen4.json", "whole_sweep_sparse_zen4.json", "whole_sweep_zen4.json"),
         )
