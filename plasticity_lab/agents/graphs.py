@@ -26,6 +26,8 @@ from plasticity_lab.stacking.whole_pool import whole_pool
 Graph = Callable[..., Any]
 KEPT = 64
 """Graphs that a process keeps for later packs; those that were not used for longest go first."""
+WHOLE = (larger, whole_pool, convolution, gpu_product)
+"""Functions that are kept whole in graphs, else torch 2.13 forgets their backward under torch.func.grad."""
 PACKAGE = Path(__file__).resolve().parents[1]
 _here: OrderedDict[str, Graph] = OrderedDict()
 
@@ -71,12 +73,7 @@ def _as_compiled(function: Callable[..., Any], arguments: Sequence[Any], **optio
     from plasticity_lab.kernels.compiling import lay_out_once
 
     config.enable_aot_compile = True  # which torch 2.11 must be told, and later versions need not
-    for whole in (
-        larger,
-        whole_pool,
-        convolution,
-        gpu_product,
-    ):  # else torch 2.13 forgets their backward under torch.func.grad
+    for whole in WHOLE:
         torch.compiler.allow_in_graph(whole)
     options["guard_filter_fn"] = torch.compiler.skip_all_guards_unsafe
     if any(isinstance(leaf, torch.Tensor) and leaf.is_cuda for leaf in tree_leaves(arguments)):

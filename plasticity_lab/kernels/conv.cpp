@@ -46,11 +46,10 @@ at::Tensor correlated(const at::Tensor& images, const at::Tensor& weight, Turn t
     const float* own = images.const_data_ptr<float>() + k * batch * image.size();
     const float* start = starts ? starts + k * outputs : nullptr;
     float* y = found.mutable_data_ptr<float>() + k * batch * rows * columns * outputs;
-    if (kernel == 3 && pays<3>(rows, columns, image.channels, outputs))
-      correlate_by_points<3>(image, own, batch, turned.data(), outputs, start, y, rows, columns);
-    else if (kernel == 5 && pays<5>(rows, columns, image.channels, outputs))
-      correlate_by_points<5>(image, own, batch, turned.data(), outputs, start, y, rows, columns);
-    else
+    const auto by_points = [&]<int SIDE>() {
+      correlate_by_points<SIDE>(image, own, batch, turned.data(), outputs, start, y, rows, columns);
+    };
+    if (!where_it_pays(kernel, rows, columns, image.channels, outputs, by_points))
       for (long b = 0; b < batch; b++)
         correlate(image, image.with_sides(own + b * image.size(), room), kernel, turned.data(), outputs, start,
                   y + b * rows * columns * outputs, rows, columns);
@@ -114,11 +113,10 @@ std::tuple<at::Tensor, at::Tensor> conv_weight(const at::Tensor& x_given, const 
     found.assign(places * channels * outputs, 0);
     const float* own = x.const_data_ptr<float>() + k * batch * image.size();
     const float* d = delta.const_data_ptr<float>() + k * batch * rows * columns * outputs;
-    if (kernel == 3 && pays<3>(rows, columns, channels, outputs))
-      weights_by_points<3>(image, own, batch, d, outputs, rows, columns, found.data());
-    else if (kernel == 5 && pays<5>(rows, columns, channels, outputs))
-      weights_by_points<5>(image, own, batch, d, outputs, rows, columns, found.data());
-    else
+    const auto by_points = [&]<int SIDE>() {
+      weights_by_points<SIDE>(image, own, batch, d, outputs, rows, columns, found.data());
+    };
+    if (!where_it_pays(kernel, rows, columns, channels, outputs, by_points))
       for (long b = 0; b < batch; b++)
         add_weights(image, image.with_sides(own + b * image.size(), room), kernel, d + b * rows * columns * outputs, outputs,
                     rows, columns, found.data());

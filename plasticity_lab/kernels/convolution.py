@@ -12,9 +12,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import conv2d, pad, unfold
 
+MOST = 2**31
+"""The kernels count a run's numbers with 32 bits."""
+
 
 @torch.library.custom_op("plasticity_lab::convolution", mutates_args=())
 def _of_values(x: Tensor, weight: Tensor, bias: Tensor | None, kernel: int) -> Tensor:
+    _check(x, weight.shape[2])
     if not x.is_cuda:  # in tests
         shape = (weight.shape[2], x.shape[2], kernel, kernel)
         kernels = weight.transpose(1, 2).reshape(len(x), *shape)
@@ -33,6 +37,7 @@ def _(x: Tensor, weight: Tensor, bias: Tensor | None, kernel: int) -> Tensor:
 
 @torch.library.custom_op("plasticity_lab::convolution_gradients", mutates_args=())
 def _gradients_of_values(x: Tensor, delta: Tensor, kernel: int) -> Tensor:
+    _check(x, delta.shape[2])
     if not x.is_cuda:  # in tests
         patches = torch.stack([unfold(own, kernel) for own in x])  # (K, B, P, places)
         weight = torch.einsum("kbpm,kbom->kpo", patches, delta.flatten(3))
@@ -46,6 +51,15 @@ def _gradients_of_values(x: Tensor, delta: Tensor, kernel: int) -> Tensor:
 @_gradients_of_values.register_fake
 def _(x: Tensor, delta: Tensor, kernel: int) -> Tensor:
     return x.new_empty(len(x), x.shape[2] * kernel**2 + 1, delta.shape[2])
+
+
+def _check(x: Tensor, outputs: int) -> None:
+    _, examples, channels, height, width = x.shape
+    count = examples * max(channels, outputs) * height * width
+    if count >= MOST:
+        raise ValueError(
+            f"A convolution of one run has {count:,} numbers, and {MOST - 1:,} at most; give it fewer images."
+        )
 
 
 class _Convolution(torch.autograd.Function):
@@ -101,5 +115,8 @@ def _turned(delta: Tensor, weight: Tensor, kernel: int) -> Tensor:
 
 
 def convolution(x: Tensor, weight: Tensor, bias: Tensor | None, kernel: int) -> Tensor:
-    """x (K, B, C, H, W) by weight (K, P, O), plus bias (K, 1, O) → (K, B, O, H', W')."""
+    """x (K, B, C, H, W) by weight (K, P, O), plus bias (K, 1, O) → (K, B, O, H', W').
+
+    Raises ValueError where a run has 2³¹ numbers or more.
+    """
     return _Convolution.apply(x, weight, bias, kernel)

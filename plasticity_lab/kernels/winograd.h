@@ -1,11 +1,13 @@
 // Convolutions of 3 × 3 and 5 × 5 by a quarter or a third of the multiplications (Winograd; Lavin and Gray 2016, section 4): of a
 // tile of outputs, 4 × 4 or 2 × 2, and the 6 × 6 pixels that it is made of, both sides of the sum over channels are taken at six
 // points (0, 1, −1, 2, −2 and infinity) along rows and columns, multiplied there, and brought back. The gradient by the weights
-// likewise, from the same pixels and the gradients of a tile to the weights. Results have an error some five times that of a
-// direct sum, and do not depend on how wide a vector is.
+// likewise, from the same pixels and the gradients of a tile to the weights. Results have an error three to five times that
+// of a direct sum, and do not depend on how wide a vector is.
 //
 // Legend: B examples, C input channels, R, S rows and columns of the output, O output channels, T tiles.
 #pragma once
+
+#include <memory>
 
 #include "image.h"
 #include "products.h"
@@ -13,6 +15,16 @@
 namespace {
 
 constexpr int POINTS = 6, PLACES = POINTS * POINTS;
+
+// The side of a tile of outputs.
+template <int SIDE>
+constexpr long OUT = POINTS + 1 - SIDE;
+
+// How many tiles of that side cover so many pixels.
+constexpr long covering(long pixels, long side) { return (pixels + side - 1) / side; }
+
+// Numbers that are written before they are read.
+inline std::unique_ptr<float[]> unset(long count) { return std::make_unique_for_overwrite<float[]>(count); }
 
 // Along one axis: from pixels to points; from N weights, or gradients of outputs; and from points back to N outputs, or weights.
 struct Pixels {
@@ -135,10 +147,17 @@ constexpr long TILES_AT_ONCE = 24;
 // takes as long as 250 and 180 of them (an EPYC of Zen 4).
 template <int SIDE>
 inline bool pays(long rows, long columns, long channels, long outputs) {
-  constexpr int OUT = POINTS + 1 - SIDE;
-  const long tiles = ((rows + OUT - 1) / OUT) * ((columns + OUT - 1) / OUT);
-  const long given = (channels + 15) / 16, made = (outputs + 15) / 16;
+  const long tiles = covering(rows, OUT<SIDE>) * covering(columns, OUT<SIDE>);
+  const long given = covering(channels, 16), made = covering(outputs, 16);
   return tiles * (PLACES * channels * made + 250 * given + 180 * made) * 10 < rows * columns * SIDE * SIDE * channels * made * 9;
+}
+
+// Calls `work` with the side of the kernel where that pays; returns whether it did. It depends on a layer's shape alone.
+template <class Work>
+bool where_it_pays(long kernel, long rows, long columns, long channels, long outputs, const Work& work) {
+  if (kernel == 3 && pays<3>(rows, columns, channels, outputs)) return work.template operator()<3>(), true;
+  if (kernel == 5 && pays<5>(rows, columns, channels, outputs)) return work.template operator()<5>(), true;
+  return false;
 }
 
 // What tiles are at the points: (T, PLACES, channels).
@@ -153,26 +172,26 @@ inline void at_points(const Tiles& tiles, long first, long count, float* to) {
 template <int SIDE>
 void correlate_by_points(const Image& image, const float* images, long batch, const float* weight, long outputs, const float* start,
                          float* y, long rows, long columns) {
-  constexpr int OUT = POINTS + 1 - SIDE;
-  const long down = (rows + OUT - 1) / OUT, across = (columns + OUT - 1) / OUT, channels = image.channels;
-  const Tiles given{const_cast<float*>(images), image.rows, image.columns, channels, image.margin, POINTS, OUT, down, across};
-  const Tiles made{y, rows, columns, outputs, 0, OUT, OUT, down, across};
-  std::vector<float> kernels(PLACES * channels * outputs), pixels(PLACES * TILES_AT_ONCE * channels),
-      sums(PLACES * TILES_AT_ONCE * outputs);
+  constexpr long EACH = OUT<SIDE>;
+  const long down = covering(rows, EACH), across = covering(columns, EACH), channels = image.channels;
+  const Tiles given{const_cast<float*>(images), image.rows, image.columns, channels, image.margin, POINTS, EACH, down, across};
+  const Tiles made{y, rows, columns, outputs, 0, EACH, EACH, down, across};
+  const auto kernels = unset(PLACES * channels * outputs), pixels = unset(PLACES * TILES_AT_ONCE * channels),
+             sums = unset(PLACES * TILES_AT_ONCE * outputs);
   for (long c = 0; c < channels; c++)
     turned<Given<SIDE>>(outputs, {const_cast<float*>(weight) + c * outputs, SIDE * channels * outputs, channels * outputs},
                     {&kernels[c * outputs], POINTS * channels * outputs, channels * outputs});
   Nothing nothing;
   for (long first = 0; first < batch * down * across; first += TILES_AT_ONCE) {
     const long count = std::min(TILES_AT_ONCE, batch * down * across - first);
-    at_points<Pixels>(given, first, count, pixels.data());
+    at_points<Pixels>(given, first, count, pixels.get());
     for (long p = 0; p < PLACES; p++)
       product<PIXELS, CHANNELS>(count, outputs,
                                 {{&pixels[p * channels], PLACES * channels, 1}, &kernels[p * channels * outputs], outputs,
                                  {channels}, nullptr, 0, &sums[p * outputs], PLACES * outputs},
                                 nothing);
     for (long t = 0; t < count; t++)
-      turned<Back<OUT>>(outputs, {&sums[t * PLACES * outputs], POINTS * outputs, outputs}, made.tile(first + t), start);
+      turned<Back<EACH>>(outputs, {&sums[t * PLACES * outputs], POINTS * outputs, outputs}, made.tile(first + t), start);
   }
 }
 
@@ -180,17 +199,17 @@ void correlate_by_points(const Image& image, const float* images, long batch, co
 template <int SIDE>
 void weights_by_points(const Image& image, const float* images, long batch, const float* delta, long outputs, long rows,
                        long columns, float* found) {
-  constexpr int OUT = POINTS + 1 - SIDE;
-  const long down = (rows + OUT - 1) / OUT, across = (columns + OUT - 1) / OUT, channels = image.channels;
-  const Tiles given{const_cast<float*>(images), image.rows, image.columns, channels, image.margin, POINTS, OUT, down, across};
-  const Tiles deltas{const_cast<float*>(delta), rows, columns, outputs, 0, OUT, OUT, down, across};
-  std::vector<float> sums(PLACES * channels * outputs, 0), pixels(PLACES * TILES_AT_ONCE * channels),
-      there(PLACES * TILES_AT_ONCE * outputs);
+  constexpr long EACH = OUT<SIDE>;
+  const long down = covering(rows, EACH), across = covering(columns, EACH), channels = image.channels;
+  const Tiles given{const_cast<float*>(images), image.rows, image.columns, channels, image.margin, POINTS, EACH, down, across};
+  const Tiles deltas{const_cast<float*>(delta), rows, columns, outputs, 0, EACH, EACH, down, across};
+  std::vector<float> sums(PLACES * channels * outputs, 0);
+  const auto pixels = unset(PLACES * TILES_AT_ONCE * channels), there = unset(PLACES * TILES_AT_ONCE * outputs);
   Nothing nothing;
   for (long first = 0; first < batch * down * across; first += TILES_AT_ONCE) {
     const long count = std::min(TILES_AT_ONCE, batch * down * across - first);
-    at_points<Pixels>(given, first, count, pixels.data());
-    at_points<Given<OUT>>(deltas, first, count, there.data());
+    at_points<Pixels>(given, first, count, pixels.get());
+    at_points<Given<EACH>>(deltas, first, count, there.get());
     for (long p = 0; p < PLACES; p++) {
       float* sum = &sums[p * channels * outputs];
       product<PIXELS, CHANNELS>(channels, outputs,

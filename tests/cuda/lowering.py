@@ -17,10 +17,9 @@ from unittest.mock import MagicMock, patch
 import torch
 from torch.utils._pytree import tree_leaves, tree_map
 
+from plasticity_lab.agents.graphs import WHOLE
 from plasticity_lab.kernels import product
-from plasticity_lab.kernels.convolution import convolution
 from plasticity_lab.kernels.sums_as_products import SumsAsProducts
-from plasticity_lab.stacking.pool import larger
 
 DEVICE = torch.device("cuda:0")
 H200 = SimpleNamespace(
@@ -54,7 +53,7 @@ def lowered(step: Callable[..., Any], arguments: tuple[Any, ...], folder: Path) 
         decompositions=select_decomp_table(),
         keep_inference_input_mutations=True,
     )
-    for whole in (larger, convolution, product.product):
+    for whole in WHOLE:
         torch.compiler.allow_in_graph(whole)
     torch._dynamo.reset()
     there = tree_map(lambda value: value.to("meta") if isinstance(value, torch.Tensor) else value, arguments)

@@ -12,7 +12,8 @@ from plasticity_lab.stacking.conv import StackedConv2d
 pytestmark = pytest.mark.skipif(build.missing() is not None, reason=f"no kernels: {build.missing()}")
 SHAPES = [  # runs, batch, channels, rows, columns, output channels, kernel, margin
     (2, 3, 3, 8, 9, 5, 5, 0),
-    (1, 2, 2, 6, 7, 9, 5, 2),
+    (2, 3, 3, 8, 9, 16, 4, 0),
+    (1, 2, 16, 6, 7, 33, 4, 2),
     (2, 1, 2, 7, 5, 5, 3, 1),
     (1, 4, 4, 5, 3, 8, 1, 0),
     (1, 1, 1, 2, 2, 1, 5, 4),  # more zeros than image
@@ -69,11 +70,11 @@ def test_exact_sums_are_those_of_pytorch(runs, batch, channels, rows, columns, o
 
 @pytest.mark.parametrize(("runs", "batch", "channels", "rows", "columns", "outputs", "kernel", "margin"), BY_POINTS)
 def test_sums_by_points_are_near_to_those_in_float64(runs, batch, channels, rows, columns, outputs, kernel, margin):
-    x = torch.randn(runs, batch, rows, columns, channels, requires_grad=True)
-    weight = torch.randn(runs, channels * kernel**2, outputs, requires_grad=True)
-    bias = torch.randn(runs, 1, outputs, requires_grad=True)
+    draw = torch.Generator().manual_seed(0)
+    shapes = (runs, batch, rows, columns, channels), (runs, channels * kernel**2, outputs), (runs, 1, outputs)
+    x, weight, bias = (torch.randn(*shape, generator=draw, requires_grad=True) for shape in shapes)
     h = conv(x, weight, bias, kernel, margin)
-    delta = torch.randn(h.shape)
+    delta = torch.randn(h.shape, generator=draw)
     h.backward(delta)
     for run in range(runs):
         own = [
@@ -83,8 +84,9 @@ def test_sums_by_points_are_near_to_those_in_float64(runs, batch, channels, rows
         theirs = conv2d(*own, bias[run, 0].detach().double(), padding=margin)
         theirs.backward(delta[run].permute(0, 3, 1, 2).double())
         found = (h[run].permute(0, 3, 1, 2), x.grad[run].permute(0, 3, 1, 2), weight.grad[run])
-        for ours, exact in zip(found, (theirs, own[0].grad, own[1].grad.flatten(1).T), strict=True):
-            assert (ours - exact).norm() < 3e-6 * exact.norm()
+        bounds = (2e-6, 2e-6, 4e-6)  # of the last, sums over all places
+        for ours, exact, bound in zip(found, (theirs, own[0].grad, own[1].grad.flatten(1).T), bounds, strict=True):
+            assert (ours - exact).norm() < bound * exact.norm()
 
 
 @pytest.mark.parametrize(
@@ -107,6 +109,15 @@ def test_a_run_alone_is_the_same(runs, batch, channels, rows, columns, outputs, 
         alone = found(slice(run, run + 1))
         assert all(torch.equal(one[0], all_[run]) for one, all_ in zip(alone, together, strict=True))
     assert torch.equal(conv(x[:, :1].contiguous(), weight, bias, kernel, margin), together[0][:, :1])
+
+
+@pytest.mark.parametrize(("kernel", "points"), [(3, True), (4, False), (5, True)])
+def test_layers_of_many_channels_are_taken_by_points(kernel, points):
+    """There whole numbers are multiplied by sixths, and their sums are not exact."""
+    x, weight = whole(1, 4, 12, 12, 16), whole(1, 16 * kernel**2, 16)
+    h = conv(x, weight, torch.zeros(1, 1, 16), kernel, 0)[0].permute(0, 3, 1, 2)
+    exact = conv2d(x[0].permute(0, 3, 1, 2), weight[0].T.reshape(16, 16, kernel, kernel))
+    assert torch.equal(h, exact) is not points
 
 
 def test_sums_take_their_products_in_order():

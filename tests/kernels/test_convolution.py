@@ -1,5 +1,6 @@
 """Convolutions on a GPU, with a CPU's in place of their kernels; tests/cuda has the rest."""
 
+import pytest
 import torch
 from torch.autograd import gradcheck, gradgradcheck
 from torch.nn.functional import conv2d
@@ -30,3 +31,9 @@ def test_a_functional_gradient_is_the_convolutions():
     by_weight, by_bias = torch.func.grad(lambda w, b: convolution(x, w, b, 2).sum(), argnums=(0, 1))(weight, bias)
     assert torch.equal(by_weight, torch.full((1, 4, 1), 8.0))  # two examples, four places
     assert torch.equal(by_bias, torch.full((1, 1, 1), 8.0))
+
+
+def test_more_numbers_than_a_kernel_can_count_are_a_sentence():
+    images = torch.zeros(1).expand(1, 2, 1, 2**15, 2**15)  # in no memory
+    with pytest.raises(ValueError, match="2,147,483,648 numbers"):
+        convolution(images, torch.zeros(1, 1, 1), None, 1)
