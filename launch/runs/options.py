@@ -1,7 +1,7 @@
 """What conf/ offers, composed by Hydra: once for each option, never for each combination."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -172,7 +172,7 @@ class Options:
         self.settings = keys({key: value for key, value in self._plain.items() if key not in GROUPS})
         several = {name: alone_in(name) for name, group in COMPONENTS.items() if group.several}
         keys_said = (*self.settings, *ADJUSTABLE)
-        self.vocabulary = Vocabulary(Offered(loader, config), COMPONENTS, keys_said, TEXTS, several)
+        self.vocabulary = Vocabulary(Offered(self._folders), COMPONENTS, keys_said, TEXTS, several)
         if self.experiment:
             self._check_experiment(self.experiment)
 
@@ -233,19 +233,22 @@ def classes_of(group: str) -> list[type[Component]]:
 
 
 class Offered(Mapping[str, list[str]]):
-    """The options of each group, listed when first asked for."""
+    """The options of each group in any of the folders, listed when first asked for.
 
-    def __init__(self, loader: ConfigLoader, config: DictConfig) -> None:
-        # Without the overrides of hydra.*, folders of hydra.searchpath would be found by name but not by glob.
-        self._loader, self._overrides = loader, list(config.hydra.overrides.hydra)
+    Hydra's own list is the same; it composes the whole configuration anew for each group that is asked for.
+    """
+
+    def __init__(self, folders: Sequence[Traversable]) -> None:
+        self._folders = folders
         self._listed: dict[str, list[str]] = {}
 
     def __getitem__(self, group: str) -> list[str]:
         if group not in (*GROUPS, *ONCE):
             raise KeyError(group)
         if group not in self._listed:
-            found = self._loader.get_group_options(group, config_name="config", overrides=self._overrides)
-            self._listed[group] = sorted(found)
+            of_group = [folder.joinpath(group) for folder in self._folders]
+            files = [file.name for folder in of_group if folder.is_dir() for file in folder.iterdir() if file.is_file()]
+            self._listed[group] = sorted({name.removesuffix(".yaml") for name in files if name.endswith(".yaml")})
         return self._listed[group]
 
     def __iter__(self) -> Iterator[str]:
