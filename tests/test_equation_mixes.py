@@ -67,8 +67,10 @@ class Mix(NamedTuple):
 
 
 SOON = [
-    (Mix("bo_prelu", {"scope": "neuron"}, 4, 5, 7), 256),
-    (Mix("prelu", {"scope": "layer"}, 3, 6, 5, optimizer="sgd", intervention="l2_init"), NONE),
+    pytest.param(Mix("bo_prelu", {"scope": "neuron"}, 4, 5, 7), 256),
+    pytest.param(
+        Mix("prelu", {"scope": "layer"}, 3, 6, 5, optimizer="sgd", intervention="l2_init"), NONE, marks=pytest.mark.slow
+    ),
 ]
 MIXES = [
     Mix("gelu", {}, 2, 3, 11, "layer"),
@@ -122,7 +124,7 @@ def test_so_it_is_by_our_kernels():
 @pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("bits", BITS)
-@pytest.mark.parametrize("mix", [mix for mix, _ in SOON] + MIXES, ids=str)
+@pytest.mark.parametrize("mix", [each.values[0] for each in SOON] + MIXES, ids=str)
 def test_compiled_so_is_every_mix_in_packs_of_many_widths_and_resumed(mix, bits):
     with vectors(bits):
         hold(mix, (2, 3, 5, 6, 7, 8))

@@ -42,14 +42,13 @@ def refused(words, intervention):
 @pytest.mark.parametrize(
     "words",
     [
-        LABELLED,
-        (*BY_AGENT["rainbow"], *PIXELS, *EXPERTS),
-        (*BY_AGENT["dqn"], *PIXELS, *EXPERTS),
-        ONE,
-        SAC,
-        SAC_ON_IMAGES,
+        pytest.param(LABELLED, id="supervised"),
+        pytest.param((*BY_AGENT["rainbow"], *PIXELS, *EXPERTS), id="rainbow with experts"),
+        pytest.param((*BY_AGENT["dqn"], *PIXELS, *EXPERTS), id="dqn with experts", marks=pytest.mark.slow),
+        pytest.param(ONE, id="ppo"),
+        pytest.param(SAC, id="sac", marks=pytest.mark.slow),
+        pytest.param(SAC_ON_IMAGES, id="sac on images"),
     ],
-    ids=["supervised", "rainbow with experts", "dqn with experts", "ppo", "sac", "sac on images"],
 )
 def test_with_every_intervention(words, intervention):
     words = (*words, f"intervention={intervention}")

@@ -45,9 +45,17 @@ BUSY = {
 VARIANTS."""
 VARIANTS = {"ewc_by_batch": "ewc"}
 """Cases beside the files of conf/: one of these with other settings, by which it computes another way."""
+OPTIONS = (*interventions_anywhere(), *VARIANTS)
+DRAWN = [(name, AGENTS[number % len(AGENTS)]) for number, name in enumerate(OPTIONS)]
+"""Each intervention under one of the value agents, in turn: what is slow is tested of these pairs."""
+PAIRS = [
+    pytest.param(option, agent, marks=() if (option, agent) in DRAWN else pytest.mark.slow)
+    for option in OPTIONS
+    for agent in AGENTS
+]
 
 
-@pytest.fixture(params=[*interventions_anywhere(), *VARIANTS])
+@pytest.fixture(params=OPTIONS)
 def name(request) -> str:
     return request.param
 
@@ -142,13 +150,13 @@ def words_of_values(agent: str, name: str) -> list[str]:
     return [*BY_AGENT[agent], *short, f"intervention={VARIANTS.get(name, name)}", *own]
 
 
-@pytest.mark.parametrize("agent", AGENTS)
-def test_under_value_agents_packed_alone_and_resumed_are_the_same(name, agent):
-    if EXAMPLES in component.load(busy(name)[0]).requires:
-        with pytest.raises(ConfigError, match=f"intervention={VARIANTS.get(name, name)}.*agent={agent}"):
-            tenants.packs_of(*words_of_values(agent, name))
+@pytest.mark.parametrize(("option", "agent"), PAIRS)
+def test_under_value_agents_packed_alone_and_resumed_are_the_same(option, agent):
+    if EXAMPLES in component.load(busy(option)[0]).requires:
+        with pytest.raises(ConfigError, match=f"intervention={VARIANTS.get(option, option)}.*agent={agent}"):
+            tenants.packs_of(*words_of_values(agent, option))
         return
-    pack = tenants.packs_of(*words_of_values(agent, name), "seed=1,2")
+    pack = tenants.packs_of(*words_of_values(agent, option), "seed=1,2")
     whole = tenants.trained(pack)
     assert not tenants.differing(whole[1], tenants.trained(pack[1:2])[0])
     resumed = tenants.trained(pack, stops=[2])
@@ -173,10 +181,6 @@ def test_compiled_under_ppo_a_run_is_the_same_alone_packed_and_resumed(name):
     assert not tenants.differing(whole[1], tenants.trained(pack[1:2], compiled=True)[0])
     resumed = tenants.trained(pack, compiled=True, stops=[1, 2])
     assert not [each for k in range(len(pack)) for each in tenants.differing(whole[k], resumed[k])]
-
-
-DRAWN = [(name, AGENTS[number % len(AGENTS)]) for number, name in enumerate(interventions_anywhere())]
-"""Each intervention under one of the agents, in turn: a pair is compiled three times."""
 
 
 @needs_compiler

@@ -99,6 +99,7 @@ def test_a_test_that_was_not_made_does_not_count_for_holm():
         holm([0.1, math.nan])
 
 
+@pytest.mark.slow  # the import takes ten seconds
 def test_holm_is_that_of_statsmodels():
     multitest = pytest.importorskip("statsmodels.stats.multitest", reason="statsmodels is in the extra `dev`")
     for seed in range(20):
