@@ -1,7 +1,7 @@
 """K times E noisy linear layers side by side: the experts of K runs that explore by noise.
 
 Legend: K runs, B examples, E experts, P slots (rows of an example that each expert is given), I inputs, O outputs, N
-random numbers.
+random numbers, R rows of noise: B, or 1 for all examples.
 """
 
 from collections.abc import Mapping
@@ -10,10 +10,15 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from plasticity_lab.kernels.through import as_given
 from plasticity_lab.stacking.experts import StackedExperts
 from plasticity_lab.stacking.noisy import StackedNoisyLinear
+from plasticity_lab.stacking.run_axis import aligned
+
+MANY_SLOTS = 8
+"""Slots of an example from which on its weights are computed, O · I operations, and not two products of P · O · I."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +26,8 @@ class StackedNoisyExperts:
     """E noisy linear maps in each of K runs, (K, B, E, [P,] I) → (K, B, E, [P,] O): see `StackedNoisyLinear`.
 
     Means and deviations are laid out as of `StackedExperts`. scope, sigma: as there. shared: whether all experts and
-    slots of an example have the same noise, as in Dopamine's labs/moes, or each its own.
+    slots of an example have the same noise, as in Dopamine's labs/moes, or each its own. Slots with the same noise see
+    the same weights, W + S · (f(p) ⊗ f(q)), and where they are many these are computed, once for all of them.
     """
 
     name: str
@@ -59,7 +65,14 @@ class StackedNoisyExperts:
     @property
     def work(self) -> int:
         """Multiplications that one example takes forward, in training."""
+        if self.draws_weights:
+            return self.experts * (self.slots + 2) * self.one.linear.work
         return self.experts * self.slots * self.one.work
+
+    @property
+    def draws_weights(self) -> bool:
+        """Whether an example's own weights are computed, and not two products."""
+        return self.shared and self.slots >= MANY_SLOTS
 
     def noise(self, batch: int) -> int:
         """Uniform numbers that a pass of one run takes."""
@@ -81,6 +94,8 @@ class StackedNoisyExperts:
 
     def __call__(self, parameters: Mapping[str, Tensor], x: Tensor, noise_KN: Tensor | None = None) -> Tensor:
         """x (K, B, E, [P,] I) → (K, B, E, [P,] O).  noise: `noise(B)` numbers of each run; None in evaluation."""
+        if noise_KN is not None and self.draws_weights:
+            return self._by_drawn_weights(parameters, x, noise_KN)
         h = self.layer(parameters, x)
         if noise_KN is None:
             return h
@@ -90,6 +105,25 @@ class StackedNoisyExperts:
             f"{self.name}.bias": parameters[f"{self.name}.sigma_bias"],
         }
         return h + self.layer(as_given(parameters, deviations), x * by_input) * by_output
+
+    def _by_drawn_weights(self, parameters: Mapping[str, Tensor], x_KBEPI: Tensor, noise_KN: Tensor) -> Tensor:
+        """With the weights that each example draws, which all slots of an expert see.  → (K, B, E, P, O)."""
+        factors_KRN = self.one.factors(noise_KN, x_KBEPI.shape[1])
+        by_input = factors_KRN[:, :, None, : self.inputs, None]  # (K, R, 1, I, 1)
+        by_output = factors_KRN[:, :, None, None, self.inputs :]  # (K, R, 1, 1, O)
+        by_output = pad(by_output, (0, self.one.linear.padded - self.outputs))
+        mean, bias, deviation, of_bias = (
+            parameters[f"{self.name}.{part}"].unsqueeze(1) for part in ("weight", "bias", "sigma", "sigma_bias")
+        )
+        weight_KREIO, bias_KRE1O = mean + deviation * (by_input * by_output), bias + of_bias * by_output
+        if weight_KREIO.shape[1] != x_KBEPI.shape[1]:  # one draw for all examples
+            drawn = {f"{self.name}.weight": weight_KREIO.squeeze(1), f"{self.name}.bias": bias_KRE1O.squeeze(1)}
+            return self.layer(as_given(parameters, drawn), x_KBEPI)
+        more = aligned(self.slots) - self.slots
+        x = pad(x_KBEPI, (0, 0, 0, more)) if more else x_KBEPI
+        drawn = {f"{self.name}.weight": weight_KREIO.flatten(0, 2), f"{self.name}.bias": bias_KRE1O.flatten(0, 2)}
+        h = self.layer.linear(as_given(parameters, drawn), x.flatten(0, 2)).unflatten(0, x.shape[:3])
+        return h[:, :, :, : self.slots] if more else h
 
     def _factors(self, noise_KN: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
         """f of normal numbers, by input and by output, as x lies."""
