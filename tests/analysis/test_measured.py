@@ -14,7 +14,7 @@ from PIL import Image
 
 from analysis.__main__ import main
 from analysis.origin import rows_of
-from analysis.statistics.method import AT_FIRST
+from analysis.statistics.method import AT_FIRST, TODAY
 from analysis.tables import TABLES
 from analysis.tables.render import text
 from tests.helpers.measured import MEASURED, NOT_MADE, is_data, makers
@@ -22,6 +22,13 @@ from tests.helpers.measured import MEASURED, NOT_MADE, is_data, makers
 MAKERS = makers()
 ORIGINS = sorted(path for path in MEASURED.rglob("*.json") if path.stem in TABLES)
 CYCLE = MEASURED / "mujoco_cycle_reduced"
+OF_TODAY = (
+    "permuted_mnist_as_published/tableE4.json",
+    "random_label_mnist_as_published/tableE5.json",
+    "cifar51_as_published/tableE7.json",
+    "cifar51_ewc_by_batch/tableE7.json",
+)
+"""Stored after intervals came to be made another way."""
 
 
 def named(path):
@@ -51,8 +58,9 @@ def test_every_stored_file_is_data_or_made_of_data_or_named_with_a_reason():
 
 @pytest.mark.parametrize("path", ORIGINS, ids=named)
 def test_a_stored_json_keeps_by_what_its_intervals_were_made(path):
+    methods = TODAY if named(path) in OF_TODAY else AT_FIRST
     for group in json.loads(path.read_bytes()):
-        assert group["intervals"] == {of: method.as_json() for of, method in AT_FIRST.items()}
+        assert group["intervals"] == {of: method.as_json() for of, method in methods.items()}
 
 
 @pytest.mark.parametrize("protocol", ["as_published", "clean"])
