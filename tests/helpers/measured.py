@@ -41,6 +41,7 @@ NOT_MADE: Mapping[str, str] = {
                 "cnn_kernels.txt",
                 "cnn_kernels_zen4.txt",
                 "gpu_h200.txt",
+                "heads_eager_zen4.txt",
                 "heads_impala_zen4.txt",
                 "interventions.txt",
                 "mlp.txt",
