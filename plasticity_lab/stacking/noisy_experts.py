@@ -108,18 +108,16 @@ class StackedNoisyExperts:
 
     def _by_drawn_weights(self, parameters: Mapping[str, Tensor], x_KBEPI: Tensor, noise_KN: Tensor) -> Tensor:
         """With the weights that each example draws, which all slots of an expert see.  → (K, B, E, P, O)."""
-        factors_KRN = self.one.factors(noise_KN, x_KBEPI.shape[1])
-        by_input = factors_KRN[:, :, None, : self.inputs, None]  # (K, R, 1, I, 1)
-        by_output = factors_KRN[:, :, None, None, self.inputs :]  # (K, R, 1, 1, O)
+        by_input, by_output = self._factors(noise_KN, x_KBEPI)  # (K, R, 1, 1, I), (K, R, 1, 1, O)
         by_output = pad(by_output, (0, self.one.linear.padded - self.outputs))
         mean, bias, deviation, of_bias = (
             parameters[f"{self.name}.{part}"].unsqueeze(1) for part in ("weight", "bias", "sigma", "sigma_bias")
         )
-        weight_KREIO, bias_KRE1O = mean + deviation * (by_input * by_output), bias + of_bias * by_output
-        if weight_KREIO.shape[1] != x_KBEPI.shape[1]:  # one draw for all examples
+        weight_KREIO, bias_KRE1O = mean + deviation * (by_input.mT * by_output), bias + of_bias * by_output
+        if self.scope == "batch":  # one draw for all examples
             drawn = {f"{self.name}.weight": weight_KREIO.squeeze(1), f"{self.name}.bias": bias_KRE1O.squeeze(1)}
             return self.layer(as_given(parameters, drawn), x_KBEPI)
-        more = aligned(self.slots) - self.slots
+        more = aligned(self.slots) - self.slots  # rows of an example: see `StackedLinear`
         x = pad(x_KBEPI, (0, 0, 0, more)) if more else x_KBEPI
         drawn = {f"{self.name}.weight": weight_KREIO.flatten(0, 2), f"{self.name}.bias": bias_KRE1O.flatten(0, 2)}
         h = self.layer.linear(as_given(parameters, drawn), x.flatten(0, 2)).unflatten(0, x.shape[:3])

@@ -92,6 +92,12 @@ def test_by_our_kernels_it_is_the_same_to_rounding(slots):
         torch.testing.assert_close(ours, expected, rtol=1e-4, atol=1e-4)
 
 
-def test_slots_with_noise_of_their_own_have_no_weights_in_common():
-    assert layer_of(13, "sample").draws_weights
-    assert not layer_of(13, "sample", shared=False).draws_weights
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("slots", SLOTS)
+def test_slots_that_are_given_the_same_answer_alike_only_where_they_share_noise(slots, shared):
+    layer = layer_of(slots, "sample", shared)
+    parameters, x, noise = given(layer, 1)
+    x = x[..., :1, :].expand_as(x).contiguous()
+    h = layer(parameters, x, noise)
+    alike = (h - h[..., :1, :]).abs().amax(dim=-1)[..., 1:] < 1e-5
+    assert alike.all() if shared else not alike.any()
