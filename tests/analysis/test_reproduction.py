@@ -131,7 +131,9 @@ def test_the_readme_and_its_page_quote_what_the_commands_say():
     counts = ", ".join(f"{words}: {computed[name]} of {printed[name]}" for name, words in by_table.items())
     of_all = f"{len(cells)} of {sum(printed.values())} printed cells are computed ({counts})."
     readme = (ROOT / "README.md").read_text()
+    one = share("", False, [each for each in cells if each.sd is None])
     assert of_all in readme
     assert quoted in readme
+    assert f"Of {one.computed} of one seed, {one.within[1]} lie within three." in readme
     assert str(near.within_sds) in headline(cells)
     assert summary(findings()) in (ROOT / "docs/reproduction/paper_checks.md").read_text()
