@@ -35,7 +35,10 @@ ENDLESS = ("benchmark.tasks=20000", "checkpoint_minutes=60", "launch.lease_secon
 
 @pytest.fixture
 def without_controller(slurm):
-    """Kills slurmctld; it is back after the test, or when the function that this gives is called."""
+    """Ends slurmctld; it is back after the test, or when the function that this gives is called.
+
+    It may save what it knows first: killed outright it forgets a job of its last seconds, which is chaos's matter.
+    """
     file = Path(os.environ["SLURM_CONF"]).parents[1] / "pid" / "slurmctld.pid"
 
     def back():
@@ -43,12 +46,14 @@ def without_controller(slurm):
             order("slurmctld")
             wait_until(lambda: subprocess.run(["scontrol", "ping"], capture_output=True).returncode == 0)
 
-    def kill():
-        os.kill(int(file.read_text()), signal.SIGKILL)
-        file.unlink()
+    def end():
+        process = int(file.read_text())
+        os.kill(process, signal.SIGTERM)
+        wait_until(lambda: not Path(f"/proc/{process}").exists())
+        file.unlink(missing_ok=True)
         return back
 
-    yield kill
+    yield end
     back()
 
 
