@@ -1,4 +1,4 @@
-"""Each kind of check on numbers made up so that the answer is known, and what the real tables force."""
+"""Each kind of check on numbers made up so that the answer is known."""
 
 from decimal import Decimal
 
@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from analysis.__main__ import main
 from analysis.check_paper.accuracies import check_final_accuracies
 from analysis.check_paper.aggregates import check_aggregates
-from analysis.check_paper.checks import findings
 from analysis.check_paper.correlations import check_points, possible_points
 from analysis.check_paper.counts import (
     check_environments,
@@ -262,47 +260,3 @@ def test_differences_that_grow_relative_to_the_mean_alone():
     sheet = table("Table 1", ["iid a 72.00 1.00", "iid b 60.00 1.00", "cil a 30.00 1.00", "cil b 20.00 1.00"])
     found = check_spread({"of": "iid cil", "said_in": "text"}, sheet)
     assert verdicts(found) == [DISAGREES, AGREES]  # 12 and 10; 8.49 / 66 and 7.07 / 25
-
-
-@pytest.fixture(scope="module")
-def paper():
-    """(table, subject) → verdicts of the real tables."""
-    found = {}
-    for one in findings():
-        found.setdefault((one.table, one.subject), set()).add(one.verdict)
-    return found
-
-
-@pytest.mark.parametrize(
-    "place",
-    [
-        ("Table 4", "Rand. Smooth-Leaky"),  # the sign of its IQM
-        ("Table 2", "Continual ImageNet, against Leaky-ReLU"),  # 85.38 ± 0.25 is not significantly above 85.28 ± 0.20
-        ("Table E3", "Rational, Random Label CIFAR"),  # 94.82 + 8.32 > 100
-        ("Table 3", "Sigmoid: score"),
-        ("Table E2", "Rand. Smooth-Leaky, Random Label CIFAR"),  # bounds [0.5, 0.5] were not searched
-        ("Table F3", "Rational, Humanoid-v5"),
-    ],
-    ids=str,
-)
-def test_the_paper_disagrees_with_itself(paper, place):
-    assert DISAGREES in paper[place]
-
-
-def test_most_of_the_paper_agrees_with_itself(paper):
-    assert paper["Table F3", "Rational"] == {AGREES}, "IQM, mean and SD of its Δ"
-    assert paper["Table G2", "Random Label CIFAR, against Bo-PReLU"] == {OPEN}
-    assert sum(verdicts == {AGREES} for verdicts in paper.values()) > 0.8 * len(paper)
-
-
-def test_the_command_prints_all_or_the_disagreements(capsys):
-    assert main(["check-paper"]) == 0
-    whole = capsys.readouterr().out
-    assert "−336.13, −68.68 it is −59.03: the sign is wrong" in whole
-    assert main(["check-paper", "--disagreements"]) == 0
-    part = capsys.readouterr().out
-    assert "the sign is wrong" in part
-    assert "    agrees" in whole
-    assert "    agrees" not in part
-    assert "cannot be told  " not in part
-    assert part.splitlines()[-1] == whole.splitlines()[-1]

@@ -15,10 +15,11 @@ from launch.own_classes.tiny import tinies
 from launch.runs.groups import COMPONENTS
 from plasticity_lab.assembly import cost_of
 from plasticity_lab.records.own_classes import digest_of_class
-from tests.helpers.faulty_classes import FAULTY, IN_ORDER, Idle, Misspelt, OneNumber, Plain, Standardised, planted
+from tests.helpers.faulty_classes.activations import Plain, Standardised
+from tests.helpers.faulty_classes.interventions import Idle, Misspelt, OneNumber
+from tests.helpers.faulty_classes.planting import FAULTY, IN_ORDER, planted
 from tests.helpers.sweeps import SMOKE
 
-FILE = inspect.getsourcefile(Plain)
 ALL_FAULTY = [(group, cls, word) for group, several in FAULTY.items() for cls, word in several.items()]
 
 
@@ -66,7 +67,7 @@ def test_a_faulty_class_is_found_with_its_file_and_line(group, cls, word, tmp_pa
     assert word in result.faults[0].what
     lines, first = inspect.getsourcelines(cls)
     where, _, line = result.faults[0].where.rpartition(", line ")
-    assert where == FILE
+    assert where == inspect.getsourcefile(cls)
     # A learner is a class of its own, whose lines stand before the agent's.
     assert first <= int(line) < first + len(lines) or word == "'end'"
 
@@ -78,7 +79,7 @@ def test_the_command_is_refused_before_anything_is_written(tmp_path, capsys):
     assert run_command(words) == 1
     said = capsys.readouterr().err.splitlines()[-1]
     assert "activation=standardised" in said
-    assert FILE in said
+    assert inspect.getsourcefile(Standardised) in said
     assert "python -m launch check" in said
     assert not store.exists()
     assert run_command([where, "intervention=misspelt", *SMOKE, f"store={store}"]) == 1
@@ -115,7 +116,7 @@ def test_launch_check_says_what_was_tried_and_what_came_out(tmp_path, capsys):
     conf = planted(tmp_path, Plain, OneNumber, Standardised, Misspelt).partition("file://")[2].rstrip("]")
     assert launch(["check", "--config-dir", conf, "activation=plain"]) == 0
     out = capsys.readouterr().out
-    assert all(told in out for told in ("pack of 2", "another order", "resumed", FILE))
+    assert all(told in out for told in ("pack of 2", "another order", "resumed", inspect.getsourcefile(Plain)))
     assert launch(["check", "activation=plain,relu,standardised", "--config-dir", conf]) == 1
     out, err = capsys.readouterr()
     assert "activation=plain" in out

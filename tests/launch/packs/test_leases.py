@@ -1,4 +1,5 @@
-import dataclasses
+"""Leases: who claims which pack, keeps it, loses it and ends it."""
+
 import json
 import os
 import subprocess
@@ -8,30 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from launch.packs.leases import Leases, LostLease
-from launch.packs.owner import Owner, is_dead_here, this_owner
+from launch.packs.leases import LostLease
+from launch.packs.owner import Owner, this_owner
 from plasticity_lab.records.store import Store
+from tests.helpers.leases import ANOTHER, ELSEWHERE, SECONDS, age, leases
 
 ROOT = Path(__file__).parents[3]
-SECONDS = 100
-ELSEWHERE = Owner(host="node7", pid=1, started="long ago")
-ANOTHER = Owner(host="node8", pid=1, started="long ago")
-
-
-@pytest.fixture
-def store(tmp_path):
-    found = Store(tmp_path)
-    found.prepare()
-    return found
-
-
-def leases(store, owner=ELSEWHERE):
-    return Leases(store, SECONDS, owner)
-
-
-def age(store, pack, epoch, seconds):
-    then = time.time() - seconds
-    os.utime(store.lease(pack, epoch), (then, then))
 
 
 def left_in(folder):
@@ -184,48 +167,6 @@ def test_a_dead_process_of_this_host_is_overtaken_at_once_a_live_one_is_not(stor
     assert here.claim(["a"]) is None
 
 
-def test_who_is_dead_here():
-    me = this_owner()
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    assert not is_dead_here(me)
-    assert is_dead_here(dataclasses.replace(me, started="an earlier process of the same number"))
-    assert is_dead_here(dataclasses.replace(me, pid=ended.pid))
-    assert not is_dead_here(dataclasses.replace(me, host="elsewhere", pid=ended.pid))
-
-
-def test_a_requeued_job_inherits_from_its_earlier_start_and_never_the_other_way(store, monkeypatch):
-    for name, value in {"SLURM_JOB_ID": "61", "SLURM_ARRAY_JOB_ID": "60", "SLURM_ARRAY_TASK_ID": "3"}.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.delenv("SLURM_RESTART_COUNT", raising=False)
-    first = dataclasses.replace(this_owner(), host="node1")
-    monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
-    second = dataclasses.replace(this_owner(), host="node2")
-    assert (first.job, first.task, first.restart, second.restart) == ("60", "3", 0, 1)
-    assert leases(store, first).claim(["a"]).epoch == 0
-    assert leases(store, dataclasses.replace(second, task="4")).claim(["a"]) is None
-    assert leases(store, second).claim(["a"]).epoch == 1
-    assert leases(store, first).claim(["a"]) is None
-    assert leases(store, second).claim(["a"]) is None
-
-
-def test_a_job_of_another_cluster_inherits_nothing(store, monkeypatch):
-    for name, value in {"SLURM_JOB_ID": "60", "SLURM_CLUSTER_NAME": "north", "SLURM_RESTART_COUNT": "0"}.items():
-        monkeypatch.setenv(name, value)
-    first = dataclasses.replace(this_owner(), host="node1")
-    assert first.cluster == "north"
-    later = dataclasses.replace(first, host="node2", restart=1)
-    assert leases(store, first).claim(["a"]).epoch == 0
-    assert leases(store, dataclasses.replace(later, cluster="south")).claim(["a"]) is None
-    assert leases(store, later).claim(["a"]).epoch == 1
-    before = Owner.from_json({name: value for name, value in first.as_json().items() if name != "cluster"})
-    assert before.precedes(later), "a lease of an earlier version, which does not name the cluster"
-
-
-def test_processes_without_a_job_inherit_nothing():
-    assert not ELSEWHERE.precedes(dataclasses.replace(ELSEWHERE, restart=1))
-
-
 def test_state_tells_waiting_leased_and_done(store):
     mine = leases(store)
     for _ in range(3):
@@ -260,64 +201,6 @@ def test_a_lease_that_cannot_be_read_holds_until_it_is_stale(store, caplog):
     assert "a.0 is empty" in caplog.text
     age(store, "a", 0, SECONDS + 5)
     assert leases(store).claim(["a"]).epoch == 1
-
-
-def test_a_lease_file_of_a_later_version_is_understood():
-    assert Owner.from_json(ELSEWHERE.as_json() | {"colour": "red"}) == ELSEWHERE
-
-
-def opened(monkeypatch):
-    """The files that are opened or made from now on, but for listings."""
-    found, really, built_in = [], os.open, open
-
-    def counted(path, flags, *mode, **options):
-        found.append(Path(path).name)
-        return really(path, flags, *mode, **options)
-
-    def read_bytes(path):
-        found.append(path.name)
-        with built_in(path, "rb") as file:
-            return file.read()
-
-    monkeypatch.setattr(os, "open", counted)
-    monkeypatch.setattr(Path, "read_bytes", read_bytes)
-    monkeypatch.setattr(os, "fsync", lambda descriptor: found.append("fsync"))
-    return found
-
-
-def test_a_worker_that_waits_opens_no_lease_twice_before_it_can_have_run_out(store, monkeypatch):
-    """Else 128 waiting workers open 128 leases each, and write a file, as often as they look."""
-    packs = [f"pack{number}" for number in range(20)]
-    holder, waiting = leases(store), leases(store, ANOTHER)
-    held = [holder.claim(packs) for _ in packs]
-    assert waiting.claim(packs) is None
-    again = opened(monkeypatch)
-    for _ in range(5):
-        assert waiting.claim(packs) is None
-    assert again == []
-    held[3].finish({})
-    assert waiting.claim(packs) is None
-    assert waiting.left(packs) == [*packs[:3], *packs[4:]], "its end is found though nothing was listed but leases"
-    assert len(again) < 20
-    later = time.monotonic() + SECONDS / 2 + 1
-    held[5].release()
-    monkeypatch.setattr(time, "monotonic", lambda: later)
-    assert waiting.claim(packs).pack == "pack5", "a pack that was given back is found at the latest by then"
-
-
-def test_endings_are_not_listed_again_and_again(store, monkeypatch):
-    """The folder that tells of them grows to one file for each pack of a store."""
-    packs = [f"pack{number}" for number in range(50)]
-    mine, other = leases(store), leases(store, ANOTHER)
-    assert mine.done(packs) == set()
-    for _ in range(40):
-        other.claim(packs).finish({})
-    listed, really = [], os.listdir
-    monkeypatch.setattr(os, "listdir", lambda folder: listed.append(Path(folder).name) or really(folder))
-    looked = opened(monkeypatch)
-    assert [mine.claim(packs).pack for _ in range(3)] == packs[40:43]
-    assert listed == ["leases", "done", "leases", "leases"]
-    assert len([name for name in looked if name in packs]) < 25
 
 
 def test_a_holder_is_told_of_its_heir_by_the_server(store, monkeypatch):

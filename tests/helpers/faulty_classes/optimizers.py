@@ -1,0 +1,45 @@
+"""Optimizers of somebody's own, each with one mistake, and one in order."""
+
+import torch
+
+from plasticity_lab.stacking.adam import Adam
+from plasticity_lab.stacking.optimizer import Optimizer
+from plasticity_lab.stacking.run_axis import beside
+
+
+class Signs(Optimizer):
+    """In order."""
+
+    def __init__(self, lr: float = 1e-3, reset: str = "never"):
+        self.lr, self.reset = lr, reset
+
+    def start(self, parameters):
+        return {}
+
+    def update(self, parameters, gradients, moments, settings, now):
+        for name, gradient in gradients.items():
+            parameters[name].sub_(beside(settings["lr"].float(), gradient) * gradient.sign())
+
+
+class Clipped(Adam):
+    def update(self, parameters, gradients, moments, settings, now):
+        norm = torch.sqrt(sum(gradient.square().sum() for gradient in gradients.values()))
+        super().update(parameters, {name: g / norm for name, g in gradients.items()}, moments, settings, now)
+
+
+class OneMoment(Signs):
+    def start(self, parameters):
+        return {"mean": {name: torch.zeros(()) for name in parameters}}
+
+
+class Udpate(Signs):
+    def udpate(self, parameters, gradients, moments, settings, now):
+        return None
+
+
+IN_ORDER = (Signs,)
+FAULTY = {
+    Clipped: "pack of 2",
+    OneMoment: "start",
+    Udpate: "update",
+}
