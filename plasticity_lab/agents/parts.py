@@ -77,12 +77,13 @@ class Parts(Generic[AnyBenchmark]):
         if "head" not in self:
             return network
         head, first = self.one("head", Head), self.interventions[0]
-        if first.prunes and isinstance(head, MoE):
-            if first.prunes >= head.experts:
+        if isinstance(head, MoE):
+            if head.experts < first.needs_experts:
                 raise ConfigError(
-                    f"intervention.count is {first.prunes}, and head.experts is {head.experts}: one expert must stay."
+                    f"By intervention.count there must be {first.needs_experts} experts or more (one stays where "
+                    f"others are pruned), and head.experts is {head.experts}; choose more, or a smaller count."
                 )
-            head = head.with_pruning()
+            head = head.with_pruning() if first.prunes else head
         return headed(network, head)
 
     @property

@@ -32,6 +32,7 @@ class Composed(Intervention):
         self.watches_units = any(each.watches_units for each in own)
         self.requires = frozenset().union(*(each.requires for each in own))
         self.prunes = max(each.prunes for each in own)
+        self.needs_experts = max(each.needs_experts for each in own)
         self.copies = sum(each.copies for each in own)
         self.restarts_agent = any(each.restarts_agent for each in own)
         periods = [each.every for each in own if each.every is not None]

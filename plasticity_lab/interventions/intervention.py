@@ -99,6 +99,9 @@ class Intervention(Component):
     unit_kind: ClassVar[str | None] = None
     """The kind of units (`Unit.kind`) without which it has nothing to work on: a network that has none is refused."""
 
+    needs_experts: int = 0
+    """How many experts a head must have, where it has some, for this to mean something. Structure."""
+
     prunes: int = 0
     """How many experts it closes; where some, routers have a number for each, by which they know. Structure."""
 

@@ -32,6 +32,7 @@ class PruneExperts(Intervention):
 
     def __init__(self, count: int = 2, first: int = 2_500_000, apart: int = 0) -> None:
         self.count = self.prunes = check("intervention.count", count, at_least=1)
+        self.needs_experts = count + 1  # one stays
         self.first = check("intervention.first", first, at_least=1)
         self.apart = check("intervention.apart", apart, at_least=0)
         self.every = gcd(first, apart) if apart and count > 1 else first

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from plasticity_lab.component import check
+from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.intervention import Now, State, Tensors
 from plasticity_lab.interventions.resets import Resets, none_yet
 from plasticity_lab.interventions.unit_statistics import mean_size
@@ -65,6 +66,12 @@ class ResetExperts(Resets):
         self.every = check("intervention.every", every, at_least=1)
         self.chosen = check("intervention.chosen", chosen, one_of=CHOSEN)
         self.count = check("intervention.count", count, at_least=1)
+        if chosen == "all" and count > 1:
+            raise ConfigError(
+                f"intervention.count={count} says how many of the most dormant experts, and intervention.chosen=all "
+                "takes all of them; choose intervention.chosen=dormant, or leave intervention.count out."
+            )
+        self.needs_experts = count
         self.average = check("intervention.average", average, at_least=1)
         self.router = router
         self.layers: tuple[str, ...] = ()  # of the network, known from the start on

@@ -152,6 +152,13 @@ class Encoder(Network):
                 "choose network.tokens=per_conv, or a head that takes tokens: softmoe, expert_choice, token_choice, "
                 "tokenised."
             )
+        usual = self.neutral.get("patch", self.tokens.patch)
+        if self.tokens.patch != usual and not self.tokens.of_patches:
+            raise ConfigError(
+                f"network.patch={self.tokens.patch} is a patch's side, and with network.tokens={self.tokens.kind} "
+                "there are no patches; choose network.tokens=per_patch or per_learned_patch, or leave network.patch "
+                "out."
+            )
         if self.head.takes_tokens and len(self.hidden) > 1:
             raise ConfigError(
                 f"There are {len(self.hidden)} hidden layers, and this head has a mixture of experts, or one layer for "

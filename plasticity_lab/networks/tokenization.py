@@ -54,10 +54,15 @@ class Tokens:
         """Whether the layers that are given tokens have a row, or a block of rows, for each channel of the map."""
         return self.kind in BY_CHANNEL
 
+    @property
+    def of_patches(self) -> bool:
+        """Whether each token is made of a patch."""
+        return self.kind in ("per_patch", PER_LEARNED_PATCH)
+
     def shape(self, maps: Maps) -> tuple[int, int]:
         """(M, D).  Raises ConfigError where no patch fits in."""
         channels, rows, columns = maps
-        if "patch" in self.kind and min(rows, columns) < self.patch:
+        if self.of_patches and min(rows, columns) < self.patch:
             raise ConfigError(
                 f"network.patch is {self.patch}, and what the encoder leaves has {rows} × {columns} places; choose a "
                 "smaller one."

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
+from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.heads.moe import MoE
 from plasticity_lab.networks.moe.routing import Routing, expert_choice
 from plasticity_lab.stacking.router import StackedRouter
@@ -17,8 +18,14 @@ class ExpertChoice(MoE):
         return StackedRouter("router", inputs, self.experts, 1, self.router)
 
     def slots_for(self, tokens: int) -> int:
-        """P, at most as many as there are tokens: no expert takes one twice."""
-        return min(tokens, super().slots_for(tokens))
+        """P.  Raises ConfigError for more than there are tokens: no expert takes one twice."""
+        slots = super().slots_for(tokens)
+        if slots > tokens:
+            raise ConfigError(
+                f"An expert would have {slots} slots, and there are {tokens} tokens, of which it takes none twice; "
+                "choose head.slots=tokens, or a smaller head.slots or head.capacity."
+            )
+        return slots
 
     def route(self, parameters: Mapping[str, Tensor], logits: Tensor, slots: int, there: int) -> Routing:
         """See `expert_choice`."""

@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from plasticity_lab.component import check
+from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.heads.head import Encoded, Head, HeadDesign
 from plasticity_lab.networks.moe.balance import importance, load
 from plasticity_lab.networks.moe.routing import Routing, slots_of
@@ -61,6 +62,11 @@ class MoE(Head):
             check("head.slots", slots, one_of=("tokens",))
         elif slots is not None:
             check("head.slots", slots, at_least=1)
+        if slots is not None and capacity != 1:
+            raise ConfigError(
+                f"head.capacity={capacity} shares out slots among the experts, and head.slots={slots} says how many "
+                "each has; choose one of the two."
+            )
         self.slots = slots
         self.capacity = check("head.capacity", capacity, above=0)
         self.scale = check("head.scale", scale, above=0)
@@ -143,6 +149,11 @@ class MoE(Head):
     def _first(self, encoded: Encoded, inputs: int, units: int, slots: int) -> Layer:
         """The experts' first layer, noisy where the agent asks for it."""
         noise = encoded.shapes.noise
+        if noise is None and not self.shared_noise:
+            raise ConfigError(
+                "head.shared_noise=false gives experts and slots noise of their own, and this agent explores without "
+                "noise; choose agent.noisy=true, as with agent=rainbow, or leave head.shared_noise out."
+            )
         if noise is None:
             return StackedExperts("experts.hidden", self.experts, inputs, units, slots)
         return StackedNoisyExperts(

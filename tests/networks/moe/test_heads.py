@@ -128,6 +128,14 @@ def test_what_means_nothing_is_refused():
         model(Tokenised(), noise=Noise(0.1))
     with pytest.raises(ConfigError, match=r"network\.patch is 6.*5 × 5"):
         model(SoftMoE(), SmallImpala(tokens="per_patch", patch=6))
+    with pytest.raises(ConfigError, match=r"network\.patch=5 is a patch's side, and with network\.tokens=per_conv"):
+        model(SoftMoE(), SmallImpala(patch=5))
+    with pytest.raises(ConfigError, match=r"head\.capacity=0\.5 .* head\.slots=tokens"):
+        SoftMoE(2, slots="tokens", capacity=0.5)
+    with pytest.raises(ConfigError, match=r"would have 26 slots, and there are 25 tokens"):
+        model(ExpertChoice(2, slots=26))
+    with pytest.raises(ConfigError, match=r"head\.shared_noise=false .* without noise"):
+        model(SoftMoE(2, shared_noise=False))
     with pytest.raises(ConfigError, match=r"head\.slots is 'token'.*tokens"):
         SoftMoE(slots="token")
     with pytest.raises(ConfigError, match=r"head\.experts is 0"):
