@@ -32,7 +32,7 @@ def steps_of_chunk(environments: int, update_period: int, operations: int) -> in
 
 def passes_of_tests(benchmark: BodyBenchmark, resource: Bodies) -> int:
     """Passes through the network that all tests of a run take at most: those of the longest episodes there can be."""
-    return sum(_test(benchmark, resource, position)[0] for position in range(benchmark.tasks))
+    return sum(many * _test(benchmark, resource, position)[0] for position, many in _alike(benchmark).items())
 
 
 def host_steps(benchmark: BodyBenchmark, resource: Bodies, steps: int) -> dict[str, int]:
@@ -40,15 +40,21 @@ def host_steps(benchmark: BodyBenchmark, resource: Bodies, steps: int) -> dict[s
     together.
     """
     found: dict[str, int] = {}
-    for position in range(benchmark.tasks):
+    for position, many in _alike(benchmark).items():
         body = benchmark.body_of(position)
-        found[body] = found.get(body, 0) + steps + _test(benchmark, resource, position)[1]
+        found[body] = found.get(body, 0) + many * (steps + _test(benchmark, resource, position)[1])
     return found
 
 
 def steps_of_bodies() -> Mapping[str, Callable[[int], object]]:
     """For each body that can be built here, what takes that many steps of it with actions drawn at random."""
     return {name: partial(_step, body) for name, body in BODIES.items() if not body.missing}
+
+
+def _alike(benchmark: BodyBenchmark) -> dict[int, int]:
+    """The tasks of the first cycle → how many of the run cost what each does."""
+    cycle = len(benchmark.bodies)
+    return {position: len(range(position, benchmark.tasks, cycle)) for position in range(min(cycle, benchmark.tasks))}
 
 
 def _test(benchmark: BodyBenchmark, resource: Bodies, position: int) -> tuple[int, int]:
