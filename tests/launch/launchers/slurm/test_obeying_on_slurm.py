@@ -37,7 +37,8 @@ ENDLESS = ("benchmark.tasks=20000", "checkpoint_minutes=60", "launch.lease_secon
 def without_controller(slurm):
     """Ends slurmctld; it is back after the test, or when the function that this gives is called.
 
-    It may save what it knows first: killed outright it forgets a job of its last seconds, which is chaos's matter.
+    It may save what it knows first: killed outright it forgets the jobs of its last seconds, and gives their numbers to
+    the next, which nodes then refuse to start. That is chaos's matter.
     """
     file = Path(os.environ["SLURM_CONF"]).parents[1] / "pid" / "slurmctld.pid"
 
