@@ -30,8 +30,12 @@ WIDTH, ALONE, HEIGHT, LEGEND, A_CATEGORY = 4.8, 6.4, 3.2, 1.6, 0.19
 """Inches: of a panel, of one that stands alone, of the legend beside them; what each category adds to the height."""
 FEW = 4
 """Names that a legend has in one line above the panels; of more it is a column beside them."""
+LINE, LABEL = 26, 34
+"""Letters in a line of a name, and in one of what stands below an axis beside names: longer ones leave no room."""
 NARROW, A_NAME = 5.0, 1.1
 """Inches: below this width panels stand below each other; what a name of a legend takes."""
+LONG_NUMBERS = 100_000
+"""From which on there is room for few of them side by side, where names at the ends of lines take some of it."""
 CAP = 3.0
 """Points on each side of the end of a bar: more than half a sign, behind which a short bar would not be seen."""
 
@@ -96,11 +100,15 @@ def draw(drawing: Drawing, paper: Paper = OURS) -> "Figure":
 
 def _height(panel: Panel, scale: float) -> float:
     """Inches, with room for the names of its categories or of its lines.  scale: how wide it is for a usual one."""
-    if panel.categories or panel.heat:
-        return 1.0 + A_CATEGORY * len(panel.series if panel.heat else panel.categories)
+    if panel.heat:
+        return 1.0 + A_CATEGORY * len(panel.series)
+    if panel.categories:
+        # What a second line adds is less than what a name takes with the room around it.
+        return 1.0 + A_CATEGORY * len(panel.categories) * (1 + _most_lines(panel.categories)) / 2
     if panel.diagonal:
         return WIDTH * scale
-    return max(HEIGHT * scale, 0.9 + 0.125 * len(panel.series) if panel.labels else 0.0)
+    names = 0.125 * len(panel.series) * _most_lines([series.label for series in panel.series])
+    return max(HEIGHT * scale, 0.9 + names if panel.labels else 0.0)
 
 
 def _panel(axes: "Axes", panel: Panel, look_of: Mapping[str, Look]) -> None:
@@ -119,7 +127,7 @@ def _panel(axes: "Axes", panel: Panel, look_of: Mapping[str, Look]) -> None:
         limits = min(axes.get_xlim()[0], axes.get_ylim()[0]), max(axes.get_xlim()[1], axes.get_ylim()[1])
         axes.set(xlim=limits, ylim=limits)
     if panel.categories:
-        axes.set_yticks(range(len(panel.categories)), panel.categories)
+        axes.set_yticks(range(len(panel.categories)), [_in_lines(name) for name in panel.categories])
         axes.set_ylim(len(panel.categories) - 0.4, -0.6)
     if panel.x_categories:
         axes.set_xticks(range(len(panel.x_categories)), panel.x_categories)
@@ -127,10 +135,12 @@ def _panel(axes: "Axes", panel: Panel, look_of: Mapping[str, Look]) -> None:
         axes.set_xticks(panel.x_ticks, [f"{tick:g}" for tick in panel.x_ticks])
         axes.minorticks_off()
     elif not panel.x_log:
-        axes.locator_params("x", nbins=8, integer=panel.x_whole)
+        crowded = panel.labels and axes.get_xlim()[1] >= LONG_NUMBERS
+        axes.locator_params("x", nbins=5 if crowded else 8, integer=panel.x_whole)
         axes.xaxis.set_major_formatter(_thousands)
     axes.set_title(panel.title, loc="left")
-    axes.set(xlabel=panel.x_label, ylabel=panel.y_label)
+    below = textwrap.fill(panel.x_label, LABEL) if panel.categories else panel.x_label
+    axes.set(xlabel=below, ylabel=panel.y_label)
 
 
 def _series(axes: "Axes", panel: Panel, series: Series, look: Look) -> None:
@@ -190,12 +200,14 @@ def _end_labels(axes: "Axes", panel: Panel, look_of: Mapping[str, Look]) -> None
     to_axes = axes.transData + axes.transAxes.inverted()
     places = [to_axes.transform(last) for _, last in ends]
     room = axes.get_window_extent().height / axes.figure.dpi * 72 / (style.TINY * 1.25)
-    for (series, _), (x, y), at in zip(ends, places, spread([y for _, y in places], 1 / room), strict=True):
+    apart = _most_lines([series.label for series, _ in ends]) / room
+    for (series, _), (x, y), at in zip(ends, places, spread([y for _, y in places], apart), strict=True):
         look = look_of[series.label]
         beyond = {"color": look.colour, "transform": axes.transAxes, "clip_on": False, "scalex": False, "scaley": False}
         axes.plot([x, 1.03], [y, at], linewidth=0.4, **beyond)
         axes.plot([1.03, 1.08], [at, at], linestyle=_dashes(look), **beyond)
-        axes.text(1.09, at, series.label, color=look.colour, fontsize=style.TINY, va="center", transform=axes.transAxes)
+        name = _in_lines(series.label)
+        axes.text(1.09, at, name, color=look.colour, fontsize=style.TINY, va="center", transform=axes.transAxes)
 
 
 def _legend(figure: "Figure", drawn: Sequence["Axes"], where: Mapping[str, Any]) -> None:
@@ -204,7 +216,16 @@ def _legend(figure: "Figure", drawn: Sequence["Axes"], where: Mapping[str, Any])
     for axes in drawn:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
-    figure.legend(handles.values(), handles.keys(), **where)
+    figure.legend(handles.values(), map(_in_lines, handles), **where)
+
+
+def _in_lines(name: str) -> str:
+    """A name, in several lines where it is long."""
+    return textwrap.fill(name, LINE, break_long_words=False, break_on_hyphens=False)
+
+
+def _most_lines(names: Sequence[str]) -> int:
+    return max((_in_lines(name).count("\n") + 1 for name in names), default=1)
 
 
 def _wrapped(sentences: Sequence[str], width: float) -> list[str]:
