@@ -25,6 +25,7 @@ EMBEDDING = 64
 """Numbers of a learned patch's token (Dopamine's labs/moes)."""
 BY_CHANNEL = ("per_conv", "per_patch", PER_LEARNED_PATCH)
 """Those of which a channel of the map is one number of each token, or of what each is made of."""
+OF_PATCHES = ("per_patch", PER_LEARNED_PATCH)
 SHUFFLE_SEED = 0
 """One order for all runs, so that their difference is not that of orders."""
 Maps = tuple[int, int, int]
@@ -57,7 +58,7 @@ class Tokens:
     @property
     def of_patches(self) -> bool:
         """Whether each token is made of a patch."""
-        return self.kind in ("per_patch", PER_LEARNED_PATCH)
+        return self.kind in OF_PATCHES
 
     def shape(self, maps: Maps) -> tuple[int, int]:
         """(M, D).  Raises ConfigError where no patch fits in."""

@@ -153,8 +153,17 @@ def test_a_slice_that_began_later_takes_the_steps_of_a_run_that_began_then(optim
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"shrink": 1.5}, {"perturb": -1.0}, {"every": 0}, {"chosen": "some"}, {"count": 0}, {"target": "both"}],
-)
+    [
+        {"shrink": 1.5}, {"perturb": -1.0}, {"every": 0}, {"chosen": "some"}, {"count": 0}, {"target": "both"},
+        {"count": 2, "chosen": "all"},
+    ],
+)  # fmt: skip
 def test_settings_that_mean_nothing_are_refused(wrong):
     with pytest.raises(ConfigError, match=f"intervention.{next(iter(wrong))}"):
         ResetExperts(**wrong)
+
+
+def test_no_more_experts_are_reset_than_there_are():
+    network(count=EXPERTS)
+    with pytest.raises(ConfigError, match=r"there must be 4 experts or more .*head\.experts is 3"):
+        network(count=EXPERTS + 1)

@@ -62,13 +62,13 @@ class MoE(Head):
             check("head.slots", slots, one_of=("tokens",))
         elif slots is not None:
             check("head.slots", slots, at_least=1)
+        self.slots = slots
+        self.capacity = check("head.capacity", capacity, above=0)
         if slots is not None and capacity != 1:
             raise ConfigError(
                 f"head.capacity={capacity} shares out slots among the experts, and head.slots={slots} says how many "
                 "each has; choose one of the two."
             )
-        self.slots = slots
-        self.capacity = check("head.capacity", capacity, above=0)
         self.scale = check("head.scale", scale, above=0)
         self.router = check("head.router", router, one_of=INITS)
         self.shared_noise, self.further_layer = shared_noise, further_layer
