@@ -40,7 +40,7 @@ test-slurm: $(READY) ## Run the tests that need Slurm, on Slurms of their own (a
 		{ [ $$? = 77 ] && echo "The tests that need Slurm are skipped."; }
 
 test-gpu: $(READY) ## Run the tests that need a GPU (minutes); without one they are skipped, and say so
-	OMP_NUM_THREADS=1 TORCHINDUCTOR_COMPILE_THREADS=1 $(PYTEST) --maxprocesses 16 -m cuda tests/cuda
+	OMP_NUM_THREADS=1 TORCHINDUCTOR_COMPILE_THREADS=1 $(PYTEST) -p no:benchmark --maxprocesses 16 -m cuda tests/cuda
 
 chaos: $(READY) ## Disturb a sweep on a Slurm of its own for MINUTES=60, and compare it with an undisturbed one
 	launch/cluster/once.sh .venv/bin/python -m tests.launch.launchers.slurm.chaos --minutes $(or $(MINUTES),60) --out $(or $(OUT),chaos_results)

@@ -74,13 +74,14 @@ def _gradients(
         example, row, column = m // (ROWS * COLUMNS), m % (ROWS * COLUMNS) // COLUMNS, m % COLUMNS
         here = example * x_B + row * x_H + column * x_W
         there = example * delta_B + row * delta_H + column * delta_W
-        x = tl.load(x_ptr + (here[:, None] + away[None, :]))
+        # Neighbours in memory are places, not the numbers of a patch: threads read along the last axis.
+        x = tl.load(x_ptr + (away[:, None] + here[None, :]))
         delta = tl.load(
             delta_ptr + (channels[:, None] * delta_O + there[None, :]),
             mask=(channels[:, None] < outputs) & (places[None, :] < M),
             other=0.0,
         )
-        total = tl.dot(delta, x, total, input_precision=PRECISION)
+        total = tl.dot(delta, tl.trans(x), total, input_precision=PRECISION)
         deltas += delta
     found_ptr += (run * parts + part) * (P + 1) * outputs
     tl.store(
