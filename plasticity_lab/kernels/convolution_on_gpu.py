@@ -99,11 +99,11 @@ def convolution(x: Tensor, weight: Tensor, bias: Tensor | None, kernel: int) -> 
     h = x.new_empty(runs, examples, outputs, height - kernel + 1, width - kernel + 1)
     places, tile = examples * h[0, 0, 0].numel(), side(outputs, 32)
     of_bias = (0, 0) if bias is None else (bias.stride(0), bias.stride(2))
-    grid = triton.cdiv(outputs, tile) * triton.cdiv(places, 64), runs
+    grid = triton.cdiv(outputs, tile) * triton.cdiv(places, 128), runs
     _convolution[grid](  # pyright: ignore[reportIndexIssue]
         x, weight, bias, h, places, outputs, *x.stride(), *weight.stride(), *of_bias,
         P=patch, SIDE=kernel, ROWS=h.shape[3], COLUMNS=h.shape[4], BIASED=bias is not None,
-        PRECISION=PRECISION, BO=tile, BM=64, BP=32,
+        PRECISION=PRECISION, BO=tile, BM=128, BP=16,
     )  # fmt: skip
     return h
 
@@ -114,12 +114,12 @@ def gradients(x: Tensor, delta: Tensor, kernel: int) -> Tensor:
     patch, places = x.shape[2] * kernel**2, examples * rows * columns
     parts = triton.cdiv(places, PLACES)
     found = x.new_empty(runs, parts, patch + 1, outputs)
-    tile = side(outputs, 32), side(patch, 128)
+    tile = side(outputs, 32), side(patch, 64)
     grid = triton.cdiv(patch, tile[1]) * triton.cdiv(outputs, tile[0]), runs, parts
     _gradients[grid](  # pyright: ignore[reportIndexIssue]
         x, delta, found, places, outputs, *x.stride(), *delta.stride(),
         P=patch, SIDE=kernel, ROWS=rows, COLUMNS=columns, TAKEN=PLACES,
-        PRECISION=PRECISION, BO=tile[0], BM=32, BP=tile[1],
+        PRECISION=PRECISION, BO=tile[0], BM=64, BP=tile[1],
     )  # fmt: skip
     if parts == 1:
         return found[:, 0]
