@@ -130,8 +130,10 @@ def _claims(group: Group, row_of: Mapping[str, Row]) -> list[str]:
             there = [row for row in rows if row.summary.get(law) is not None and row.summary.get(DEAD) is not None]
             if there:
                 least = min(there, key=lambda row: row.summary[law])
+                setting = least.activation, least.own
+                dead = fmean(row.summary[DEAD] for row in there if (row.activation, row.own) == setting)
                 said.append(
                     f"{group.title}. {line['said_in']}: {line['said']} % dead units as s̄ → 0; here "
-                    f"{100 * least.summary[DEAD]:.1f} % at the least slope, {least.summary[law]:.3f} ({words})."
+                    f"{100 * dead:.1f} % at the least slope, {least.summary[law]:.3f} ({words})."
                 )
     return said

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -88,6 +89,16 @@ def test_figure_4_correlates_the_dead_bands_of_activations(asked):
     bands = {series.label: series.x for series in drawing.panels[0].series}
     assert bands == {"ReLU": [0.5], "Tanh": [0.958532], "Leaky-ReLU": [0.0], "eLU": [0.465461]}
     assert any("over 4 activations" in line and "the paper's r = 0.81" in line for line in drawing.caption)
+
+
+def test_an_activation_with_another_choice_of_hyperparameters_is_beside_the_others(asked):
+    chosen = {"elu": "default"}
+    mixed = [replace(row, hyperparams=chosen.get(row.activation, "best")) for row in asked.rows]
+    drawing = FIGURES["figure2"](replace(asked, rows=mixed))
+    assert points(drawing) == points(FIGURES["figure2"](asked))
+    assert any("hyperparams best and default" in line for line in drawing.caption), drawing.caption
+    twice = [*mixed, replace(mixed[0], hyperparams="default")]
+    assert len(FIGURES["figure2"](replace(asked, rows=twice)).panels) > len(drawing.panels), "which ReLU is meant?"
 
 
 @pytest.mark.parametrize("name", ["figure2", "figure3_derived", "figureD1", "figure4"])

@@ -36,7 +36,7 @@ def test_figure_1_has_every_setting_at_its_slope_under_each_law(asked):
     assert {each.label for each in panel.series} >= {"PReLU (global)", "PReLU (layer)", "PReLU (neuron)"}
     said = "\n".join(drawing.caption)
     assert "Leaky-ReLU, parabola of ACC over s̄ (half-normal), 8 runs" in said
-    assert "about 45 % dead units as s̄ → 0" in said
+    assert f"about 45 % dead units as s̄ → 0; here {leaky.y[0]:.1f} % at the least slope, 0.010" in said, "of both seeds"
 
 
 def test_figure_c1_has_a_point_for_each_run(asked):

@@ -25,6 +25,7 @@ FORMS: Mapping[str, Callable[[list[Listing]], str]] = {".csv": csv_text, ".md": 
 TWO_ORDERS = tuple(MEASURED / f"cifar51_{protocol}" / "table2.json" for protocol in ("as_published", "clean"))
 COVERAGE = MEASURED / "coverage"
 GAMES = MEASURED / "games"
+CASE_STUDIES = MEASURED / "case_studies"
 MILLION = MEASURED / "ppo_cleanrl" / "million"
 NO_STAGES = "its runs' returns by task were not kept"
 NO_RUNS = "the runs of 250,000 steps were not kept"
@@ -86,7 +87,10 @@ def is_data(path: Path) -> bool:
     """Whether a file is what others are made of."""
     if path.parent == COVERAGE:  # a simulation, with the command that made it
         return path.suffix in (".csv", ".json")
-    if path.parent == GAMES:  # by the commands of docs/reproduction/games.md
+    if path.parent in (
+        GAMES,
+        CASE_STUDIES,
+    ):  # by the commands of games.md, goldilocks.md and shocks.md in docs/reproduction
         return True
     return path.suffix == ".json" and (path.stem in TABLES or (path.parent == MILLION and path.stem in DATA))
 

@@ -54,7 +54,7 @@ class ShockedGroup:
 
 def shocked(asked: Asked) -> list[ShockedGroup]:
     """The groups of runs with shocks that are measured.  Raises ConfigError where there is none."""
-    rows = [row for row in asked.rows if row.study.get("perturbation.name") == "shocks"]
+    rows = _together([row for row in asked.rows if row.study.get("perturbation.name") == "shocks"])
     row_of = {row.run: row for row in rows}
     found = []
     for group in groups(HEADLINE, rows):
@@ -70,6 +70,20 @@ def shocked(asked: Asked) -> list[ShockedGroup]:
 def values_of(runs: Iterable[ShockedRun], metric: str) -> list[float]:
     """A summary of the shocks of each run; runs in which none is measured are left out."""
     return [value for run in runs if (value := run.value(metric)) is not None]
+
+
+def _together(rows: Sequence[Row]) -> list[Row]:
+    """The rows, with one word for their hyperparameters where each activation has one choice of them alone.
+
+    An activation that is not in Table B2 has no `best`, and is to be seen beside those that have one.
+    """
+    chosen: dict[str, set[str]] = {}
+    for row in rows:
+        chosen.setdefault(row.activation, set()).add(row.hyperparams)
+    if any(len(choices) > 1 for choices in chosen.values()):
+        return [*rows]
+    words = " and ".join(sorted({row.hyperparams for row in rows}))
+    return [replace(row, hyperparams=words) for row in rows]
 
 
 def _read(asked: Asked, rows: Sequence[Row]) -> Iterable[ShockedRun]:
