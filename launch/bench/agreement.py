@@ -1,16 +1,17 @@
-"""Whether agent=ppo_cleanrl learns as plain scripts do: their returns on the same bodies, side by side.
+"""Whether agent=ppo_cleanrl, or agent=sac, learns as plain scripts do: their returns on the same bodies, side by side.
 
-    python -m launch.bench.agreement --store STORE --plain FOLDER [--cleanrl FOLDER] --out FOLDER
+    python -m launch.bench.agreement --store STORE --plain FOLDER [--cleanrl FOLDER] --out FOLDER [--agent sac]
 
-Reads the runs of a store, those of `launch.bench.plain_ppo` and what CleanRL's own script printed, and leaves
-agreement.md, a figure and its data, and what these take of the runs, in packed.json, plain.json and cleanrl.json, each
-of which serves in the place of what it was made of. With --published it compares the store with what is printed of
-CleanRL's own runs (MuJoCo's bodies in their v4 forms).
+Reads the runs of a store, those of `launch.bench.plain_ppo` or `plain_sac`, and what CleanRL's own script printed, and
+leaves agreement.md, a figure and its data, and what these take of the runs, in packed.json, plain.json and
+cleanrl.json, each of which serves in the place of what it was made of. With --published it compares the store with what
+is printed of CleanRL's own runs of PPO (MuJoCo's bodies in their v4 forms).
 """
 
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,13 +22,15 @@ from analysis.figures.numbers import csv_text
 from analysis.figures.static import pictures
 from analysis.statistics.summaries import half_width, mean_sd
 from analysis.statistics.welch import welch
-from launch.bench.ppo_returns import POINTS, ReturnCurve, cleanrl, kept, packed, plain, read
+from launch.bench.run_returns import POINTS, ReturnCurve, cleanrl, kept, packed, plain, read
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.exits import status_of
 from plasticity_lab.records.files import write_atomically
 
 PUBLISHED = {"HalfCheetah-v4": (1442.64, 46.03), "Walker2d-v4": (2287.95, 571.78), "Hopper-v4": (2382.86, 271.74)}
 """Mean and SD after a million steps, 3 seeds.  Source: CleanRL, docs/benchmark/ppo_continuous_action.md."""
+TITLES = {"ppo_cleanrl": "PPO", "sac": "SAC"}
+"""The agents, and what figures call them."""
 NAMES = {"packed": "packed", "plain": "plain script", "cleanrl": "CleanRL's own script"}
 MARKERS: tuple[Marker, ...] = ("filled", "hollow", "diamond")
 """Of them, in their order."""
@@ -40,6 +43,11 @@ def interval(finals: Sequence[float]) -> tuple[float, float]:
     return float(np.mean(finals)), float(half_width(np.array(finals))) if len(finals) > 1 else np.nan
 
 
+def in_words(ours: Mapping[str, list[ReturnCurve]], theirs: Mapping[str, Mapping[str, list[ReturnCurve]]]) -> str:
+    """The table, and below it the differences to the plain script."""
+    return "\n\n".join([table(ours, theirs), *differences(ours, theirs.get(NAMES["plain"], {}))])
+
+
 def table(ours: Mapping[str, list[ReturnCurve]], theirs: Mapping[str, Mapping[str, list[ReturnCurve]]]) -> str:
     """Final returns with their 95 % intervals, beside those of each other script by its name, in Markdown."""
     rows = []
@@ -49,6 +57,26 @@ def table(ours: Mapping[str, list[ReturnCurve]], theirs: Mapping[str, Mapping[st
             rows.append([body, label, _said(b), len(b), _said(a), len(a), *_apart(a, b)])
     heads = ["body", "compared with", "its return", "seeds", "packed", "seeds", "intervals overlap", "Welch's p"]
     return tabulate(rows, heads, tablefmt="github", disable_numparse=True)
+
+
+def differences(ours: Mapping[str, list[ReturnCurve]], theirs: Mapping[str, list[ReturnCurve]]) -> list[str]:
+    """A line for each body that both have: the difference of mean final returns as a share of theirs, with its 90 %
+    interval, Welch's by degrees of freedom; the script's mean is taken as it is.
+    """
+    from scipy.stats import t as student_t  # slow to import; see `welch`
+
+    said = []
+    for body in [body for body in theirs if body in ours]:
+        a, b = (np.array([run.final for run in runs[body]]) for runs in (ours, theirs))
+        df = welch(a, b).df
+        if df is None:
+            continue
+        half = float(student_t.ppf(0.95, df)) * float(a.var(ddof=1) / len(a) + b.var(ddof=1) / len(b)) ** 0.5
+        share, width = (100 * value / float(b.mean()) for value in (float(a.mean() - b.mean()), half))
+        said.append(
+            f"{body}: packed is {share:+.1f} % [{share - width:+.1f}, {share + width:+.1f}] of the plain script."
+        )
+    return said
 
 
 def _said(finals: Sequence[float]) -> str:
@@ -79,7 +107,7 @@ def table_beside_published(named: Mapping[str, Mapping[str, list[ReturnCurve]]])
     return tabulate(rows, heads, tablefmt="github", disable_numparse=True)
 
 
-def drawing(named: Mapping[str, Mapping[str, list[ReturnCurve]]]) -> Drawing:
+def drawing(named: Mapping[str, Mapping[str, list[ReturnCurve]]], agent: str = "ppo_cleanrl") -> Drawing:
     """Curves of each body that two of them have, the mean over runs with their SD."""
     panels = []
     for body in next(iter(named.values())):
@@ -107,7 +135,7 @@ def drawing(named: Mapping[str, Mapping[str, list[ReturnCurve]]]) -> Drawing:
             )
         panels.append(Panel(body, "steps of the run", "Return (reward)", series, band=True))
     said = f"Mean over seeds ± 1 SD over them, in {POINTS} parts of a run."
-    return Drawing("agreement", "PPO, packed and by plain scripts", panels, [said])
+    return Drawing("agreement", f"{TITLES[agent]}, packed and by plain scripts", panels, [said])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -115,8 +143,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m launch.bench.agreement", description=(__doc__ or "").split("\n")[0]
     )
+    parser.add_argument("--agent", choices=TITLES, default="ppo_cleanrl")
     parser.add_argument(
-        "--store", type=Path, required=True, help="store with runs of experiment=ppo_cleanrl, or packed.json"
+        "--store",
+        type=Path,
+        required=True,
+        help="store with runs of experiment=ppo_cleanrl or sac_halfcheetah, or packed.json",
     )
     parser.add_argument("--plain", type=Path, help="folder of the plain script's runs, or plain.json")
     parser.add_argument("--cleanrl", type=Path, help="folder of CleanRL's logs, BODY_SEED.log each, or cleanrl.json")
@@ -126,16 +158,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _compared(options: argparse.Namespace) -> int:
-    given = {"packed": (options.store, packed), "plain": (options.plain, plain), "cleanrl": (options.cleanrl, cleanrl)}
+    ours_of = partial(packed, agent=options.agent)
+    given = {"packed": (options.store, ours_of), "plain": (options.plain, plain), "cleanrl": (options.cleanrl, cleanrl)}
     runs = {name: read(path, reader) for name, (path, reader) in given.items() if path}
     if len(runs) == 1 and not options.published:
         raise ConfigError("Say with what the store is compared: --plain FOLDER, --cleanrl FOLDER, or --published.")
     ours, *theirs = ((NAMES[name], of) for name, of in runs.items())
     named = dict([ours, *theirs])
-    text = table_beside_published(named) if options.published else table(ours[1], dict(theirs))
+    text = table_beside_published(named) if options.published else in_words(ours[1], dict(theirs))
     print(text)
     options.out.mkdir(parents=True, exist_ok=True)
-    drawn = drawing(named)
+    drawn = drawing(named, options.agent)
     files = {f"agreement.{ending}": content for ending, content in pictures(drawn).items() if ending != "pdf"}
     files |= {"agreement.csv": csv_text(drawn).encode(), "agreement.md": f"{text}\n".encode()}
     files |= {f"{name}.json": kept(of) for name, of in runs.items()}

@@ -6,23 +6,16 @@ It has every detail of CleanRL's ppo_continuous_action (https://docs.cleanrl.dev
 `agent=ppo_cleanrl` is compared with, in its curves and in its speed. It shares no code with the agent.
 """
 
-import argparse
 import sys
-import time
-from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 import torch
-from rich.progress import track
 from torch import Tensor, nn
 from torch.distributions import Normal
 
-from plasticity_lab.environments.bodies import BODIES
-from plasticity_lab.exits import status_of
-from plasticity_lab.records.files import write_json
-from plasticity_lab.records.provenance import provenance
+from launch.bench.plain_command import command
 
 ROLLOUT, MINIBATCH, EPOCHS = 2048, 64, 10
 GAMMA, GAE_LAMBDA, CLIP = 0.99, 0.95, 0.2
@@ -146,42 +139,5 @@ class PlainPPO:
         return policy_loss + VALUE_WEIGHT * value_loss
 
 
-def main() -> int:
-    """The command.  Returns its exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m launch.bench.plain_ppo", description=(__doc__ or "").split("\n\n")[0]
-    )
-    known = [body.gymnasium for body in BODIES.values() if body.gymnasium and not body.discrete]
-    parser.add_argument("--body", required=True, choices=known, help="as Gymnasium calls it")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--steps", type=int, default=1_000_000)
-    parser.add_argument("--out", type=Path, required=True, help="folder for BODY_SEED.json; a run that is there stays")
-    return status_of(lambda: _trained(parser.parse_args()))
-
-
-def _trained(options: argparse.Namespace) -> int:
-    """Trains one run, and writes its episodes to a JSON file.  Raises StoreError where that cannot be written."""
-    target: Path = options.out / f"{options.body}_{options.seed}.json"
-    if target.exists():
-        print(f"{target} is there.")
-        return 0
-    torch.set_num_threads(1)
-    made, began = provenance(), time.monotonic()
-    run = PlainPPO(options.body, options.seed, options.steps)
-    for _ in track(range(-(-options.steps // ROLLOUT)), f"{target.stem}, rollouts"):
-        run.burst()
-    found = {
-        "provenance": made,
-        "body": options.body,
-        "seed": options.seed,
-        "steps": run.step,
-        "seconds": time.monotonic() - began,
-        "cpu_seconds": time.process_time(),
-        "episodes": run.episodes,
-    }
-    write_json(target, found)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command("plain_ppo", __doc__, PlainPPO, steps=1_000_000, at_once=ROLLOUT))

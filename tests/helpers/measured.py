@@ -16,8 +16,8 @@ from analysis.origin import rows_of
 from analysis.tables import TABLES
 from analysis.tables.listing import Listing
 from analysis.tables.render import csv_text, latex, markdown, text
-from launch.bench.agreement import NAMES, drawing, table
-from launch.bench.ppo_returns import ReturnCurve, read
+from launch.bench.agreement import NAMES, drawing, in_words
+from launch.bench.run_returns import ReturnCurve, read
 
 ROOT = Path(__file__).parents[2]
 MEASURED = ROOT / "analysis" / "measured"
@@ -126,7 +126,7 @@ def _agreement() -> Drawing:
 
 def _agreement_table() -> bytes:
     (_, ours), *theirs = _million().items()
-    return f"{table(ours, dict(theirs))}\n".encode()
+    return f"{in_words(ours, dict(theirs))}\n".encode()
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from torch.distributions import Normal
 
 from launch.bench import plain_ppo
 from launch.bench.agreement import interval, table
-from launch.bench.ppo_returns import ReturnCurve, cleanrl, kept, packed, read
+from launch.bench.run_returns import ReturnCurve, cleanrl, kept, packed, read
 from launch.command import resolve
 from plasticity_lab.agents.ppo.advantages import advantages
 from plasticity_lab.agents.ppo.policy import entropy, log_probability

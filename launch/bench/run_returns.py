@@ -1,4 +1,4 @@
-"""What runs of PPO have learned, read from where they are: a store, the plain script's folder, or CleanRL's own logs.
+"""What runs on one body have learned, read from where they are: a store, a plain script's folder, CleanRL's own logs.
 
 Where these are large or gone, a file of JSON that `kept` wrote of them serves as well.
 """
@@ -77,9 +77,9 @@ def kept(runs: Mapping[str, list[ReturnCurve]]) -> bytes:
     return json.dumps(found, indent=1).encode()
 
 
-def packed(store: Path) -> dict[str, list[ReturnCurve]]:
-    """The runs of a store that are done, on one body each.  Raises ConfigError if it has none of those."""
-    runs, metrics = load(store, where={"agent": "ppo_cleanrl", "status": "done", "benchmark.tasks": 1})
+def packed(store: Path, agent: str = "ppo_cleanrl") -> dict[str, list[ReturnCurve]]:
+    """The agent's runs of a store that are done, on one body each.  Raises ConfigError if it has none of those."""
+    runs, metrics = load(store, where={"agent": agent, "status": "done", "benchmark.tasks": 1})
     episodes = metrics.filter(pl.col("kind") == "episode").select("run", "step", "return").collect()
     ends = metrics.filter(pl.col("kind") == "task").select("run", "step").collect()
     found: dict[str, list[ReturnCurve]] = {}
@@ -94,7 +94,7 @@ def packed(store: Path) -> dict[str, list[ReturnCurve]]:
 
 
 def plain(folder: Path) -> dict[str, list[ReturnCurve]]:
-    """The plain script's runs, BODY_SEED.json each.  Raises ConfigError if the folder has none."""
+    """A plain script's runs, BODY_SEED.json each.  Raises ConfigError if the folder has none."""
     found: dict[str, list[ReturnCurve]] = {}
     for path in sorted(folder.glob("*.json")):
         run = json.loads(path.read_text())
@@ -107,7 +107,9 @@ def plain(folder: Path) -> dict[str, list[ReturnCurve]]:
         }
         found.setdefault(run["body"], []).append(ReturnCurve.of(step, returns, run["steps"], source))
     if not found:
-        raise ConfigError(f"{folder} holds no runs of the plain script; `python -m launch.bench.plain_ppo` makes them.")
+        raise ConfigError(
+            f"{folder} holds no runs of a plain script; `python -m launch.bench.plain_ppo` and plain_sac make them."
+        )
     return found
 
 
