@@ -46,9 +46,10 @@ class Apart(Learning):
         of_actor = updates + agent.policy_period
         self.at = [torch.tensor([row], device=device) for row in range(of_actor)]
         self.measured = Measured(updates, of_actor, self.runs, aligned(agent.batch), agent.batch, device)
-        self.target = steps.target_of(models, body.name)
-        critics = steps.critics_step_of(self.networks, self.target, body.name)
-        actor = steps.actor_step_of(self.networks, self.temperature, body.name, agent.learn_temperature)
+        kernels, learns_alpha = parts.kernels, agent.learn_temperature
+        self.target = steps.target_of(models, body.name, kernels)
+        critics = steps.critics_step_of(self.networks, self.target, body.name, kernels)
+        actor = steps.actor_step_of(self.networks, self.temperature, body.name, learns_alpha, kernels)
         same = parts.structure, *(model.structure_key for model in models.values()), body.name
         self.critics_step = Compiled(critics, ("sac critics", *same), reads=steps.READS) if compiled else critics
         self.actor_step = Compiled(actor, ("sac actor", *same), reads=steps.READS) if compiled else actor

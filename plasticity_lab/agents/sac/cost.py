@@ -8,6 +8,7 @@ from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.sac.settings import SACSettings
 from plasticity_lab.agents.sac.step import ACTOR
+from plasticity_lab.agents.update import fuses
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.segments import SegmentedTasks
 from plasticity_lab.networks.model import Model
@@ -71,6 +72,8 @@ def cost_of(
         forward_flops=2 * acting.work(body.name) * aligned(agent.environments),
         host_steps=host_steps(parts.benchmark, resource, tasks.task_steps),
         graphs=3 if ACTOR in models else 2,
+        kernels=ACTOR in models,
+        fused=fuses(parts.optimizers[0], parts.interventions[0], clipped=False),
         bulk_bytes=memory,
     )
 

@@ -67,7 +67,8 @@ class SACLearner:
         self.bounds = bounds_of(self.body, torch.device("cpu"))
         self.acting = ActingNetwork(
             acting, self.body.name, (int(np.prod(self.body.observation)),), agent.environments, dtype=self.body.dtype,
-            randomised=False, compiled=compiled, structure=parts.structure, name=learning.acting, read=read,
+            randomised=False, compiled=compiled, structure=parts.structure, kernels=parts.kernels, name=learning.acting,
+            read=read,
         )  # fmt: skip
         self.unstable = np.zeros(self.runs, np.bool_)
         self.environments: Environments | None = None

@@ -21,6 +21,7 @@ from plasticity_lab.agents.sac.temperature import NAME, Temperature, learn
 from plasticity_lab.agents.target_network import follow
 from plasticity_lab.agents.update import Loss, LossOutput, TrainState, UpdateInputs, update_of
 from plasticity_lab.interventions.intervention import State
+from plasticity_lab.kernels.through import ThroughKernels
 from plasticity_lab.networks.model import Model
 from plasticity_lab.stacking.elementary import exp
 
@@ -37,9 +38,9 @@ ByNetwork = Mapping[str, Any]
 Step = Callable[..., Any]
 
 
-def target_of(models: Mapping[str, Model], body: str) -> Callable[..., Tensor]:
+def target_of(models: Mapping[str, Model], body: str, kernels: bool = False) -> Callable[..., Tensor]:
     """What a batch is pulled towards, (K, B), as a function of tensors: the lesser value of what the actor does next by
-    the critics' targets, and its entropy.
+    the critics' targets, and its entropy.  kernels: whether layers are computed by our own.
 
     Its arguments: the targets' parameters, by critic; the actor's; log α (K,); settings, keys and batch as of the
     critics' step; count (): of what is drawn.
@@ -55,21 +56,24 @@ def target_of(models: Mapping[str, Model], body: str) -> Callable[..., Tensor]:
         count: Tensor,
     ) -> Tensor:
         shape = settings[ACTOR]["activation"]
-        outputs, _ = models[ACTOR].forward(actor_parameters, shape, batch["following"], None, body)
+        outputs, _ = models[ACTOR].forward(_through(actor_parameters, kernels), shape, batch["following"], None, body)
         action, density = sampled(outputs, normal_like(keys[NEXT_ACTION], count, outputs["mean"]), settings[BOUNDS])
         there = torch.cat([batch["following"], action], dim=2)
-        values = [
-            models[name].forward(targets[name], settings[name]["activation"], there, None, body)[0]["q"].squeeze(-1)
-            for name in CRITICS
-        ]
+        values = []
+        for name in CRITICS:
+            own, critic_shape = _through(targets[name], kernels), settings[name]["activation"]
+            values.append(models[name].forward(own, critic_shape, there, None, body)[0]["q"].squeeze(-1))
         following = torch.minimum(*values) - exp(log_alpha).unsqueeze(1) * density
         return batch["returns"] + batch["discount"] * following
 
     return target
 
 
-def critics_step_of(networks: Mapping[str, PackedNetwork], target: Callable[..., Tensor], body: str) -> Step:
-    """One update of both critics, and of their targets, which follow them.  target: what `target_of` gives.
+def critics_step_of(
+    networks: Mapping[str, PackedNetwork], target: Callable[..., Tensor], body: str, kernels: bool = False
+) -> Step:
+    """One update of both critics, and of their targets, which follow them.  target: what `target_of` gives; kernels: as
+    there.
 
     Its arguments: train states of the critics, by name, and their targets' parameters, which it changes in place; the
     actor's parameters; log α; settings and keys, network → as for any update, and the keys of PURPOSES; batch: "x" and
@@ -79,9 +83,12 @@ def critics_step_of(networks: Mapping[str, PackedNetwork], target: Callable[...,
     """
     models = {name: networks[name].model for name in CRITICS}
     updates = {
-        name: update_of(model, critic_loss_of(model, body), networks[name].optimizer, networks[name].intervention)
+        name: update_of(
+            model, critic_loss_of(model, body), networks[name].optimizer, networks[name].intervention,
+            kernels=kernels, examples="x",
+        )
         for name, model in models.items()
-    }
+    }  # fmt: skip
 
     def step(
         trains: Mapping[str, TrainState],
@@ -116,18 +123,24 @@ def critics_step_of(networks: Mapping[str, PackedNetwork], target: Callable[...,
 
 
 def actor_step_of(
-    networks: Mapping[str, PackedNetwork], temperature: Temperature, body: str, learns_alpha: bool
+    networks: Mapping[str, PackedNetwork],
+    temperature: Temperature,
+    body: str,
+    learns_alpha: bool,
+    kernels: bool = False,
 ) -> Step:
     """One update of the actor, and one of the temperature by what the actor does then.
 
     Its arguments: the actor's train state and the temperature's parameters and moments, which it changes in place; the
     critics' parameters, by name; entropy (K,), the entropy that is asked for; and the others as of the critics' step,
     with settings and corrections of the temperature under NAME. It returns the intervention's next state.
+    kernels: as of `target_of`.
     """
     actor = networks[ACTOR].model
     critics = {name: networks[name].model for name in CRITICS}
-    loss = _actor_loss_of(actor, critics, body)
-    update = update_of(actor, loss, networks[ACTOR].optimizer, networks[ACTOR].intervention)
+    loss = _actor_loss_of(actor, critics, body, kernels)
+    own = networks[ACTOR]
+    update = update_of(actor, loss, own.optimizer, own.intervention, kernels=kernels, examples="x")
 
     def step(
         train: TrainState,
@@ -156,7 +169,8 @@ def actor_step_of(
         inputs = UpdateInputs(settings[ACTOR], keys[ACTOR]["intervention"], count, now)
         state, own = update(train, inputs, learn_from)
         if learns_alpha:
-            outputs, _ = actor.forward(train.parameters, settings[ACTOR]["activation"], batch["x"], None, body)
+            now_acts = _through(train.parameters, kernels)
+            outputs, _ = actor.forward(now_acts, settings[ACTOR]["activation"], batch["x"], None, body)
             _, density = sampled(outputs, normal_like(keys[AFTERWARDS], count, shape), settings[BOUNDS])
             own_settings, corrections = settings[NAME], _row(rows[NAME], at)
             learn(temperature.adam, *alpha, own_settings, corrections, density.detach(), batch["weight"], entropy)
@@ -178,7 +192,7 @@ def critic_loss_of(model: Model, body: str) -> Loss:
     return loss
 
 
-def _actor_loss_of(actor: Model, critics: Mapping[str, Model], body: str) -> Loss:
+def _actor_loss_of(actor: Model, critics: Mapping[str, Model], body: str, kernels: bool) -> Loss:
     """α · log π − the lesser value: "x" (K, B, D), "normal" (K, B, A), "alpha" (K,), "half" and "middle" (A,), "weight"
     (B,), what `drawn` gives, and the critics' parameters under "<critic>: <name>", their activations' settings under
     "<critic>; <name>".
@@ -190,12 +204,17 @@ def _actor_loss_of(actor: Model, critics: Mapping[str, Model], body: str) -> Los
         there = torch.cat([batch["x"], action], dim=2)
         values = []
         for name, model in critics.items():
-            own, shape = _under(f"{name}: ", batch), _under(f"{name}; ", batch)
+            own, shape = _through(_under(f"{name}: ", batch), kernels), _under(f"{name}; ", batch)
             values.append(model.forward(own, shape, there, None, body)[0]["q"].squeeze(-1))
         error = batch["alpha"].unsqueeze(1) * density - torch.minimum(*values)
         return LossOutput(error * batch["weight"], {"actor_loss": error, "entropy": -density}, hidden, batch["weight"])
 
     return loss
+
+
+def _through(parameters: Tensors, kernels: bool) -> Tensors:
+    """The parameters, as a forward pass that nobody learns from takes them."""
+    return ThroughKernels(parameters) if kernels else parameters
 
 
 def _under(prefix: str, values: Tensors) -> dict[str, Tensor]:

@@ -26,9 +26,9 @@ SMALL = (
 """Two tasks of 150 steps: the ring of 160 comes round, an update each step from 60 on."""
 
 
-def begun(runs, compiled: bool = False) -> tuple[SACLearner, list]:
+def begun(runs, compiled: bool = False, kernels: bool = False) -> tuple[SACLearner, list]:
     """A pack's learner at the beginning of its first task, and the task's chunks."""
-    stream, learner = assembled(runs, resources(Path())(runs[0]), CPU, compiled)
+    stream, learner = assembled(runs, resources(Path())(runs[0]), CPU, compiled, kernels=kernels)
     task = stream.task(0)
     learner.begin(task, fresh=True)
     return learner, list(task.chunks(Position(0, 0)))
