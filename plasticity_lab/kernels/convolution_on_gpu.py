@@ -67,22 +67,19 @@ def _gradients(
     delta_ptr += run * delta_K
     away = p // (SIDE * SIDE) * x_C + p % (SIDE * SIDE) // SIDE * x_H + p % SIDE * x_W
     away = tl.where(p < P, away, 0)  # what is beyond them is computed and not stored
-    total, deltas = tl.zeros((BO, BP), dtype=tl.float32), tl.zeros((BO, BM), dtype=tl.float32)
+    delta_ptr += channels[None, :] * delta_O
+    total = tl.zeros((BO, BP), dtype=tl.float32)
     for at in range(0, TAKEN, BM):
         places = part * TAKEN + at + tl.arange(0, BM)
+        there = (channels[None, :] < outputs) & (places[:, None] < M)
         m = tl.where(places < M, places, 0)  # what is beyond them is multiplied by zeros
-        example, row, column = m // (ROWS * COLUMNS), m % (ROWS * COLUMNS) // COLUMNS, m % COLUMNS
-        here = example * x_B + row * x_H + column * x_W
-        there = example * delta_B + row * delta_H + column * delta_W
-        # Neighbours in memory are places, not the numbers of a patch: threads read along the last axis.
-        x = tl.load(x_ptr + (away[:, None] + here[None, :]))
+        # Places lie next to each other in memory, and threads read along a tile's first axis where nothing tells Triton
+        # which one that is.
+        x = tl.load(x_ptr + (_offsets(m, x_B, x_H, x_W, ROWS, COLUMNS)[:, None] + away[None, :]))
         delta = tl.load(
-            delta_ptr + (channels[:, None] * delta_O + there[None, :]),
-            mask=(channels[:, None] < outputs) & (places[None, :] < M),
-            other=0.0,
+            delta_ptr + _offsets(m, delta_B, delta_H, delta_W, ROWS, COLUMNS)[:, None], mask=there, other=0.0
         )
-        total = tl.dot(delta, tl.trans(x), total, input_precision=PRECISION)
-        deltas += delta
+        total = tl.dot(tl.trans(delta), x, total, input_precision=PRECISION)
     found_ptr += (run * parts + part) * (P + 1) * outputs
     tl.store(
         found_ptr + (p[None, :] * outputs + channels[:, None]),
@@ -90,7 +87,20 @@ def _gradients(
         mask=(p[None, :] < P) & (channels[:, None] < outputs),
     )
     if tile == 0:
-        tl.store(found_ptr + P * outputs + channels, tl.sum(deltas, axis=1), mask=channels < outputs)
+        # They are read again: what is used beside a product goes to it by way of registers.
+        deltas = tl.zeros((BM, BO), dtype=tl.float32)
+        for at in range(0, TAKEN, BM):
+            places = part * TAKEN + at + tl.arange(0, BM)
+            there = (channels[None, :] < outputs) & (places[:, None] < M)
+            offsets = _offsets(places, delta_B, delta_H, delta_W, ROWS, COLUMNS)
+            deltas += tl.load(delta_ptr + offsets[:, None], mask=there, other=0.0)
+        tl.store(found_ptr + P * outputs + channels, tl.sum(deltas, axis=0), mask=channels < outputs)
+
+
+@triton.jit
+def _offsets(places, of_B, of_H, of_W, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    example, row, column = places // (ROWS * COLUMNS), places % (ROWS * COLUMNS) // COLUMNS, places % COLUMNS
+    return example * of_B + row * of_H + column * of_W
 
 
 def convolution(x: Tensor, weight: Tensor, bias: Tensor | None, kernel: int) -> Tensor:
