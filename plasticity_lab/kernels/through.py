@@ -54,6 +54,11 @@ class ThroughKernels(dict[str, Tensor]):
         return softmax(tables, there is not None, there or 0).unflatten(0, x_KBRC.shape[:2])
 
 
+def through(parameters: Tensors, kernels: bool) -> Tensors:
+    """The parameters as a forward pass takes them that nobody learns from.  kernels: whether our own compute layers."""
+    return ThroughKernels(parameters) if kernels else parameters
+
+
 def as_given(parameters: Tensors, own: Tensors) -> Tensors:
     """Numbers that a layer made of the parameters, to be computed with by the kernels where these are."""
     return ThroughKernels(own) if isinstance(parameters, ThroughKernels) else own

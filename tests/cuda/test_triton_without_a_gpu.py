@@ -42,7 +42,7 @@ def test_threads_that_gather_gradients_read_what_lies_side_by_side():
 
     from plasticity_lab.kernels.convolution_on_gpu import _gradients
 
-    numbers = {"P": 288, "SIDE": 3, "ROWS": 32, "COLUMNS": 32, "TAKEN": 2048, "BO": 32, "BM": 64, "BP": 64}
+    numbers = {"P": 288, "SIDE": 3, "ROWS": 32, "COLUMNS": 32, "TAKEN": 2048, "BO": 32, "BM": 64, "BP": 128}
     fixed = {**numbers, "PRECISION": "tf32x3", "x_W": 1, "delta_W": 1}
     names = _gradients.arg_names
     kinds = {name: "constexpr" if name in fixed else "*fp32" if name.endswith("_ptr") else "i32" for name in names}
@@ -50,9 +50,8 @@ def test_threads_that_gather_gradients_read_what_lies_side_by_side():
     made = triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": 4, "num_stages": 3})
     code = made.asm["ttgir"]
     layouts = dict(re.findall(r"^(#\w+) = #ttg\.blocked<\{.*order = \[([\d, ]+)\]", code, re.MULTILINE))
-    copies = re.findall(r"async_copy_global_to_local .*tensor<64x(?:64|32)x!tt\.ptr<f32>, (#\w+)>", code)
-    assert copies, code
-    assert {layouts[layout] for layout in copies} == {"0, 1"}
+    copies = re.findall(r"async_copy_global_to_local .*tensor<(\d+x\d+)x!tt\.ptr<f32>, (#\w+)>", code)
+    assert {(shape, layouts[layout]) for shape, layout in copies} == {("64x128", "0, 1"), ("64x32", "0, 1")}, code
     loop = made.asm["ptx"].split("mma.sync")[0]
     assert "ldmatrix" in loop
     assert "ld.shared" not in loop

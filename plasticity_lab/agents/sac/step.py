@@ -21,7 +21,7 @@ from plasticity_lab.agents.sac.temperature import NAME, Temperature, learn
 from plasticity_lab.agents.target_network import follow
 from plasticity_lab.agents.update import Loss, LossOutput, TrainState, UpdateInputs, update_of
 from plasticity_lab.interventions.intervention import State
-from plasticity_lab.kernels.through import ThroughKernels
+from plasticity_lab.kernels.through import through
 from plasticity_lab.networks.model import Model
 from plasticity_lab.stacking.elementary import exp
 
@@ -56,12 +56,12 @@ def target_of(models: Mapping[str, Model], body: str, kernels: bool = False) -> 
         count: Tensor,
     ) -> Tensor:
         shape = settings[ACTOR]["activation"]
-        outputs, _ = models[ACTOR].forward(_through(actor_parameters, kernels), shape, batch["following"], None, body)
+        outputs, _ = models[ACTOR].forward(through(actor_parameters, kernels), shape, batch["following"], None, body)
         action, density = sampled(outputs, normal_like(keys[NEXT_ACTION], count, outputs["mean"]), settings[BOUNDS])
         there = torch.cat([batch["following"], action], dim=2)
         values = []
         for name in CRITICS:
-            own, critic_shape = _through(targets[name], kernels), settings[name]["activation"]
+            own, critic_shape = through(targets[name], kernels), settings[name]["activation"]
             values.append(models[name].forward(own, critic_shape, there, None, body)[0]["q"].squeeze(-1))
         following = torch.minimum(*values) - exp(log_alpha).unsqueeze(1) * density
         return batch["returns"] + batch["discount"] * following
@@ -169,7 +169,7 @@ def actor_step_of(
         inputs = UpdateInputs(settings[ACTOR], keys[ACTOR]["intervention"], count, now)
         state, own = update(train, inputs, learn_from)
         if learns_alpha:
-            now_acts = _through(train.parameters, kernels)
+            now_acts = through(train.parameters, kernels)
             outputs, _ = actor.forward(now_acts, settings[ACTOR]["activation"], batch["x"], None, body)
             _, density = sampled(outputs, normal_like(keys[AFTERWARDS], count, shape), settings[BOUNDS])
             own_settings, corrections = settings[NAME], _row(rows[NAME], at)
@@ -204,17 +204,12 @@ def _actor_loss_of(actor: Model, critics: Mapping[str, Model], body: str, kernel
         there = torch.cat([batch["x"], action], dim=2)
         values = []
         for name, model in critics.items():
-            own, shape = _through(_under(f"{name}: ", batch), kernels), _under(f"{name}; ", batch)
+            own, shape = through(_under(f"{name}: ", batch), kernels), _under(f"{name}; ", batch)
             values.append(model.forward(own, shape, there, None, body)[0]["q"].squeeze(-1))
         error = batch["alpha"].unsqueeze(1) * density - torch.minimum(*values)
         return LossOutput(error * batch["weight"], {"actor_loss": error, "entropy": -density}, hidden, batch["weight"])
 
     return loss
-
-
-def _through(parameters: Tensors, kernels: bool) -> Tensors:
-    """The parameters, as a forward pass that nobody learns from takes them."""
-    return ThroughKernels(parameters) if kernels else parameters
 
 
 def _under(prefix: str, values: Tensors) -> dict[str, Tensor]:

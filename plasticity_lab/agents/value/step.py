@@ -15,7 +15,7 @@ from plasticity_lab.agents.value.action_values import ActionValues
 from plasticity_lab.agents.value.loss import MEASURED, loss_of
 from plasticity_lab.agents.value.targets import projected, values
 from plasticity_lab.interventions.intervention import State
-from plasticity_lab.kernels.through import ThroughKernels
+from plasticity_lab.kernels.through import through
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.device import uniforms
 
@@ -41,8 +41,8 @@ def targets_of(model: Model, body: str, action_values: ActionValues, double: boo
 
     def targets(own: Tensors, target: Tensors, settings: Settings, batch: Tensors, noise: Tensor | None) -> Tensor:
         def answers(parameters: Tensors) -> Tensors:
-            through = ThroughKernels(parameters) if kernels else parameters
-            return model.forward(through, settings["activation"], batch["following"], None, body, noise)[0]
+            given = through(parameters, kernels)
+            return model.forward(given, settings["activation"], batch["following"], None, body, noise)[0]
 
         agent, then = settings["agent"], answers(target)
         if not action_values.atoms and not double:

@@ -1,9 +1,5 @@
 """The plain SAC of the bench, which shares no code with the agent, computes what the agent computes."""
 
-import json
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import torch
@@ -85,7 +81,7 @@ def test_from_the_same_weights_batches_and_noise_both_learn_the_same(monkeypatch
     assert alpha.item() != 0
 
 
-def test_it_learns_from_terminal_steps_as_such_and_from_those_cut_off_as_others(monkeypatch):
+def test_it_learns_from_terminal_steps_as_such_and_from_those_cut_off_as_others():
     run = plain_sac.PlainSAC("Hopper-v5", 0, 400)
     for _ in range(400):
         run.act()
@@ -96,14 +92,6 @@ def test_it_learns_from_terminal_steps_as_such_and_from_those_cut_off_as_others(
     seen, following = run.memory.arrays["seen"], run.memory.arrays["following"]
     within = [at for at in range(399) if at + 1 not in ends]
     np.testing.assert_array_equal(following[within], seen[[at + 1 for at in within]])
-
-
-def test_the_command_leaves_the_runs_episodes(tmp_path):
-    command = [sys.executable, "-m", "launch.bench.plain_sac", "--body", "Hopper-v5", "--steps", "1", "--out", tmp_path]
-    subprocess.run(command, check=True, capture_output=True)
-    run = json.loads((tmp_path / "Hopper-v5_0.json").read_text())
-    assert run["steps"] == plain_sac.STEPS_OF_A_BURST
-    assert sum(length for *_, length in run["episodes"]) <= run["steps"]
 
 
 def test_a_difference_is_a_share_with_welchs_interval():
