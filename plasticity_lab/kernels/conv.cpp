@@ -4,7 +4,7 @@
 // They are matrix products whose left matrix is never laid out: the numbers of a patch that come from one row of the image lie
 // one after another, and the next patch begins one pixel later. Arithmetic as in linear.cpp; a sum takes its products row by row
 // of the patch (of the image, by the weights), column by column, and last by channel. Products with the zeros around an image are
-// left out above and below, and taken at the sides. Kernels of 3 × 3 and 5 × 5 on many channels are taken by points instead; see
+// left out above and below, and taken at the sides. Most kernels of 3 × 3 and 5 × 5 are taken by points instead; see lines.h and
 // winograd.h.
 //
 // Legend: K runs, B examples, C input channels, H, W rows and columns, O output channels, R, S rows and columns of the output.
@@ -12,11 +12,23 @@
 #include <algorithm>
 
 #include "image.h"
+#include "lines.h"
 #include "products.h"
 #include "tensors.h"
 #include "winograd.h"
 
 namespace {
+
+// How a layer's sums are taken, all at once or by points: what takes the least time. It depends on the layer's shape alone.
+enum Way { DIRECT, TILES, LINES_OF_3, LINES_OF_5 };
+
+inline Way fastest(long kernel, long rows, long columns, long channels, long outputs) {
+  if (kernel != 3 && kernel != 5) return DIRECT;
+  const long direct = rows * columns * kernel * kernel * channels * covering(outputs, 16), enough = direct * 9 / 10;
+  if (kernel == 5) return by_lines<5>(rows, columns, channels, outputs) < enough ? LINES_OF_5 : DIRECT;
+  const long lines = by_lines<3>(rows, columns, channels, outputs), tiles = by_tiles(rows, columns, channels, outputs);
+  return std::min(lines, tiles) >= enough ? DIRECT : tiles < lines ? TILES : LINES_OF_3;
+}
 
 // y (R, S, O) = start (O) + Σ over a patch of image · weight, which is (kernel, kernel, C, O).
 void correlate(const Image& image, const float* at, long kernel, const float* weight, long outputs, const float* start, float* y,
@@ -46,13 +58,20 @@ at::Tensor correlated(const at::Tensor& images, const at::Tensor& weight, Turn t
     const float* own = images.const_data_ptr<float>() + k * batch * image.size();
     const float* start = starts ? starts + k * outputs : nullptr;
     float* y = found.mutable_data_ptr<float>() + k * batch * rows * columns * outputs;
-    const auto by_points = [&]<int SIDE>() {
-      correlate_by_points<SIDE>(image, own, batch, turned.data(), outputs, start, y, rows, columns);
+    const auto each = [&](auto work) {
+      for (long b = 0; b < batch; b++) work(image.with_sides(own + b * image.size(), room), y + b * rows * columns * outputs);
     };
-    if (!where_it_pays(kernel, rows, columns, image.channels, outputs, by_points))
-      for (long b = 0; b < batch; b++)
-        correlate(image, image.with_sides(own + b * image.size(), room), kernel, turned.data(), outputs, start,
-                  y + b * rows * columns * outputs, rows, columns);
+    const auto in_lines = [&](auto lines) {
+      const auto weights = lines.weights_at_points(turned.data());
+      each([&](const float* at, float* to) { lines.correlate(at, weights.get(), start, to); });
+    };
+    switch (fastest(kernel, rows, columns, image.channels, outputs)) {
+      case TILES: correlate_by_tiles(image, own, batch, turned.data(), outputs, start, y, rows, columns); break;
+      case LINES_OF_3: in_lines(Lines<3>{image, outputs, rows, columns}); break;
+      case LINES_OF_5: in_lines(Lines<5>{image, outputs, rows, columns}); break;
+      case DIRECT:
+        each([&](const float* at, float* to) { correlate(image, at, kernel, turned.data(), outputs, start, to, rows, columns); });
+    }
   }
   return found;
 }
@@ -113,13 +132,23 @@ std::tuple<at::Tensor, at::Tensor> conv_weight(const at::Tensor& x_given, const 
     found.assign(places * channels * outputs, 0);
     const float* own = x.const_data_ptr<float>() + k * batch * image.size();
     const float* d = delta.const_data_ptr<float>() + k * batch * rows * columns * outputs;
-    const auto by_points = [&]<int SIDE>() {
-      weights_by_points<SIDE>(image, own, batch, d, outputs, rows, columns, found.data());
+    const auto each = [&](auto work) {
+      for (long b = 0; b < batch; b++) work(image.with_sides(own + b * image.size(), room), d + b * rows * columns * outputs);
     };
-    if (!where_it_pays(kernel, rows, columns, channels, outputs, by_points))
-      for (long b = 0; b < batch; b++)
-        add_weights(image, image.with_sides(own + b * image.size(), room), kernel, d + b * rows * columns * outputs, outputs,
-                    rows, columns, found.data());
+    const auto in_lines = [&](auto lines) {
+      std::vector<float> sums(HEIGHT * lines.span * outputs, 0);
+      each([&](const float* at, const float* own_delta) { lines.add_weights(at, own_delta, sums.data()); });
+      lines.weights(sums.data(), found.data());
+    };
+    switch (fastest(kernel, rows, columns, channels, outputs)) {
+      case TILES: weights_by_tiles(image, own, batch, d, outputs, rows, columns, found.data()); break;
+      case LINES_OF_3: in_lines(Lines<3>{image, outputs, rows, columns}); break;
+      case LINES_OF_5: in_lines(Lines<5>{image, outputs, rows, columns}); break;
+      case DIRECT:
+        each([&](const float* at, const float* own_delta) {
+          add_weights(image, at, kernel, own_delta, outputs, rows, columns, found.data());
+        });
+    }
     float* w = weight.mutable_data_ptr<float>() + k * found.size();
     for (long p = 0; p < places; p++)
       for (long c = 0; c < channels; c++)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,12 @@ constexpr int PIXELS = 12, CHANNELS = 2;  // sums that fit into 32 registers, a 
 #else
 constexpr int PIXELS = 6, CHANNELS = 2;  // into 16
 #endif
+
+// How many pieces of that length cover so many rows or columns.
+constexpr long covering(long pixels, long length) { return (pixels + length - 1) / length; }
+
+// Numbers that are written before they are read.
+inline std::unique_ptr<float[]> unset(long count) { return std::make_unique_for_overwrite<float[]>(count); }
 
 // Images whose pixels have `channels` numbers, with `margin` pixels of zeros around each.
 struct Image {

@@ -1,30 +1,17 @@
-// Convolutions of 3 × 3 and 5 × 5 by a quarter or a third of the multiplications (Winograd; Lavin and Gray 2016, section 4): of a
-// tile of outputs, 4 × 4 or 2 × 2, and the 6 × 6 pixels that it is made of, both sides of the sum over channels are taken at six
-// points (0, 1, −1, 2, −2 and infinity) along rows and columns, multiplied there, and brought back. The gradient by the weights
+// Convolutions of 3 × 3 by a quarter of the multiplications (Winograd; Lavin and Gray 2016, section 4): of a tile of 4 × 4 outputs,
+// and the 6 × 6 pixels that it is made of, both sides of the sum over channels are taken at six points (0, 1, −1, 2, −2 and infinity) along rows and columns, multiplied there, and brought back. The gradient by the weights
 // likewise, from the same pixels and the gradients of a tile to the weights. Results have an error three to five times that
 // of a direct sum, and do not depend on how wide a vector is.
 //
 // Legend: B examples, C input channels, R, S rows and columns of the output, O output channels, T tiles.
 #pragma once
 
-#include <memory>
-
 #include "image.h"
 #include "products.h"
 
 namespace {
 
-constexpr int POINTS = 6, PLACES = POINTS * POINTS;
-
-// The side of a tile of outputs.
-template <int SIDE>
-constexpr long OUT = POINTS + 1 - SIDE;
-
-// How many tiles of that side cover so many pixels.
-constexpr long covering(long pixels, long side) { return (pixels + side - 1) / side; }
-
-// Numbers that are written before they are read.
-inline std::unique_ptr<float[]> unset(long count) { return std::make_unique_for_overwrite<float[]>(count); }
+constexpr int POINTS = 6, PLACES = POINTS * POINTS, KERNEL = 3, EACH = POINTS + 1 - KERNEL;  // EACH: the side of a tile of outputs
 
 // Along one axis: from pixels to points; from N weights, or gradients of outputs; and from points back to N outputs, or weights.
 struct Pixels {
@@ -143,21 +130,10 @@ struct Tiles {
 // So many at a time, with what is made of them in the second cache.
 constexpr long TILES_AT_ONCE = 24;
 
-// Whether that takes less than nine tenths of the time, counted in multiplications of a vector of 16 numbers: to points and back
-// takes as long as 250 and 180 of them (an EPYC of Zen 4).
-template <int SIDE>
-inline bool pays(long rows, long columns, long channels, long outputs) {
-  const long tiles = covering(rows, OUT<SIDE>) * covering(columns, OUT<SIDE>);
+// What it takes, counted as in lines.h: to points and back takes as long as 250 and 180 multiplications.
+inline long by_tiles(long rows, long columns, long channels, long outputs) {
   const long given = covering(channels, 16), made = covering(outputs, 16);
-  return tiles * (PLACES * channels * made + 250 * given + 180 * made) * 10 < rows * columns * SIDE * SIDE * channels * made * 9;
-}
-
-// Calls `work` with the side of the kernel where that pays; returns whether it did. It depends on a layer's shape alone.
-template <class Work>
-bool where_it_pays(long kernel, long rows, long columns, long channels, long outputs, const Work& work) {
-  if (kernel == 3 && pays<3>(rows, columns, channels, outputs)) return work.template operator()<3>(), true;
-  if (kernel == 5 && pays<5>(rows, columns, channels, outputs)) return work.template operator()<5>(), true;
-  return false;
+  return covering(rows, EACH) * covering(columns, EACH) * (PLACES * channels * made + 250 * given + 180 * made);
 }
 
 // What tiles are at the points: (T, PLACES, channels).
@@ -168,19 +144,17 @@ inline void at_points(const Tiles& tiles, long first, long count, float* to) {
     turned<Axis>(channels, tiles.tile(first + t), {to + t * PLACES * channels, POINTS * channels, channels});
 }
 
-// y (B, R, S, O) = start (O) + Σ over a patch of image · weight, of all images of a run; weight is (SIDE, SIDE, C, O).
-template <int SIDE>
-void correlate_by_points(const Image& image, const float* images, long batch, const float* weight, long outputs, const float* start,
-                         float* y, long rows, long columns) {
-  constexpr long EACH = OUT<SIDE>;
+// y (B, R, S, O) = start (O) + Σ over a patch of image · weight, of all images of a run; weight is (KERNEL, KERNEL, C, O).
+inline void correlate_by_tiles(const Image& image, const float* images, long batch, const float* weight, long outputs,
+                               const float* start, float* y, long rows, long columns) {
   const long down = covering(rows, EACH), across = covering(columns, EACH), channels = image.channels;
   const Tiles given{const_cast<float*>(images), image.rows, image.columns, channels, image.margin, POINTS, EACH, down, across};
   const Tiles made{y, rows, columns, outputs, 0, EACH, EACH, down, across};
   const auto kernels = unset(PLACES * channels * outputs), pixels = unset(PLACES * TILES_AT_ONCE * channels),
              sums = unset(PLACES * TILES_AT_ONCE * outputs);
   for (long c = 0; c < channels; c++)
-    turned<Given<SIDE>>(outputs, {const_cast<float*>(weight) + c * outputs, SIDE * channels * outputs, channels * outputs},
-                    {&kernels[c * outputs], POINTS * channels * outputs, channels * outputs});
+    turned<Given<KERNEL>>(outputs, {const_cast<float*>(weight) + c * outputs, KERNEL * channels * outputs, channels * outputs},
+                          {&kernels[c * outputs], POINTS * channels * outputs, channels * outputs});
   Nothing nothing;
   for (long first = 0; first < batch * down * across; first += TILES_AT_ONCE) {
     const long count = std::min(TILES_AT_ONCE, batch * down * across - first);
@@ -195,11 +169,9 @@ void correlate_by_points(const Image& image, const float* images, long batch, co
   }
 }
 
-// found (SIDE, SIDE, C, O) = the gradients by weights of images (B, H, W, C) and delta (B, R, S, O).
-template <int SIDE>
-void weights_by_points(const Image& image, const float* images, long batch, const float* delta, long outputs, long rows,
-                       long columns, float* found) {
-  constexpr long EACH = OUT<SIDE>;
+// found (KERNEL, KERNEL, C, O) = the gradients by weights of images (B, H, W, C) and delta (B, R, S, O).
+inline void weights_by_tiles(const Image& image, const float* images, long batch, const float* delta, long outputs, long rows,
+                             long columns, float* found) {
   const long down = covering(rows, EACH), across = covering(columns, EACH), channels = image.channels;
   const Tiles given{const_cast<float*>(images), image.rows, image.columns, channels, image.margin, POINTS, EACH, down, across};
   const Tiles deltas{const_cast<float*>(delta), rows, columns, outputs, 0, EACH, EACH, down, across};
@@ -219,8 +191,8 @@ void weights_by_points(const Image& image, const float* images, long batch, cons
     }
   }
   for (long c = 0; c < channels; c++)
-    turned<Back<SIDE>>(outputs, {&sums[c * outputs], POINTS * channels * outputs, channels * outputs},
-                       {found + c * outputs, SIDE * channels * outputs, channels * outputs});
+    turned<Back<KERNEL>>(outputs, {&sums[c * outputs], POINTS * channels * outputs, channels * outputs},
+                         {found + c * outputs, KERNEL * channels * outputs, channels * outputs});
 }
 
 }  // namespace

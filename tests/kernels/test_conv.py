@@ -11,7 +11,7 @@ from plasticity_lab.stacking.conv import StackedConv2d
 
 pytestmark = pytest.mark.skipif(build.missing() is not None, reason=f"no kernels: {build.missing()}")
 SHAPES = [  # runs, batch, channels, rows, columns, output channels, kernel, margin
-    (2, 3, 3, 8, 9, 5, 5, 0),
+    (2, 3, 3, 8, 9, 5, 2, 0),
     (2, 3, 3, 8, 9, 16, 4, 0),
     (1, 2, 16, 6, 7, 33, 4, 2),
     (2, 1, 2, 7, 5, 5, 3, 1),
@@ -20,13 +20,17 @@ SHAPES = [  # runs, batch, channels, rows, columns, output channels, kernel, mar
 ]
 
 
-BY_POINTS = [  # the same, of those that are taken at six points: tiles that end with the image, and that do not
+BY_POINTS = [  # the same, of those that are taken by points: tiles and rows that end with the image, and that do not
     (2, 3, 16, 10, 10, 16, 3, 1),
     (2, 5, 20, 7, 9, 33, 3, 0),
     (1, 40, 16, 8, 8, 3, 3, 1),
     (1, 2, 32, 12, 5, 32, 3, 2),
     (1, 2, 16, 14, 14, 16, 5, 0),
     (2, 2, 16, 6, 7, 33, 5, 2),
+    (2, 3, 3, 8, 9, 5, 5, 0),
+    (1, 2, 3, 23, 9, 20, 5, 2),
+    (2, 3, 3, 9, 33, 32, 3, 1),
+    (1, 2, 4, 12, 70, 16, 3, 0),
 ]
 
 
@@ -111,12 +115,13 @@ def test_a_run_alone_is_the_same(runs, batch, channels, rows, columns, outputs, 
     assert torch.equal(conv(x[:, :1].contiguous(), weight, bias, kernel, margin), together[0][:, :1])
 
 
+@pytest.mark.parametrize("channels", [3, 16])
 @pytest.mark.parametrize(("kernel", "points"), [(3, True), (4, False), (5, True)])
-def test_layers_of_many_channels_are_taken_by_points(kernel, points):
-    """There whole numbers are multiplied by sixths, and their sums are not exact."""
-    x, weight = whole(1, 4, 12, 12, 16), whole(1, 16 * kernel**2, 16)
+def test_layers_of_three_by_three_and_five_by_five_are_taken_by_points(kernel, points, channels):
+    """There whole numbers are multiplied by sixths or ninths, and their sums are not exact."""
+    x, weight = whole(1, 4, 14, 14, channels), whole(1, channels * kernel**2, 16)
     h = conv(x, weight, torch.zeros(1, 1, 16), kernel, 0)[0].permute(0, 3, 1, 2)
-    exact = conv2d(x[0].permute(0, 3, 1, 2), weight[0].T.reshape(16, 16, kernel, kernel))
+    exact = conv2d(x[0].permute(0, 3, 1, 2), weight[0].T.reshape(16, channels, kernel, kernel))
     assert torch.equal(h, exact) is not points
 
 
