@@ -53,13 +53,19 @@ INLINE void filled_row(const Filled& x, long c, Product p, int last) {
 }
 
 // The product's rows from `first` on, into p.c, without a start. At most C vectors at a time. Meanwhile those numbers of x are
-// fetched that the rows after the next ones need: each row of x lies elsewhere.
-template <int C>
-inline void filled_product(const Filled& x, long first, long rows, long width, Product whole) {
+// fetched that the rows after the next ones need: each row of x lies elsewhere. After each row as much is done of `between` as a
+// row has vectors: an update waits for the unit that divides, and the next row is multiplied meanwhile.
+template <int C, class Between>
+inline void filled_product(const Filled& x, long first, long rows, long width, Product whole, Between& between) {
   for (long k = 0; k < whole.depth.each; k++)
     _mm_prefetch(reinterpret_cast<const char*>(whole.a.at + k * whole.a.column + 2 * rows), _MM_HINT_T0);
   by_vectors<C>(width, whole, [&]<int V, bool PART>(Product p, int last) {
-    for (long r = 0; r < rows; r++) filled_row<V, PART>(x, first + r, p.row(r), last);
+    Between own = between;  // its own copy can stay in registers
+    for (long r = 0; r < rows; r++) {
+      filled_row<V, PART>(x, first + r, p.row(r), last);
+      for (int z = 0; z < V; z++) own.some();
+    }
+    between = own;
   });
 }
 

@@ -144,7 +144,7 @@ std::tuple<at::Tensor, at::Tensor> linear_weight(const at::Tensor& x_given, cons
     const float *xs = x.const_data_ptr<float>() + k * batch * inputs, *d = delta.const_data_ptr<float>() + k * batch * outputs;
     const Product own{{xs, 1, inputs}, d, outputs, {batch}, nullptr, 0,
                       weight.mutable_data_ptr<float>() + k * inputs * outputs, outputs};
-    if (filled(xs, batch, inputs, few)) filled_product<PANEL>(few, 0, inputs, outputs, own);
+    if (filled(xs, batch, inputs, few)) filled_product<PANEL>(few, 0, inputs, outputs, own, nothing);
     else product<ROWS, WIDE>(inputs, outputs, own, nothing);
     sum_rows(batch, outputs, d, outputs, bias.mutable_data_ptr<float>() + k * outputs);
   }
@@ -201,15 +201,13 @@ void linear_update(const at::Tensor& x_given, const at::Tensor& delta_given, con
       const long rows = std::min<long>(ROWS, inputs - i), from = (k * inputs + i) * outputs;
       const Product own{{xs + i, 1, inputs}, d, padded, {batch}, nullptr, 0, half, outputs};
       if (are_few) {
-        filled_product<PANEL>(few, i, rows, outputs, own);
-        begin(weight, from, half, rows * outputs);
-        update.rest();
+        filled_product<PANEL>(few, i, rows, outputs, own, update);
       } else {
         product<ROWS, NARROW>(rows, outputs, own, update);
-        update.rest();
-        begin(weight, from, half, rows * outputs);
-        std::swap(half, other);
       }
+      update.rest();
+      begin(weight, from, half, rows * outputs);
+      std::swap(half, other);
     }
     sum_rows(batch, outputs, d, padded, half);
     update.rest();
