@@ -124,3 +124,13 @@ def test_pixels_are_scaled_alike_in_both_layouts():
     for normalise in ("raw", "std", "half"):
         scaled = Pixels(COLOURED, normalise, CPU).scaled
         assert torch.equal(scaled(flat(COLOURED).T, by_pixel=True), scaled(flat(COLOURED)).T)
+
+
+@pytest.mark.parametrize("normalise", ["raw", "std", "half"])
+def test_images_that_lie_with_channels_last_give_the_same_floats(normalise):
+    usual, last = (Pixels(COLOURED, normalise, CPU, channels_last=last) for last in (False, True))
+    lessons = [a_lesson(), a_lesson(np.random.default_rng(0).permutation(48))]
+    shown, _ = laid_out(COLOURED, lessons, CPU, order=last.order)
+    assert shown[0, 0, :3].tolist() == COLOURED.train_images[3, :, 0, 0].tolist()
+    assert torch.equal(last.scaled(shown), usual.scaled(laid_out(COLOURED, lessons, CPU)[0]))
+    assert usual.structure_key != last.structure_key

@@ -52,7 +52,7 @@ class GroupsLearner(SupervisedLearner):
         rows = min(CHUNK_STEPS, self.benchmark.max_batches)
         self.tables = MixedTables(rows, self.runs, self.benchmark.batch_size, replayed, device)
         flat = np.ascontiguousarray(image_set.train_images).reshape(1, len(image_set.train_labels), -1)
-        self.images = torch.from_numpy(flat).to(device)  # (1, all, D)
+        self.images = torch.from_numpy(self.pixels.as_they_lie(flat)).to(device)  # (1, all, D)
         # The task's, once it has begun: where its images are in the set, the memory, and what an epoch replays.
         self.images_KN = self.memory_KM = np.zeros((self.runs, 0), np.int64)
         self._replays: tuple[int, NDArray[np.int64]] = -1, self.memory_KM
@@ -72,7 +72,8 @@ class GroupsLearner(SupervisedLearner):
 
         final_accuracy: how many are right among all classes. masked_accuracy: among the classes of the task's group.
         """
-        images, labels = laid_out(self.image_set, task.lessons, self.device, held_out=True)
+        order = self.pixels.order
+        images, labels = laid_out(self.image_set, task.lessons, self.device, held_out=True, order=order)
         own, total, more = self._own_classes(task), labels.shape[1], () if factor is None else (factor,)
         right = sum(
             self.scores(parameters, self.network.settings["activation"], images, labels, own, at, there, *more)

@@ -18,10 +18,10 @@ Bytes = NDArray[np.uint8]
 
 
 class HeldOutInRows:
-    """Laid out image by image."""
+    """Laid out image by image, the pixels of each in an order that `Pixels` says."""
 
-    def __init__(self, image_set: ImageSet, device: torch.device) -> None:
-        self.image_set, self.device = image_set, device
+    def __init__(self, image_set: ImageSet, device: torch.device, order: NDArray[np.int64] | None = None) -> None:
+        self.image_set, self.device, self.order = image_set, device, order
         self._room = room_for(0, 0, 0, device)
 
     def laid_out(self, lessons: Sequence[Lesson]) -> tuple[Tensor, Tensor]:
@@ -33,7 +33,7 @@ class HeldOutInRows:
         shape = len(lessons), len(lessons[0].held_out), pixels
         if self._room.shape != shape:
             self._room = room_for(*shape, self.device)
-        return laid_out(self.image_set, lessons, self.device, held_out=True, room=self._room)
+        return laid_out(self.image_set, lessons, self.device, held_out=True, room=self._room, order=self.order)
 
 
 class HeldOutByPixel:

@@ -4,6 +4,7 @@ Legend: K runs, N images, R rows of room for them, D pixels (C·H·W).
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,30 +19,41 @@ from plasticity_lab.data.image_set import ImageSet
 class Pixels:
     """Bytes → floats, as `normalise` says: raw (0 to 1), std (each channel standardised), half (−1 to 1).
 
+    channels_last: whether the bytes lie with the channels of a pixel side by side, as convolutions on a CPU read them;
+    floats are handed out channel by channel all the same. A compiler then goes through both as they lie.
+    order: (D,), from which of the set's numbers each byte comes; None where they lie as in the set.
     structure_key: all of that in words; pixels of equal words are the same function.
     """
 
-    def __init__(self, image_set: ImageSet, normalise: str, device: torch.device) -> None:
+    def __init__(self, image_set: ImageSet, normalise: str, device: torch.device, channels_last: bool = False) -> None:
         self.white = float(image_set.white)
         self.normalise = normalise
-        self.structure_key = [normalise, str(self.white), str(image_set.train_images.shape[1:])]
+        shape = image_set.train_images.shape[1:]
+        self.order: NDArray[np.int64] | None = None
+        if channels_last and shape[0] > 1:
+            self.order = np.arange(np.prod(shape)).reshape(shape[0], -1).T.ravel()
+        self.channels = shape[0]
+        self.structure_key = [normalise, str(self.white), str(shape), str(self.order is not None)]
         if normalise == "std":
-            per_channel = int(np.prod(image_set.train_images.shape[2:]))
             self.structure_key += [str(values.tolist()) for values in (image_set.mean, image_set.std)]
             self.mean, self.deviation = (
-                torch.from_numpy(np.repeat(values, per_channel)).to(device)
+                torch.from_numpy(self.as_they_lie(np.repeat(values, int(np.prod(shape[1:]))))).to(device)
                 for values in (image_set.mean, image_set.std)
             )
 
+    def as_they_lie(self, images: NDArray[Any]) -> NDArray[Any]:
+        """Numbers (..., D), channel by channel, as the bytes are to lie."""
+        return images if self.order is None else np.take(images, self.order, axis=-1)
+
     def scaled(self, pixels: Tensor, by_pixel: bool = False) -> Tensor:
-        """uint8 (..., D) → float32 (..., D).  by_pixel: (..., D, N) → (..., D, N)."""
+        """uint8 (..., D) as they lie → float32 (..., D), channel by channel.  by_pixel: (..., D, N) → (..., D, N)."""
         x = pixels.float() / self.white
         if self.normalise == "std":
             mean, deviation = (each.unsqueeze(-1) if by_pixel else each for each in (self.mean, self.deviation))
-            return (x - mean) / deviation
-        if self.normalise == "half":
-            return (x - 0.5) / 0.5
-        return x
+            x = (x - mean) / deviation
+        elif self.normalise == "half":
+            x = (x - 0.5) / 0.5
+        return x if self.order is None else x.unflatten(-1, (-1, self.channels)).transpose(-1, -2).flatten(-2)
 
 
 def room_for(runs: int, images: int, pixels: int, device: torch.device) -> Tensor:
@@ -55,12 +67,13 @@ def laid_out(
     device: torch.device,
     held_out: bool = False,
     room: Tensor | None = None,
+    order: NDArray[np.int64] | None = None,
 ) -> tuple[Tensor, Tensor]:
     """A task's images (K, N, D) uint8 and labels (K, N); images (1, N, D) where every run sees the same.
 
     Permuting once a task costs less than permuting each batch, and a batch becomes a copy of whole rows. room:
     (K, R, D) with R ≥ N, where the images are written and stay; all its R rows are returned then. Fresh memory for each
-    task would cost a good part of what filling it costs.
+    task would cost a good part of what filling it costs. order: of pixels, as `Pixels` has it; on a CPU.
     """
     indices = [lesson.held_out if held_out else lesson.images for lesson in lessons]
     first: dict[tuple[bytes, bytes], int] = {}  # the first run that sees the same
@@ -85,13 +98,14 @@ def laid_out(
             shown[...] = images[alike[place], :count]
             continue
         source = sources[place]
+        own = lesson.pixels if order is None else order if lesson.pixels is None else lesson.pixels[order]
         # A mode lets NumPy write in place; without one it checks first, in a copy. No image or pixel is out of range.
-        if lesson.pixels is None:
+        if own is None:
             np.take(source, index, axis=0, out=shown, mode="clip")
         else:
             if index.tobytes() not in taken:
                 taken[index.tobytes()] = source[index]
-            np.take(taken[index.tobytes()], lesson.pixels, axis=1, out=shown, mode="clip")
+            np.take(taken[index.tobytes()], own, axis=1, out=shown, mode="clip")
     return shown_in, labels
 
 

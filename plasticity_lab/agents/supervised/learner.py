@@ -28,6 +28,7 @@ from plasticity_lab.agents.supervised.tables import Tables
 from plasticity_lab.benchmarks.labelled.stream import CHUNK_STEPS, Chunk, Task
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.diagnostics.view import View
+from plasticity_lab.networks.encoder import Encoder
 from plasticity_lab.networks.model import Model
 from plasticity_lab.records.bulk import Bulk
 from plasticity_lab.records.rows import Evaluation, Rows
@@ -43,13 +44,15 @@ class SupervisedLearner:
         benchmark = parts.benchmark
         self.image_set, self.device, self.runs = image_set, device, len(parts.init_seeds)
         self.max_images = benchmark.max_images
-        self.pixels = Pixels(image_set, benchmark.normalise, device)
+        on_cpu = device.type == "cpu"  # a GPU lays out as fast in rows, and for kernels images are to lie in rows
+        last = on_cpu and parts.kernels and isinstance(model.network, Encoder)
+        self.pixels = Pixels(image_set, benchmark.normalise, device, channels_last=last)
         self.network = PackedNetwork(parts, model, device)
         self.keys = self.network.step_keys
         step = step_of(model, self.network.optimizer, self.network.intervention, self.pixels, parts.kernels)
-        on_cpu = device.type == "cpu"  # a GPU lays out as fast in rows, and for kernels images are to lie in rows
         self.by_pixel = by_pixel = benchmark.permutes and on_cpu and not parts.kernels
-        self.held_out = (HeldOutByPixel if by_pixel else HeldOutInRows)(image_set, device)
+        order = self.pixels.order
+        self.held_out = HeldOutByPixel(image_set, device) if by_pixel else HeldOutInRows(image_set, device, order)
         score = score_of(model, self.pixels, by_pixel, parts.kernels)
         self.same = (parts.structure, model.structure_key, *self.pixels.structure_key)
         self.step = Compiled(step, ("supervised step", *self.same), reads=READS) if compiled else step
@@ -73,7 +76,9 @@ class SupervisedLearner:
         if self.room is None:
             pixels = int(np.prod(self.image_set.train_images.shape[1:]))
             self.room = room_for(self.runs, self.max_images, pixels, self.device)
-        self.images, self.labels = laid_out(self.image_set, task.lessons, self.device, room=self.room)
+        self.images, self.labels = laid_out(
+            self.image_set, task.lessons, self.device, room=self.room, order=self.pixels.order
+        )
         self.offsets = torch.arange(self.runs, device=self.device) * (self.max_images if len(self.images) > 1 else 0)
         if fresh:
             self.network.begin_task(task.position)
