@@ -1,7 +1,8 @@
 // Convolutions of 3 × 3 by a quarter of the multiplications (Winograd; Lavin and Gray 2016, section 4): of a tile of 4 × 4 outputs,
-// and the 6 × 6 pixels that it is made of, both sides of the sum over channels are taken at six points (0, 1, −1, 2, −2 and infinity) along rows and columns, multiplied there, and brought back. The gradient by the weights
-// likewise, from the same pixels and the gradients of a tile to the weights. Results have an error three to five times that
-// of a direct sum, and do not depend on how wide a vector is.
+// and the 6 × 6 pixels that it is made of, both sides of the sum over channels are taken at six points (0, 1, −1, 2, −2 and
+// infinity) along rows and columns, multiplied there, and brought back. The gradient by the weights likewise, from the same pixels
+// and the gradients of a tile to the weights. Results have an error three to five times that of a direct sum, and do not depend on
+// how wide a vector is.
 //
 // Legend: B examples, C input channels, R, S rows and columns of the output, O output channels, T tiles.
 #pragma once
