@@ -22,7 +22,8 @@ constexpr int ROWS = 8, WIDE = 3, NARROW = 2, LONG = 16;  // sums that fit into 
 constexpr int ROWS = 6, WIDE = 2, NARROW = 2, LONG = 8;  // into 16
 #endif
 // LONG: of a single row, for which each weight is read once: the more of them lie next to each other, the better.
-constexpr int PANEL = 8;  // of a row of a product that leaves out zeros
+constexpr int PANEL = 8;      // of a row of a product that leaves out zeros
+constexpr int MANY = 4 * ROWS;  // rows of such a product that are held at a time
 
 // Steps of optimizers: numbers of a run, which are data, and what becomes of some parameters p by their gradients g.
 
@@ -184,7 +185,7 @@ void linear_update(const at::Tensor& x_given, const at::Tensor& delta_given, con
   const long runs = x.size(0), batch = x.size(1), inputs = x.size(2), outputs = delta.size(2);
   const float *all_x = x.const_data_ptr<float>(), *all_delta = delta.const_data_ptr<float>();
   const long padded = (outputs + LANES - 1) / LANES * LANES;
-  const Room halves(2 * ROWS * outputs), lined(batch * padded);  // a run's delta with rows that begin on a vector's boundary
+  const Room halves(2 * MANY * outputs), lined(batch * padded);  // a run's delta with rows that begin on a vector's boundary
   float* d = lined.begin;
   Filled few;
   for (long k = 0; k < runs; k++) {
@@ -196,9 +197,10 @@ void linear_update(const at::Tensor& x_given, const at::Tensor& delta_given, con
       for (int i = 0; i < Rule::MOMENTS; i++) update.moments[i] = of.moments[i] + from;
     };
     const bool are_few = filled(xs, batch, inputs, few);
-    float *half = halves.begin, *other = half + ROWS * outputs;
-    for (long i = 0; i < inputs; i += ROWS) {
-      const long rows = std::min<long>(ROWS, inputs - i), from = (k * inputs + i) * outputs;
+    const long at_once = are_few ? MANY : ROWS;
+    float *half = halves.begin, *other = half + at_once * outputs;
+    for (long i = 0; i < inputs; i += at_once) {
+      const long rows = std::min(at_once, inputs - i), from = (k * inputs + i) * outputs;
       const Product own{{xs + i, 1, inputs}, d, padded, {batch}, nullptr, 0, half, outputs};
       if (are_few) {
         filled_product<PANEL>(few, i, rows, outputs, own, update);
