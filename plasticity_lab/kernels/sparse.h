@@ -3,6 +3,7 @@
 // −0 where that has 0, and that a weight that is not finite is not met by an input that is 0.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "products.h"
@@ -12,45 +13,46 @@ namespace {
 // It is worth it where no more than one of this many numbers is not 0: a dense tile uses what it reads several times, this once.
 constexpr long FEW = 3;
 
-// Of B, beside C: what the smallest cache holds.
-constexpr long NUMBERS_NEAR = 1 << 13;
-
-// The numbers of a matrix that are not 0, row by row: those of row r, and their columns, lie from start[r] to start[r + 1].
+// Which numbers of a matrix are not 0: of row r and column c, bit c % AT_ONCE of word[c / AT_ONCE · rows + r].
 struct Sparse {
-  std::vector<long> start;
-  std::vector<int> column;
-  std::vector<float> value;
+  static constexpr long AT_ONCE = 64;  // columns of a word, and rows of B that stay in the smallest cache until all rows have met them
+  long rows = 0;
+  std::vector<uint64_t> word;
 };
 
-// All of x (rows, columns) that is not 0, if that is little; false as soon as it is not.
+// Those of x (rows, columns), if they are few; false as soon as they are not.
 inline bool sparse(const float* x, long rows, long columns, Sparse& found) {
   const long most = rows * columns / FEW;
-  found.start.assign(1, 0);
-  found.column.resize(most + columns + LANES);
-  found.value.resize(most + columns + LANES);
+  found.rows = rows;
+  found.word.resize((columns + Sparse::AT_ONCE - 1) / Sparse::AT_ONCE * rows);
   long count = 0;
   for (long r = 0; r < rows; r++) {
-    count += not_zero(x + r * columns, columns, found.column.data() + count, found.value.data() + count);
+    const float* row = x + r * columns;
+    for (long c = 0, at = r; c < columns; c += Sparse::AT_ONCE, at += rows) {
+      uint64_t bits = 0;
+      for (long z = 0; z < std::min(Sparse::AT_ONCE, columns - c); z += LANES)
+        bits |= uint64_t{not_zero(row + c + z, columns - c - z)} << z;
+      found.word[at] = bits;
+      count += __builtin_popcountll(bits);
+    }
     if (count > most) return false;
-    found.start.push_back(count);
   }
   return true;
 }
 
-// C vectors of a row of its product, by the numbers from `e` on whose columns are below `limit`; returns where those end. Of the
-// last vector only `last` lanes count if PART.
+// C vectors of a row of its product, by the numbers whose bits are set; p.a and p.b begin at the first of them. Of the last vector
+// only `last` lanes count if PART.
 template <int C, bool PART>
-INLINE long sparse_row(const Sparse& a, long e, long end, long limit, Product p, int last) {
+INLINE void sparse_row(uint64_t bits, Product p, int last) {
   Vector sums[C];
   UNROLLED for (int z = 0; z < C; z++) {
     const float* from = p.start + LANES * z;
     sums[z] = !p.start ? all(0) : PART && z == C - 1 ? load(from, last) : load(from);
   }
-  const int* column = a.column.data();
-  const float* value = a.value.data();
-  for (; e < end && column[e] < limit; e++) {
-    const Vector x = all(value[e]);
-    const float* row = p.b + column[e] * p.b_row;
+  for (; bits; bits &= bits - 1) {
+    const long k = __builtin_ctzll(bits);
+    const Vector x = all(p.a.at[k]);
+    const float* row = p.b + k * p.b_row;
     UNROLLED for (int z = 0; z < C; z++) {
       const float* at = row + LANES * z;
       sums[z] = fused(x, PART && z == C - 1 ? load(at, last) : load(at), sums[z]);
@@ -60,7 +62,6 @@ INLINE long sparse_row(const Sparse& a, long e, long end, long limit, Product p,
     if (PART && z == C - 1) store(p.c + LANES * z, sums[z], last);
     else store(p.c + LANES * z, sums[z]);
   }
-  return e;
 }
 
 // each<V, PART>(p, last) for the V vectors that `vectors` counts, at most C; of the last one `last` lanes count if PART, else all.
@@ -84,17 +85,15 @@ INLINE void by_vectors(long width, Product p, const Each& each) {
   }
 }
 
-// The product of all its rows, into p.c; what p says of A is not looked at. At most C vectors at a time, and as many rows of B as
-// stay near until all rows of C have met them; in between C lies in memory, which rounds nothing.
+// The product of all its rows, into p.c. At most C vectors at a time, and as many rows of B as a word has bits, until all rows of C
+// have met them; in between C lies in memory, which rounds nothing.
 template <int C>
 inline void sparse_product(const Sparse& a, long width, Product whole) {
-  std::vector<long> next;
   by_vectors<C>(width, whole, [&]<int V, bool PART>(Product p, int last) {
-    next.assign(a.start.begin(), a.start.end() - 1);
-    const long rows = next.size(), piece = NUMBERS_NEAR / (V * LANES);
-    for (long k = 0; k < p.depth.each; k += piece) {
-      if (k) p.start = p.c, p.start_row = p.c_row;
-      for (long r = 0; r < rows; r++) next[r] = sparse_row<V, PART>(a, next[r], a.start[r + 1], k + piece, p.row(r), last);
+    const uint64_t* word = a.word.data();
+    for (long k = 0; k < p.depth.each; k += Sparse::AT_ONCE) {
+      for (long r = 0; r < a.rows; r++) sparse_row<V, PART>(*word++, p.row(r), last);
+      p.a.at += Sparse::AT_ONCE, p.b += Sparse::AT_ONCE * p.b_row, p.start = p.c, p.start_row = p.c_row;
     }
   });
 }

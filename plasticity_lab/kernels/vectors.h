@@ -4,6 +4,8 @@
 
 #include <immintrin.h>
 
+#include <cstdint>
+
 namespace {
 
 #if defined(__AVX512F__)
@@ -31,18 +33,10 @@ INLINE Vector fused(Vector a, Vector b, Vector c) { return _mm512_fmadd_ps(a, b,
 INLINE Vector root(Vector x) { return _mm512_sqrt_ps(x); }
 INLINE Vector all(float x) { return _mm512_set1_ps(x); }
 
-// Those of x that are not 0, and where they stood, one after another; returns how many. May write LANES more.
-INLINE long not_zero(const float* x, long count, int* where, float* value) {
-  long found = 0;
-  __m512i at = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  for (long i = 0; i < count; i += LANES, at = _mm512_add_epi32(at, _mm512_set1_epi32(LANES))) {
-    const Machine some = count - i < LANES ? load(x + i, static_cast<int>(count - i)) : load(x + i);
-    const __mmask16 is = _mm512_cmp_ps_mask(some, _mm512_setzero_ps(), _CMP_NEQ_UQ);
-    _mm512_storeu_ps(value + found, _mm512_maskz_compress_ps(is, some));
-    _mm512_storeu_si512(where + found, _mm512_maskz_compress_epi32(is, at));
-    found += __builtin_popcount(is);
-  }
-  return found;
+// Which of the next numbers are not 0, a bit for each: of at most a vector's lanes, and of `count`.
+INLINE uint32_t not_zero(const float* x, long count) {
+  const Machine some = count < LANES ? load(x, static_cast<int>(count)) : load(x);
+  return _mm512_cmp_ps_mask(some, _mm512_setzero_ps(), _CMP_NEQ_UQ);
 }
 #else
 INLINE __m256i first(int lanes) {
@@ -53,13 +47,9 @@ INLINE void store(float* to, Vector x, int lanes) { _mm256_maskstore_ps(to, firs
 INLINE Vector fused(Vector a, Vector b, Vector c) { return _mm256_fmadd_ps(a, b, c); }
 INLINE Vector root(Vector x) { return _mm256_sqrt_ps(x); }
 INLINE Vector all(float x) { return _mm256_set1_ps(x); }
-INLINE long not_zero(const float* x, long count, int* where, float* value) {
-  long found = 0;
-  for (long i = 0; i < count; i++) {
-    where[found] = static_cast<int>(i), value[found] = x[i];
-    found += x[i] != 0;
-  }
-  return found;
+INLINE uint32_t not_zero(const float* x, long count) {
+  const Machine some = count < LANES ? load(x, static_cast<int>(count)) : load(x);
+  return _mm256_movemask_ps(_mm256_cmp_ps(some, _mm256_setzero_ps(), _CMP_NEQ_UQ));
 }
 #endif
 
