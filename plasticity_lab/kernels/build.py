@@ -59,6 +59,11 @@ def load() -> None:
         ) from error
 
 
+def is_loaded() -> bool:
+    """Whether this process has them."""
+    return load.cache_info().currsize > 0
+
+
 def folder() -> Path:
     """Where compiled code is kept: torch's own folder for it, in which the graphs lie too."""
     configured = os.environ.get("TORCHINDUCTOR_CACHE_DIR")

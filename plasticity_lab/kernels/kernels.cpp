@@ -2,5 +2,6 @@
 
 #include "linear.cpp"
 #include "conv.cpp"
+#include "pixels.cpp"
 #include "pool.cpp"
 #include "softmax.cpp"

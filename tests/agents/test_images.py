@@ -7,7 +7,9 @@ from plasticity_lab.agents.supervised.images import Pixels, laid_out, room_for, 
 from plasticity_lab.agents.supervised.images_on_gpu import lay_out
 from plasticity_lab.benchmarks.labelled.benchmark import Lesson
 from plasticity_lab.data.image_set import ImageSet
-from tests.helpers.packs import CPU, images
+from plasticity_lab.kernels.pixels import reordered
+from plasticity_lab.kernels.through import prepare
+from tests.helpers.packs import CPU, images, needs_kernels
 
 COLOURED = images(4, 30, 12, channels=3)
 
@@ -134,3 +136,17 @@ def test_images_that_lie_with_channels_last_give_the_same_floats(normalise):
     assert shown[0, 0, :3].tolist() == COLOURED.train_images[3, :, 0, 0].tolist()
     assert torch.equal(last.scaled(shown), usual.scaled(laid_out(COLOURED, lessons, CPU)[0]))
     assert usual.structure_key != last.structure_key
+
+
+@needs_kernels
+@pytest.mark.parametrize(("count", "pixels"), [(33, 64), (16, 49), (20, 9), (3, 784)])
+def test_pixels_are_reordered_by_the_kernels_as_by_numpy(count, pixels):
+    """Squares of sixteen, and what is left over of images and of pixels."""
+    prepare()
+    draw = np.random.default_rng(0)
+    shown, order = draw.integers(0, 256, (count, pixels), np.uint8), draw.permutation(pixels)
+    found = np.zeros_like(shown)
+    reordered(shown, order, found)
+    assert np.array_equal(found, shown[:, order])
+    with pytest.raises(RuntimeError, match="an order names pixels of the image"):
+        reordered(shown, order + 1, found)

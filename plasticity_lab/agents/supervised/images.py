@@ -14,6 +14,7 @@ from torch import Tensor
 from plasticity_lab.agents.supervised.images_on_gpu import lay_out
 from plasticity_lab.benchmarks.labelled.benchmark import Lesson
 from plasticity_lab.data.image_set import ImageSet
+from plasticity_lab.kernels.pixels import reordered
 
 
 class Pixels:
@@ -99,13 +100,12 @@ def laid_out(
             continue
         source = sources[place]
         own = lesson.pixels if order is None else order if lesson.pixels is None else lesson.pixels[order]
-        # A mode lets NumPy write in place; without one it checks first, in a copy. No image or pixel is out of range.
-        if own is None:
+        if own is None:  # a mode lets NumPy write in place; without one it checks first, in a copy
             np.take(source, index, axis=0, out=shown, mode="clip")
         else:
             if index.tobytes() not in taken:
                 taken[index.tobytes()] = source[index]
-            np.take(taken[index.tobytes()], own, axis=1, out=shown, mode="clip")
+            reordered(taken[index.tobytes()], own, shown)
     return shown_in, labels
 
 
