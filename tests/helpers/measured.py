@@ -26,6 +26,7 @@ TWO_ORDERS = tuple(MEASURED / f"cifar51_{protocol}" / "table2.json" for protocol
 COVERAGE = MEASURED / "coverage"
 GAMES = MEASURED / "games"
 CASE_STUDIES = MEASURED / "case_studies"
+SAC = MEASURED / "sac"
 MILLION = MEASURED / "ppo_cleanrl" / "million"
 NO_STAGES = "its runs' returns by task were not kept"
 NO_RUNS = "the runs of 250,000 steps were not kept"
@@ -58,6 +59,7 @@ NOT_MADE: Mapping[str, str] = {
                 "ppo_standing_zen4.txt",
             ),
             *("rainbow_84_zen4.txt", "small_impala_zen4.txt", "impala_points_zen4.txt", "cnn_points_zen4.txt"),
+            *("impala_lines_zen4.txt", "cnn_lines_zen4.txt", "mlp_rows_zen4.txt", "whole_sweep_pixels_zen4.json"),
             *("ppo_widths_zen4.txt", "tracked.json", "tracked_two_workers.json", "whole_avx512_zen4.txt"),
             *("whole_sweep_rows_zen4.json", "whole_sweep_sparse_zen4.json", "whole_sweep_zen4.json"),
         )
@@ -87,10 +89,7 @@ def is_data(path: Path) -> bool:
     """Whether a file is what others are made of."""
     if path.parent == COVERAGE:  # a simulation, with the command that made it
         return path.suffix in (".csv", ".json")
-    if path.parent in (
-        GAMES,
-        CASE_STUDIES,
-    ):  # by the commands of games.md, goldilocks.md and shocks.md in docs/reproduction
+    if path.parent in (GAMES, CASE_STUDIES, SAC):  # by the commands of games.md, goldilocks.md, shocks.md and sac.md
         return True
     return path.suffix == ".json" and (path.stem in TABLES or (path.parent == MILLION and path.stem in DATA))
 
