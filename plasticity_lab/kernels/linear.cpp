@@ -22,7 +22,7 @@ constexpr int ROWS = 8, WIDE = 3, NARROW = 2, LONG = 16;  // sums that fit into 
 constexpr int ROWS = 6, WIDE = 2, NARROW = 2, LONG = 8;  // into 16
 #endif
 // LONG: of a single row, for which each weight is read once: the more of them lie next to each other, the better.
-constexpr int PANEL = 8;      // of a row of a product that leaves out zeros
+constexpr int PANEL = 8;        // of a row of a product that leaves out zeros
 constexpr int MANY = 4 * ROWS;  // rows of such a product that are held at a time
 
 // Steps of optimizers: numbers of a run, which are data, and what becomes of some parameters p by their gradients g.
@@ -175,7 +175,7 @@ struct Room {
 };
 
 // One step of an optimizer by those gradients, in place, of which those of a few rows of the weights are held at a time. While the
-// next rows' are multiplied, the rows before are updated; where most inputs are 0, there is too little to multiply for that.
+// next rows' are multiplied, the rows before are updated: between products, or where most inputs are 0 between rows.
 // numbers (K, NUMBERS).
 template <class Rule>
 void linear_update(const at::Tensor& x_given, const at::Tensor& delta_given, const at::Tensor& numbers, Learned<Rule> weight,

@@ -44,12 +44,13 @@ class SupervisedLearner:
         benchmark = parts.benchmark
         self.image_set, self.device, self.runs = image_set, device, len(parts.init_seeds)
         self.max_images = benchmark.max_images
-        on_cpu = device.type == "cpu"  # a GPU lays out as fast in rows, and for kernels images are to lie in rows
+        on_cpu = device.type == "cpu"
         last = on_cpu and parts.kernels and isinstance(model.network, Encoder)
         self.pixels = Pixels(image_set, benchmark.normalise, device, channels_last=last)
         self.network = PackedNetwork(parts, model, device)
         self.keys = self.network.step_keys
         step = step_of(model, self.network.optimizer, self.network.intervention, self.pixels, parts.kernels)
+        # A GPU lays out as fast in rows, and for kernels images are to lie in rows.
         self.by_pixel = by_pixel = benchmark.permutes and on_cpu and not parts.kernels
         order = self.pixels.order
         self.held_out = HeldOutByPixel(image_set, device) if by_pixel else HeldOutInRows(image_set, device, order)
