@@ -68,11 +68,9 @@ def _compiled(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
 
 
 def _as_compiled(function: Callable[..., Any], arguments: Sequence[Any], **options: Any) -> Any:
-    from torch._dynamo import config  # an eager worker needs nothing of it
-
     from plasticity_lab.kernels.compiling import lay_out_once
 
-    config.enable_aot_compile = True  # which torch 2.11 must be told, and later versions need not
+    _prepare_dynamo()
     for whole in WHOLE:
         torch.compiler.allow_in_graph(whole)
     options["guard_filter_fn"] = torch.compiler.skip_all_guards_unsafe
@@ -84,6 +82,14 @@ def _as_compiled(function: Callable[..., Any], arguments: Sequence[Any], **optio
     graph = torch.compile(function, fullgraph=True, dynamic=False, options=options).aot_compile((tuple(arguments), {}))
     graph.disable_guard_check()
     return graph
+
+
+def _prepare_dynamo() -> None:
+    """Says what compiled calls are to be like, to what makes them and what carries them out."""
+    from torch._dynamo import config  # an eager worker needs nothing of it
+
+    config.enable_aot_compile = True  # which torch 2.11 must be told, and later versions need not
+    config.record_runtime_overhead = False  # notes for torch's profiler, at every call
 
 
 def _compiled_and_kept(function: Callable[..., Any], arguments: Sequence[Any], path: Path | None) -> Graph:
@@ -103,6 +109,7 @@ def _loaded(path: Path | None) -> Graph | None:
         return None
     try:
         with path.open("rb") as file:
+            _prepare_dynamo()
             graph = torch.compiler.load_compiled_function(file)
     except Exception:  # whatever a damaged file raises, or one whose machine code is gone: it is written anew
         return None
