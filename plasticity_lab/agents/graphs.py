@@ -37,6 +37,7 @@ def graph_of(function: Callable[..., Any], same: Sequence[str] | None, arguments
 
     same: words that determine the function; None where its graph is to serve nobody else.
     """
+    _prepare_dynamo()
     if same is None:
         return _compiled(function, arguments)
     known = repr((same, _shapes(arguments), torch.get_num_threads(), _width_of_vectors()))
@@ -70,7 +71,6 @@ def _compiled(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
 def _as_compiled(function: Callable[..., Any], arguments: Sequence[Any], **options: Any) -> Any:
     from plasticity_lab.kernels.compiling import lay_out_once
 
-    _prepare_dynamo()
     for whole in WHOLE:
         torch.compiler.allow_in_graph(whole)
     options["guard_filter_fn"] = torch.compiler.skip_all_guards_unsafe
@@ -109,7 +109,6 @@ def _loaded(path: Path | None) -> Graph | None:
         return None
     try:
         with path.open("rb") as file:
-            _prepare_dynamo()
             graph = torch.compiler.load_compiled_function(file)
     except Exception:  # whatever a damaged file raises, or one whose machine code is gone: it is written anew
         return None

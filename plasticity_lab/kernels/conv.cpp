@@ -19,17 +19,20 @@
 
 namespace {
 
-// How a layer's sums are taken, all at once or by points: what takes the least time. It depends on the layer's shape alone. What is
+// Takes a layer's sums, all at once or by points: the way that takes the least time. It depends on the layer's shape alone. What is
 // 0 exactly by direct sums, as the answers to an empty part of a board are, is not by points: so lines of 3 are for pictures.
-enum Way { DIRECT, TILES, LINES_OF_3, LINES_OF_5 };
-
-inline Way fastest(long kernel, long rows, long columns, long channels, long outputs) {
-  if (kernel != 3 && kernel != 5) return DIRECT;
-  const long direct = rows * columns * kernel * kernel * channels * covering(outputs, 16);
-  if (kernel == 5) return by_lines<5>(rows, columns, channels, outputs) < direct * 8 / 10 ? LINES_OF_5 : DIRECT;
-  const long lines = by_lines<3>(rows, columns, channels, outputs), tiles = by_tiles(rows, columns, channels, outputs);
-  if (tiles < lines) return tiles < direct * 9 / 10 ? TILES : DIRECT;
-  return rows >= 24 && lines < direct * 8 / 10 ? LINES_OF_3 : DIRECT;
+template <class Direct, class InTiles, class InLines>
+void fastest(const Image& image, long kernel, long rows, long columns, long outputs, Direct direct, InTiles in_tiles,
+             InLines in_lines) {
+  const long channels = image.channels, whole = rows * columns * kernel * kernel * channels * covering(outputs, 16);
+  if (kernel == 5 && by_lines<5>(rows, columns, channels, outputs) < whole * 8 / 10)
+    return in_lines(Lines<5>{image, outputs, rows, columns});
+  if (kernel == 3) {
+    const long lines = by_lines<3>(rows, columns, channels, outputs), tiles = by_tiles(rows, columns, channels, outputs);
+    if (tiles < lines && tiles < whole * 9 / 10) return in_tiles();
+    if (lines <= tiles && lines < whole * 8 / 10 && rows >= 24) return in_lines(Lines<3>{image, outputs, rows, columns});
+  }
+  direct();
 }
 
 // y (R, S, O) = start (O) + Σ over a patch of image · weight, which is (kernel, kernel, C, O).
@@ -63,17 +66,15 @@ at::Tensor correlated(const at::Tensor& images, const at::Tensor& weight, Turn t
     const auto each = [&](auto work) {
       for (long b = 0; b < batch; b++) work(image.with_sides(own + b * image.size(), room), y + b * rows * columns * outputs);
     };
+    const auto direct = [&] {
+      each([&](const float* at, float* to) { correlate(image, at, kernel, turned.data(), outputs, start, to, rows, columns); });
+    };
+    const auto in_tiles = [&] { correlate_by_tiles(image, own, batch, turned.data(), outputs, start, y, rows, columns); };
     const auto in_lines = [&](auto lines) {
       const auto weights = lines.weights_at_points(turned.data());
       each([&](const float* at, float* to) { lines.correlate(at, weights.get(), start, to); });
     };
-    switch (fastest(kernel, rows, columns, image.channels, outputs)) {
-      case TILES: correlate_by_tiles(image, own, batch, turned.data(), outputs, start, y, rows, columns); break;
-      case LINES_OF_3: in_lines(Lines<3>{image, outputs, rows, columns}); break;
-      case LINES_OF_5: in_lines(Lines<5>{image, outputs, rows, columns}); break;
-      case DIRECT:
-        each([&](const float* at, float* to) { correlate(image, at, kernel, turned.data(), outputs, start, to, rows, columns); });
-    }
+    fastest(image, kernel, rows, columns, outputs, direct, in_tiles, in_lines);
   }
   return found;
 }
@@ -137,20 +138,16 @@ std::tuple<at::Tensor, at::Tensor> conv_weight(const at::Tensor& x_given, const 
     const auto each = [&](auto work) {
       for (long b = 0; b < batch; b++) work(image.with_sides(own + b * image.size(), room), d + b * rows * columns * outputs);
     };
+    const auto direct = [&] {
+      each([&](const float* at, const float* by) { add_weights(image, at, kernel, by, outputs, rows, columns, found.data()); });
+    };
+    const auto in_tiles = [&] { weights_by_tiles(image, own, batch, d, outputs, rows, columns, found.data()); };
     const auto in_lines = [&](auto lines) {
       std::vector<float> sums(HEIGHT * lines.span * outputs, 0);
-      each([&](const float* at, const float* own_delta) { lines.add_weights(at, own_delta, sums.data()); });
+      each([&](const float* at, const float* by) { lines.add_weights(at, by, sums.data()); });
       lines.weights(sums.data(), found.data());
     };
-    switch (fastest(kernel, rows, columns, channels, outputs)) {
-      case TILES: weights_by_tiles(image, own, batch, d, outputs, rows, columns, found.data()); break;
-      case LINES_OF_3: in_lines(Lines<3>{image, outputs, rows, columns}); break;
-      case LINES_OF_5: in_lines(Lines<5>{image, outputs, rows, columns}); break;
-      case DIRECT:
-        each([&](const float* at, const float* own_delta) {
-          add_weights(image, at, kernel, own_delta, outputs, rows, columns, found.data());
-        });
-    }
+    fastest(image, kernel, rows, columns, outputs, direct, in_tiles, in_lines);
     float* w = weight.mutable_data_ptr<float>() + k * found.size();
     for (long p = 0; p < places; p++)
       for (long c = 0; c < channels; c++)

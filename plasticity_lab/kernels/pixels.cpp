@@ -20,7 +20,7 @@ struct Bytes {
     for (long i = 0; i < SQUARE; i++) found.row[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i * step));
     return found;
   }
-  INLINE void to(uint8_t* to, long step) const {
+  INLINE void put(uint8_t* to, long step) const {
     for (long i = 0; i < SQUARE; i++) _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i * step), row[i]);
   }
   // Rows as columns: each of four times, every row meets the one eight rows below it.
@@ -42,14 +42,14 @@ void reordered_squares(const uint8_t* from, const std::vector<int64_t>& order, s
   const long pixels = order.size();
   for (long d = 0; d < pixels; d += SQUARE) {
     const long first = std::min(d, pixels - SQUARE);  // the last one meets the one before
-    Bytes::of(from + first, pixels).turned().to(&columns[first * SQUARE], SQUARE);
+    Bytes::of(from + first, pixels).turned().put(&columns[first * SQUARE], SQUARE);
   }
   for (long d = 0; d < pixels; d += SQUARE) {
     const long first = std::min(d, pixels - SQUARE);
     Bytes some;
     for (long i = 0; i < SQUARE; i++)
       some.row[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(&columns[order[first + i] * SQUARE]));
-    some.turned().to(to + first, pixels);
+    some.turned().put(to + first, pixels);
   }
 }
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.agents.supervised.images import Pixels
-from plasticity_lab.kernels.through import ThroughKernels
+from plasticity_lab.kernels.through import through
 from plasticity_lab.networks.model import Model
 
 AT_ONCE = 200
@@ -38,8 +38,7 @@ def score_of(model: Model, pixels: Pixels, by_pixel: bool, kernels: bool = False
     ) -> Tensor:
         x = pixels.scaled(images.index_select(2 if by_pixel else 1, at), by_pixel)
         x_KED = (x.transpose(1, 2) if by_pixel else x).expand(labels_KN.shape[0], -1, -1)
-        through = ThroughKernels(parameters) if kernels else parameters
-        logits_KEO = model.forward(through, shape, x_KED, None, factor=factor)[0]["logits"]
+        logits_KEO = model.forward(through(parameters, kernels), shape, x_KED, None, factor=factor)[0]["logits"]
         right_KE = logits_KEO.argmax(dim=-1) == labels_KN.index_select(1, at)
         return (right_KE & there).sum(dim=1)
 
