@@ -80,7 +80,7 @@ def train_here(runs: Sequence[Run], settings: Settings, of: str | None = None) -
     uploads = Uploads(ready.store, ready.settings.tracking)
     only = [pack.id for pack in ours] if ready.of_another else []
     seconds = settings.launch.lease_seconds
-    report(ready, runs, run_workers(ready.store, ready.plan.sweep, ours, names, uploads, seconds, only))
+    report(ready, runs, run_workers(ready.store, ready.plan, ours, names, uploads, seconds, only))
 
 
 def _prepared(runs: Sequence[Run], settings: Settings) -> tuple[Machine, Prepared]:

@@ -21,7 +21,7 @@ from launch.plan.device import cores
 from launch.work.stop_signal import NOTICE_SECONDS
 from plasticity_lab.import_path import for_children
 from plasticity_lab.records.files import StoreFault
-from plasticity_lab.records.plan import Pack
+from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.settings import TrackingSettings
 from plasticity_lab.records.store import Store
 
@@ -51,7 +51,7 @@ class Uploads:
 
 def run_workers(
     store: Store,
-    sweep: str,
+    plan: Plan,
     packs: Sequence[Pack],
     devices: Sequence[str],
     uploads: Uploads,
@@ -72,14 +72,14 @@ def run_workers(
         try:
             each = max(1, cores() // len(devices))
             for device in devices:
-                workers.append(_Worker(store, sweep, device, each, files, only))
-            files.enter_context(precompiling(store, sweep, packs, len(workers), _environment()))
+                workers.append(_Worker(store, plan.sweep, device, each, files, only))
+            files.enter_context(precompiling(store, plan, packs, len(workers), _environment()))
             while True:
                 _pass_on(workers, shown, passed_on)
                 for worker in [worker for worker in workers if worker.was_killed()]:
                     if why := killed.calls_for_another(worker.process.pid):
                         shown.say(why)
-                        workers.append(_Worker(store, sweep, worker.device, each, files, only))
+                        workers.append(_Worker(store, plan.sweep, worker.device, each, files, only))
                 if all(worker.process.poll() is not None for worker in workers):
                     break
                 with contextlib.suppress(StoreFault):  # the workers wait until it works again, and say so

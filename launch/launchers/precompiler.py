@@ -7,8 +7,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from launch.packs.to_precompile import packs_to_precompile
 from launch.plan.device import cores
-from plasticity_lab.records.plan import Pack
+from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.store import Store
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -16,17 +17,16 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 
 @contextlib.contextmanager
 def precompiling(
-    store: Store, sweep: str, packs: Sequence[Pack], workers: int, environment: dict[str, str]
+    store: Store, plan: Plan, packs: Sequence[Pack], workers: int, environment: dict[str, str]
 ) -> Iterator[None]:
-    """While this lasts, a process compiles what the packs behind the workers' first ones need; none if no core is free.
+    """While this lasts, a process compiles what the packs behind the workers' first ones need.
 
-    packs: in the order in which workers take them.
+    None where no core is free, or where they need no other graphs. packs: in the order in which workers take them.
     """
-    later = [pack for pack in packs[workers:] if pack.compiled and pack.kind.startswith("cpu")]
-    if cores() <= workers or not later:
+    if cores() <= workers or not packs_to_precompile(plan, packs, workers):
         yield
         return
-    words = ["--store", str(store.root), "--sweep", sweep, "--workers", str(workers), "--parent", str(os.getpid())]
+    words = ["--store", str(store.root), "--sweep", plan.sweep, "--workers", str(workers), "--parent", str(os.getpid())]
     process = subprocess.Popen(
         [sys.executable, "-m", "launch.work.precompile", *words],
         cwd=CHECKOUT,

@@ -102,8 +102,8 @@ def damaged(whole, tmp_path):
 def say(monkeypatch, capfd, caplog):
     """Gives a command, whose workers work in this process → its exit status, and all it has printed."""
 
-    def run_workers(store, sweep, *_):
-        work(store, sweep, "cpu", never)
+    def run_workers(store, plan, *_):
+        work(store, plan.sweep, "cpu", never)
         return []
 
     def say(command, *words):

@@ -77,8 +77,8 @@ def test_a_sweep_is_trained_and_then_skipped_and_the_number_of_workers_changes_n
 def run_here(run, monkeypatch):
     """The same with a worker in this process."""
 
-    def run_workers(store, sweep, *_):
-        work(store, sweep, "cpu", never)
+    def run_workers(store, plan, *_):
+        work(store, plan.sweep, "cpu", never)
         return []
 
     monkeypatch.setattr(local, "run_workers", run_workers)

@@ -1,7 +1,10 @@
 import os
+from unittest.mock import Mock
 
 import pytest
 
+from launch.launchers import precompiler
+from launch.packs.to_precompile import packs_to_precompile
 from launch.work import precompile
 from plasticity_lab.records.plan import read_plan
 from plasticity_lab.records.store import Store
@@ -22,16 +25,14 @@ def test_what_the_workers_begin_with_and_what_shares_graphs_is_left_out(store, m
     plan = planned(store, "activation=relu,tanh,elu", "seed=range(16)", f"mode={mode}", "launch.workers=1")
     assert [pack.width for pack in plan.packs] == [8] * 6
     order = list(dict.fromkeys(families(plan.packs)))
-    assert families(precompile.packs_to_precompile(plan, plan.packs, 0)) == order
+    assert families(packs_to_precompile(plan, plan.packs, 0)) == order
     begun = families(plan.packs[:2])
-    assert families(precompile.packs_to_precompile(plan, plan.packs, 2)) == [
-        name for name in order if name not in begun
-    ]
+    assert families(packs_to_precompile(plan, plan.packs, 2)) == [name for name in order if name not in begun]
 
 
 def test_eager_packs_need_nothing(store):
     plan = planned(store, "activation=relu,tanh", "seed=0,1", "mode=eager")
-    assert precompile.packs_to_precompile(plan, plan.packs, 0) == []
+    assert packs_to_precompile(plan, plan.packs, 0) == []
 
 
 def test_a_pack_that_fails_does_not_keep_the_others_from_being_compiled(store, monkeypatch):
@@ -46,3 +47,13 @@ def test_a_pack_that_fails_does_not_keep_the_others_from_being_compiled(store, m
     monkeypatch.setattr(precompile, "StopSignal", lambda parent: lambda: False)
     assert precompile.main(["--store", str(store.root), "--sweep", plan.sweep, "--workers", "1"]) == 0
     assert met == [pack.runs[0] for pack in read_plan(store, plan.sweep).packs[1:]]
+
+
+@pytest.mark.parametrize(("words", "starts"), [("activation=relu", 0), ("activation=relu,tanh", 1)])
+def test_no_process_starts_where_later_packs_share_the_graphs_of_the_first(store, monkeypatch, words, starts):
+    plan, started = planned(store, words, "seed=range(16)", "mode=kernels", "launch.workers=1"), []
+    assert len(plan.packs) > 1
+    monkeypatch.setattr(precompiler, "cores", lambda: 2)
+    monkeypatch.setattr(precompiler.subprocess, "Popen", lambda words, **_: started.append(words) or Mock())
+    with precompiler.precompiling(store, plan, plan.packs, 1, {}):
+        assert len(started) == starts
