@@ -86,21 +86,25 @@ struct Update {
 };
 
 // h (K, B, O) = bias (K, 1, O) + x (K, B, I) · weight (K, I, O).
+// x (1, B, I) is what all runs are given: its zeros are looked for once.
 at::Tensor linear(const at::Tensor& x_given, const at::Tensor& weight, const at::Tensor& bias) {
   const at::Tensor x = x_given.contiguous();
   check(x), check(weight), check(bias);
-  const long runs = x.size(0), batch = x.size(1), inputs = x.size(2), outputs = weight.size(2);
+  const bool shared = x.size(0) == 1;
+  const long runs = weight.size(0), batch = x.size(1), inputs = x.size(2), outputs = weight.size(2);
   at::Tensor h = at::empty({runs, batch, outputs}, x.options());
   Nothing nothing;
   Sparse few;
+  bool are_few = false;
   for (long k = 0; k < runs; k++) {
-    const float* xs = x.const_data_ptr<float>() + k * batch * inputs;
+    const float* xs = x.const_data_ptr<float>() + (shared ? 0 : k * batch * inputs);
+    if (batch > 1 && (k == 0 || !shared)) are_few = sparse(xs, batch, inputs, few);
     const Product own{{xs, inputs, 1},
                       weight.const_data_ptr<float>() + k * inputs * outputs, outputs, {inputs},
                       bias.const_data_ptr<float>() + k * outputs, 0,
                       h.mutable_data_ptr<float>() + k * batch * outputs, outputs};
     if (batch == 1) product<1, LONG>(1, outputs, own, nothing);
-    else if (sparse(xs, batch, inputs, few)) sparse_product<PANEL>(few, outputs, own);
+    else if (are_few) sparse_product<PANEL>(few, outputs, own);
     else deep_product<ROWS, WIDE>(batch, outputs, own);
   }
   return h;

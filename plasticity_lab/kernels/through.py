@@ -35,7 +35,7 @@ class ThroughKernels(dict[str, Tensor]):
         self.given: dict[str, Tensor] = {}
 
     def linear(self, layer: str, x_KBI: Tensor) -> Tensor:
-        """What the layer makes of x, (K, B, O)."""
+        """What the layer makes of x, (K, B, O).  x (1, B, I): all runs are given it; such a layer has no tap."""
         h_KBO = linear(x_KBI, self[f"{layer}.weight"], self[f"{layer}.bias"])
         if layer not in self.taps:
             return h_KBO

@@ -28,6 +28,11 @@ class MLP(Network):
         self.init = check("network.init", init, one_of=("default", "kaiming"))
         self.norm = check("network.norm", norm, one_of=NORMS)
 
+    @property
+    def reading(self) -> str:
+        """The first hidden layer."""
+        return "hidden1"
+
     def design(self, bodies: Mapping[str, Shapes], activation: Activation) -> Design:
         """What is given, flattened → hidden1 … hidden<depth> → a layer for each output."""
         shapes = only_body(bodies, "mlp")

@@ -201,6 +201,11 @@ class Network(Component):
     norm: str = "none"
 
     @property
+    def reading(self) -> str | None:
+        """The one layer that is given the example, all its numbers in a row, where it is a matrix product; or None."""
+        return None
+
+    @property
     def rows_are_examples(self) -> bool:
         """Whether each of its linear layers is given one row for each example, and not one for each token."""
         return True

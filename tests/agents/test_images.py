@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from plasticity_lab.agents.supervised.held_out import HeldOutByPixel
+from plasticity_lab.agents.supervised.held_out import HeldOutUnmoved
 from plasticity_lab.agents.supervised.images import Pixels, laid_out, room_for, source_of
 from plasticity_lab.agents.supervised.images_on_gpu import lay_out
 from plasticity_lab.benchmarks.labelled.benchmark import Lesson
@@ -108,24 +108,30 @@ def test_a_gpu_lays_out_what_a_cpu_does(held_out):
     assert not room[:, wanted.shape[1] :].any()
 
 
-def test_held_out_images_by_pixel_are_those_image_by_image():
+def test_weights_that_change_places_answer_as_pixels_that_do():
+    """Whole numbers, so that a sum is the same in any order."""
     draw = np.random.default_rng(0)
-    held_out = HeldOutByPixel(COLOURED, CPU)
+    held_out = HeldOutUnmoved(COLOURED, CPU, "first")
+    weight = torch.from_numpy(draw.integers(-9, 10, (3, 48, 5))).float()
+    parameters = {"first.weight": weight, "first.bias": torch.zeros(3, 1, 5)}
     for lessons in (
         [a_lesson(draw.permutation(48)), a_lesson(), a_lesson(draw.permutation(48))],
-        [a_lesson(draw.permutation(48)), a_lesson(draw.permutation(48)), a_lesson()],
-        [a_lesson(), a_lesson(), a_lesson()],
+        [a_lesson(draw.permutation(48), split="train") for _ in range(3)],
     ):
-        shown, labels = held_out.laid_out(lessons)
-        wanted, same = laid_out(COLOURED, lessons, CPU, held_out=True)
-        assert torch.equal(shown, wanted.transpose(1, 2))
+        images, labels = held_out.laid_out(lessons)
+        shown, same = laid_out(COLOURED, lessons, CPU, held_out=True)
+        reader = held_out.reader(parameters, lessons)
+        assert torch.equal(images.float() @ reader["first.weight"], shown.float() @ weight)
+        assert reader["first.bias"] is parameters["first.bias"]
         assert torch.equal(labels, same)
 
 
-def test_pixels_are_scaled_alike_in_both_layouts():
-    for normalise in ("raw", "std", "half"):
-        scaled = Pixels(COLOURED, normalise, CPU).scaled
-        assert torch.equal(scaled(flat(COLOURED).T, by_pixel=True), scaled(flat(COLOURED)).T)
+def test_unmoved_images_lie_there_once_for_all_runs_and_tasks():
+    draw = np.random.default_rng(0)
+    held_out = HeldOutUnmoved(COLOURED, CPU, "first")
+    (one, _), (other, _) = (held_out.laid_out([a_lesson(draw.permutation(48)) for _ in range(3)]) for _ in range(2))
+    assert one is other
+    assert torch.equal(one, laid_out(COLOURED, [a_lesson()], CPU, held_out=True)[0])
 
 
 @pytest.mark.parametrize("normalise", ["raw", "std", "half"])

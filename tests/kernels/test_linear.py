@@ -115,6 +115,13 @@ def started(optimizer: Optimizer, runs: int, inputs: int, outputs: int) -> tuple
     return parameters, optimizer.start(parameters), settings
 
 
+@pytest.mark.parametrize("share", [0.2, 1.0])
+def test_what_all_runs_are_given_need_not_be_there_for_each(share):
+    x = torch.randn(1, 13, 70) * (torch.rand(1, 13, 70) < share)
+    weight, bias = torch.randn(3, 70, 21), torch.randn(3, 1, 21)
+    assert torch.equal(linear(x, weight, bias), linear(x.repeat(3, 1, 1), weight, bias))
+
+
 @pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=lambda optimizer: type(optimizer).__name__)
 @pytest.mark.parametrize(("runs", "batch", "inputs", "outputs"), SHAPES)
 def test_a_step_is_the_composed_one(runs, batch, inputs, outputs, optimizer):

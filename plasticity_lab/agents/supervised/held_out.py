@@ -1,24 +1,25 @@
 """Held-out images of a task, in memory that stays from task to task: fresh memory would cost more than filling it.
 
-Legend: K runs, M held-out images, D pixels (C·H·W).
+Legend: K runs, M held-out images, D pixels (C·H·W), O units of the layer that reads them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from plasticity_lab.agents.supervised.images import labels_of, laid_out, room_for, source_of
+from plasticity_lab.agents.supervised.images import labels_of, laid_out, room_for
 from plasticity_lab.benchmarks.labelled.benchmark import Lesson
 from plasticity_lab.data.image_set import ImageSet
 
-Bytes = NDArray[np.uint8]
+Tensors = Mapping[str, Tensor]
 
 
-class HeldOutInRows:
-    """Laid out image by image, the pixels of each in an order that `Pixels` says."""
+class HeldOut:
+    """Laid out as the network is shown them, the pixels of each image in an order that `Pixels` says."""
 
     def __init__(self, image_set: ImageSet, device: torch.device, order: NDArray[np.int64] | None = None) -> None:
         self.image_set, self.device, self.order = image_set, device, order
@@ -35,41 +36,37 @@ class HeldOutInRows:
             self._room = room_for(*shape, self.device)
         return laid_out(self.image_set, lessons, self.device, held_out=True, room=self._room, order=self.order)
 
+    def reader(self, parameters: Tensors, lessons: Sequence[Lesson]) -> Tensors:
+        """The parameters of a network that is given these images: as they are."""
+        return parameters
 
-class HeldOutByPixel:
-    """Of tasks that permute pixels, laid out pixel by pixel: a pixel that moves is the copy of a whole row then, which
-    takes an eighth of the time, and matrix products read them as they lie. Training images come in batches of any
-    order, which cannot be cut out of such a layout. It is a layout for CPUs, by the host.
+
+class HeldOutUnmoved:
+    """Of tasks that permute pixels, laid out as they lie in the image set: instead of the pixels, the rows of the
+    weights that read them change places, D · O numbers of a run and not D · M. A sum takes its products in another
+    order then, so last digits of logits differ. Where tasks and runs share their images, these lie there once.
+
+    reading: the layer that reads them (see `Network.reading`).
     """
 
-    def __init__(self, image_set: ImageSet, device: torch.device) -> None:
-        self.image_set, self.device = image_set, device
-        self._by_pixel: dict[tuple[str, bytes], Bytes] = {}  # out of the set, for all tasks and runs that share them
-        self._room = np.empty((0, 0, 0), np.uint8)
+    def __init__(self, image_set: ImageSet, device: torch.device, reading: str) -> None:
+        self._images, self._weight = HeldOut(image_set, device), f"{reading}.weight"
+        self._there: list[tuple[str, bytes]] = []
+        self._laid_out = torch.empty(0)
 
     def laid_out(self, lessons: Sequence[Lesson]) -> tuple[Tensor, Tensor]:
-        """A task's images (K, D, M) uint8, which stay until the next call, and labels (K, M).
+        """A task's images (K, M, D) uint8, as they lie in the set, or (1, M, D), and labels (K, M)."""
+        there = [(lesson.held_out_split, lesson.held_out.tobytes()) for lesson in lessons]
+        if there != self._there:
+            self._laid_out, _ = self._images.laid_out([replace(lesson, pixels=None) for lesson in lessons])
+            self._there = there
+        return self._laid_out, labels_of(lessons, self._images.device, held_out=True)
 
-        Images (1, D, M) where every run sees the same.
-        """
-        keys = [(lesson.held_out_split, lesson.held_out.tobytes()) for lesson in lessons]
-        known, self._by_pixel = self._by_pixel, {}
-        for key, lesson in zip(keys, lessons, strict=True):
-            if key not in self._by_pixel:
-                self._by_pixel[key] = known[key] if key in known else self._taken(lesson)
-        orders = {None if lesson.pixels is None else lesson.pixels.tobytes() for lesson in lessons}
-        runs = 1 if len(orders) == len(self._by_pixel) == 1 else len(lessons)
-        shape = (runs, *self._by_pixel[keys[0]].shape)
-        if self._room.shape != shape:
-            self._room = np.empty(shape, np.uint8)
-        for run, (key, lesson) in enumerate(zip(keys[:runs], lessons[:runs], strict=True)):
-            shown = self._room[run]
-            if lesson.pixels is None:
-                shown[...] = self._by_pixel[key]
-            else:  # a mode lets NumPy write in place; no pixel is out of range
-                np.take(self._by_pixel[key], lesson.pixels, axis=0, out=shown, mode="clip")
-        return torch.from_numpy(self._room).to(self.device), labels_of(lessons, self.device, held_out=True)
-
-    def _taken(self, lesson: Lesson) -> Bytes:
-        """The images of a lesson in their own order of pixels, (D, M)."""
-        return np.ascontiguousarray(source_of(self.image_set, lesson, held_out=True)[lesson.held_out].T)
+    def reader(self, parameters: Tensors, lessons: Sequence[Lesson]) -> Tensors:
+        """The parameters of a network that is given these images: row p of the weights reads pixel p of the set."""
+        weight_KDO = parameters[self._weight]
+        moved_KDO = weight_KDO.clone()
+        for run, lesson in enumerate(lessons):
+            if lesson.pixels is not None:
+                moved_KDO[run, torch.from_numpy(lesson.pixels).to(weight_KDO.device)] = weight_KDO[run]
+        return {**parameters, self._weight: moved_KDO}

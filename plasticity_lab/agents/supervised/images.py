@@ -46,12 +46,11 @@ class Pixels:
         """Numbers (..., D), channel by channel, as the bytes are to lie."""
         return images if self.order is None else np.take(images, self.order, axis=-1)
 
-    def scaled(self, pixels: Tensor, by_pixel: bool = False) -> Tensor:
-        """uint8 (..., D) as they lie → float32 (..., D), channel by channel.  by_pixel: (..., D, N) → (..., D, N)."""
+    def scaled(self, pixels: Tensor) -> Tensor:
+        """uint8 (..., D) as they lie → float32 (..., D), channel by channel."""
         x = pixels.float() / self.white
         if self.normalise == "std":
-            mean, deviation = (each.unsqueeze(-1) if by_pixel else each for each in (self.mean, self.deviation))
-            x = (x - mean) / deviation
+            x = (x - self.mean) / self.deviation
         elif self.normalise == "half":
             x = (x - 0.5) / 0.5
         return x if self.order is None else x.unflatten(-1, (-1, self.channels)).transpose(-1, -2).flatten(-2)

@@ -18,7 +18,7 @@ from plasticity_lab.agents.compiled import Compiled
 from plasticity_lab.agents.evenly_spread import evenly_spread, probe_of
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.agents.supervised.held_out import HeldOutByPixel, HeldOutInRows
+from plasticity_lab.agents.supervised.held_out import HeldOut, HeldOutUnmoved
 from plasticity_lab.agents.supervised.images import Pixels, laid_out, room_for
 from plasticity_lab.agents.supervised.matrix import row_of
 from plasticity_lab.agents.supervised.perturbed import Perturbed
@@ -50,14 +50,14 @@ class SupervisedLearner:
         self.network = PackedNetwork(parts, model, device)
         self.keys = self.network.step_keys
         step = step_of(model, self.network.optimizer, self.network.intervention, self.pixels, parts.kernels)
-        # A GPU lays out as fast in rows, and for kernels images are to lie in rows.
-        self.by_pixel = by_pixel = benchmark.permutes and on_cpu and not parts.kernels
-        order = self.pixels.order
-        self.held_out = HeldOutByPixel(image_set, device) if by_pixel else HeldOutInRows(image_set, device, order)
-        score = score_of(model, self.pixels, by_pixel, parts.kernels)
+        self.held_out = HeldOut(image_set, device, self.pixels.order)
+        self.scored, reading = self.held_out, model.network.reading
+        if benchmark.permutes and on_cpu and reading is not None:  # a GPU lays out faster than it scores
+            self.scored = HeldOutUnmoved(image_set, device, reading)
+        score = score_of(model, self.pixels, parts.kernels)
         self.same = (parts.structure, model.structure_key, *self.pixels.structure_key)
         self.step = Compiled(step, ("supervised step", *self.same), reads=READS) if compiled else step
-        of_score = "supervised score", str(by_pixel), *self.same
+        of_score = "supervised score", *self.same
         self.score = Compiled(score, of_score, reads=range(7)) if compiled else score
         self.tables = Tables(min(CHUNK_STEPS, benchmark.max_batches), self.runs, benchmark.batch_size, device)
         self.size, self.facts = model.size, {"classes": benchmark.outputs(image_set)}
@@ -153,10 +153,11 @@ class SupervisedLearner:
 
         factor: (), by which pre-activations are multiplied; None leaves them.
         """
-        images, labels = self.held_out.laid_out(task.lessons)
+        images, labels = self.scored.laid_out(task.lessons)
         total, more = labels.shape[1], () if factor is None else (factor,)
+        reader = self.scored.reader(parameters, task.lessons)
         right = sum(
-            self.score(parameters, self.network.settings["activation"], images, labels, at, there, *more)
+            self.score(reader, self.network.settings["activation"], images, labels, at, there, *more)
             for at, there in indices(total, self.device)
         )
         return {"final_accuracy": right.cpu().numpy() / total}
@@ -192,6 +193,4 @@ class SupervisedLearner:
         """A task's held-out images as a diagnostic wants them."""
         images, labels = self.held_out.laid_out(task.lessons)
         for at in probe_of(labels.shape[1], self.device, most).split(AT_ONCE):
-            x = self.pixels.scaled(images.index_select(2 if self.by_pixel else 1, at), self.by_pixel)
-            x_KED = x.transpose(1, 2) if self.by_pixel else x
-            yield x_KED.expand(self.runs, -1, -1), labels[:, at]
+            yield self.pixels.scaled(images.index_select(1, at)).expand(self.runs, -1, -1), labels[:, at]

@@ -19,13 +19,14 @@ lies between the layers stays in the cache."""
 Score = Callable[..., Tensor]
 
 
-def score_of(model: Model, pixels: Pixels, by_pixel: bool, kernels: bool = False) -> Score:
+def score_of(model: Model, pixels: Pixels, kernels: bool = False) -> Score:
     """The score in evaluation mode, as a function of tensors alone.
 
-    Its arguments: parameters; the activation's settings on the run axis; images (K, N, D) or (1, N, D) uint8, by_pixel:
-    (K, D, N) or (1, D, N); labels (K, N); at (E,), which of the N; there (E,), which of the E count; factor (), by
-    which pre-activations are multiplied, if they are. Returns how many are right, (K,) int64.
+    Its arguments: parameters; the activation's settings on the run axis; images (K, N, D) or (1, N, D) uint8; labels
+    (K, N); at (E,), which of the N; there (E,), which of the E count; factor (), by which pre-activations are
+    multiplied, if they are. Returns how many are right, (K,) int64.
     """
+    once = kernels and model.network.reading is not None  # our kernels take once what all runs are given
 
     def score(
         parameters: Mapping[str, Tensor],
@@ -36,8 +37,8 @@ def score_of(model: Model, pixels: Pixels, by_pixel: bool, kernels: bool = False
         there: Tensor,
         factor: Tensor | None = None,
     ) -> Tensor:
-        x = pixels.scaled(images.index_select(2 if by_pixel else 1, at), by_pixel)
-        x_KED = (x.transpose(1, 2) if by_pixel else x).expand(labels_KN.shape[0], -1, -1)
+        x = pixels.scaled(images.index_select(1, at))
+        x_KED = x if once else x.expand(labels_KN.shape[0], -1, -1)
         logits_KEO = model.forward(through(parameters, kernels), shape, x_KED, None, factor=factor)[0]["logits"]
         right_KE = logits_KEO.argmax(dim=-1) == labels_KN.index_select(1, at)
         return (right_KE & there).sum(dim=1)
