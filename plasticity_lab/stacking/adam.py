@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.component import check
-from plasticity_lab.stacking.optimizer import ByKernel, Optimizer
+from plasticity_lab.stacking.optimizer import ByKernel, Optimizer, for_kernel
 from plasticity_lab.stacking.run_axis import beside
 from plasticity_lab.stacking.run_by_run import kernels_serve, numbers, slices
 
@@ -102,7 +102,7 @@ def kernel_numbers(settings: Tensors, now: Tensors, kept: Tensor) -> Tensor:
     """What the kernel gets, (K, 7).  kept (K,): what decay leaves of a parameter."""
     take1, take2 = ((1 - settings[beta]).float() for beta in ("beta1", "beta2"))
     own = (settings[key].float() for key in ("beta2", "epsilon"))
-    return torch.stack([take1, take2, *own, now["size"], now["root"], kept.float()], dim=1)
+    return for_kernel(take1, take2, *own, now["size"], now["root"], kept)
 
 
 def run_by_run(

@@ -115,3 +115,14 @@ class Optimizer(Component):
     def kernel_numbers(self, settings: Mapping[str, Tensor], now: Mapping[str, Tensor]) -> Tensor:
         """What the kernel gets for each run, (K, ...) float32, as its source lists it (kernels/linear.cpp)."""
         raise NotImplementedError
+
+
+def for_kernel(*numbers: Tensor) -> Tensor:
+    """Numbers of each run, (K,) each, side by side: (K, N) float32.
+
+    Compiled, a choice by place is one loop; torch.stack would be a loop and a view for each of them, at every step.
+    """
+    place, found = torch.arange(len(numbers), device=numbers[0].device), numbers[-1].float().unsqueeze(1)
+    for at, each in enumerate(numbers[:-1]):
+        found = torch.where(place == at, each.float().unsqueeze(1), found)
+    return found.expand(-1, len(numbers)).contiguous()

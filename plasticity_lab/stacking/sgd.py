@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.component import check
-from plasticity_lab.stacking.optimizer import ByKernel, Optimizer
+from plasticity_lab.stacking.optimizer import ByKernel, Optimizer, for_kernel
 from plasticity_lab.stacking.run_axis import beside
 from plasticity_lab.stacking.run_by_run import kernels_serve, numbers, slices
 
@@ -43,7 +43,7 @@ class SGD(Optimizer):
 
     def kernel_numbers(self, settings: Tensors, now: Tensors) -> Tensor:
         """Three of its settings."""
-        return torch.stack([settings[key].float() for key in ("lr", "momentum", "weight_decay")], dim=1)
+        return for_kernel(*(settings[key] for key in ("lr", "momentum", "weight_decay")))
 
 
 def composed(parameters: Tensors, gradients: Tensors, moments: Mapping[str, Tensors], settings: Tensors) -> None:

@@ -5,6 +5,7 @@ Legend: N training images of a task, M held-out images, D pixels of an image (CÂ
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -211,7 +212,9 @@ class LabelledBenchmark(Benchmark[ImageSet]):
                 "benchmark.subset is 'each_task', and this benchmark has one subset for all tasks; it must be one of "
                 "first, shared, drawn."
             )
-        return self.drawn_subset(seed, position).permutation(there)[: self.images]
+        if self.subset == "each_task":
+            return self.drawn_subset(seed, position).permutation(there)[: self.images]
+        return _drawn(self.subset_seed(seed), there, self.images)
 
     def drawn_subset(self, seed: int, position: int | None, *of: int | str) -> np.random.Generator:
         """The generator that draws the training images of task `position` in a run with that stream seed.
@@ -236,3 +239,11 @@ class LabelledBenchmark(Benchmark[ImageSet]):
         if self.order == "class_blocks":
             return np.argsort(labels, kind="stable")
         return np.arange(len(labels))
+
+
+@lru_cache(maxsize=128)
+def _drawn(seed: int, there: int, images: int) -> NDArray[np.int64]:
+    """The training images of all tasks of a run, of that many in the set; each task asks for them anew."""
+    found = host_stream(seed, "subset").permutation(there)[:images].copy()
+    found.flags.writeable = False
+    return found
