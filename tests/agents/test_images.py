@@ -108,12 +108,13 @@ def test_a_gpu_lays_out_what_a_cpu_does(held_out):
     assert not room[:, wanted.shape[1] :].any()
 
 
-def test_weights_that_change_places_answer_as_pixels_that_do():
+@pytest.mark.parametrize("outputs", [5, 16])
+def test_weights_that_change_places_answer_as_pixels_that_do(outputs):
     """Whole numbers, so that a sum is the same in any order."""
     draw = np.random.default_rng(0)
     held_out = HeldOutUnmoved(COLOURED, CPU, "first")
-    weight = torch.from_numpy(draw.integers(-9, 10, (3, 48, 5))).float()
-    parameters = {"first.weight": weight, "first.bias": torch.zeros(3, 1, 5)}
+    weight = torch.from_numpy(draw.integers(-9, 10, (3, 48, outputs))).float()
+    parameters = {"first.weight": weight.clone(), "first.bias": torch.ones(3, 1, outputs)}
     for lessons in (
         [a_lesson(draw.permutation(48)), a_lesson(), a_lesson(draw.permutation(48))],
         [a_lesson(draw.permutation(48), split="train") for _ in range(3)],
@@ -121,8 +122,9 @@ def test_weights_that_change_places_answer_as_pixels_that_do():
         images, labels = held_out.laid_out(lessons)
         shown, same = laid_out(COLOURED, lessons, CPU, held_out=True)
         reader = held_out.reader(parameters, lessons)
-        assert torch.equal(images.float() @ reader["first.weight"], shown.float() @ weight)
-        assert reader["first.bias"] is parameters["first.bias"]
+        answers = images.float() @ reader["first.weight"] + reader["first.bias"]
+        assert torch.equal(answers[..., :outputs], shown.float() @ weight + 1)
+        assert torch.equal(parameters["first.weight"], weight)
         assert torch.equal(labels, same)
 
 

@@ -10,12 +10,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import pad
 
 from plasticity_lab.agents.supervised.images import labels_of, laid_out, room_for
 from plasticity_lab.benchmarks.labelled.benchmark import Lesson
 from plasticity_lab.data.image_set import ImageSet
 
 Tensors = Mapping[str, Tensor]
+LANES = 16
+"""Floats of the longest vector of a CPU."""
 
 
 class HeldOut:
@@ -50,7 +53,7 @@ class HeldOutUnmoved:
     """
 
     def __init__(self, image_set: ImageSet, device: torch.device, reading: str) -> None:
-        self._images, self._weight = HeldOut(image_set, device), f"{reading}.weight"
+        self._images, self._weight, self._bias = HeldOut(image_set, device), f"{reading}.weight", f"{reading}.bias"
         self._there: list[tuple[str, bytes]] = []
         self._laid_out = torch.empty(0)
 
@@ -64,9 +67,12 @@ class HeldOutUnmoved:
 
     def reader(self, parameters: Tensors, lessons: Sequence[Lesson]) -> Tensors:
         """The parameters of a network that is given these images: row p of the weights reads pixel p of the set."""
-        weight_KDO = parameters[self._weight]
-        moved_KDO = weight_KDO.clone()
+        weight_KDO, bias_K1O = parameters[self._weight], parameters[self._bias]
+        outputs = weight_KDO.shape[2]
+        # Rows that begin where vectors do take half the time; a layer cuts off what it has no units for.
+        moved_KDO, bias_K1O = (pad(each, (0, -outputs % LANES)) for each in (weight_KDO, bias_K1O))
         for run, lesson in enumerate(lessons):
             if lesson.pixels is not None:
-                moved_KDO[run, torch.from_numpy(lesson.pixels).to(weight_KDO.device)] = weight_KDO[run]
-        return {**parameters, self._weight: moved_KDO}
+                order = torch.from_numpy(lesson.pixels).to(weight_KDO.device)
+                moved_KDO[run, order, :outputs] = weight_KDO[run]
+        return {**parameters, self._weight: moved_KDO, self._bias: bias_K1O}
