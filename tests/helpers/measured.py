@@ -62,6 +62,7 @@ NOT_MADE: Mapping[str, str] = {
             *("impala_lines_zen4.txt", "cnn_lines_zen4.txt", "mlp_rows_zen4.txt", "whole_sweep_pixels_zen4.json"),
             *("ppo_widths_zen4.txt", "tracked.json", "tracked_two_workers.json", "whole_avx512_zen4.txt"),
             *("whole_sweep_rows_zen4.json", "whole_sweep_sparse_zen4.json", "whole_sweep_zen4.json"),
+            "whole_sweep_unmoved_zen4.json",
         )
     },
 }
