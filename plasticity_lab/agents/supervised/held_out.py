@@ -69,7 +69,7 @@ class HeldOutUnmoved:
         """The parameters of a network that is given these images: row p of the weights reads pixel p of the set."""
         weight_KDO, bias_K1O = parameters[self._weight], parameters[self._bias]
         outputs = weight_KDO.shape[2]
-        # Rows that begin where vectors do take half the time; a layer cuts off what it has no units for.
+        # Rows that begin where vectors do are read faster; a layer cuts off what it has no units for.
         moved_KDO, bias_K1O = (pad(each, (0, -outputs % LANES)) for each in (weight_KDO, bias_K1O))
         for run, lesson in enumerate(lessons):
             if lesson.pixels is not None:

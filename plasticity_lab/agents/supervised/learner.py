@@ -52,7 +52,7 @@ class SupervisedLearner:
         step = step_of(model, self.network.optimizer, self.network.intervention, self.pixels, parts.kernels)
         self.held_out = HeldOut(image_set, device, self.pixels.order)
         self.scored, reading = self.held_out, model.network.reading
-        if benchmark.permutes and on_cpu and reading is not None:  # a GPU lays out faster than it scores
+        if benchmark.permutes and on_cpu and reading is not None:  # not tried on a GPU
             self.scored = HeldOutUnmoved(image_set, device, reading)
         score = score_of(model, self.pixels, parts.kernels)
         self.same = (parts.structure, model.structure_key, *self.pixels.structure_key)
