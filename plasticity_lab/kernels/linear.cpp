@@ -91,6 +91,7 @@ at::Tensor linear(const at::Tensor& x_given, const at::Tensor& weight, const at:
   const at::Tensor x = x_given.contiguous();
   check(x), check(weight), check(bias);
   const bool shared = x.size(0) == 1;
+  TORCH_CHECK(shared || x.size(0) == weight.size(0), "as many runs of x as of weights are needed, or one");
   const long runs = weight.size(0), batch = x.size(1), inputs = x.size(2), outputs = weight.size(2);
   at::Tensor h = at::empty({runs, batch, outputs}, x.options());
   Nothing nothing;

@@ -100,9 +100,8 @@ def composed(
 
 def kernel_numbers(settings: Tensors, now: Tensors, kept: Tensor) -> Tensor:
     """What the kernel gets, (K, 7).  kept (K,): what decay leaves of a parameter."""
-    take1, take2 = ((1 - settings[beta]).float() for beta in ("beta1", "beta2"))
-    own = (settings[key].float() for key in ("beta2", "epsilon"))
-    return for_kernel(take1, take2, *own, now["size"], now["root"], kept)
+    take1, take2 = (1 - settings[beta] for beta in ("beta1", "beta2"))
+    return for_kernel(take1, take2, settings["beta2"], settings["epsilon"], now["size"], now["root"], kept)
 
 
 def run_by_run(

@@ -9,7 +9,7 @@ from plasticity_lab.assembly import assembled
 from plasticity_lab.benchmarks.labelled.stream import Position
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.randomness.device import run_keys, uniforms
-from tests.helpers.packs import CPU, choices, differing, images, restored, run, saved, trained
+from tests.helpers.packs import CPU, choices, differing, images, needs_kernels, restored, run, saved, trained
 
 L2_INIT = "plasticity_lab.interventions.l2_init.L2Init"
 IMAGES = images(8, 189, 45)
@@ -111,12 +111,16 @@ def test_training_draws_numbers_by_the_step_of_the_run_and_evaluation_draws_none
 
 
 @pytest.mark.parametrize("there", [1, 3, 360, 500, 501, 1203, 10_000])
-@pytest.mark.parametrize("benchmark", ["pixels", "labels"])
-def test_evaluation_uses_every_held_out_image_once(benchmark, there):
+@pytest.mark.parametrize(
+    ("benchmark", "kernels"), [("pixels", False), pytest.param("pixels", True, marks=needs_kernels), ("labels", False)]
+)
+def test_evaluation_uses_every_held_out_image_once(benchmark, kernels, there):
     """Against a plain loop over single images, however many there are."""
     image_set = images(4, max(there, 32), there)
     settings = {"images": there if benchmark == "labels" else 32, "batch_size": 1, "steps": 1, "epochs": None}
-    stream, agent = assembled([run(s, benchmark=benchmark, **settings) for s in (0, 1)], image_set, CPU, False)
+    stream, agent = assembled(
+        [run(s, benchmark=benchmark, **settings) for s in (0, 1)], image_set, CPU, False, kernels=kernels
+    )
     (task,) = stream.tasks(Position(0, 0))
     measured = agent.evaluate(task)["final_accuracy"]
     for k, lesson in enumerate(task.lessons):

@@ -51,9 +51,9 @@ class SupervisedLearner:
         self.keys = self.network.step_keys
         step = step_of(model, self.network.optimizer, self.network.intervention, self.pixels, parts.kernels)
         self.held_out = HeldOut(image_set, device, self.pixels.order)
-        self.scored, reading = self.held_out, model.network.reading
+        self.to_score, reading = self.held_out, model.network.reading
         if benchmark.permutes and on_cpu and reading is not None:  # not tried on a GPU
-            self.scored = HeldOutUnmoved(image_set, device, reading)
+            self.to_score = HeldOutUnmoved(image_set, device, reading)
         score = score_of(model, self.pixels, parts.kernels)
         self.same = (parts.structure, model.structure_key, *self.pixels.structure_key)
         self.step = Compiled(step, ("supervised step", *self.same), reads=READS) if compiled else step
@@ -153,9 +153,9 @@ class SupervisedLearner:
 
         factor: (), by which pre-activations are multiplied; None leaves them.
         """
-        images, labels = self.scored.laid_out(task.lessons)
+        images, labels = self.to_score.laid_out(task.lessons)
         total, more = labels.shape[1], () if factor is None else (factor,)
-        reader = self.scored.reader(parameters, task.lessons)
+        reader = self.to_score.reader(parameters, task.lessons)
         right = sum(
             self.score(reader, self.network.settings["activation"], images, labels, at, there, *more)
             for at, there in indices(total, self.device)
