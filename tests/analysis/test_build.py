@@ -3,7 +3,6 @@ import io
 
 import pytest
 
-from analysis.reported.reported import Key, Published, published
 from analysis.rows import Planned, rows
 from analysis.statistics.hedges import hedges
 from analysis.statistics.paired import paired
@@ -12,23 +11,9 @@ from analysis.tables.build import build
 from analysis.tables.caption import caption
 from analysis.tables.declared.headline import HEADLINE
 from analysis.tables.declared.table2 import TABLE2
-from analysis.tables.declared.table_e3 import TABLE_E3
 from analysis.tables.render import csv_text, text
+from tests.helpers.built_tables import built, by_label, column
 from tests.helpers.made_up_agent import PLAYER
-
-
-def built(records, planned=None, metric=None):
-    (result,) = build(TABLE2, rows(records, planned) if planned else rows(records), metric)
-    return result
-
-
-def by_label(result):
-    """(row label, column label) → cell."""
-    return {(row.label, column.label): cell for (row, column), cell in result.cells.items()}
-
-
-def column(result, label="Permuted digits"):
-    return {row: cell for (row, heading), cell in by_label(result).items() if heading == label}
 
 
 def test_a_cell_is_mean_and_sample_sd_in_percent_over_seeds(seeds):
@@ -179,38 +164,6 @@ def test_rows_stand_in_the_papers_order_and_newcomers_after_them(record):
     assert [row.name for row in built([record(name) for name in names]).rows] == [
         *["relu", "tanh", "celu", "elu", "rand_smooth_leaky", "bo_prelu", "rselu", "alpha", "zeta"]
     ]
-
-
-def test_the_papers_values_are_those_of_its_tables():
-    values = published(TABLE2.reported)
-    assert len(values) == 19 * 5
-    assert values[Key("permuted_mnist", "relu")] == Published(78.85, 0.06)
-    assert values[Key("continual_imagenet", "rselu")].mean == 79.87
-    # Table 2: Rand. Smooth-Leaky leads everywhere but on CIFAR 5+1, where Deep Fourier does.
-    for benchmark in ("permuted_mnist", "random_label_mnist", "random_label_cifar", "continual_imagenet"):
-        there = {key.activation: value.mean for key, value in values.items() if key.benchmark == benchmark}
-        assert max(there, key=there.get) == "rand_smooth_leaky"
-
-
-def test_the_papers_value_stands_beside_its_benchmark_and_never_beside_the_embedded_one(record, benchmarks):
-    cells = by_label(built([record(), record(benchmark=benchmarks["mnist"])]))
-    assert cells["ReLU", "Permuted MNIST"].paper.mean == 78.85
-    assert cells["ReLU", "Permuted digits"].paper is None
-
-
-def test_the_papers_accuracy_stands_beside_no_other_metric_and_no_intervention(record, benchmarks):
-    mnist = benchmarks["mnist"]
-    assert column(built([record(benchmark=mnist)], metric="gap"), "Permuted MNIST")["ReLU"].paper is None
-    with_l2 = built([record(benchmark=mnist, intervention="l2_init")])
-    assert column(with_l2, "Permuted MNIST")["ReLU"].paper is None
-
-
-def test_table_e3_shows_the_gap_beside_the_papers_gap(record, benchmarks):
-    (result,) = build(TABLE_E3, rows([record(benchmark=benchmarks["mnist"])]))
-    (cell,) = result.cells.values()
-    assert cell.mean == pytest.approx(1.0)
-    assert (cell.paper.mean, cell.paper.sd) == (9.37, 0.08)
-    assert cell.beside == {"taoa": 0.5}
 
 
 def test_what_records_say_of_their_runs_is_counted_and_said(seeds):

@@ -3,7 +3,6 @@
 import csv
 import io
 from functools import partial
-from itertools import pairwise
 
 import polars as pl
 import pytest
@@ -13,13 +12,10 @@ from analysis.figures import FIGURES
 from analysis.figures.asked import Asked
 from analysis.figures.courses import binned, extents, over_runs
 from analysis.figures.curve import draw_curve, panels_of
-from analysis.figures.end_labels import spread
 from analysis.figures.numbers import csv_text
 from analysis.figures.shocks.by_factor import FIGURES as OF_SHOCKS
 from analysis.figures.static import pictures
-from analysis.figures.style import looks
 from analysis.figures.two_orders import two_orders
-from analysis.names import ACTIVATIONS
 from analysis.read_metrics import metrics_of
 from analysis.rows import rows, rows_in
 from plasticity_lab.records.classifier import CLASSIFIER
@@ -269,26 +265,6 @@ def test_damaged_metrics_are_told_and_left_out(store, capsys):
     path.write_bytes(b"PAR1")
     drawn(store, "curves")
     assert str(path) in capsys.readouterr().err
-
-
-def test_all_activations_look_different_and_the_same_in_every_figure():
-    known = looks([(name, name) for name in ACTIVATIONS])
-    assert len(set(known.values())) == len(ACTIVATIONS)
-    few = looks([("a (beta=1)", "swish"), ("mine", "mine"), ("tanh", "tanh"), ("a (beta=2)", "swish")])
-    assert few["tanh"] == known["tanh"]
-    assert few["a (beta=1)"] == known["swish"]
-    assert len(set(few.values())) == 4
-    many = looks([(f"relu (lr={number})", "relu") for number in range(50)])
-    assert len(many) == 50
-
-
-@pytest.mark.parametrize("wanted", [[0.5, 0.5, 0.5], [0.99, 1.0, 0.0], [0.1, 0.9], []])
-def test_names_at_the_ends_of_lines_do_not_cover_each_other(wanted):
-    places = spread(wanted, 0.1)
-    ordered = sorted(places)
-    assert all(after - before > 0.0999 for before, after in pairwise(ordered))
-    assert all(-1e-9 <= place <= 1 + 1e-9 for place in places)
-    assert [wanted[places.index(place)] for place in ordered] == sorted(wanted)
 
 
 def test_the_same_figure_gives_the_same_files(store):
