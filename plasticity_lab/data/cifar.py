@@ -79,7 +79,7 @@ def load(published: Published, folder: Path) -> ImageSet:
     train_images, train_labels = _read(published, files, train or published.train[:1])
     test_images, test_labels = _read(published, files, [published.test])
     counts = len(train_labels), len(test_labels)
-    return ImageSet.measured(
+    return ImageSet.of(
         published.name,
         train=(train_images, train_labels),
         test=(test_images, test_labels),

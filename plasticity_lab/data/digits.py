@@ -33,7 +33,7 @@ def load(folder: Path) -> ImageSet:
             "--no-deps scikit-learn`."
         ) from error
     images, labels = table[:, :-1].astype(np.uint8).reshape(-1, 1, 8, 8), table[:, -1]
-    return ImageSet.measured(
+    return ImageSet.of(
         "digits",
         train=(images[:TRAINING_IMAGES], labels[:TRAINING_IMAGES]),
         test=(images[TRAINING_IMAGES:], labels[TRAINING_IMAGES:]),

@@ -22,8 +22,8 @@ class ImageSet:
     train_labels, test_labels: int64 (N,); values 0..classes-1.
     classes: how many classes there are.
     white: the pixel value that stands for 1.0.
-    mean, std: float32 (C,); of all training pixels of a channel after division by white; std divides by the count.
     part: True where only a part of the published set is there.
+    known_moments: mean and std of the channels, where they need not be measured.
 
     Raises DataError if the arrays do not fit together.
     """
@@ -35,9 +35,16 @@ class ImageSet:
     test_labels: np.ndarray
     classes: int
     white: int
-    mean: np.ndarray
-    std: np.ndarray
     part: bool = False
+    known_moments: tuple[np.ndarray, np.ndarray] | None = None
+
+    @cached_property
+    def moments(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and standard deviation (by the count) of each channel's training pixels after division by white.
+
+        float32 (C,) twice, measured when first asked for: few runs standardise.
+        """
+        return self.known_moments or channel_moments(self.train_images, self.white)
 
     @property
     def packages(self) -> Sequence[str]:
@@ -50,7 +57,7 @@ class ImageSet:
         return {"data": self.name, "data_part": self.part}
 
     @classmethod
-    def measured(
+    def of(
         cls,
         name: str,
         train: tuple[np.ndarray, np.ndarray],
@@ -60,9 +67,8 @@ class ImageSet:
         white: int,
         part: bool = False,
     ) -> Self:
-        """The set of these (images, labels), with mean and std measured on its training images."""
-        mean, std = channel_moments(train[0], white)
-        return cls(name, *train, *test, classes=classes, white=white, mean=mean, std=std, part=part)
+        """The set of these (images, labels)."""
+        return cls(name, *train, *test, classes=classes, white=white, part=part)
 
     @classmethod
     def blank(
@@ -74,8 +80,8 @@ class ImageSet:
         """
         images = [np.broadcast_to(np.uint8(0), (count, *image)) for count in (train, test)]
         labels = [np.arange(count, dtype=np.int64) % classes for count in (train, test)]
-        mean, std = np.zeros(image[0], np.float32), np.ones(image[0], np.float32)
-        return cls(name, images[0], labels[0], images[1], labels[1], classes, white, mean, std)
+        moments = np.zeros(image[0], np.float32), np.ones(image[0], np.float32)
+        return cls(name, images[0], labels[0], images[1], labels[1], classes, white, known_moments=moments)
 
     @cached_property
     def train_by_class(self) -> list[np.ndarray]:

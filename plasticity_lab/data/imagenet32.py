@@ -58,7 +58,7 @@ def load(folder: Path, size: Size = PUBLISHED) -> ImageSet:
         contents = json.loads((where / CONTENTS).read_text())
         counts = {split: np.array(contents[split], np.int64) for split in IMAGES}
         images = {split: np.load(where / name, mmap_mode="r") for split, name in IMAGES.items()}
-        moments = [np.array(contents[name], np.float32) for name in ("mean", "std")]
+        mean, std = (np.array(contents[name], np.float32) for name in ("mean", "std"))
     except FileNotFoundError as error:
         raise _not_there(folder) from error
     except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
@@ -75,8 +75,8 @@ def load(folder: Path, size: Size = PUBLISHED) -> ImageSet:
         labels["test"],
         classes,
         WHITE,
-        *moments,
         part=classes < size.classes,
+        known_moments=(mean, std),
     )
 
 

@@ -66,7 +66,7 @@ def load(folder: Path, files: Files = FILES) -> ImageSet:
 
     Raises DataError if a file is missing, truncated, or not the published one.
     """
-    return ImageSet.measured(
+    return ImageSet.of(
         "mnist",
         train=(_read(folder, files.train_images)[:, None], _read(folder, files.train_labels).astype(np.int64)),
         test=(_read(folder, files.test_images)[:, None], _read(folder, files.test_labels).astype(np.int64)),

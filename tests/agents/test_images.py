@@ -30,7 +30,7 @@ def test_half_runs_from_minus_1_to_1():
 
 
 def test_white_is_the_sets_own():
-    digits = ImageSet.measured(
+    digits = ImageSet.of(
         "digits",
         (np.full((2, 1, 2, 2), 8, np.uint8), np.zeros(2, np.int64)),
         (np.full((1, 1, 2, 2), 16, np.uint8), np.zeros(1, np.int64)),

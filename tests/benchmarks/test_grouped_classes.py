@@ -16,7 +16,7 @@ from tests.helpers.packs import choice
 
 LABELS = np.concatenate([np.arange(12), np.random.default_rng(3).permutation(np.repeat(np.arange(12), 8))])
 """Twelve classes of nine images."""
-SET = ImageSet.measured(
+SET = ImageSet.of(
     "made_up", (np.zeros((108, 1, 2, 2), np.uint8), LABELS), (np.zeros((48, 1, 2, 2), np.uint8), np.arange(48) % 12),
     classes=12, white=255,
 )  # fmt: skip

@@ -19,7 +19,7 @@ def made(train: int = 9, test: int = 4, classes: int = 12) -> ImageSet:
         labels = np.append(np.tile(np.arange(classes), count), [classes - 1] * more).astype(np.int64)
         return np.broadcast_to(labels[:, None, None, None], (len(labels), 1, 2, 2)).astype(np.uint8), labels
 
-    return ImageSet.measured("made_up", some(train), some(test, more=1), classes=classes, white=255)
+    return ImageSet.of("made_up", some(train), some(test, more=1), classes=classes, white=255)
 
 
 SET = made()
@@ -103,7 +103,7 @@ def test_what_does_not_fit_is_refused(settings, words):
 
 def test_a_class_without_test_images_is_refused():
     every = np.zeros((12, 1, 2, 2), np.uint8), np.arange(12)
-    lacking = ImageSet.measured("made_up", every, (every[0][:11], every[1][:11]), classes=12, white=255)
+    lacking = ImageSet.of("made_up", every, (every[0][:11], every[1][:11]), classes=12, white=255)
     with pytest.raises(ConfigError, match="a class without test images"):
         benchmark(images_per_class=1, batch_size=2).lesson(lacking, 0, 0)
 

@@ -12,9 +12,7 @@ def images(count=4, channels=3):
 
 
 def made(**changes):
-    good = ImageSet.measured(
-        "made", (images(), np.array([0, 1, 2, 0])), (images(2), np.array([2, 1])), classes=3, white=100
-    )
+    good = ImageSet.of("made", (images(), np.array([0, 1, 2, 0])), (images(2), np.array([2, 1])), classes=3, white=100)
     return dataclasses.replace(good, **changes)
 
 
@@ -28,8 +26,8 @@ def test_moments_are_those_of_the_pixels_as_fractions():
     np.testing.assert_allclose(std, pixels.std(axis=1), rtol=1e-6)
 
 
-def test_measured_takes_its_moments_from_the_training_images_alone():
-    np.testing.assert_allclose(made().mean, images().mean(axis=(0, 2, 3)) / 100, rtol=1e-6)
+def test_moments_are_of_the_training_images_alone():
+    np.testing.assert_allclose(made().moments[0], images().mean(axis=(0, 2, 3)) / 100, rtol=1e-6)
 
 
 @pytest.mark.parametrize(

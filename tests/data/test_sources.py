@@ -44,8 +44,8 @@ def test_mnist():
     assert images.test_images.shape == (10_000, 1, 28, 28)
     assert np.bincount(images.train_labels).tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
     assert np.bincount(images.test_labels).tolist() == [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]
-    assert images.mean == pytest.approx(0.1307, abs=5e-5)  # the constants everybody quotes
-    assert images.std == pytest.approx(0.3081, abs=5e-5)
+    assert images.moments[0] == pytest.approx(0.1307, abs=5e-5)  # the constants everybody quotes
+    assert images.moments[1] == pytest.approx(0.3081, abs=5e-5)
 
 
 @pytest.mark.parametrize(("name", "image", "classes"), [("cifar100", (3, 32, 32), 100), ("cifar10", (3, 32, 32), 10)])
@@ -61,7 +61,7 @@ def test_cifar(name, image, classes):
     assert counts[0].tolist() == [50_000 // classes] * classes
     assert counts[1].tolist() == [10_000 // classes] * classes
     quoted = {"cifar100": (0.5071, 0.4865, 0.4409), "cifar10": (0.4914, 0.4822, 0.4465)}  # what everybody uses
-    assert images.mean == pytest.approx(quoted[name], abs=1e-4)
+    assert images.moments[0] == pytest.approx(quoted[name], abs=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -36,10 +36,10 @@ class Pixels:
         self.channels = shape[0]
         self.structure_key = [normalise, str(self.white), str(shape), str(self.order is not None)]
         if normalise == "std":
-            self.structure_key += [str(values.tolist()) for values in (image_set.mean, image_set.std)]
+            self.structure_key += [str(values.tolist()) for values in image_set.moments]
             self.mean, self.deviation = (
                 torch.from_numpy(self.as_they_lie(np.repeat(values, int(np.prod(shape[1:]))))).to(device)
-                for values in (image_set.mean, image_set.std)
+                for values in image_set.moments
             )
 
     def as_they_lie(self, images: NDArray[Any]) -> NDArray[Any]:

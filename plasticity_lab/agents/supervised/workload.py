@@ -160,4 +160,4 @@ def made_up(image: Sequence[int], classes: int, count: int, brightness: int) -> 
         noisy = pictures[labels] + 60 * draw.standard_normal((many, *image), dtype=np.float32)
         return noisy.clip(0, WHITE).astype(np.uint8), labels
 
-    return ImageSet.measured("made_up", some(count), some(HELD_OUT), classes=classes, white=WHITE)
+    return ImageSet.of("made_up", some(count), some(HELD_OUT), classes=classes, white=WHITE)
