@@ -15,6 +15,7 @@ from launch.plan.calibration import calibration_of
 from launch.plan.compiling import NotCompiled
 from launch.plan.figures import default_calibration
 from launch.plan.mode import Choice, choice_of
+from launch.plan.never_due import never_due
 from launch.plan.planner import plan
 from launch.plan.speed import Calibration
 from launch.tracking.choice import decided
@@ -114,8 +115,9 @@ def prepared(
 
         unreadable += damaged_files(store, todo.packs.keys() | {pack.id for pack in planned.packs})
         unreadable += damaged_jobs(store, [planned.sweep])
-    if where and todo.left:
-        say(where)
+    late = never_due((planned.runs[pack.runs[0]], pack.updates) for pack in planned.packs)  # alike in all runs of one
+    for line in [*([where] if where and todo.left else []), *late]:
+        say(line)
     return Prepared(store, settings, resources, prices, todo, planned, unreadable, mixed, anew, looked_at, replaced)
 
 

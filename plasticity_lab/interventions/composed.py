@@ -46,6 +46,10 @@ class Composed(Intervention):
         """Whether a member does."""
         return any(each.takes_gradients() for each in self.members.values())
 
+    def first_after(self) -> dict[str, int]:
+        """Those of the members."""
+        return {f"{name}.{key}": of for name, each in self.members.items() for key, of in each.first_after().items()}
+
     def start(self, now: Now) -> State:
         """The states of the members."""
         return {

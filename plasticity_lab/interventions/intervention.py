@@ -135,6 +135,13 @@ class Intervention(Component):
         last_word = next(each for each in cls.__mro__ if {"needs_gradients", "after_step"} & vars(each).keys())
         return vars(last_word).get("needs_gradients", True)
 
+    def first_after(self) -> Mapping[str, int]:
+        """The setting that says after how many updates `every_n_updates` first does something, and that number.
+
+        Empty where that verb is never called.
+        """
+        return {} if self.every is None else {"every": self.every}
+
     def start(self, now: Now) -> State:
         """The state before the first update."""
         return {}

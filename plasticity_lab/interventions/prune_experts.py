@@ -37,6 +37,10 @@ class PruneExperts(Intervention):
         self.apart = check("intervention.apart", apart, at_least=0)
         self.every = gcd(first, apart) if apart and count > 1 else first
 
+    def first_after(self) -> dict[str, int]:
+        """Its `first`."""
+        return {"first": self.first}
+
     def start(self, now: Now) -> State:
         """How many are pruned so far, "pruned" (K,)."""
         first = next(iter(now.parameters.values()))

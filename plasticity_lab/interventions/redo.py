@@ -26,6 +26,7 @@ class ReDo(Resets):
 
     watches_units = True
     needs_gradients = False
+    capped = frozenset({"every"})
 
     def __init__(self, strength: float = 0.1, every: int = 1000, average: int = 16) -> None:
         self.strength = check("intervention.strength", strength, at_least=0)

@@ -30,6 +30,8 @@ class SelectiveReinit(Resets):
     State: where utility is gradient, one number a weight: its last gradient.
     """
 
+    capped = frozenset({"every"})
+
     def __init__(
         self, strength: float = 1e-5, every: int = 2048, utility: str = "gradient", pruning: str = "threshold"
     ) -> None:

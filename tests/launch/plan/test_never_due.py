@@ -1,0 +1,50 @@
+"""Interventions whose first time never comes are named before anything is trained."""
+
+import pytest
+
+from launch.plan.never_due import never_due
+from plasticity_lab import assembly
+from plasticity_lab.data.folder import data_folder
+from tests.helpers.sweeps import runs_of
+
+REDO = ("intervention=redo",)
+EXPERTS = ("agent=rainbow", "benchmark=games", "head=softmoe", "head.experts=4")
+
+
+@pytest.mark.parametrize(
+    ("words", "updates", "said"),
+    [
+        (
+            [*REDO, "intervention.every=1000"],
+            999,
+            "every=1,000 comes after the 999 updates of a run of permuted_digits",
+        ),
+        ([*REDO, "intervention.every=1000"], 1000, None),
+        (["intervention=[l2,redo]", "intervention.redo.every=50"], 49, "intervention.redo.every=50 comes after the 49"),
+        (
+            ["intervention=prune_experts", "intervention.first=10", *EXPERTS],
+            9,
+            "intervention.first=10 comes after the 9",
+        ),
+        (["intervention=prune_experts", "intervention.first=5", "intervention.apart=9", *EXPERTS], 5, None),
+        (["intervention=shrink_and_perturb"], 1, None),
+        (["intervention=none"], 1, None),
+    ],
+)
+def test_what_comes_after_the_end_is_said_with_what_would_be_right(words, updates, said):
+    (run,) = runs_of(*words)
+    lines = never_due([(run, updates), (run, updates)])
+    assert len(lines) == (said is not None)
+    assert said is None or (said in lines[0] and f"choose {updates:,} or less" in lines[0])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["intervention=glob(*)"], ["intervention=redo,reset_experts,perturb_experts,prune_experts", *EXPERTS]],
+    ids=["images", "boards"],
+)
+def test_in_a_smoke_run_every_intervention_does_something(words, tmp_path):
+    runs = runs_of(*words, "schedule=smoke")
+    assert len(runs) > 3
+    resource = assembly.resources(data_folder(str(tmp_path)))
+    assert not never_due([(run, assembly.cost_of(run, resource(run)).updates) for run in runs])
