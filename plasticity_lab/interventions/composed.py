@@ -35,6 +35,7 @@ class Composed(Intervention):
         self.needs_experts = max(each.needs_experts for each in own)
         self.copies = sum(each.copies for each in own)
         self.restarts_agent = any(each.restarts_agent for each in own)
+        self.between_tasks = all(each.between_tasks for each in own)
         periods = [each.every for each in own if each.every is not None]
         self.every = gcd(*periods) if periods else None
 

@@ -36,6 +36,7 @@ class EWC(Intervention):
 
     requires = frozenset({EXAMPLES})
     copies = 3
+    between_tasks = True
     neutral = {"batch": 1}
 
     def __init__(

@@ -15,6 +15,7 @@ class FreshEachTask(Intervention):
 
     requires = frozenset({TASK_BEGINS})
     restarts_agent = True
+    between_tasks = True
 
     def before_task(self, now: Now) -> State:
         """Puts the fresh values into what is active, in place; of an idle body the next task that it has does."""

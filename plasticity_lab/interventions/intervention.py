@@ -93,6 +93,9 @@ class Intervention(Component):
     """Whether all else that an agent has learned (moments, statistics) begins anew with each task too: the agent sees
     to it before `before_task`. What it remembers of data stays."""
 
+    between_tasks: bool = False
+    """Whether all that it does begins when a first task has ended: a run of one task is then a plain one."""
+
     every: int | None = None
     """After how many updates `every_n_updates` is called; None: never. Structure: equal within a pack."""
 

@@ -22,6 +22,7 @@ class ShrinkAndPerturb(Intervention):
         self.strength = check("intervention.strength", strength, at_least=0, at_most=1)
         self.noise = check("intervention.noise", noise, at_least=0)
         self.every = check("intervention.every", every, at_least=1)
+        self.between_tasks = every is None
 
     def before_task(self, now: Now) -> State:
         """In place, unless it is done after updates."""

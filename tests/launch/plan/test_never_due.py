@@ -38,6 +38,18 @@ def test_what_comes_after_the_end_is_said_with_what_would_be_right(words, update
     assert said is None or (said in lines[0] and f"choose {updates:,} or less" in lines[0])
 
 
+@pytest.mark.parametrize("name", ["fresh_each_task", "ewc", "shrink_and_perturb", "[fresh_each_task,ewc]"])
+def test_what_is_done_between_tasks_needs_two(name):
+    runs = [
+        *runs_of(f"intervention={name}", "benchmark.tasks=1,2"),
+        *runs_of("intervention=[l2,ewc]", "benchmark.tasks=1"),
+    ]
+    said = {(run.name("intervention"), run.science["benchmark"]["tasks"]): never_due([(run, 1)]) for run in runs}
+    joined = name.strip("[]").replace(",", "+")
+    assert f"{joined} begins when a first task has ended" in said.pop((joined, 1))[0]
+    assert list(said.values()) == [[], []]
+
+
 @pytest.mark.parametrize(
     "words",
     [["intervention=glob(*)"], ["intervention=redo,reset_experts,perturb_experts,prune_experts", *EXPERTS]],
