@@ -15,9 +15,9 @@ from launch.plan.calibration import calibration_of
 from launch.plan.compiling import NotCompiled
 from launch.plan.figures import default_calibration
 from launch.plan.mode import Choice, choice_of
-from launch.plan.never_due import never_due
 from launch.plan.planner import plan
 from launch.plan.speed import Calibration
+from launch.plan.too_short import too_short
 from launch.tracking.choice import decided
 from launch.wording import say
 from plasticity_lab import assembly
@@ -115,8 +115,8 @@ def prepared(
 
         unreadable += damaged_files(store, todo.packs.keys() | {pack.id for pack in planned.packs})
         unreadable += damaged_jobs(store, [planned.sweep])
-    late = never_due((planned.runs[pack.runs[0]], pack.updates) for pack in planned.packs)  # alike in all runs of one
-    for line in [*([where] if where and todo.left else []), *late]:
+    short = too_short((planned.runs[pack.runs[0]], pack.updates) for pack in planned.packs)  # alike in all runs of one
+    for line in [*([where] if where and todo.left else []), *short]:
         say(line)
     return Prepared(store, settings, resources, prices, todo, planned, unreadable, mixed, anew, looked_at, replaced)
 

@@ -1,4 +1,4 @@
-"""What is said of interventions that runs are too short for: those whose first time never comes."""
+"""What is said of runs that are too short: an agent never learns, or an intervention's first time never comes."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,13 +6,21 @@ from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.run import Run
 
 
-def never_due(runs: Iterable[tuple[Run, int]]) -> list[str]:
-    """A line for each intervention that comes after the end of runs.  runs: with their updates."""
+def too_short(runs: Iterable[tuple[Run, int]]) -> list[str]:
+    """A line for each thing that comes after the end of runs.  runs: with their updates."""
     return list(dict.fromkeys(line for run, updates in runs for line in _of(run, updates)))
 
 
 def _of(run: Run, updates: int) -> Iterator[str]:
     intervention, benchmark = run.component("intervention", Intervention), run.name("benchmark")
+    if not updates:
+        waits = run.science["agent"].get("min_history")
+        shorter = "" if waits is None else f", or agent.min_history below {waits:,}"
+        yield (
+            f"agent: {run.name('agent')} makes no update in a run of {benchmark}, so that nothing is learned; choose a "
+            f"longer run{shorter}."
+        )
+        return
     for key, first in intervention.first_after().items():
         if first > updates:
             yield (
