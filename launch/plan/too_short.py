@@ -27,7 +27,7 @@ def _of(run: Run, updates: int) -> Iterator[str]:
                 f"intervention: intervention.{key}={first:,} comes after the {updates:,} updates of a run of "
                 f"{benchmark}, so that nothing is done there; choose {updates:,} or less."
             )
-    if intervention.between_tasks and run.science["benchmark"]["tasks"] == 1:
+    if intervention.between_tasks and run.science["benchmark"].get("tasks") == 1:
         yield (
             f"intervention: {run.name('intervention')} begins when a first task has ended, and a run of "
             f"{benchmark} with benchmark.tasks=1 ends with it, so that nothing is done there; choose more tasks."
