@@ -115,8 +115,9 @@ def prepared(
 
         unreadable += damaged_files(store, todo.packs.keys() | {pack.id for pack in planned.packs})
         unreadable += damaged_jobs(store, [planned.sweep])
-    short = too_short((planned.runs[pack.runs[0]], pack.updates) for pack in planned.packs)  # alike in all runs of one
-    for line in [*([where] if where and todo.left else []), *short]:
+    if where and todo.left:
+        say(where)
+    for line in too_short((planned.runs[pack.runs[0]], pack.updates) for pack in planned.packs):  # alike within one
         say(line)
     return Prepared(store, settings, resources, prices, todo, planned, unreadable, mixed, anew, looked_at, replaced)
 

@@ -7,7 +7,6 @@ from plasticity_lab import assembly
 from plasticity_lab.data.folder import data_folder
 from tests.helpers.sweeps import runs_of
 
-REDO = ("intervention=redo",)
 EXPERTS = ("agent=rainbow", "benchmark=games", "head=softmoe", "head.experts=4")
 
 
@@ -15,11 +14,11 @@ EXPERTS = ("agent=rainbow", "benchmark=games", "head=softmoe", "head.experts=4")
     ("words", "updates", "said"),
     [
         (
-            [*REDO, "intervention.every=1000"],
-            999,
-            "every=1,000 comes after the 999 updates of a run of permuted_digits",
+            ["intervention=redo", "intervention.every=50"],
+            49,
+            "every=50 comes after the 49 updates of a run of permuted",
         ),
-        ([*REDO, "intervention.every=1000"], 1000, None),
+        (["intervention=redo", "intervention.every=50"], 50, None),
         (["intervention=[l2,redo]", "intervention.redo.every=50"], 49, "intervention.redo.every=50 comes after the 49"),
         (
             ["intervention=prune_experts", "intervention.first=10", *EXPERTS],
