@@ -82,8 +82,9 @@ slurm-down: ## Stop it and its jobs; WIPE=1 removes its folder too
 
 # Type errors that are mended leave .basedpyright/baseline.json by themselves; `.venv/bin/basedpyright --writebaseline`
 # writes it anew, where files have moved.
-lint: $(READY) ## Check style, formatting, the floors of the house and types (half a minute)
+lint: $(READY) ## Check style, formatting, import contracts, types and sentences (half a minute)
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/lint-imports
 	.venv/bin/basedpyright
+	.venv/bin/python -m tests.prose

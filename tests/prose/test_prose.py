@@ -1,0 +1,76 @@
+import json
+import subprocess
+import sys
+
+from tests.prose.__main__ import COUNTS, ROOT, counted, risen
+from tests.prose.passages import COMMENTS, DOCS, MESSAGES, of_page, of_python
+from tests.prose.patterns import PATTERNS
+
+MODULE = '''"""What a run costs,
+which stands here."""
+LIMIT = 3  # where there is one
+raise ValueError(f"{LIMIT} is what the plan allows; ask for less.")
+KEY = "what now"
+'''
+PAGE = """# Costs
+
+Beside `what stands in code` [the plan](docs/what is.md) stands.
+
+```text
+what a block of code says
+```
+Whose block?
+"""
+
+
+def _kinds(passages):
+    counts = counted(passages)
+    return {(corpus, kind): count for corpus, kinds in counts.items() for kind, count in kinds.items() if count}
+
+
+def test_a_module_has_docstrings_comments_and_messages_but_no_keys():
+    assert _kinds(of_python(MODULE, "module.py")) == {
+        (COMMENTS, "what …, without its noun"): 1,
+        (COMMENTS, "stands for is"): 1,
+        (COMMENTS, "where for if or when"): 1,
+        (MESSAGES, "what …, without its noun"): 1,
+    }
+
+
+def test_a_page_is_read_without_its_code_and_addresses():
+    assert _kinds(of_page(PAGE, "page.md")) == {
+        (DOCS, "beside"): 1,
+        (DOCS, "stands for is"): 1,
+        (DOCS, "whose"): 1,
+    }
+    assert [passage.first for passage in of_page(PAGE, "page.md")] == [1, 3, 8]
+
+
+def test_a_pattern_is_found_across_lines_and_in_either_case():
+    (passage,) = (p for p in of_python('"""Costs, and WHAT\n  they are."""', "module.py"))
+    assert passage.text == "Costs, and WHAT they are."
+    assert counted([passage])[COMMENTS]["what …, without its noun"] == 1
+
+
+def test_a_count_that_rises_is_named_and_one_that_falls_is_not():
+    before = counted(of_python(MODULE, "module.py"))
+    more = counted([*of_python(MODULE, "module.py"), *of_python("# beside", "other.py")])
+    assert risen(more, before) == [(COMMENTS, "beside", 0, 1)]
+    assert risen(before, more) == []
+    assert risen(before, {})[0] == (COMMENTS, "what …, without its noun", 0, 1), "nothing committed is a count of 0"
+
+
+def test_the_command_lists_where_a_kind_occurs():
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.prose", "--list", "mates"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    places = run.stdout.splitlines()
+    assert places
+    for place in places:
+        path, number, _ = place.split(":", 2)
+        assert "mate" in (ROOT / path).read_text().splitlines()[int(number) - 1].lower()
+
+
+def test_every_kind_is_counted_in_the_committed_file():
+    for kinds in json.loads(COUNTS.read_text()).values():
+        assert set(kinds) == set(PATTERNS)
