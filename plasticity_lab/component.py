@@ -41,7 +41,7 @@ class Component:
     """Settings that stay out of the run id while they stand at these values: a knob added later changes no id."""
 
     science_version: ClassVar[int] = 1
-    """Raised only when the same settings begin to give other numbers."""
+    """Raised only when the same settings begin to give other numbers; see `version_of` if only some settings do."""
 
     capped: ClassVar[frozenset[str]] = frozenset()
     """Its settings that a schedule caps where it names them: lengths, and what takes a run time to gather, such as a
@@ -55,6 +55,11 @@ class Component:
     def canonical(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
         """The settings as the run id sees them: settings that are the same function become equal here."""
         return {key: value for key, value in settings.items() if key not in cls.neutral or value != cls.neutral[key]}
+
+    @classmethod
+    def version_of(cls, settings: Mapping[str, Any]) -> int:
+        """The version of the numbers that these settings give, as the run id has it; 1 is left out of the id."""
+        return cls.science_version
 
     @classmethod
     def run_axis_settings(cls) -> list[str]:

@@ -146,5 +146,5 @@ def _canonical_part(group: str, name: str, target: str, settings: Mapping[str, A
     if COMPONENTS[group].neutral == name:
         return None
     cls = component.load(target)
-    version = {} if cls.science_version == 1 else {"science_version": cls.science_version}
-    return {"name": name, **version, **cls.canonical(settings)}
+    version = cls.version_of(settings)
+    return {"name": name, **({} if version == 1 else {"science_version": version}), **cls.canonical(settings)}

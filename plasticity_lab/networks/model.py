@@ -40,7 +40,7 @@ class Model:
     def __init__(
         self, network: Network, activations: Sequence[Activation], bodies: Mapping[str, Shapes], prefix: str = ""
     ) -> None:
-        self.network = network
+        self.network, self.bodies = network, bodies
         self.activations = activations
         self.activation = activations[0]
         self.prefix, self.structure_key = prefix, repr((prefix, dict(bodies)))
@@ -120,6 +120,14 @@ class Model:
     def noise(self, batch: int, body: str | None = None) -> int:
         """Random numbers that the noisy layers of one run take in a training pass; 0 where there are none."""
         return sum(layer.noise(batch) for layer in self._noisy_of(body))
+
+    def with_noise_scope(self, scope: str) -> "Model":
+        """This model with another scope of its noise (see `StackedNoisyLinear`): it takes the same parameters."""
+        bodies = {
+            body: replace(shapes, noise=shapes.noise and replace(shapes.noise, scope=scope))
+            for body, shapes in self.bodies.items()
+        }
+        return Model(self.network, self.activations, bodies, self.prefix)
 
     def work(self, body: str | None = None) -> int:
         """Multiplications that one example of a body takes forward."""

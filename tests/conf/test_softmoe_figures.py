@@ -15,7 +15,7 @@ from tests.helpers.sweeps import runs_of, trained
 
 ARMS = {
     1: 6,
-    4: 8,
+    4: 9,
     5: 20,
     6: 4,
     7: 9,
@@ -27,9 +27,9 @@ ARMS = {
     13: 7,
     14: 4,
     15: 4,
-    16: 8,
+    16: 9,
     17: 3,
-    18: 4,
+    18: 5,
     19: 3,
     20: 9,
     23: 10,
@@ -70,6 +70,37 @@ def test_figure_22_is_sac_flattened_and_summed_over_places_and_over_channels():
     )
     assert arms == {("flatten", "per_conv"): 20, ("tokenised sum", "per_conv"): 20, ("tokenised sum", "per_feat"): 20}
     assert {(run.science["agent"]["name"], run.science["benchmark"]["name"]) for run in runs} == {("sac", "cale")}
+
+
+@pytest.mark.parametrize("network", [None, "nature"])
+def test_ders_arms_on_atari_are_those_of_dopamines_labs_and_one_word_gives_them_its_encoder(network):
+    """Lost lives and no-ops: labs/moes/configs/DER.gin, and the runner that labs/moes/atari_100k_train.py starts."""
+    words = ("benchmark.game=pong", "seed=0", *([f"network={network}"] if network else []))
+    for number in (10, 11, 16, 20):
+        runs = resolve([f"experiment=softmoe_figure{number}", *words]).runs
+        assert {run.science["network"]["name"] for run in runs} == {network or "impala"}
+        ders = [run.science for run in runs if run.science["agent"]["name"] == "der"]
+        assert {of["agent"]["life_loss_is_terminal"] for of in ders} == {True}
+        assert {(of["benchmark"]["noops"], of["benchmark"]["sticky"]) for of in ders} == {(30, 0.0)}
+        others = [run.science for run in runs if run.science["agent"]["name"] != "der"]
+        assert {of["agent"]["life_loss_is_terminal"] for of in others} <= {False}
+        assert {(of["benchmark"]["noops"], of["benchmark"]["sticky"]) for of in others} <= {(0, 0.25)}
+
+
+@pytest.mark.parametrize(
+    ("number", "twin", "agent", "scale"),
+    [(4, "", "rainbow", 4), (16, "", "der", 4), (18, "", "dqn", 8)]
+    + [(4, "_games", "rainbow", 4), (16, "_games", "der", 4), (18, "_games", "dqn", 8)],
+)
+def test_the_baseline_with_one_layer_stands_scaled_beside_the_experts(number, twin, agent, scale):
+    """As Obando Ceron et al. 2024 have it, of whom the figures' text speaks: as wide as all experts together."""
+    game = "bricks" if twin else "pong"
+    runs = resolve([f"experiment=softmoe_figure{number}{twin}", f"benchmark.game={game}", "seed=0"]).runs
+    flat = [run.science["network"] for run in runs if run.science.get("head", {"name": "flatten"})["name"] == "flatten"]
+    usual = min(network["hidden"] for network in flat)
+    assert usual == (128 if twin else 512)
+    assert {network["hidden"] for network in flat if network["layers"] == 1} == {usual, scale * usual}
+    assert {run.science["agent"]["name"] for run in runs} == {agent}
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,8 @@ def targets_of(model: Model, body: str, action_values: ActionValues, double: boo
 
     The next action is the best one by the target network, or, if `double`, by the network itself, with the same noise
     (van Hasselt et al. 2016); its value is the target network's. Both answer in evaluation mode but for the noise: a
-    randomised activation has its mean slope there. kernels: whether layers are computed by our own.
+    randomised activation has its mean slope there. The noise has the scope of `model`. kernels: whether layers are
+    computed by our own.
     """
 
     def targets(own: Tensors, target: Tensors, settings: Settings, batch: Tensors, noise: Tensor | None) -> Tensor:
@@ -68,11 +69,14 @@ def step_of(
     "updates", how many came before, a row for each of the U; measured (U, Q, K, B), into which it writes; at (1,),
     which of the U updates it is. It changes parameters and moments in place and returns the intervention's next state.
     kernels: whether layers are computed by our own.
+
+    All following observations of a run's batch have the same noise, whatever the scope of the agent's noise is. Source:
+    `target_output` in Dopamine's full_rainbow_agent.py, which its labs/moes call too.
     """
-    model = network.model
+    model, of_targets = network.model, network.model.with_noise_scope("batch")
     loss = loss_of(model, body, action_values)
     update = update_of(model, loss, network.optimizer, network.intervention, kernels=kernels, examples="x")
-    targets = targets_of(model, body, action_values, double, kernels)
+    targets = targets_of(of_targets, body, action_values, double, kernels)
 
     def step(
         train_state: TrainState,
@@ -86,7 +90,7 @@ def step_of(
     ) -> State:
         now = {name: values.index_select(0, at).squeeze(0) for name, values in rows.items()}
         examples, noise = batch["x"].shape[1], None
-        if count := model.noise(examples, body):
+        if count := of_targets.noise(examples, body):
             noise = uniforms(keys[TARGET_NOISE], now["updates"], count)
         learn = {
             **{name: batch[name] for name in ("x", "action", "weight", "importance") if name in batch},

@@ -11,7 +11,8 @@ class Atari(BodyBenchmark):
     game: as ale-py calls it; a command may use any of its `spellings`. environment_steps: of a task, of four frames
     each, all environments of a run together; an agent rounds them up to whole rollouts. sticky: how likely a frame
     takes the last action again. full_actions: whether the agent has all 18 actions, or those alone that the game knows.
-    noops: at most so many frames without an action begin an episode. max_steps: after which an episode is broken off.
+    noops: an episode begins with fewer frames without an action than this, as many as its seed says; 0: with none.
+    max_steps: after which an episode is broken off.
     test_episodes: of each run, after each task; 0: no test.
     """
 

@@ -27,7 +27,7 @@ class Atari:
     """M copies of a game.  An action is one of its minimal set, or of all 18, and is taken for four frames.
 
     game: as ale-py calls it. sticky: how likely a frame takes the last action again. full_actions: whether there are
-    all 18. noops: at most so many frames without an action begin an episode, a number of them that its seed says.
+    all 18. noops: an episode begins with fewer frames without an action than this, as many as its seed says; 0: none.
     threshold: None where an action is a choice. Else it is three numbers, from which ale-py makes one of the 18
     (Farebrother & Castro 2024): how far the joystick is moved, 0 … 1, in which direction, −π … π (0 is right, π / 2
     up), and whether to fire, 0 … 1; of across, up and fire those count that are beyond the threshold.

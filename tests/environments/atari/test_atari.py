@@ -1,12 +1,14 @@
 """Atari games: had again exactly wherever they are left, alone as in company, by ale-py's own pictures."""
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from analysis.reported.reported import lines
 from launch.command import resolve
+from plasticity_lab.assembly import resources
 from plasticity_lab.environments.atari.games import SETS, atari, game_named, games, members, spellings
 from plasticity_lab.environments.environments import Environments
 from plasticity_lab.errors import ConfigError
@@ -101,6 +103,17 @@ def test_frames_are_those_that_ale_py_stacks_itself():
             assert np.array_equal(ours.observations[0, 0], frames[0])
         assert ours.state()["simulation.lives"][0, 0] == facts["lives"][0]
     assert step > 60
+
+
+def test_the_episodes_of_atari_100k_begin_with_no_ops_and_so_differ_without_sticky_actions():
+    """Four runs that take the same actions. Without no-ops they see one game or two: a seed says little of Pong."""
+    body = resources(Path())(resolve(["benchmark=atari_100k"]).runs[0]).by_name["pong"]
+    environments = Environments(body, range(4), 1, task=0)
+    courses = [b""] * 4
+    for step in range(24):
+        environments.step(np.full((4, 1), step // 4 % 6))
+        courses = [course + seen.tobytes() for course, seen in zip(courses, environments.observations, strict=True)]
+    assert len(set(courses)) >= 3
 
 
 def test_a_lost_life_is_said_and_the_episode_goes_on():
