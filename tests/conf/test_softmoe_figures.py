@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from launch.command import resolve
@@ -11,6 +12,7 @@ from launch.runs.options import CONF
 from plasticity_lab.assembly import cost_of, resources
 from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
+from tests.helpers import preset_sources
 from tests.helpers.sweeps import runs_of, trained
 
 ARMS = {
@@ -37,6 +39,8 @@ ARMS = {
 }
 """Figure → its arms, times agents and encoders where it has several."""
 GAMES, SEEDS = 4, 5
+OF_DER = (10, 11, 16, 20)
+"""Figures with arms of DER."""
 
 
 def test_every_figure_that_our_copy_has_arms_of_is_there():
@@ -72,35 +76,41 @@ def test_figure_22_is_sac_flattened_and_summed_over_places_and_over_channels():
     assert {(run.science["agent"]["name"], run.science["benchmark"]["name"]) for run in runs} == {("sac", "cale")}
 
 
-@pytest.mark.parametrize("network", [None, "nature"])
-def test_ders_arms_on_atari_are_those_of_dopamines_labs_and_one_word_gives_them_its_encoder(network):
+def ders_arms_are_dopamines(number, network):
+    runs = resolve([f"experiment=softmoe_figure{number}", "benchmark.game=pong", "seed=0", f"network={network}"]).runs
+    assert {run.science["network"]["name"] for run in runs} == {network}
+    of_der, of_others = [], []
+    for run in runs:
+        benchmark, agent = run.science["benchmark"], run.science["agent"]
+        found = agent["life_loss_is_terminal"], benchmark["noops"], benchmark["sticky"]
+        (of_der if agent["name"] == "der" else of_others).append(found)
+    assert set(of_der) == {(True, 30, 0.0)}
+    assert set(of_others) <= {(False, 0, 0.25)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("network", ["impala", "nature"])
+@pytest.mark.parametrize("number", OF_DER)
+def test_ders_arms_on_atari_are_those_of_dopamines_labs_and_a_word_gives_them_its_encoder(number, network):
     """Lost lives and no-ops: labs/moes/configs/DER.gin, and the runner that labs/moes/atari_100k_train.py starts."""
-    words = ("benchmark.game=pong", "seed=0", *([f"network={network}"] if network else []))
-    for number in (10, 11, 16, 20):
-        runs = resolve([f"experiment=softmoe_figure{number}", *words]).runs
-        assert {run.science["network"]["name"] for run in runs} == {network or "impala"}
-        ders = [run.science for run in runs if run.science["agent"]["name"] == "der"]
-        assert {of["agent"]["life_loss_is_terminal"] for of in ders} == {True}
-        assert {(of["benchmark"]["noops"], of["benchmark"]["sticky"]) for of in ders} == {(30, 0.0)}
-        others = [run.science for run in runs if run.science["agent"]["name"] != "der"]
-        assert {of["agent"]["life_loss_is_terminal"] for of in others} <= {False}
-        assert {(of["benchmark"]["noops"], of["benchmark"]["sticky"]) for of in others} <= {(0, 0.25)}
+    ders_arms_are_dopamines(number, network)
+
+
+def test_ders_arms_of_a_drawn_figure_are_those_of_dopamines_labs():
+    seed = int(np.random.SeedSequence().generate_state(1)[0])
+    print(f"drawn by seed {seed}")
+    draw = np.random.default_rng(seed)
+    ders_arms_are_dopamines(draw.choice(OF_DER), draw.choice(["impala", "nature"]))
 
 
 @pytest.mark.parametrize(
-    ("number", "twin", "agent", "scale"),
-    [(4, "", "rainbow", 4), (16, "", "der", 4), (18, "", "dqn", 8)]
-    + [(4, "_games", "rainbow", 4), (16, "_games", "der", 4), (18, "_games", "dqn", 8)],
+    ("number", "twin", "scaled"),
+    [(4, "", 2048), (16, "", 2048), (18, "", 4096), (4, "_games", 512), (16, "_games", 512), (18, "_games", 1024)],
 )
-def test_the_baseline_with_one_layer_stands_scaled_beside_the_experts(number, twin, agent, scale):
-    """As Obando Ceron et al. 2024 have it, of whom the figures' text speaks: as wide as all experts together."""
-    game = "bricks" if twin else "pong"
-    runs = resolve([f"experiment=softmoe_figure{number}{twin}", f"benchmark.game={game}", "seed=0"]).runs
-    flat = [run.science["network"] for run in runs if run.science.get("head", {"name": "flatten"})["name"] == "flatten"]
-    usual = min(network["hidden"] for network in flat)
-    assert usual == (128 if twin else 512)
-    assert {network["hidden"] for network in flat if network["layers"] == 1} == {usual, scale * usual}
-    assert {run.science["agent"]["name"] for run in runs} == {agent}
+def test_the_baseline_with_one_layer_stands_scaled_beside_the_experts(number, twin, scaled):
+    """As wide as all experts together (Obando Ceron et al. 2024), of which the figures' text speaks: 4 × or 8 × 512."""
+    flat = [arm for arm in preset_sources.arms(f"softmoe_figure{number}{twin}") if arm["head"] == {"flatten"}]
+    assert [arm.get("network.hidden") for arm in flat if "network.layers" not in arm] == [None, {scaled}]
 
 
 @pytest.mark.parametrize(

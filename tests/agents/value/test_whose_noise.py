@@ -1,7 +1,7 @@
 """Whose noise it is, in each pass of a noisy agent: that of an example, or of all examples of the pass.
 
-Source: `train` of Dopamine's dopamine/labs/moes/agents/full_rainbow_moe_agent.py. Its loss is a vmap over states and keys,
-one key for each state; its `target_output` is a vmap over next states with `None` for the key.
+Source: `train` of Dopamine's dopamine/labs/moes/agents/full_rainbow_moe_agent.py. Its loss is a vmap over states and
+keys, one key for each state; its `target_output` is a vmap over next states with one key for all.
 """
 
 import pytest
