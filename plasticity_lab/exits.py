@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from plasticity_lab.account import settle_account
-from plasticity_lab.errors import PlasticityError
+from plasticity_lab.errors import ConfigError, PlasticityError
 from plasticity_lab.import_path import hidden
 from plasticity_lab.output import begin_output, output_error
 
@@ -50,6 +50,7 @@ def status_of(command: Callable[[], int], interrupted: str = "Interrupted.") -> 
 
 def _carried_out(command: Callable[[], int], interrupted: str) -> int:
     try:
+        _require_current_folder()
         return command()
     except KeyboardInterrupt as stopped:
         print(stopped if stopped.args else interrupted, file=sys.stderr)
@@ -59,6 +60,16 @@ def _carried_out(command: Callable[[], int], interrupted: str) -> int:
             raise
         print(error, file=sys.stderr)
         return 1
+
+
+def _require_current_folder() -> None:
+    """Relative paths, libraries and child processes need the current folder.  Raises ConfigError if it was removed."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise ConfigError(
+            "The current folder was removed, or cannot be read; change to another one with cd."
+        ) from error
 
 
 def leave(status: int) -> NoReturn:

@@ -1,6 +1,7 @@
 """How commands end: one exit status and at most one sentence, whatever happened."""
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -47,6 +48,32 @@ def test_ctrl_c_is_one_line_and_status_130(capsys):
 
 def test_a_command_ends_with_its_own_status():
     assert status_of(lambda: 7) == 7
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["plasticity_lab.main", "dry_run=true"],
+        ["launch", "status"],
+        ["launch", "calibrate"],
+        ["analysis", "table", "--store", str(ROOT)],
+        ["plasticity_lab.data", "check", "mnist"],
+    ],
+    ids=" ".join,
+)
+def test_a_current_folder_that_was_removed_is_one_sentence(tmp_path, words):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    command = shlex.join([sys.executable, "-m", *words])
+    run = subprocess.run(
+        ["bash", "-c", f"cd {shlex.quote(str(gone))} && rmdir {shlex.quote(str(gone))} && exec {command}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (run.returncode, run.stdout) == (1, "")
+    assert "folder was removed" in run.stderr
+    assert run.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("module", DOORS)

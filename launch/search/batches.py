@@ -10,7 +10,7 @@ from typing import Any
 
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
-from plasticity_lab.records.files import create_once, make_folder
+from plasticity_lab.records.files import create_once
 from plasticity_lab.records.settings import StopRule, checked
 from plasticity_lab.records.store import Store
 
@@ -86,5 +86,4 @@ def write_batch(store: Store, search: str, number: int, batch: Batch, about: Map
         else {run: rule.model_dump(mode="json") for run, rule in batch.stopping.items()},
     }
     path = store.batch(search, number)
-    make_folder(path.parent)
     create_once(path, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False).encode())

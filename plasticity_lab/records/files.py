@@ -136,6 +136,8 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir()
     except FileNotFoundError:
+        if folder.parent.is_dir():  # /proc, for example, takes no folders
+            raise
         make_folder(folder.parent)
         make_folder(folder)
     except OSError:  # not every file system says of a folder that it is there already
@@ -240,6 +242,8 @@ def disk_errors(verb: str, path: Path) -> Iterator[None]:
 
 def _in_words(verb: str, path: Path, error: OSError) -> StoreError:
     advice = _ADVICE.get(error.errno or 0, f"{error.strerror or error}; make it readable and writable {_ELSEWHERE}")
+    if verb == "write" and error.errno == errno.ENOENT:  # make_folder has made all folders that can be made
+        advice = "no folder can be made there; choose another one with store=FOLDER"
     kind = StoreFault if error.errno in _PASSING else StoreError
     return kind(f"Cannot {verb} {path}: {advice}.")
 

@@ -1,5 +1,6 @@
 import errno
 import os
+import re
 import stat
 import threading
 from pathlib import Path
@@ -46,6 +47,18 @@ def test_a_full_disk_is_said_and_nothing_is_lost_or_left(small_disk, content):
         write_atomically(path, content)
     assert read(path) == b"old"
     assert everything(small_disk) == ["file"]
+
+
+def test_a_folder_that_cannot_be_made_is_a_sentence():
+    folder = Path("/proc/plasticity_lab/store")
+    for write in (
+        lambda: Store(folder).prepare(),
+        lambda: Store(folder).try_out(),
+        lambda: write_json(folder / "x", 1),
+    ):
+        with pytest.raises(StoreError, match=re.escape("/proc/plasticity_lab")) as error:
+            write()
+        assert "store=FOLDER" in str(error.value)
 
 
 def test_a_store_on_a_full_disk_is_refused(small_disk):
