@@ -31,20 +31,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _done(given: Sequence[str]) -> int:
-    asked = _parser(given).parse_args(given)
+    if not given or given[0] not in COMMANDS:
+        _overview().parse_args(given)
+        raise AssertionError("argparse ends the process: no command is named.")
+    module, what = COMMANDS[given[0]]
+    parser = argparse.ArgumentParser(prog=f"python -m analysis {given[0]}", description=f"{what[0].upper()}{what[1:]}.")
+    importlib.import_module(module).add_command(parser)
+    asked = parser.parse_intermixed_args(given[1:])  # words may be on either side of a flag
     asked.make(asked)
     return 0
 
 
-def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
-    """A parser of the command that is given; of the others, and where none is, of their names alone."""
+def _overview() -> argparse.ArgumentParser:
+    """A parser that knows the names of all commands, for --help and for words that name none."""
     parser = argparse.ArgumentParser(prog="python -m analysis", description="What the runs of a store came to.")
     parser.add_argument("--version", action=ShowVersion)
     commands = parser.add_subparsers(dest="command", required=True)
-    for name, (module, what) in COMMANDS.items():
-        command = commands.add_parser(name, help=what)
-        if given and given[0] == name:
-            importlib.import_module(module).add_command(command)
+    for name, (_, what) in COMMANDS.items():
+        commands.add_parser(name, help=what)
     return parser
 
 

@@ -25,22 +25,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _done(given: Sequence[str]) -> int:
-    options = _parser(given).parse_args(given)
-    return options.run(options)
+    known = sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
+    if not given or given[0] not in known:
+        _overview(known).parse_args(given)
+        raise AssertionError("argparse ends the process: no command is named.")
+    module = importlib.import_module(f"{commands.__name__}.{given[0]}")
+    raw = argparse.RawDescriptionHelpFormatter  # keeps the lines of examples
+    parser = argparse.ArgumentParser(f"python -m launch {given[0]}", description=module.__doc__, formatter_class=raw)
+    module.add_arguments(parser)
+    return module.run(parser.parse_intermixed_args(given[1:]))  # words may be on either side of a flag
 
 
-def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
-    """A parser of the command that is named; where none is, of all commands' names alone, for --help."""
+def _overview(known: Sequence[str]) -> argparse.ArgumentParser:
+    """A parser that knows the names of all commands, for --help and for words that name none."""
     parser = argparse.ArgumentParser(prog="python -m launch", description="Commands around sweeps.")
     parser.add_argument("--version", action=ShowVersion)
     chosen = parser.add_subparsers(required=True, metavar="COMMAND")
-    known = sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
-    if given and given[0] in known:
-        module = importlib.import_module(f"{commands.__name__}.{given[0]}")
-        command = chosen.add_parser(given[0], description=module.__doc__)
-        module.add_arguments(command)
-        command.set_defaults(run=module.run)
-        return parser
     for name in known:
         # Read, not imported: together they import a second's worth of libraries.
         text = Path(commands.__path__[0], f"{name}.py").read_text(encoding="utf-8")

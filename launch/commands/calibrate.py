@@ -90,7 +90,6 @@ class Measurement:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own options."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("words", nargs="*", metavar="WORD", help="benchmark=..., hydra/launcher=..., and others")
     add_store(parser)
     parser.add_argument("--device", default="auto", help="auto | cpu | cuda | cuda:<number>")

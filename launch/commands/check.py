@@ -16,7 +16,6 @@ from plasticity_lab.errors import OwnClassError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own options."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--config-dir", "-cd", help="a folder of your own options, as the main command takes it")
     parser.add_argument("words", nargs="*", metavar="WORD", help="as in activation=mine or hydra.searchpath=[file://…]")
 

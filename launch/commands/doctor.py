@@ -27,7 +27,6 @@ LAUNCHER = "hydra/launcher="
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own options."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("words", nargs="*", metavar="WORD", help="what the command is to be: key=value, choice=option")
     parser.add_argument("--store", type=Path, help="the folder of records, as store=FOLDER names it")
     parser.add_argument("--wait", type=float, default=10, metavar="MINUTES", help="how long the job may queue and run")

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own options."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add_sweep(parser)
     parser.add_argument(
         "--device",

@@ -34,17 +34,17 @@ ELSEWHERE = "what a local worker says is shown where its command was given; `pyt
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own options."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    about = parser.add_mutually_exclusive_group()
-    about.add_argument("named", metavar="run", nargs="?", help="a run's id, or its beginning; the newest sweep without")
-    about.add_argument("--sweep", help="a sweep's id, or its beginning")
+    parser.add_argument("named", metavar="run", nargs="?", help="a run's id or its beginning; the newest sweep without")
+    parser.add_argument("--sweep", help="a sweep's id, or its beginning; not together with a run")
     add_store(parser)
     parser.add_argument("--lines", type=int, default=LINES, help=f"how many of each worker ({LINES})")
     parser.add_argument("--all", action="store_true", help=f"all workers, not only {FEW}")
 
 
 def run(options: argparse.Namespace) -> int:
-    """The command.  Raises StoreError; ConfigError for --lines below 1."""
+    """The command.  Raises StoreError; ConfigError for --lines below 1, or both a run and --sweep."""
+    if options.named is not None and options.sweep is not None:
+        raise ConfigError(f"Name a run ({options.named}) or a sweep (--sweep {options.sweep}), not both.")
     if options.lines < 1:
         raise ConfigError(f"--lines is {options.lines}; it must be at least 1.")
     store = store_there(options.store)

@@ -63,7 +63,6 @@ class Shown:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own options."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("named", metavar="run", help="the run's id, or its beginning")
     add_store(parser)
     parser.add_argument("--out", type=Path, help="the picture's file; by default beside the run's record")

@@ -46,7 +46,6 @@ LONGEST_REASON = 300
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own options."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("sweep", nargs="?", help="the sweep's id, or its beginning; the latest without it")
     add_store(parser)
     parser.add_argument("--all", action="store_true", help=f"all sweeps, not only the latest {LATEST}")

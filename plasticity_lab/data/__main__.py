@@ -22,7 +22,7 @@ def _done(arguments: Sequence[str] | None) -> int:
     parser.add_argument("action", choices=["fetch", "check"], help="fetch: download what is missing; check: verify")
     parser.add_argument("name", help=" or ".join(sources()))
     parser.add_argument("--folder", help="folder of data sets (default: PLASTICITY_DATA, else in the user's cache)")
-    asked = parser.parse_args(arguments)
+    asked = parser.parse_intermixed_args(arguments)
     print((fetch if asked.action == "fetch" else verified)(asked.name, data_folder(asked.folder)))
     return 0
 

@@ -62,6 +62,15 @@ def resolves(words: list[str]) -> None:
         assert resolve([re.sub(r"=range\(0,\d+\)$", "=range(0,2)", word) for word in line.words]).runs
 
 
+def _stops(read):
+    """The method of a parser, which raises what it has read."""
+
+    def stopping(*arguments, **options):
+        raise Parsed(read(*arguments, **options))
+
+    return stopping
+
+
 def parsed(module: str, words: list[str], monkeypatch) -> argparse.Namespace | None:
     """What a module's own parser makes of the words; None of a module that has none, which is not run then."""
     found = importlib.util.find_spec(module)
@@ -70,12 +79,8 @@ def parsed(module: str, words: list[str], monkeypatch) -> argparse.Namespace | N
     assert found is not None, f"there is no module {module}"
     if "ArgumentParser" not in Path(found.origin).read_text():
         return None
-    real = argparse.ArgumentParser.parse_args
-
-    def parse_args(*arguments, **options):
-        raise Parsed(real(*arguments, **options))
-
-    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", parse_args)
+    for name in ("parse_args", "parse_intermixed_args"):
+        monkeypatch.setattr(argparse.ArgumentParser, name, _stops(getattr(argparse.ArgumentParser, name)))
     monkeypatch.setattr(sys, "argv", [module, *words])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # runpy, of a module that another test has imported
@@ -102,8 +107,8 @@ def test_a_command_around_sweeps_is_read_by_its_own_parser(command, monkeypatch)
     options = parsed(command.module, list(command.words), monkeypatch)
     if command.module == "launch" and command.words[0] in ("doctor", "calibrate"):
         resolves(options.words)
-    if command.module == "analysis" and options.command in ("table", "figure"):
-        if options.command == "figure":
+    if command.module == "analysis" and command.words[0] in ("table", "figure"):
+        if command.words[0] == "figure":
             assert options.name.endswith(ENDING) or figure_named(options.name)
         elif options.name not in (None, ALL):
             assert table_named(options.name)
