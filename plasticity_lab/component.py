@@ -7,7 +7,7 @@ import sys
 import types
 import typing
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from plasticity_lab.errors import ConfigError
 
@@ -28,6 +28,13 @@ TOO_LARGE = 2**63
 """No tensor holds a whole number as large as this one."""
 
 
+class Chosen(NamedTuple):
+    """A choice of a run: its class and its settings."""
+
+    kind: type["Component"]
+    settings: Mapping[str, Any]
+
+
 class Component:
     """A choice of a config group: an activation, a benchmark, a network, an optimizer, an intervention, an agent.
 
@@ -41,7 +48,7 @@ class Component:
     """Settings that stay out of the run id while they stand at these values: a knob added later changes no id."""
 
     science_version: ClassVar[int] = 1
-    """Raised only when the same settings begin to give other numbers; see `version_of` if only some settings do."""
+    """Raised only when the same settings begin to give other numbers; see `version_beside` if only some settings do."""
 
     capped: ClassVar[frozenset[str]] = frozenset()
     """Its settings that a schedule caps where it names them: lengths, and what takes a run time to gather, such as a
@@ -57,8 +64,12 @@ class Component:
         return {key: value for key, value in settings.items() if key not in cls.neutral or value != cls.neutral[key]}
 
     @classmethod
-    def version_of(cls, settings: Mapping[str, Any]) -> int:
-        """The version of the numbers that these settings give, as the run id has it; 1 is left out of the id."""
+    def version_beside(cls, settings: Mapping[str, Any], others: Mapping[str, Chosen]) -> int:
+        """The `science_version` of these settings in a run with these other choices, by address (see `Run.targets`).
+
+        A class overrides this if only some settings, or only some combinations, began to give other numbers: all other
+        runs keep their ids.  The run id leaves 1 out.
+        """
         return cls.science_version
 
     @classmethod

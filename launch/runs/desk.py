@@ -8,6 +8,7 @@ from typing import Any
 from launch.runs.groups import COMPONENTS
 from launch.runs.settings import Numbers
 from plasticity_lab import component
+from plasticity_lab.component import Chosen
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.identity import run_id_of, spelled
 from plasticity_lab.run import JOINED, Run, group_of, option_of
@@ -15,7 +16,7 @@ from plasticity_lab.run import JOINED, Run, group_of, option_of
 
 @dataclass(frozen=True)
 class Part:
-    """One component of a run, typed and checked; `canonical` is what the id sees of it, None if nothing."""
+    """One component of a run, typed and checked; `canonical` is what the id sees of its settings, None if nothing."""
 
     target: str
     science: Mapping[str, Any]
@@ -78,7 +79,14 @@ def runs_of(parts: Mapping[str, Part], numbers: Iterable[Numbers], asked: Mappin
     runs fit into memory, and nobody changes it.
     """
     by_group = _by_group({address: part.science for address, part in parts.items()})
-    seen = _by_group({address: part.canonical for address, part in parts.items() if part.canonical is not None})
+    chosen = {address: Chosen(component.load(part.target), part.science) for address, part in parts.items()}
+    seen = _by_group(
+        {
+            address: {**_version(part, chosen), **part.canonical}
+            for address, part in parts.items()
+            if part.canonical is not None
+        }
+    )
     settings = {group: own for group, own in by_group.items() if COMPONENTS[group].science}
     besides = {group: own for group, own in by_group.items() if not COMPONENTS[group].science}
     canonical = spelled({group: own for group, own in seen.items() if COMPONENTS[group].science})
@@ -145,6 +153,10 @@ def _canonical(numbers: Numbers) -> dict[str, Any]:
 def _canonical_part(group: str, name: str, target: str, settings: Mapping[str, Any]) -> dict[str, Any] | None:
     if COMPONENTS[group].neutral == name:
         return None
-    cls = component.load(target)
-    version = cls.version_of(settings)
-    return {"name": name, **({} if version == 1 else {"science_version": version}), **cls.canonical(settings)}
+    return {"name": name, **component.load(target).canonical(settings)}
+
+
+def _version(part: Part, chosen: Mapping[str, Chosen]) -> dict[str, int]:
+    """The version of a component's numbers as the id sees it: nothing for the first."""
+    version = component.load(part.target).version_beside(part.science, chosen)
+    return {} if version == 1 else {"science_version": version}

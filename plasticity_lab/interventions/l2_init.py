@@ -1,9 +1,13 @@
 """L2-Init: a spring that pulls every parameter towards where it started."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from torch import Tensor
 
-from plasticity_lab.component import check
+from plasticity_lab.component import Chosen, check
 from plasticity_lab.interventions.intervention import Intervention, Now, State
+from plasticity_lab.interventions.prune_experts import prunes
 from plasticity_lab.interventions.quadratic_penalty import pull, squared_distances
 
 
@@ -11,7 +15,8 @@ class L2Init(Intervention):
     """strength · Σ (θ − θ₀)², per run, in the loss (so through Adam), over all parameters, biases included.
 
     Source: Kumar et al. 2023; Appendix E.3. Their paper writes it without a half, as the default here; their code
-    multiplies by one half (`half`). `include_activation` extends it to learnable activation parameters.
+    multiplies by one half (`half`). `include_activation` extends it to learnable activation parameters. A closed
+    expert stays closed.
     """
 
     neutral = {"half": False, "include_activation": True}
@@ -21,9 +26,16 @@ class L2Init(Intervention):
         self.half = half
         self.include_activation = include_activation
 
+    @classmethod
+    def version_beside(cls, settings: Mapping[str, Any], others: Mapping[str, Chosen]) -> int:
+        """2 beside `PruneExperts`: version 1 pulled closed experts open."""
+        return 2 if prunes(others) else super().version_beside(settings, others)
+
     def start(self, now: Now) -> State:
         """A copy of the parameters it pulls towards, name → (K, ...)."""
-        left_out = frozenset() if self.include_activation else now.model.learned_by_activation
+        left_out = now.model.switches
+        if not self.include_activation:
+            left_out |= now.model.learned_by_activation
         return {name: value.clone() for name, value in now.parameters.items() if name not in left_out}
 
     def penalty(self, now: Now) -> Tensor:

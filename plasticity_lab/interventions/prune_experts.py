@@ -3,13 +3,15 @@
 Legend: K runs, E experts.
 """
 
+from collections.abc import Mapping
 from math import gcd
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 
-from plasticity_lab.component import check
+from plasticity_lab.component import Chosen, Component, check
 from plasticity_lab.interventions.intervention import Intervention, Now, State
+from plasticity_lab.networks.heads.expert_choice import ExpertChoice
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.records.measures import Column, Measure
 from plasticity_lab.stacking.router import StackedRouter
@@ -36,6 +38,13 @@ class PruneExperts(Intervention):
         self.first = check("intervention.first", first, at_least=1)
         self.apart = check("intervention.apart", apart, at_least=0)
         self.every = gcd(first, apart) if apart and count > 1 else first
+
+    @classmethod
+    def version_beside(cls, settings: Mapping[str, Any], others: Mapping[str, Chosen]) -> int:
+        """2 if one expert of `ExpertChoice` stays: in version 1 it took the first tokens, whatever the router said."""
+        head, its = others.get("head", (Component, {}))
+        one_stays = issubclass(head, ExpertChoice) and its["experts"] == settings["count"] + 1
+        return 2 if one_stays else super().version_beside(settings, others)
 
     def first_after(self) -> dict[str, int]:
         """Its `first`."""
@@ -65,3 +74,8 @@ class PruneExperts(Intervention):
     def measured(self, state: State) -> State:
         """The count, "pruned" (K,)."""
         return {"pruned": state["pruned"]}
+
+
+def prunes(others: Mapping[str, Chosen]) -> bool:
+    """Whether experts are closed among a run's components."""
+    return any(issubclass(each, PruneExperts) for each, _ in others.values())

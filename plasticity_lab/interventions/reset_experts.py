@@ -17,14 +17,13 @@ from plasticity_lab.interventions.resets import Resets, none_yet
 from plasticity_lab.interventions.unit_statistics import mean_size
 from plasticity_lab.networks.expert_units import units_first
 from plasticity_lab.networks.network import Unit
+from plasticity_lab.networks.units import DRAWN_ANEW
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking.router import StackedRouter
 
 TINY = 1e-9
 """Added to an expert's mean, which may be 0."""
 CHOSEN, TARGETS = ("dormant", "all"), ("copy", "own")
-OF_EXPERTS = ("weight", "bias", "sigma", "sigma_bias")
-"""The parameters of their layers, sigmas where these are noisy."""
 
 
 class ResetExperts(Resets):
@@ -98,7 +97,7 @@ class ResetExperts(Resets):
 
     def ages(self, state: State) -> Tensors:
         """Of both layers of the experts."""
-        return {f"{layer}.{part}": state["age"] for layer in self.layers[:2] for part in OF_EXPERTS}
+        return {f"{layer}.{part}": state["age"] for layer in self.layers[:2] for part in DRAWN_ANEW}
 
     def moments_begun(self, state: State) -> State:
         """Ages begin anew too."""

@@ -19,6 +19,7 @@ from plasticity_lab.networks.expert_units import experts_first, units_first
 from plasticity_lab.networks.network import Design, Layer, Network, Shapes
 from plasticity_lab.networks.noise import TakesNoise, WithNoise
 from plasticity_lab.randomness.host import host_stream
+from plasticity_lab.stacking.router import StackedRouter
 
 LOSS = "loss: "
 """Before the name of a network's own loss, where it stands beside the activations."""
@@ -83,6 +84,12 @@ class Model:
     def learned_by_activation(self) -> frozenset[str]:
         """The names of the parameters that belong to the activation; all others are a layer's."""
         return frozenset(parameter for names in self._learned_names.values() for parameter in names.values())
+
+    @property
+    def switches(self) -> frozenset[str]:
+        """The names of the parameters that say which experts are open; nothing that is learned or drawn moves them."""
+        routers = [layer for layer in self.design.layers if isinstance(layer, StackedRouter) and layer.prunable]
+        return frozenset(f"{router.name}.open" for router in routers)
 
     def start(self, seeds: Sequence[int], device: torch.device, *position: int) -> dict[str, Tensor]:
         """The pack's first parameters, name → (K, ...); run k's are a function of its seed and settings alone.

@@ -25,6 +25,8 @@ EXPERTS = StackedExperts, StackedNoisyExperts
 OF_UNITS = ("weight", "bias", "scale", "shift", "sigma", "sigma_bias")
 """The parameters of a layer that have a column for each of its units: scale and shift of one that is normalised, sigmas
 of one that is noisy."""
+DRAWN_ANEW = ("weight", "bias", "sigma", "sigma_bias")
+"""Those that a fresh layer replaces: all but those that start without randomness and belong to a normalisation."""
 OF_INPUTS = ("weight", "sigma")
 """Those that have a row for each of its inputs."""
 

@@ -1,15 +1,20 @@
 """Pruned experts: when, which, and that the head is then the one of the experts that stay."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import parts_of
+from plasticity_lab.assembly import assembled, resources
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.prune_experts import PruneExperts
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Shapes
+from plasticity_lab.records.position import Position
 from tests.helpers.packs import CPU, run
+from tests.helpers.sweeps import runs_of
 
 TARGET = "plasticity_lab.interventions.prune_experts.PruneExperts"
 SLOTS, NEVER = 3, ("plasticity_lab.interventions.none.NoIntervention", {})
@@ -50,15 +55,17 @@ def answered(network, x):
     return network.model.forward(network.parameters, network.settings["activation"], x, None)[0]["logits"]
 
 
+@pytest.mark.parametrize("experts", [2, 3])
 @pytest.mark.parametrize("head", ["softmoe", "expert_choice", "token_choice"])
-def test_without_pruned_experts_it_is_the_head_of_those_that_stay(head):
-    whole, x = packed(3, head), torch.rand(1, 4, 100, generator=torch.Generator().manual_seed(0))
+def test_without_pruned_experts_it_is_the_head_of_those_that_stay(head, experts):
+    """Also of a single one: as the only expert of `expert_choice`, it takes the tokens that suit it best."""
+    whole, x = packed(experts, head), torch.rand(1, 4, 100, generator=torch.Generator().manual_seed(0))
     whole.parameters["router.weight"].mul_(5)  # routes differ
     before = answered(whole, x)
     whole.took(4)
     (closed,) = (whole.parameters["router.open"][0] == 0).nonzero().flatten().tolist()
-    stay = [expert for expert in range(3) if expert != closed]
-    fewer = packed(2, head, NEVER)
+    stay = [expert for expert in range(experts) if expert != closed]
+    fewer = packed(experts - 1, head, NEVER)
     each = SLOTS if head == "softmoe" else 1
     columns = [expert * each + at for expert in stay for at in range(each)]
     for name, value in fewer.parameters.items():
@@ -69,6 +76,26 @@ def test_without_pruned_experts_it_is_the_head_of_those_that_stay(head):
             value.copy_(own[:, stay] if name.startswith("experts.") else own)
     assert torch.allclose(answered(whole, x), answered(fewer, x), atol=1e-6)
     assert not torch.allclose(before, answered(whole, x), atol=1e-4)
+
+
+@pytest.mark.parametrize("other", ["l2_init", "fresh_each_task", "shrink_and_perturb", "ewc"])
+def test_closed_experts_stay_closed_beside_other_interventions(other):
+    words = ("agent=ppo", "benchmark=catch", "benchmark.tasks=3", "benchmark.environment_steps=32", "agent.rollout=16",
+             "agent.minibatches=2", "agent.epochs=1", "network=small_nature", "network.hidden=8", "head=softmoe",
+             "head.experts=3", "intervention.prune_experts.first=1", "seed=0")  # fmt: skip
+    (made,) = runs_of(*words, f"intervention=[prune_experts,{other}]")
+    stream, learner = assembled([made], resources(Path())(made), CPU, False)
+    task = None
+    for task in stream.tasks(Position(0, 0)):
+        learner.begin(task, fresh=True)
+        for chunk in task.chunks(Position(task.position, 0)):
+            learner.advance(chunk)
+            learner.network.intervention.members["prune_experts"].every = None  # it does not close them again
+            learner.network.intervention.every = None
+        learner.end(task)
+    assert task is not None
+    assert learner.network.parameters["router.open"].sum() == 1
+    assert learner.network.of_intervention()["pruned"].tolist() == [2]
 
 
 def test_each_run_closes_its_own_and_a_target_follows_by_its_next_copy():

@@ -1,9 +1,11 @@
 """The law of the new weights, when they come, and whose they are."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
-from plasticity_lab.assembly import assembled
+from plasticity_lab.assembly import assembled, resources
 from plasticity_lab.component import build
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.intervention import Now
@@ -14,6 +16,7 @@ from plasticity_lab.records.position import Position
 from plasticity_lab.stacking.run_axis import on_run_axis
 from tests.helpers.networks import classifier
 from tests.helpers.packs import CPU, choice, differing, images, run, trained
+from tests.helpers.sweeps import runs_of
 
 CLASS, _ = choice("intervention", "shrink_and_perturb")
 IMAGES = images(8, 64, 20)
@@ -99,6 +102,42 @@ def test_it_comes_after_updates_where_every_says_so_packed_alone_and_resumed():
 def test_nothing_shrinks_and_nothing_is_added_bit_for_bit():
     idle = trained([run(1, intervention=(CLASS, {"strength": 0.0, "noise": 0.0}), **STREAM)], IMAGES)
     assert not differing(idle.of(0), trained([run(1, **STREAM)], IMAGES).of(0))
+
+
+OF_VALUES = ("agent=rainbow", "benchmark=catch", "network=small_nature", "network.hidden=8")
+STAYING = ("open", "scalar")
+PRUNED = ("intervention=[shrink_and_perturb,prune_experts]", "intervention.prune_experts.first=7")
+
+
+@pytest.mark.parametrize(
+    ("head", "chosen"),
+    [
+        (["flatten"], ["intervention=shrink_and_perturb"]),
+        (["softmoe", "head.experts=3", "head.normalised=true"], ["intervention=shrink_and_perturb"]),
+        (["softmoe", "head.experts=3"], PRUNED),
+        (["expert_choice", "head.experts=3"], PRUNED),
+        (["token_choice", "head.experts=3"], ["intervention=shrink_and_perturb"]),
+    ],
+)
+def test_a_share_of_one_and_all_of_the_noise_is_a_fresh_network_with_noise_and_with_experts(head, chosen):
+    """Every number is that of the fresh draw, deviations too; which experts are open, and a router's scale, stay."""
+    name = "intervention.shrink_and_perturb" if chosen is PRUNED else "intervention"
+    words = (*OF_VALUES, f"head={head[0]}", *head[1:], *chosen, f"{name}.strength=1", f"{name}.noise=1", "seed=5")
+    (made,) = runs_of(*words)
+    _, learner = assembled([made], resources(Path())(made), CPU, False)
+    network = learner.network
+    network.took(7)
+    for part, value in network.parameters.items():
+        if not part.endswith("open"):
+            value.add_(0.5)  # as if it had learned
+    before = {part: value.clone() for part, value in network.parameters.items()}
+    network.begin_task(1)
+    for layer in network.model.design.layers:
+        draw = host_stream(5, "shrink and perturb", 7, layer.name)
+        for part, fresh in network.model.start_of(layer, 0, draw).items():
+            stays = part.rpartition(".")[2] in STAYING
+            expected = before[part][0] if stays else torch.from_numpy(fresh)
+            torch.testing.assert_close(network.parameters[part][0], expected, rtol=0, atol=1e-7)
 
 
 @pytest.mark.parametrize("bad", [{"strength": 1.5}, {"noise": -0.1}, {"every": 0}])

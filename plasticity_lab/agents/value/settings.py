@@ -5,7 +5,7 @@ from typing import Any
 
 from plasticity_lab.agents.value.action_values import ActionValues
 from plasticity_lab.agents.value.schedule import Timetable
-from plasticity_lab.component import Component, check
+from plasticity_lab.component import Chosen, Component, check
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.network import Noise
 from plasticity_lab.stacking.noisy import SCOPES
@@ -118,10 +118,10 @@ class ValueSettings(Component):
         return super().canonical({key: value for key, value in settings.items() if key not in without})
 
     @classmethod
-    def version_of(cls, settings: Mapping[str, Any]) -> int:
+    def version_beside(cls, settings: Mapping[str, Any], others: Mapping[str, Chosen]) -> int:
         """2 if examples have noise of their own: in version 1 the next states of a target had too."""
         of_examples = settings.get("noisy") and settings.get("noise_scope", "sample") == "sample"
-        return 2 if of_examples else super().version_of(settings)
+        return 2 if of_examples else super().version_beside(settings, others)
 
     @property
     def timetable(self) -> Timetable:

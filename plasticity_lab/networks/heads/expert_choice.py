@@ -29,4 +29,4 @@ class ExpertChoice(MoE):
 
     def route(self, parameters: Mapping[str, Tensor], logits: Tensor, slots: int, there: int) -> Routing:
         """See `expert_choice`."""
-        return expert_choice(logits, slots, there)
+        return expert_choice(logits, slots, there, self.prunable)

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.stacking.elementary import exp, log_softmax
+from plasticity_lab.stacking.router import CLOSED
 from plasticity_lab.stacking.softmax import shares_of_columns, shares_of_rows
 
 
@@ -33,16 +34,21 @@ def soft(parameters: Mapping[str, Tensor], logits_KBMS: Tensor, there: int) -> R
     return Routing(shares_of_columns(parameters, logits_KBMS, there), shares_of_rows(parameters, logits_KBMS))
 
 
-def expert_choice(logits_KBMN: Tensor, slots: int, there: int) -> Routing:
+def expert_choice(logits_KBMN: Tensor, slots: int, there: int, prunable: bool = False) -> Routing:
     """Every expert takes the tokens that suit it best, one a slot; a token gets the outputs times its shares.
 
-    A token's share of an expert is the softmax over experts. With one expert it is 1 whatever the router says: then
-    tokens are ranked by their logits, and the router learns nothing. Of equal scores the first tokens are taken. slots:
-    P, at most `there`. Source: Zhou et al. 2022; not in any code of the SoftMoE papers.
+    A token's share of an expert is the softmax over experts. With one expert, or a single open one, it is 1 whatever
+    the router says: then tokens are ranked by their logits, and the router learns nothing. Of equal scores the first
+    tokens are taken. slots: P, at most `there`. prunable: whether experts may be closed (see `StackedRouter`). Source:
+    Zhou et al. 2022; not in any code of the SoftMoE papers.
     """
     experts = logits_KBMN.shape[3]
     shares = exp(log_softmax(logits_KBMN)) if experts > 1 else torch.ones_like(logits_KBMN)
-    scores = (shares if experts > 1 else logits_KBMN).detach()[:, :, :there].transpose(2, 3)  # (K, B, N, M)
+    by = shares if experts > 1 else logits_KBMN
+    if prunable:
+        alone_K = (logits_KBMN[:, 0, 0] > CLOSED).sum(dim=1) == 1
+        by = torch.where(alone_K[:, None, None, None], logits_KBMN, by)
+    scores = by.detach()[:, :, :there].transpose(2, 3)  # (K, B, N, M)
     order = scores.argsort(dim=-1, descending=True, stable=True)[..., :slots]
     taken = _at(order, logits_KBMN.shape[2])  # (K, B, N, P, M)
     dispatch = taken.flatten(2, 3)
