@@ -6,11 +6,12 @@ import torch
 
 from launch.command import resolve
 from plasticity_lab.agents.evenly_spread import evenly_spread
+from plasticity_lab.agents.ppo.policy import log_probability
 from plasticity_lab.agents.supervised.step import log_likelihood
 from plasticity_lab.assembly import assembled
 from plasticity_lab.component import build
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.interventions.ewc import EWC
+from plasticity_lab.interventions.ewc import EWC, squared_mean_gradient
 from plasticity_lab.interventions.intervention import Now
 from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.networks.network import Design, Network
@@ -248,3 +249,22 @@ def test_what_is_out_of_range_is_refused(bad):
     (name,) = bad
     with pytest.raises(ConfigError, match=f"intervention.{name} is"):
         build("intervention", "ewc", CLASS, bad)
+
+
+def test_on_pixels_under_ppo_it_is_one_backward_pass_for_each_example():
+    words = ("agent=ppo", "benchmark=catch", "benchmark.tasks=2", "benchmark.environment_steps=16", "agent.rollout=16",
+             "agent.minibatches=2", "agent.epochs=1", "network=small_nature", "network.hidden=8", "intervention=ewc",
+             "intervention.examples=6", "seed=0,1")  # fmt: skip
+    learner, chunks = begun(packs_of(*words))
+    for chunk in chunks:
+        learner.advance(chunk)
+    network = learner.network
+    now = network._now(task=0, examples=learner._seen, log_likelihood=log_probability)
+    ((x, actions),) = learner._seen(6)
+    assert x.dtype == torch.float32
+    assert x.max() == 1
+    each = [squared_mean_gradient(now, x[:, at : at + 1], actions[:, at : at + 1]) for at in range(6)]
+    found = EWC(examples=6).after_task(now)
+    for name in network.parameters:
+        expected = torch.stack([own[name] for own in each]).mean(dim=0)
+        torch.testing.assert_close(found[f"fisher {name}"], expected)

@@ -18,6 +18,7 @@ from plasticity_lab.agents.acting.snapshot import Snapshot
 from plasticity_lab.agents.agent import State
 from plasticity_lab.agents.compiled import Compiled
 from plasticity_lab.agents.evenly_spread import evenly_spread
+from plasticity_lab.agents.observations import as_floats
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.ppo.evaluation import returns_in_test
@@ -210,10 +211,10 @@ class PPOLearner:
         return self.network.view(loss, {name: value.to(self.device) for name, value in self._probe.items()})
 
     def _seen(self, most: int) -> Iterator[tuple[Tensor, Tensor]]:
-        """Observations (K, E, D), as the network was given them, and the actions that it took then, (K, E, ...)."""
+        """Observations (K, E, D) as floats, and the actions that the network took then, (K, E, ...)."""
         x, action = (self._rollout[name].to(self.device) for name in ("x", "action"))
         at = evenly_spread(x.shape[1], most, self.device)
-        yield x[:, at], action[:, at]
+        yield as_floats(x[:, at]), action[:, at]
 
     def _normaliser(self, body: str) -> Normaliser:
         """One that has seen nothing."""
