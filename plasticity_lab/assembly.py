@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -69,7 +70,8 @@ def cost_of(run: Run, resource: Resource) -> Cost:
         return cost
     model = agent_of(run).model(parts, resource)
     there = {name: each for name, each in diagnostics.items() if each.applies_to(model)}
-    return with_looks(cost, there, model, parts.benchmark.tasks)
+    left_out = [name for name in diagnostics if name not in there]
+    return replace(with_looks(cost, there, model, parts.benchmark.tasks), left_out=left_out)
 
 
 def model_of(runs: Sequence[Run], resource: Resource) -> Model:

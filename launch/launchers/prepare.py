@@ -17,7 +17,7 @@ from launch.plan.figures import default_calibration
 from launch.plan.mode import Choice, choice_of
 from launch.plan.planner import plan
 from launch.plan.speed import Calibration
-from launch.plan.too_short import too_short
+from launch.plan.too_short import too_short, unseen
 from launch.tracking.choice import decided
 from launch.wording import say
 from plasticity_lab import assembly
@@ -117,7 +117,8 @@ def prepared(
         unreadable += damaged_jobs(store, [planned.sweep])
     if where and todo.left:
         say(where)
-    for line in too_short((planned.runs[pack.runs[0]], pack.updates) for pack in planned.packs):  # alike within one
+    packs = [(planned.runs[pack.runs[0]], pack.updates) for pack in planned.packs]  # alike within one
+    for line in [*too_short(packs), *unseen((run for run, _ in packs), prices)]:
         say(line)
     return Prepared(store, settings, resources, prices, todo, planned, unreadable, mixed, anew, looked_at, replaced)
 

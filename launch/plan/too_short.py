@@ -1,7 +1,13 @@
-"""What is said of runs that are too short: an agent never learns, or an intervention's first time never comes."""
+"""What is said of runs in which nothing comes of what was asked for.
 
-from collections.abc import Iterable, Iterator
+They may be too short: an agent never learns, or an intervention's first time never comes. Or no diagnostic has
+anything to measure in their network.
+"""
 
+from collections.abc import Callable, Iterable, Iterator
+
+from plasticity_lab.agents.cost import Cost
+from plasticity_lab.diagnostics.chosen import names_of
 from plasticity_lab.interventions.intervention import Intervention
 from plasticity_lab.run import Run
 
@@ -9,6 +15,19 @@ from plasticity_lab.run import Run
 def too_short(runs: Iterable[tuple[Run, int]]) -> list[str]:
     """A line for each thing that comes after the end of runs.  runs: with their updates."""
     return list(dict.fromkeys(line for run, updates in runs for line in _of(run, updates)))
+
+
+def unseen(runs: Iterable[Run], cost_of: Callable[[Run], Cost]) -> list[str]:
+    """A line for each network in which none of a run's diagnostics has anything to measure."""
+    found = {}
+    for run in runs:
+        asked = names_of(run)
+        if asked and len(cost_of(run).left_out) == len(asked):
+            found[
+                f"diagnostics: {' and '.join(asked)} finds nothing to measure in network={run.name('network')} with "
+                f"agent={run.name('agent')}, so that these runs have no column of it."
+            ] = None
+    return list(found)
 
 
 def _of(run: Run, updates: int) -> Iterator[str]:

@@ -28,6 +28,7 @@ class Cost:
     its learner gives as `bulk`, when that is full; they are part of the memory where it lies. statistics: bytes of each
     tensor that `Agent.statistics` keeps of a run. epochs: how many end, or of what an agent has in their place; each is
     one of the rows. looks: of diagnostics, in passes of `look_flops` operations each. looked: numbers that they leave.
+    left_out: diagnostics that have nothing to measure in its network, and so no columns.
     kernels: whether kernels of our own serve its updates, on a CPU. fused: whether they take the optimizer's step too,
     as they do unless something takes the gradients.
     """
@@ -53,6 +54,7 @@ class Cost:
     looks: float = 0.0
     look_flops: int = 0
     looked: int = 0
+    left_out: Sequence[str] = ()
 
     @property
     def device_bytes(self) -> int:

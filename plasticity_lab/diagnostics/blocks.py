@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.model import Model
+from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.normed import linear_of
 
@@ -13,6 +14,12 @@ AUTO, ALL = "auto", "all"
 def layers_of(model: Model) -> list[str]:
     """The names of its layers, in the order of the forward pass."""
     return [layer.name for layer in model.design.layers]
+
+
+def with_gram(model: Model) -> list[str]:
+    """The names of the linear layers and convolutions, of which `gram.grams` has one each; no noisy layer has one."""
+    inner = [getattr(layer, "layer", layer) for layer in model.design.layers]
+    return [layer.name for layer in inner if isinstance(layer, StackedLinear | StackedConv2d)]
 
 
 def auto_layer(model: Model) -> str:

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from plasticity_lab.diagnostics.blocks import with_gram
 from plasticity_lab.diagnostics.diagnostic import TASK, Diagnostic, interval
 from plasticity_lab.diagnostics.gram import whole_gram
 from plasticity_lab.diagnostics.places import run_by_run
 from plasticity_lab.diagnostics.view import View
+from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Unit
 from plasticity_lab.records.measures import Column
 
@@ -28,6 +30,10 @@ class GradientNoise(Diagnostic):
 
     def __init__(self, every: int | str = TASK) -> None:
         self.every = interval(every)
+
+    def applies_to(self, model: Model) -> bool:
+        """If there is such a layer: with noise in all of them there is none."""
+        return bool(with_gram(model))
 
     def columns(self, units: Sequence[Unit]) -> list[Column]:
         """Of the network."""

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.component import check
-from plasticity_lab.diagnostics.blocks import ALL, AUTO, auto_layer, check_named
+from plasticity_lab.diagnostics.blocks import ALL, AUTO, auto_layer, check_named, with_gram
 from plasticity_lab.diagnostics.diagnostic import TASK, Diagnostic, interval
 from plasticity_lab.diagnostics.feature_rank import srank
 from plasticity_lab.diagnostics.gram import grams, whole_gram
@@ -18,8 +18,6 @@ from plasticity_lab.diagnostics.view import View
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Unit
 from plasticity_lab.records.measures import Column
-from plasticity_lab.stacking.conv import StackedConv2d
-from plasticity_lab.stacking.linear import StackedLinear
 
 
 class GradientRank(Diagnostic):
@@ -40,8 +38,7 @@ class GradientRank(Diagnostic):
 
     def applies_to(self, model: Model) -> bool:
         """Raises ConfigError where the network has no such layer."""
-        inner = [getattr(layer, "layer", layer) for layer in model.design.layers]
-        known = [layer.name for layer in inner if isinstance(layer, StackedLinear | StackedConv2d)]
+        known = with_gram(model)
         check_named("diagnostics.layer", self.layer, [AUTO, ALL, *known])
         return bool(known)
 

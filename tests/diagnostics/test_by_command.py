@@ -103,3 +103,16 @@ def test_each_body_of_ppo_has_its_columns_and_idle_ones_none(store):
     epochs = [row for row in read_metrics(store, run).to_pylist() if row["kind"] == "epoch"]
     assert [row["dead_pairs"] is None for row in epochs] == [bool((at + 1) % 2) for at in range(len(epochs))]
     assert read_record(store, run)["measures"]["columns"][-1]["name"].startswith("dead_units_")
+
+
+@pytest.mark.parametrize("names", ["gradient_noise", "[gradient_noise,gradient_rank]", "[gradient_noise,norms]"])
+def test_where_all_layers_are_noisy_there_is_no_column_and_that_is_said(names, store, capsys):
+    words = ("agent=rainbow", "benchmark=catch", "network=mlp", "network.width=8", "seed=0", f"diagnostics={names}",
+             "benchmark.environment_steps=60", "agent.min_history=20", "benchmark.test_episodes=0")  # fmt: skip
+    plan = trained(store, *words)
+    (run,) = plan.runs
+    columns = {each["name"] for each in read_record(store, run)["measures"]["columns"]}
+    assert not columns & {"gradient_snr", "gradient_rank", "gradient_root_rank"}
+    said = [line for line in capsys.readouterr().err.splitlines() if "nothing to measure" in line]
+    assert len(said) == ("norms" not in names)
+    assert all("gradient_noise" in line and "agent=rainbow" in line for line in said)
