@@ -26,7 +26,8 @@ class Body:
     one is chosen. max_steps: after which an episode is truncated. simulation: the number of copies → its own code,
     imported when called. source: where its rules are described. gymnasium: what Gymnasium calls it, empty where it has
     no such body. has_friction: whether its simulation is a `FrictionSimulation`. has_lives: whether it is a
-    `LivesSimulation`. packages: Python packages that the simulation is made of, besides NumPy.
+    `LivesSimulation`. whole_episodes: whether every episode has exactly max_steps steps, and its rules end it.
+    packages: Python packages that the simulation is made of, besides NumPy.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Body:
     dtype: str = "float32"
     stack: int = 1
     has_lives: bool = False
+    whole_episodes: bool = False
 
     def __post_init__(self) -> None:
         if self.dtype not in DTYPES:

@@ -14,9 +14,10 @@ from torch import Tensor
 from plasticity_lab.agents.evenly_spread import PROBE
 from plasticity_lab.environments.body import Body
 from plasticity_lab.records.bulk import Bulk, Entries
+from plasticity_lab.replay.enough import always
 from plasticity_lab.replay.n_step import NStep
 from plasticity_lab.replay.prioritised import Prioritised
-from plasticity_lab.replay.ring import Index, Ring
+from plasticity_lab.replay.ring import EmptyMemory, Index, Ring
 from plasticity_lab.replay.uniform import batch_of, drawn
 from plasticity_lab.stacking.run_axis import aligned
 
@@ -57,6 +58,17 @@ class Memory:
     def steps(self) -> int:
         """How many it holds of each run, all its environments together."""
         return self.ring.held * self.ring.environments
+
+    def warm_up(self, min_history: int) -> int:
+        """More steps than these it must hold before anything is learned.
+
+        A memory that was lost begins again within episodes, whose first steps it does not hold: then it must be full,
+        or hold as many that a whole return is among them, whatever the course is.
+        """
+        if not self.ring.lost:
+            return min_history
+        rows = min(self.ring.rows, always(self.n_step.n, self.ring.body.stack))
+        return max(min_history, rows * self.ring.environments - 1)
 
     def add(self, **step: NDArray[Any]) -> None:
         """A step of every environment, as `Ring.add` takes it."""
@@ -99,9 +111,12 @@ class Memory:
         """`PROBE` steps to look at, any as likely as any other, as `batch` gives those of an update; all count alike,
         with a weight of 1.
 
-        updates: before it.  Raises EmptyMemory.
+        updates: before it. {} if a run has no step to learn from, as may be between updates in a memory of few steps.
         """
-        index = drawn(self.ring, self.n_step, self.seeds, PROBE, updates, purpose="probe")
+        try:
+            index = drawn(self.ring, self.n_step, self.seeds, PROBE, updates, purpose="probe")
+        except EmptyMemory:
+            return {}
         return _tensors(self._learned_from(index), torch.ones(PROBE), device)
 
     def state(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from copy import copy
 
 import torch
 
+from plasticity_lab.agents.acting.always_learns import nothing_to_learn_from
 from plasticity_lab.agents.acting.cost import steps_of_bodies
 from plasticity_lab.agents.actions import not_continuous
 from plasticity_lab.agents.agent import Agent
@@ -56,7 +57,7 @@ class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):
                 "its networks and its memory are of one kind of observations and actions, and those of "
                 f"{', '.join(body.name for body in bodies)} differ"
             )
-        return None
+        return nothing_to_learn_from(self, benchmark)
 
     @classmethod
     def networks_beside(cls, network: type[Network]) -> Sequence[str]:

@@ -82,8 +82,7 @@ class Apart(Learning):
     def view(self, memory: Memory | None) -> View:
         """The first critic; its probe is drawn from the memory, as its loss takes it."""
         network, probe = self.networks[self.critic], dict[str, torch.Tensor]()
-        if memory is not None:
-            batch = memory.probe(network.updates, self.device)
+        if memory is not None and (batch := memory.probe(network.updates, self.device)):
             own = {each: target.parameters for each, target in self.targets.items()}
             count, log_alpha = torch.tensor(network.updates, device=self.device), self.temperature.parameters[NAME]
             with torch.no_grad():

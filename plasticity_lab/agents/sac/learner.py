@@ -4,6 +4,7 @@ Legend: K runs, N environments of each, U updates of a chunk, A numbers of an ac
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -153,6 +154,7 @@ class SACLearner:
         """Goes back to a state; the environments follow in `begin`. Without its memory, that is empty (see `Ring`)."""
         self.learning.load(state)
         self.memory.load(state, bulk)
+        self.timetable = replace(self.timetable, min_history=self.memory.warm_up(self.agent.min_history))
         self.unstable = state["unstable"].numpy().copy()
         self._saved = dict(state["environments"])
 

@@ -71,8 +71,8 @@ class Shared(Learning):
     def view(self, memory: Memory | None) -> View:
         """The network; its probe is drawn from the memory, as its loss takes it."""
         network, body, probe = self.network, self.body.name, dict[str, torch.Tensor]()
-        if memory is not None:
-            batch, count = memory.probe(network.updates, self.device), torch.tensor(network.updates, device=self.device)
+        if memory is not None and (batch := memory.probe(network.updates, self.device)):
+            count = torch.tensor(network.updates, device=self.device)
             log_alpha, target = self.temperature.parameters[NAME], self.targets[ONLY].parameters
             with torch.no_grad():
                 pulled = steps.target_of(network.model, body, target, log_alpha, self.settings, self.keys, batch, count)

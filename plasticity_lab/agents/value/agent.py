@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 import torch
 
+from plasticity_lab.agents.acting.always_learns import nothing_to_learn_from
 from plasticity_lab.agents.acting.cost import steps_of_bodies
 from plasticity_lab.agents.actions import not_discrete
 from plasticity_lab.agents.agent import Agent
@@ -48,7 +49,7 @@ class ValueAgent(ValueSettings, Agent[BodyBenchmark, Bodies, ValueLearner]):
                 f"agent.n_step is {self.n_step}, and an episode of {shortest.name} has {shortest.max_steps} steps at "
                 "most, so that no value would ever be added to a return; choose a smaller agent.n_step"
             )
-        return None
+        return nothing_to_learn_from(self, benchmark)
 
     def model(self, parts: Parts[BodyBenchmark], resource: Bodies) -> Model:
         """From what the bodies show to the numbers of their actions (`ActionValues.shapes`)."""

@@ -4,6 +4,7 @@ Legend: K runs, N environments of each, U updates of a chunk, Q numbers that the
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -182,6 +183,7 @@ class ValueLearner:
         self.network.load(state["network"])
         self.target.load(state["target"])
         self.memory.load(state, bulk)
+        self.timetable = replace(self.timetable, min_history=self.memory.warm_up(self.agent.min_history))
         self.unstable = state["unstable"].numpy().copy()
         self._saved = dict(state["environments"])
 
@@ -192,8 +194,8 @@ class ValueLearner:
     def view(self, task: SegmentedTask) -> View:
         """The network; its probe is drawn from the memory as it is now, as the loss takes it. None in the warm-up."""
         model, probe, body = self.network.model, dict[str, Tensor](), self.body.name
-        if self.timetable.learns(self.memory.steps):
-            batch = self.memory.probe(self.network.updates, self.device)
+        learns = self.timetable.learns(self.memory.steps)
+        if learns and (batch := self.memory.probe(self.network.updates, self.device)):
             targets = targets_of(model, body, self.action_values, self.agent.double)
             with torch.no_grad():
                 target = targets(self.network.parameters, self.target.parameters, self.network.settings, batch, None)

@@ -102,4 +102,5 @@ def catch(balls: int = BALLS, rendered: bool = False, stack: int = 1) -> Body:
         source="Osband et al. 2020, as bsuite's catch, with several balls an episode",
         dtype="uint8",
         stack=stack,
+        whole_episodes=True,
     )
