@@ -132,6 +132,28 @@ EMULATOR = Body(
 )  # fmt: skip
 
 
+class Pictured(Sliders):
+    """Sliders that show pictures of 6 × 6 bytes: their places, one after the other."""
+
+    def __init__(self, copies):
+        super().__init__(copies, numbers=2, actions=2)
+
+    def start(self, copies, streams):
+        super().start(copies, streams)
+        return self._shown()[copies]
+
+    def step(self, actions):
+        _, rewards, terminated = super().step(actions)
+        return self._shown(), rewards, terminated
+
+    def _shown(self):
+        brightness = (127 + 80 * self.place).clip(0, 255).astype(np.uint8)
+        return np.ascontiguousarray(np.resize(brightness.T, (36, len(brightness))).T.reshape(-1, 1, 6, 6))
+
+
+PICTURED = replace(SLIDERS, name="pictured", observation=(1, 6, 6), dtype="uint8", max_steps=7, simulation=Pictured)
+
+
 def poisoned(*copies):
     """Sliders of which these copies become unstable."""
     return replace(SLIDERS, simulation=lambda there: Sliders(there, 6, 2, copies))
