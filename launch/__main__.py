@@ -5,6 +5,7 @@ import plasticity_lab.import_path  # noqa: F401 (from now on the current folder 
 # isort: split
 import argparse
 import ast
+import contextlib
 import importlib
 import pkgutil
 import sys
@@ -12,8 +13,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from launch import commands
+from plasticity_lab.account import expanded
 from plasticity_lab.command_age import command_begins
+from plasticity_lab.errors import ConfigError
 from plasticity_lab.exits import leave, status_of
+from plasticity_lab.named_code import check_options_folder
 from plasticity_lab.version import ShowVersion
 
 
@@ -33,7 +37,29 @@ def _done(given: Sequence[str]) -> int:
     raw = argparse.RawDescriptionHelpFormatter  # keeps the lines of examples
     parser = argparse.ArgumentParser(f"python -m launch {given[0]}", description=module.__doc__, formatter_class=raw)
     module.add_arguments(parser)
-    return module.run(parser.parse_intermixed_args(given[1:]))  # words may be on either side of a flag
+    options = parser.parse_intermixed_args(given[1:])  # words may be on either side of a flag
+    if getattr(options, "config_dir", None) is not None:
+        _name_classes_in(options.config_dir)
+    return module.run(options)
+
+
+def _name_classes_in(folder: str) -> None:
+    """A command's words name this folder of options: classes of its files may be imported from now on.
+
+    A file that is no option names none.  Raises ConfigError where there is no such folder, or where it is in a store.
+    """
+    from launch.runs.files import option_in
+    from launch.runs.groups import COMPONENTS  # most commands need none of these
+    from launch.runs.options import option_of
+
+    there = expanded(folder)
+    check_options_folder(there)
+    if not there.is_dir():
+        raise ConfigError(f"--config-dir is {folder}, but there is no such folder.")
+    for group in COMPONENTS:
+        for file in sorted((there / group).glob("*.yaml")):
+            with contextlib.suppress(ConfigError):
+                option_of(group, file.stem, option_in(file))
 
 
 def _overview(known: Sequence[str]) -> argparse.ArgumentParser:

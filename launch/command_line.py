@@ -14,6 +14,7 @@ from launch.runs.options import CONF
 from launch.runs.words import plain, read, shown, spelled
 from plasticity_lab.account import expanded
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.named_code import check_options_folder
 
 OPTION = re.compile(r"[\w.-]{1,200}")
 """Names that a file can have."""
@@ -67,6 +68,9 @@ def taken_apart(arguments: Sequence[str]) -> CommandLine:
     _check(flags)
     if flags["config_dir"] is not None:
         words = [_searched(flags["config_dir"], words), *words]
+    for word in words:
+        if key_of(word) == "hydra.searchpath":
+            _check_searched(word)
     shown = next((flag for flag in SHOWS if flags[flag]), None)
     if shown is not None:
         return CommandLine(shown, flags, words, [], [])
@@ -204,6 +208,15 @@ def _checked(word: str) -> str:
         if not isinstance(folders, list) or not all(isinstance(each, str) and _is_place(each) for each in folders):
             raise ConfigError(f"'{shown(word)}': hydra.searchpath is a list of folders, as in [file:///home/me/conf].")
     return str(override.input_line)
+
+
+def _check_searched(word: str) -> None:
+    """Raises ConfigError for a folder of hydra.searchpath that lies in a store."""
+    folders = plain(read(word).value())
+    for folder in folders if isinstance(folders, list) else ():
+        scheme, colon, path = str(folder).partition("://")
+        if not colon or scheme == "file":
+            check_options_folder(path if colon else scheme)
 
 
 def _folders(hydras: Sequence[str]) -> list[Traversable]:

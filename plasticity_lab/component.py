@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.named_code import refusal
 
 MOVED = {
     "plasticity_lab.agents.value.agent.DQN": "plasticity_lab.agents.value.agent.ValueAgent",
@@ -95,9 +96,11 @@ Kind = TypeVar("Kind", bound=Component)
 
 @functools.cache
 def load(target: str) -> type[Component]:
-    """The class that a `_target_` names.  Raises ConfigError if there is none."""
+    """The class that a `_target_` names.  Raises ConfigError if there is none, or none that may be imported."""
     target = MOVED.get(target, target)
     module, _, name = target.rpartition(".")
+    if why := refusal(target):
+        raise ConfigError(f"_target_ '{target}': {why}.")
     try:
         found = getattr(importlib.import_module(module), name)
     except Exception as error:  # somebody's own module can raise anything

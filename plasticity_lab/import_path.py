@@ -2,31 +2,111 @@
 
 Commands import this before all else, so that somebody's own `analysis.py` or `yaml.py` there is not taken for ours or a
 library's. The current folder comes last then, and classes of one's own are still found in it.
+
+No module is imported from a store, in whichever folder a command is given: what lies there may come from anybody.
 """
 
-import contextlib
 import os
 import sys
-from collections.abc import Iterator
+
+
+def _set_current_folder_apart() -> str | None:
+    """Takes the current folder from the front of where modules are looked for, unless this package lies in it.
+
+    It needs no import that this folder could answer. Returns the folder.
+    """
+    try:
+        current = os.path.realpath(os.getcwd())
+    except OSError:
+        return None  # it has been removed
+    here = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+    if not sys.path or sys.flags.safe_path or os.path.realpath(sys.path[0]) != current or current == here:
+        return None
+    return sys.path.pop(0)
+
+
+_CURRENT = _set_current_folder_apart()
+
+# isort: split
+import contextlib
+from collections.abc import Iterator, Sequence
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
+from types import ModuleType
+
+from plasticity_lab.named_code import VARIABLE, in_a_store, named, python_path
+from plasticity_lab.stored_files import store_around
 
 PACKAGES = ("plasticity_lab", "launch", "analysis")
 HERE = Path(__file__).resolve().parents[1]
 
 
 def current_folder_last() -> None:
-    """Moves the current folder to the end of where modules are looked for, unless this very package lies in it.
+    """Puts the current folder, where it was set apart, at the end of where modules are looked for.
 
     This package's own folder comes before it: an editable install is found by other means, after all folders.
     """
-    if _looks_here_first():
-        current = sys.path.pop(0)
-        sys.path += [*([] if str(HERE) in sys.path else [str(HERE)]), current]
+    if _CURRENT is not None:
+        sys.path += [*([] if str(HERE) in sys.path else [str(HERE)]), _CURRENT]
+
+
+class NoCodeOfStores:
+    """Finds modules as Python itself does, and refuses those that lie in a store.
+
+    ModuleNotFoundError names the store. In `left_out` are the folders that would have been looked into.
+    """
+
+    left_out: Sequence[str] = ()
+
+    @classmethod
+    def watch(cls) -> None:
+        """From now on no module is imported from a store; folders in one are taken from `sys.path`.
+
+        Hydra runs what it finds in folders of plugins itself, and another Python a `sitecustomize`.
+        """
+        cls.left_out = [folder for folder in sys.path if folder and store_around(folder) is not None]
+        sys.path[:] = [folder for folder in sys.path if folder not in cls.left_out]
+        if cls not in sys.meta_path:
+            sys.meta_path.insert(sys.meta_path.index(PathFinder), cls)
+            sys.meta_path.append(_LeftOut)
+
+    @classmethod
+    def find_spec(
+        cls, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """As a finder has it."""
+        return _outside_of_stores(PathFinder.find_spec(name, path, target))
+
+
+class _LeftOut:
+    """Says of a module that was found nowhere else that it lies in a folder in a store."""
+
+    @classmethod
+    def find_spec(
+        cls, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """As a finder has it."""
+        return None if path is not None else _outside_of_stores(PathFinder.find_spec(name, NoCodeOfStores.left_out))
+
+
+def _outside_of_stores(spec: ModuleSpec | None) -> ModuleSpec | None:
+    """What was found, if it lies in no store.  Raises ModuleNotFoundError."""
+    if spec is None:
+        return None
+    folders = list(spec.submodule_search_locations or ())
+    places = [spec.origin] if spec.has_location and spec.origin else folders
+    in_stores = {place: store for place in places if (store := store_around(place)) is not None}
+    if not in_stores:
+        return spec
+    if not spec.has_location and len(in_stores) < len(folders):  # a namespace package: of its folders the others stay
+        spec.submodule_search_locations = [folder for folder in folders if folder not in in_stores]
+        return spec
+    raise ModuleNotFoundError(in_a_store(*next(iter(in_stores.items()))), name=spec.name)
 
 
 def for_children() -> dict[str, str]:
     """The variables by which another Python finds the same modules as this one, in the same order."""
-    return {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "PYTHONSAFEPATH": "1"}
+    return {"PYTHONPATH": python_path(), "PYTHONSAFEPATH": "1", VARIABLE: os.pathsep.join(named())}
 
 
 @contextlib.contextmanager
@@ -56,11 +136,6 @@ def hidden() -> str:
     return f"In this folder {names} would run what lies here under that name, and not ours: {ours} runs ours."
 
 
-def _looks_here_first() -> bool:
-    first, folder = (sys.path[0] if sys.path and not sys.flags.safe_path else None), _current()
-    return first is not None and folder is not None and Path(first).resolve() == folder != HERE
-
-
 def _current() -> Path | None:
     """The current folder; None where it has been removed."""
     try:
@@ -70,3 +145,4 @@ def _current() -> Path | None:
 
 
 current_folder_last()
+NoCodeOfStores.watch()

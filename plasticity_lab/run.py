@@ -7,6 +7,7 @@ from typing import Any, TypeVar, overload
 
 from plasticity_lab.component import Component, build, load
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.named_code import named_by_store
 
 SEEDS = ("seed", "stream_seed", "init_seed")
 JOINED = "+"
@@ -124,7 +125,8 @@ class Run:
 
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> "Run":
-        """A run out of such a mapping.  Raises KeyError, TypeError for a value that is none."""
+        """A run out of such a mapping, which a store holds.  Raises KeyError, TypeError for a value that is none."""
+        named_by_store(value["targets"].values())
         return Run(value["id"], value["science"], value["targets"], value["asked_as"], value.get("besides", {}))
 
     def _choice(self, address: str) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from launch.packs.lookup import add_sweep, store_there, sweep_named
+from launch.packs.lookup import add_config_dir, add_sweep, store_there, sweep_named
 from launch.packs.todo import outstanding
 from launch.plan.compiling import not_compiled_here
 from launch.plan.device import cores, devices, kind_of, memory_here, memory_of
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own options."""
     add_sweep(parser)
+    add_config_dir(parser)
     parser.add_argument(
         "--device",
         default="auto",

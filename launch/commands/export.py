@@ -10,7 +10,7 @@ from pathlib import Path
 
 from launch.packs.lease_files import LeaseFiles
 from launch.packs.lookup import add_store, store_there
-from launch.wording import counted, say
+from launch.wording import counted, say, some
 from plasticity_lab.account import expanded
 from plasticity_lab.records.archive import export_store
 
@@ -31,7 +31,10 @@ def run(options: argparse.Namespace) -> int:
     held = [pack for pack, state in leases.states(list(leases.epochs()), HELD_SECONDS).items() if state.held]
     if held:
         say(f"{counted(len(held), 'pack')} being trained {'is' if len(held) == 1 else 'are'} left behind.")
-    runs, packs = export_store(store, path, held)
+    strangers: list[str] = []
+    runs, packs = export_store(store, path, held, strangers)
+    if strangers:
+        say(f"{counted(len(strangers), 'file')} that no store writes left behind: {some(sorted(strangers))}.")
     size = path.stat().st_size
     print(f"Written: {path} with {counted(runs, 'run')} and {counted(packs, 'unfinished pack')}, {size:,} bytes.")
     return 0

@@ -10,7 +10,7 @@ the last task's end is looked at. What a run was looked at by already is left as
 import argparse
 
 from launch.command import resolve
-from launch.packs.lookup import add_store, store_there
+from launch.packs.lookup import add_config_dir, add_store, store_there
 from launch.wording import say
 from plasticity_lab.errors import ConfigError, PlasticityError, StoreError
 from plasticity_lab.records.lookup import recorded_runs, run_named
@@ -28,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--again", action="store_true", help="measure again what a record has already")
     parser.add_argument("--data", help="the folder of data sets; the usual one if it is not named")
     add_store(parser)
+    add_config_dir(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -45,21 +46,23 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError(f"{wrong[0]} is about no diagnostic; here words are diagnostics=… and their settings.")
     if not any(word.startswith(f"{GROUP}=") for word in asked):
         asked.append(f"{GROUP}=cheap")
-    chosen = resolve(asked).runs[0]
+    own = [] if options.config_dir is None else ["--config-dir", options.config_dir]
+    chosen = resolve([*own, *asked]).runs[0]
     if not diagnostics_of(chosen):
         raise ConfigError("diagnostics=none measures nothing; name one, as in diagnostics=cheap.")
     store = store_there(options.store)
     named = [run_named(store, word) for word in options.words if "=" not in word]
-    runs = named or [each for each in recorded_runs(store) if kept_tasks(store, each)]
-    if not runs:
-        raise StoreError(f"No run in {store.root} has kept weights; train with save_weights=tasks.")
-    resource_of, failed = resources(data_folder(options.data)), 0
-    for each in runs:
+    resource_of, looked, failed = resources(data_folder(options.data)), 0, 0
+    for each in named or recorded_runs(store):
         try:
-            say(_looked_at(store, each, diagnostics_of(chosen), resource_of, options.again))
+            if named or kept_tasks(store, each):
+                looked += 1
+                say(_looked_at(store, each, diagnostics_of(chosen), resource_of, options.again))
         except PlasticityError as error:
             failed += 1
             say(str(error))
+    if not looked and not failed:
+        raise StoreError(f"No run in {store.root} has kept weights; train with save_weights=tasks.")
     return 1 if failed else 0
 
 

@@ -6,10 +6,11 @@ Where everything is under way or finished already, it says so and starts none: i
 import argparse
 
 from launch.launchers.slurm.on_slurm import last_submission
-from launch.packs.lookup import add_sweep, store_there, sweep_named
+from launch.packs.lookup import add_config_dir, add_sweep, store_there, sweep_named
 from launch.packs.sweep import in_words
 from launch.packs.todo import outstanding
 from plasticity_lab.errors import StoreError
+from plasticity_lab.named_code import name_again
 from plasticity_lab.records.kept_files import ended_for
 from plasticity_lab.records.plan import Plan, read_plan
 from plasticity_lab.records.record import CorruptRecord, read_record
@@ -21,6 +22,7 @@ from plasticity_lab.run import Run
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own options."""
     add_sweep(parser)
+    add_config_dir(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -30,6 +32,7 @@ def run(options: argparse.Namespace) -> int:
     store = store_there(options.store)
     plan = read_plan(store, sweep_named(store, options.sweep))
     last = last_submission(store, plan)
+    name_again(last.code)  # no archive brings submissions: this one was made here, and its command named the code
     # A plan holds the runs that were not finished when it was made; of the others nothing but the id is needed.
     runs = [plan.runs.get(run, Run(run, {}, {})) for run in plan.asked]
     settings = last.settings.model_copy(update={"store": store.root})

@@ -19,7 +19,7 @@ import yaml
 
 from analysis.outcomes import over_tasks, some_tasks, why_without
 from launch.packs.lease_files import LeaseFiles
-from launch.packs.lookup import add_store, plans_to_read, runs_of, store_there, the_one
+from launch.packs.lookup import add_config_dir, add_store, plans_to_read, runs_of, store_there, the_one
 from launch.runs.groups import COMPONENTS
 from launch.wording import flagged
 from plasticity_lab.errors import ConfigError, StoreError
@@ -65,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own options."""
     parser.add_argument("named", metavar="run", help="the run's id, or its beginning")
     add_store(parser)
+    add_config_dir(parser)
     parser.add_argument("--out", type=Path, help="the picture's file; by default beside the run's record")
     parser.add_argument("--follow", action="store_true", help="draw the curve in the terminal until the run has ended")
     parser.add_argument("--every", type=float, default=5.0, metavar="SECONDS", help="of --follow; default 5")

@@ -20,6 +20,14 @@ def add_store(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_config_dir(parser: argparse.ArgumentParser) -> None:
+    """The option that names a folder of one's own options; the classes of these may be imported, in every command."""
+    parser.add_argument(
+        "--config-dir", "-cd", metavar="FOLDER", help="a folder of your own options, as the main command takes it: "
+        "records and plans may then name their classes"
+    )  # fmt: skip
+
+
 def add_sweep(parser: argparse.ArgumentParser) -> None:
     """The sweep that a command is about, as `sweep_named` takes it, and its store."""
     parser.add_argument("sweep", nargs="?", help="the sweep's id, or its beginning; not needed where there is only one")

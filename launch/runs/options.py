@@ -18,6 +18,7 @@ from launch.runs.groups import AUTO, COMPONENTS, GroupName, alone_in
 from launch.runs.settings import TEXTS, keys
 from plasticity_lab.component import Component, load
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.named_code import name_class
 from plasticity_lab.records.settings import checked
 
 PLUGINS = str(Path(__file__).resolve().parents[1] / "_plugins")
@@ -259,13 +260,18 @@ class Offered(Mapping[str, list[str]]):
 
 
 def option_of(group: str, name: str, content: Mapping[str, Any]) -> Option:
-    """What the composed file of an option says.  Raises ConfigError for what it cannot hold."""
+    """What the composed file of an option says; its class may be imported from now on.
+
+    Only a command's own words lead to such files. Raises ConfigError for what one cannot hold.
+    """
     where = f"{group}={name}: "
     if group in RULES:
         return Option(group, name, None, {}, checked(RULES[group], content, where))
     model, target = EXTRAS.get(group, Extras), content.get("_target_")
     if target is not None and not (isinstance(target, str) and "." in target.strip(".")):
         raise ConfigError(f"{where}_target_ must name a class, as in plasticity_lab.activations.relu.ReLU.")
+    if target is not None:
+        name_class(target)
     beside = {key: value for key, value in content.items() if key in model.model_fields}
     settings = {key: value for key, value in content.items() if key != "_target_" and key not in beside}
     return Option(group, name, target, settings, checked(model, beside, where))

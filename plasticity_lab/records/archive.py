@@ -12,20 +12,20 @@ import tarfile
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import BinaryIO
 
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.files import beside, disk_errors, read, stands, write_atomically
 from plasticity_lab.records.store import Store
+from plasticity_lab.stored_files import LAYOUT, PACKS, REPORT, RUNS, SWEEPS, is_kept
 
 FORMAT = 1
 LIST = "plasticity_lab.json"
 """The first file of an archive: its format, and checksum and size of every other one."""
-RUNS, SWEEPS, PACKS, ENDINGS, REGISTRATIONS = "runs", "sweeps", "packs", ("done", "divided"), "preregistered"
-PARTS = (RUNS, SWEEPS, PACKS, *ENDINGS, REGISTRATIONS, "searches")
+PARTS = tuple(LAYOUT)
 """The folders of a store of which there may be files in an archive."""
-RECORD, PLAN, REPORT = "record.json", "plan.json", "report.html"
+RECORD = "record.json"
 BROKEN = (OSError, EOFError, zlib.error, tarfile.TarError)
 """What reading a file that is not whole raises."""
 ENDINGS_OF_TAR = (".tar", ".tar.gz", ".tgz")
@@ -42,15 +42,18 @@ class Taken:
     packs: list[str] = field(default_factory=list)
 
 
-def export_store(store: Store, path: Path, held: Iterable[str] = ()) -> tuple[int, int]:
+def export_store(
+    store: Store, path: Path, held: Iterable[str] = (), strangers: list[str] | None = None
+) -> tuple[int, int]:
     """Writes a store's records, plans and unfinished packs into a file; how many runs and packs are in it.
 
-    held: packs that are being trained, which stay behind. Raises StoreError, also where there is nothing, or the name
+    held: packs that are being trained, which stay behind. strangers: to which the names of files are added that stay
+    behind because no store writes such files. Raises StoreError, also where there is nothing, or the name
     is none of a tar file; then nothing is written.
     """
     if not path.name.endswith(ENDINGS_OF_TAR):
         raise StoreError(f"{path} is no name of an archive; it must end in {', '.join(ENDINGS_OF_TAR)}.")
-    files = sorted(_files(store, set(held)))
+    files = sorted(_files(store, set(held), [] if strangers is None else strangers))
     runs = {name.split("/")[2] for name in files if name.startswith(f"{RUNS}/") and name.endswith(f"/{RECORD}")}
     if not files:
         raise StoreError(f"In {store.root} no run has ended or begun, and none is planned: there is nothing to export.")
@@ -104,7 +107,7 @@ def import_archive(store: Store, path: Path) -> Taken:
     return taken
 
 
-def _files(store: Store, held: set[str]) -> Iterator[str]:
+def _files(store: Store, held: set[str], strangers: list[str]) -> Iterator[str]:
     """The names, from the store's folder on, of all that is exported."""
     for part in PARTS:
         folder = store.root / part
@@ -113,9 +116,13 @@ def _files(store: Store, held: set[str]) -> Iterator[str]:
             pieces = name.split("/")
             hidden = any(piece.startswith(".") or ".corrupt-" in piece for piece in pieces)
             of_held = part == PACKS and pieces[1] in held
-            other = part == SWEEPS and pieces[2:] != [PLAN]
-            if path.is_file() and not (hidden or of_held or other):
+            of_this_place = part == SWEEPS and len(pieces) > 2  # jobs and submissions
+            if hidden or of_held or not path.is_file():
+                continue
+            if is_kept(name):
                 yield name
+            elif not of_this_place:
+                strangers.append(name)
     if (store.root / REPORT).is_file():
         yield REPORT
 
@@ -150,17 +157,14 @@ def _checked(path: Path) -> dict[str, dict[str, int | str]]:
         if {member.name for member in members[1:]} != set(sums):
             raise StoreError(f"{path} is not whole: its files are not those of its list.")
         for member in members[1:]:
-            if not member.isfile() or not _is_of_a_store(member.name):
-                raise StoreError(f"{path} has {member.name}, which is no file of a store; nothing of it is imported.")
+            if not member.isfile() or not is_kept(member.name):
+                raise StoreError(
+                    f"{path} has {member.name!r}, which is no file of a store; nothing of it is imported. "
+                    "`python -m launch export` writes no such file: ask for an archive as it was written."
+                )
             if _digest(_content(archive, member)) != sums[member.name]["sha256"]:
                 raise StoreError(f"{path} is damaged: {member.name} is not as it was written; get another copy.")
     return sums
-
-
-def _is_of_a_store(name: str) -> bool:
-    """Whether a file of that name has a place in a store's folder."""
-    pieces = PurePosixPath(name).parts
-    return name == REPORT or (len(pieces) > 1 and pieces[0] in PARTS and ".." not in pieces)
 
 
 def _opened(path: Path) -> tarfile.TarFile:

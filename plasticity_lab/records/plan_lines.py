@@ -14,6 +14,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from plasticity_lab.named_code import named_by_store
 from plasticity_lab.records.damage import fault_of_fields
 from plasticity_lab.run import Run
 
@@ -42,6 +43,7 @@ class StoredRuns(Mapping[str, Run]):
         self, values: Sequence[Any], alike: Sequence[Mapping[str, Any]], lines: Mapping[str, Sequence[Any]]
     ) -> None:
         self._values, self._alike, self._lines = values, alike, lines
+        named_by_store(target for at in {each["targets"] for each in alike} for target in values[at].values())
 
     def __getitem__(self, run: str) -> Run:
         place, *own = self._lines[run]

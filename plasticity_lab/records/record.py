@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from plasticity_lab.errors import StoreError
+from plasticity_lab.named_code import named_by_store
 from plasticity_lab.records.classifier import Declarations
 from plasticity_lab.records.damage import (
     DamagedFile,
@@ -149,6 +150,7 @@ def check_record(store: Store, run: str, record: Mapping[str, Any], declarations
         raise CorruptRecord(path, f"is of no format that this version of plasticity_lab reads, which is {FORMAT}")
     if fault := fault_of_fields(record, _FIELDS if record["format"] == 1 else _FIELDS | {"targets": dict}):
         raise CorruptRecord(path, fault)
+    named_by_store(record.get("targets", {}).values())
     if record["run"] != run:
         raise CorruptRecord(path, f"is the record of another run, {record['run']}")
     if record["status"] not in STATUSES:
@@ -243,12 +245,8 @@ def add_asked_as(store: Store, run: str, asked: Iterable[Mapping[str, Any]]) -> 
     Of two that add at the same moment one may be lost: the next time it is asked for, it is added again.
     """
     record = read_record(store, run)
-    if record is None:
-        return
-    known = record["asked_as"]
-    new = [dict(name) for name in asked if name not in known]
-    if new:
-        write_record(store, record | {"asked_as": [*known, *new]})
+    if record is not None and (new := [dict(name) for name in asked if name not in record["asked_as"]]):
+        write_record(store, record | {"asked_as": [*record["asked_as"], *new]})
 
 
 def set_aside(store: Store, run: str) -> Path:

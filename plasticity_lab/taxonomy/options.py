@@ -17,6 +17,7 @@ from omegaconf.errors import OmegaConfBaseException
 from plasticity_lab.activations.activation import Activation
 from plasticity_lab.component import load_as, typed
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.named_code import check_options_folder, name_class
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
 PUBLISHED = {
@@ -48,11 +49,13 @@ def named(name: str, settings: Mapping[str, Any], folder: Path = CONF) -> Named:
 
     folder: beside conf/, where `activation/` may have more of them.
     """
+    check_options_folder(folder)
     files = _files(CONF) | _files(folder)
     if name not in files:
         raise ConfigError(f"There is no activation '{name}'; there are {', '.join(sorted(files))}.")
     own = _content(files[name])
     defaults = {key: value for key, value in own.items() if key not in ("_target_", "grids")}
+    name_class(str(own.get("_target_")))
     cls = load_as(own.get("_target_"), Activation)
     given = typed(cls, "activation", name, defaults | dict(settings))
     return Named(name, given, cls(**given))

@@ -19,6 +19,7 @@ from launch.launchers.slurm.jobs_file import read_jobs
 from launch.packs.owner import Owner, this_owner
 from plasticity_lab.account import user_name
 from plasticity_lab.errors import ConfigError, StoreError
+from plasticity_lab.named_code import named
 from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
 from plasticity_lab.records.files import create_once, names
 from plasticity_lab.records.settings import Settings, checked
@@ -61,7 +62,8 @@ class Submission:
     which its jobs are known; empty there. cancellations: how often the sweep had been cancelled. folder: of its script
     and logs. user, cluster, time: who asked, where, and when (of the older ones None and 0). owner: the process that
     submits. launcher, settings: the launcher's parameters and those of the command, to start the same workers again.
-    outcome: None as long as it is not known.
+    code: what its command named of code from outside the package (see `named_code`); older ones do not say. outcome:
+    None as long as it is not known.
     """
 
     sweep: str
@@ -76,6 +78,7 @@ class Submission:
     launcher: Mapping[str, Any]
     settings: Settings
     outcome: Outcome | None = None
+    code: Sequence[str] = ()
 
     @property
     def job(self) -> str | None:
@@ -102,6 +105,7 @@ def ask(
         "owner": this_owner().as_json(),
         "launcher": dict(launcher),
         "settings": settings.model_dump(mode="json"),
+        "code": named(),
     }
     written = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False).encode()
     number = max(_numbers(store, sweep), default=0) + 1
@@ -149,8 +153,9 @@ def read_submission(store: Store, sweep: str, number: int) -> Submission:
         settings, owner = checked(Settings, value["settings"]), Owner.from_json(value["owner"])
     except (ConfigError, ValueError) as error:
         raise DamagedFile(path, f"holds what cannot be: {str(error).rstrip('.')}", _ADVICE) from error
+    code = [str(name) for name in value.get("code") or ()]
     known = {name: value[name] for name in ("token", "cancellations", "user", "cluster", "time", "launcher")}
-    return Submission(sweep, number, folder=Path(value["folder"]), owner=owner, settings=settings, **known)
+    return Submission(sweep, number, folder=Path(value["folder"]), owner=owner, settings=settings, code=code, **known)
 
 
 def submissions_of(store: Store, sweep: str, unreadable: list[StoreError]) -> list[Submission]:

@@ -13,6 +13,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from plasticity_lab.errors import HelperLost
+from plasticity_lab.named_code import python_path
 
 COMMAND = (sys.executable, "-m", "plasticity_lab.environments.processes")
 SECONDS_TO_END = 5.0
@@ -30,7 +31,7 @@ class Helper:
                 [*COMMAND, str(theirs.fileno()), str(file)],
                 pass_fds=(theirs.fileno(), file),
                 stdin=subprocess.DEVNULL,
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+                env=os.environ | {"PYTHONPATH": python_path(), "PYTHONSAFEPATH": "1"},
             )
         self._end = weakref.finalize(self, _end, self._line, self.process)
 

@@ -129,17 +129,82 @@ def test_a_sweep_of_which_no_run_has_ended_goes_on_elsewhere(tmp_path, capsys):
     assert "0 runs, 1 plan, 1 unfinished pack" in capsys.readouterr().out
 
 
-def test_no_file_lands_outside_of_the_store(tmp_path, capsys):
+NEVER_EXPORTED = (
+    "runs/../../evil",
+    "sitecustomize.py",
+    "usercustomize.py",
+    "evil.pth",
+    "launch.py",
+    "launch/__init__.py",
+    "matplotlibrc",
+    "./report.html",
+    "report.html/evil.py",
+    "conf/activation/evil.yaml",
+    "hydra_plugins/evil.py",
+    "runs/evil.py",
+    "runs/__init__.py",
+    "runs/__pycache__/evil.cpython-311.pyc",
+    "runs/ab/abababababab/evil.py",
+    "runs/ab/abababababab/record.json/evil.py",
+    "runs/cd/abababababab/record.json",
+    "runs//abababababab/record.json",
+    "packs/abababababab/evil.so",
+    "packs/abababababab/checkpoint.0.py",
+    "done/abababababab.py",
+    "sweeps/abababababab/evil.py",
+    "sweeps/abababababab/submissions/1.json",
+    "sweeps/abababababab/cancelled/1",
+    "searches/abababababab/batch-0000.json\n",
+)
+
+
+@pytest.mark.parametrize("name", NEVER_EXPORTED)
+def test_a_file_that_export_never_writes_is_refused_with_all_of_its_archive(tmp_path, name, capsys):
     path, content = tmp_path / "evil.tar", b"x"
-    sums = {"runs/../../evil": {"bytes": 1, "sha256": hashlib.sha256(content).hexdigest()}}
+    sums = {name: {"bytes": 1, "sha256": hashlib.sha256(content).hexdigest()}}
     with tarfile.open(path, "w") as archive:
-        for name, of in ((LIST, json.dumps({"format": 1, "files": sums}).encode()), ("runs/../../evil", content)):
-            member = tarfile.TarInfo(name)
+        for each, of in ((LIST, json.dumps({"format": 1, "files": sums}).encode()), (name, content)):
+            member = tarfile.TarInfo(each)
             member.size = len(of)
             archive.addfile(member, io.BytesIO(of))
     assert launch(["import", str(path), "--store", str(tmp_path / "there")]) == 1
-    assert "no file of a store" in capsys.readouterr().err
-    assert not (tmp_path.parent / "evil").exists()
+    said = capsys.readouterr().err
+    assert repr(name) in said
+    assert "launch export" in said
+    assert sorted(tmp_path.rglob("*")) == [path]
+
+
+def test_every_file_that_a_store_keeps_is_exported_and_others_are_named(tmp_path, capsys):
+    store = Store(tmp_path / "store")
+    run = pack = sweep = "ab" * 6
+    kept = [
+        *(
+            store.record(run),
+            store.metrics(run),
+            store.weights(run),
+            store.statistics(run),
+            store.task_weights(run, 12),
+        ),
+        *(store.progress(pack), store.binding(pack), store.checkpoint(pack, 3), store.pack_weights(pack, 0)),
+        *(store.memory_part(pack, 1, 2), store.done(pack), store.divided(pack), store.set_apart(pack)),
+        *(store.plan(sweep), store.batch(sweep, 0), store.batch(sweep, 12345)),
+        *(store.registration("my_study-2"), store.first_reading("my_study-2"), store.root / "report.html"),
+        *(folder / "curve.png" for folder in (store.run_folder(run), store.pack_folder(pack))),
+    ]
+    of_this_place = [store.jobs(sweep), store.submissions_folder(sweep) / "1.json", store.lease(pack, 0)]
+    stranger = store.run_folder(run) / "notes.txt"
+    for path in (*kept, *of_this_place, stranger):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}")
+    assert launch(["export", str(tmp_path / "all.tar"), "--store", str(store.root)]) == 0
+    said = capsys.readouterr().err
+    assert "runs/ab/abababababab/notes.txt" in said
+    assert "jobs.json" not in said
+    with tarfile.open(tmp_path / "all.tar") as archive:
+        names = set(archive.getnames())
+    assert names == {LIST, *(path.relative_to(store.root).as_posix() for path in kept)}
+    import_archive(Store(tmp_path / "there"), tmp_path / "all.tar")
+    assert {(tmp_path / "there" / name).is_file() for name in names - {LIST}} == {True}
 
 
 def test_a_wrong_name_and_an_empty_store_are_sentences(whole, tmp_path, capsys):

@@ -1,0 +1,80 @@
+"""Which files a store holds for good, by their exact names: what is exported, what is imported, what makes a store.
+
+Nothing else is taken out of an archive, and no code is imported from a folder that holds such files.
+"""
+
+import os
+import re
+import site
+import sysconfig
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+ID = r"[0-9a-f]{12}"
+RUNS, SWEEPS, PACKS, REGISTRATIONS, SEARCHES = "runs", "sweeps", "packs", "preregistered", "searches"
+ENDINGS = ("done", "divided")
+REPORT = "report.html"
+CURVE = r"curve\.png"
+"""What `launch show` leaves beside a record or a checkpoint."""
+LAYOUT: Mapping[str, Sequence[str]] = {
+    RUNS: (
+        r"[0-9a-f]{2}",
+        ID,
+        rf"record\.json|metrics\.parquet|weights\.pt|statistics\.pt|weights-task-[0-9]+\.pt|{CURVE}",
+    ),
+    SWEEPS: (ID, r"plan\.json"),
+    PACKS: (ID, rf"progress\.json|binding\.json|(checkpoint|weights)\.[0-9]+|memory\.[0-9]+\.[0-9]+|{CURVE}"),
+    "done": (ID,),
+    "divided": (rf"{ID}(\.parts)?",),
+    REGISTRATIONS: (r"[a-z0-9][a-z0-9_-]*(\.first_reading)?\.json",),
+    SEARCHES: (ID, r"batch-[0-9]{4,}\.json"),
+}
+"""Folder of a store → pattern of the names below it, level by level; the last level holds the files."""
+
+_FOLDERS = (
+    *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
+    *filter(None, (*site.getsitepackages(), site.getusersitepackages())),
+    *(str(Path(__file__).parents[1] / name) for name in ("plasticity_lab", "launch", "analysis")),
+)
+_INSTALLED = tuple({f"{place(folder)}{os.sep}" for folder in _FOLDERS for place in (os.path.abspath, os.path.realpath)})
+"""The interpreter's libraries and this very package: they stay usable in a folder that is a store as well."""
+
+
+def is_kept(name: str) -> bool:
+    """Whether a store holds a file of this name for good.  name: from the store's folder on, with / between."""
+    part, *pieces = name.split("/")
+    levels = LAYOUT.get(part, ())
+    return name == REPORT or (
+        len(pieces) == len(levels) > 0
+        and (part != RUNS or pieces[1].startswith(pieces[0]))
+        and all(re.fullmatch(level, piece) for level, piece in zip(levels, pieces, strict=True))
+    )
+
+
+def store_around(path: str | os.PathLike[str]) -> str | None:
+    """The store in which a file or folder lies, or which it is; None for one in no store, and for installed code.
+
+    Links count where they lie and where they lead.
+    """
+    for resolved in (os.path.abspath, os.path.realpath):
+        place = resolved(path)
+        if f"{place}{os.sep}".startswith(_INSTALLED):
+            return None
+        for folder in (place, *map(str, Path(place).parents)):
+            if is_store(folder):
+                return folder
+    return None
+
+
+def is_store(folder: str) -> bool:
+    """Whether a folder holds any file that a store holds, at its place."""
+    return any(_holds(os.path.join(folder, part), levels) for part, levels in LAYOUT.items())
+
+
+def _holds(folder: str, levels: Sequence[str]) -> bool:
+    try:
+        with os.scandir(folder) as entries:
+            fitting = (entry.path for entry in entries if re.fullmatch(levels[0], entry.name))
+            return any(len(levels) == 1 or _holds(path, levels[1:]) for path in fitting)
+    except OSError:  # no such folder, or none that can be read: nor can code be read from it
+        return False
