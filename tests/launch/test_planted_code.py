@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from launch.command import run_command
 from plasticity_lab.records.record_digest import DIGEST, digest_of
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import SMOKE, planned, trained
@@ -150,3 +151,65 @@ def test_no_command_runs_it(clean, tmp_path, way, command):
     ended = given(tmp_path, WAYS[way], (READING | TRAINING)[command], ids)
     assert "Traceback" not in ended.stderr, ended.stderr
     assert not (tmp_path / "marks" / "ran").exists(), ended.stderr
+
+
+MINE = "from plasticity_lab.activations.relu import ReLU\nclass Mine(ReLU): ...\n"
+CONFIG = ("--config-dir", "conf")
+
+
+@pytest.fixture(scope="module")
+def somebodys(tmp_path_factory):
+    """A folder with a class of somebody's own beside its options, and a store beside both, in which it was trained."""
+    folder = tmp_path_factory.mktemp("ideas")
+    (folder / "mine.py").write_text(MINE)
+    (folder / "conf" / "activation").mkdir(parents=True)
+    (folder / "conf" / "activation" / "mine.yaml").write_text("_target_: mine.Mine\n")
+    words = ("-m", "plasticity_lab.main", *SMOKE, *CONFIG, "activation=mine", "save_weights=final")
+    ended = given(folder, Way("mine.Mine", ()), words, {})
+    assert ended.returncode == 0, ended.stderr
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "path", "status"),
+    [((), None, 1), (CONFIG, None, 0), ((), ".", 0)],
+    ids=["nobody", "config_dir", "python_path"],
+)
+def test_a_class_of_ones_own_is_looked_at_where_its_folder_is_named(somebodys, words, path, status):
+    observe = ("-m", "launch", "observe", *words, "diagnostics=dead_units", "--again")
+    ended = given(somebodys, Way("mine.Mine", (), path=path), observe, {})
+    assert ended.returncode == status, ended.stderr
+    assert ("only a store names" in ended.stderr) == (status == 1)
+    assert "Traceback" not in ended.stderr
+
+
+OPTIONS = {
+    "an activation": ("activation/evil.yaml", "_target_: evil.Evil\n", "activation=evil"),
+    "a log": (
+        "hydra/job_logging/evil.yaml",
+        "version: 1\nhandlers: {{x: {{(): pathlib.Path.touch, self: {mark}}}}}\n",
+        "hydra/job_logging=evil",
+    ),
+    "a callback": (
+        "experiment/evil.yaml",
+        "# @package _global_\nhydra: {{callbacks: {{x: {{_target_: evil.Evil}}}}}}\n",
+        "experiment=evil",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", OPTIONS)
+@pytest.mark.parametrize("how", ["--config-dir={}", "hydra.searchpath=[file://{}]", "hydra.searchpath=[{}]"])
+def test_no_options_are_read_from_a_store(clean, tmp_path, monkeypatch, capsys, kind, how):
+    store = tmp_path / "store"
+    shutil.copytree(clean.root, store)
+    file, content, word = OPTIONS[kind]
+    (store / "conf" / file).parent.mkdir(parents=True)
+    (store / "conf" / file).write_text(content.format(mark=tmp_path / "ran"))
+    put(store / "evil.py", tmp_path / "ran")
+    monkeypatch.syspath_prepend(store)
+    for more in (["dry_run=true"], ["--cfg", "job"], ["--info"]):
+        assert run_command([*SMOKE, how.format(store / "conf"), word, f"store={store}", *more]) == 1
+        assert "no options are read from a store" in capsys.readouterr().err
+    assert not (tmp_path / "ran").exists()

@@ -1,18 +1,22 @@
 """Commands that submit workers, given at once, killed, or cancelled meanwhile.  Slurm is a stand-in."""
 
 import dataclasses
+import json
 import os
+import sys
 import threading
 import time
 
 import pytest
 
+from launch.__main__ import main
 from launch.command import run_command
 from launch.launchers.slurm import launcher, submissions, submit_once
 from launch.launchers.slurm.cancellation import add_cancellation
 from launch.launchers.slurm.mark import mark_of
 from launch.launchers.slurm.submissions import Outcome, ask, decide, outcome_of, submissions_of
 from launch.packs.owner import this_owner
+from plasticity_lab import named_code
 from tests.helpers.slurm_files import PARAMETERS
 from tests.helpers.stores import SETTINGS
 from tests.helpers.sweeps import planned, said_last
@@ -258,3 +262,42 @@ def test_a_job_finds_its_work_though_its_command_was_killed_when_sbatch_had_answ
     assert command("launch.workers=1")[0] == 0
     (submission,) = submissions_of(store, sweep, [])
     assert (submission.folder / "12_1_submitted.pkl").read_bytes() == (submission.folder / "work.pkl").read_bytes()
+
+
+def test_a_submission_keeps_which_code_its_command_named_and_its_script_passes_it_on(
+    store, stand_in, command, sweep, monkeypatch
+):
+    monkeypatch.setattr(named_code, "_NAMED", {"mine", "/home/somebody/ideas"})
+    command()
+    (submitted,) = submissions_of(store, sweep, [])
+    assert {"mine", "/home/somebody/ideas"} <= set(submitted.code)
+    script = (stand_in.jobs / "12").read_text()
+    assert f"export {named_code.VARIABLE}=" in script
+    assert "/home/somebody/ideas:" in script
+    path = store.submissions_folder(sweep) / "1.json"
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps({key: value for key, value in content.items() if key != "code"}))
+    assert [each.code for each in submissions_of(store, sweep, [])] == [[]], "one of an earlier version"
+
+
+def test_resume_may_import_what_its_submission_named_and_nothing_else_that_its_plan_names(
+    store, sweep, monkeypatch, tmp_path, capsys
+):
+    (tmp_path / "resumed_mine.py").write_text(
+        "from plasticity_lab.activations.relu import ReLU\nclass Mine(ReLU): ...\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    plan = store.plan(sweep)
+    plan.write_text(plan.read_text().replace("plasticity_lab.activations.relu.ReLU", "resumed_mine.Mine"))
+    monkeypatch.setattr(launcher, "submit_runs", lambda runs, *_: [run.structure() for run in runs])
+
+    def resumed(names):
+        monkeypatch.setattr(named_code, "_NAMED", set(names))
+        ask(store, sweep, PARAMETERS, SETTINGS, 0, None)
+        monkeypatch.setattr(named_code, "_NAMED", set())
+        return main(["resume", sweep, "--store", str(store.root)]), capsys.readouterr().err
+
+    status, said = resumed([])
+    assert (status, "only a store names" in said, "resumed_mine" in sys.modules) == (1, True, False)
+    assert resumed(["resumed_mine"]) == (0, "")
+    assert "resumed_mine" in sys.modules
