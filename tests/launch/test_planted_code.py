@@ -139,7 +139,7 @@ def given(folder, way, words, ids):
     )
 
 
-FAST = {("below_runs", "observe"), ("hydra_plugins", "same_plan"), ("sitecustomize", "train")}
+FAST = {("below_runs", "observe"), ("hydra_plugins", "same_plan")}
 CASES = [(way, command) for way in WAYS for command in (*READING, *TRAINING)]
 
 
