@@ -8,6 +8,7 @@ import importlib
 import sys
 from collections.abc import Sequence
 
+from plasticity_lab.empty_words import check_words
 from plasticity_lab.exits import leave, status_of
 from plasticity_lab.version import ShowVersion
 
@@ -31,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _done(given: Sequence[str]) -> int:
+    check_words(given)
     if not given or given[0] not in COMMANDS:
         _overview().parse_args(given)
         raise AssertionError("argparse ends the process: no command is named.")

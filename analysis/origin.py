@@ -11,6 +11,7 @@ from typing import Any
 
 from analysis.rows import Row, as_of_today, key
 from analysis.statistics.method import methods_in, shared
+from analysis.stored_json import kind_of, said_of_figure
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.classifier import declared_in
 from plasticity_lab.records.stage_returns import StageReturn
@@ -103,6 +104,8 @@ def rows_of(path: Path) -> list[Row]:
             for run, one in group["runs"].items()
         ]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        if kind_of(path) == "figure":
+            raise StoreError(said_of_figure(path)) from error
         raise StoreError(
             f"{path} is not the JSON of a table ({type(error).__name__}: {error}); name a store, or a .json file that "
             "`python -m analysis table` has written."

@@ -15,6 +15,7 @@ from pathlib import Path
 from launch import commands
 from plasticity_lab.account import expanded
 from plasticity_lab.command_age import command_begins
+from plasticity_lab.empty_words import check_words
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.exits import leave, status_of
 from plasticity_lab.named_code import check_options_folder
@@ -29,6 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _done(given: Sequence[str]) -> int:
+    check_words(given)
     known = sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
     if not given or given[0] not in known:
         _overview(known).parse_args(given)

@@ -26,7 +26,8 @@ from launch.launchers.slurm.parameters import slurm_parameters
 from launch.runs.arguments import instead
 from launch.runs.options import CONF, Options
 from launch.runs.overrides import overrides_of, run_from
-from launch.runs.resolve import Preset, Resolved, resolved
+from launch.runs.requests import Preset
+from launch.runs.resolve import Resolved, resolved
 from launch.runs.search import Search, search_of
 from launch.runs.settings import store_option
 from launch.runs.words import spelled

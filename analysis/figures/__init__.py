@@ -18,7 +18,7 @@ from analysis.figures.first_last import first_last
 from analysis.figures.learned_slopes import FIGURES as OF_LEARNED_SLOPES
 from analysis.figures.matrix import matrix
 from analysis.figures.sensitivity import sensitivity
-from analysis.figures.shapes import SHAPES
+from analysis.figures.shapes import ACTIVATIONS_FIGURE, SHAPES
 from analysis.figures.shocks.by_factor import FIGURES as OF_SHOCKS
 from analysis.figures.shocks.dead_band import figure_4
 from analysis.figures.slopes import figure_1
@@ -42,6 +42,10 @@ FIGURES: dict[str, Callable[[Asked], Drawing]] = {
     "sensitivity": sensitivity,
     "two_orders": two_orders,
 }
+
+
+READ_BY = {"metric": ("curves", "figureE1", "sensitivity"), "by": ("sensitivity",), "curves": (ACTIVATIONS_FIGURE,)}
+"""Option of the command → the figures that read it; those that are not here are read by all that are of runs."""
 
 
 def named(name: str) -> str:

@@ -2,29 +2,41 @@
 
 import argparse
 import sys
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 
-from analysis.asked import add_options, folder_of, places_of, rows_asked_for, write
+from analysis.asked import FILTERS, add_options, folder_of, places_of, rows_asked_for, write
 from analysis.derived.curves import WRITING, ActivationCurve, of_text
-from analysis.figures import FIGURES, SHAPES, named, style
+from analysis.figures import FIGURES, READ_BY, SHAPES, named, style
 from analysis.figures.asked import Asked
 from analysis.figures.drawing import Drawing
 from analysis.figures.numbers import csv_text
 from analysis.figures.paper import SHIPPED, Paper, only
 from analysis.figures.shapes import ACTIVATIONS_FIGURE, figure
 from analysis.figures.static import pictures
-from analysis.figures.stored import ENDING, as_json, of_file
+from analysis.figures.stored import as_json, of_file
 from analysis.read_metrics import metrics_of
+from analysis.stored_json import ENDING, kind_of
 from plasticity_lab.errors import ConfigError
+
+OF_RUNS = {"store", "where", *FILTERS}
+"""The options that say which runs a figure is of."""
 
 
 def add_command(command: argparse.ArgumentParser) -> None:
     """The options of the command, and what it does."""
     words = f"which one: {', '.join((*FIGURES, *SHAPES))} (6 or F1 will do); or the .json of one, to draw it again"
-    command.add_argument("name", help=words)
-    command.add_argument("--metric", help="a name of the records' summary, of curves a column of metrics.parquet")
-    command.add_argument("--by", metavar="SETTING", help="of sensitivity: the setting that is varied, as optimizer.lr")
+    command.add_argument("name", nargs="?", help=words)
+    command.add_argument(
+        "--metric",
+        help=f"of {', '.join(READ_BY['metric'])}: a name of the records' summary, or of curves a column of metrics",
+    )
+    command.add_argument(
+        "--by",
+        metavar="SETTING",
+        help="of sensitivity: the setting that is varied, as optimizer.lr; needed if runs differ in several",
+    )
     command.add_argument(
         "--curves",
         metavar="FILE",
@@ -53,16 +65,32 @@ def _make(asked: argparse.Namespace) -> None:
 
 def _drawn(asked: argparse.Namespace) -> tuple[str, Path, Drawing]:
     """The name of the files, the folder where they go by default, and what is drawn.  Raises ConfigError."""
+    if asked.name is None and asked.store and len(asked.store) == 1 and kind_of(asked.store[0]) == "figure":
+        (file,), asked.store = asked.store, None
+        asked.name = str(file)
+    if asked.name is None:
+        raise ConfigError(f"Name a figure: {', '.join((*FIGURES, *SHAPES))}; or the .json of one, to draw it again.")
     if asked.name.endswith(ENDING):
         file = Path(asked.name)
+        _check_read(asked, OF_RUNS | {*READ_BY}, f"{file} is drawn again as it is")
         return file.stem, file.parent, of_file(file)
     name = named(asked.name)
+    unread = {option for option, figures in READ_BY.items() if name not in figures}
+    _check_read(asked, unread, f"the figure {name} does not read it")
+    if name in SHAPES:
+        _check_read(asked, OF_RUNS - {"store"}, f"the figure {name} is of activations themselves, and of no runs")
     return name, *(_of_shapes(name, asked) if name in SHAPES else _of_runs(name, asked))
 
 
+def _check_read(asked: argparse.Namespace, unread: Collection[str], why: str) -> None:
+    """Raises ConfigError for an option that is given and would change nothing."""
+    for option in sorted(unread):
+        if getattr(asked, option) is not None:
+            readers = f"; it is for {', '.join(READ_BY[option])}" if option in READ_BY else ""
+            raise ConfigError(f"--{option} would change nothing: {why}{readers}. Leave it out.")
+
+
 def _of_runs(name: str, asked: argparse.Namespace) -> tuple[Path, Drawing]:
-    if asked.curves is not None:
-        raise ConfigError(f"--curves is for `figure {ACTIVATIONS_FIGURE}`; {name} is drawn from runs.")
     folder, rows = rows_asked_for(asked)
     metrics = partial(metrics_of, places_of(asked), rows)
     return folder / "figures", FIGURES[name](Asked(rows, metrics, asked.metric, asked.by))
@@ -70,10 +98,6 @@ def _of_runs(name: str, asked: argparse.Namespace) -> tuple[Path, Drawing]:
 
 def _of_shapes(name: str, asked: argparse.Namespace) -> tuple[Path, Drawing]:
     """Into the store where there is one, else into a folder here: none is needed.  Raises ConfigError."""
-    if name != ACTIVATIONS_FIGURE and asked.curves is not None:
-        raise ConfigError(
-            f"--curves is for `figure {ACTIVATIONS_FIGURE}`; {name} has the settings that the paper names."
-        )
     folder = folder_of(asked)
     return (folder if folder.is_dir() else Path()) / "figures", figure(name, _curves(asked.curves))
 

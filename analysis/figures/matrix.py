@@ -32,8 +32,6 @@ Array = NDArray[np.float64]
 
 def matrix(asked: Asked) -> Drawing:
     """A panel for each activation, a row for each task that was learned.  Raises ConfigError without such runs."""
-    if asked.metric is not None:
-        raise ConfigError(f"The figure matrix shows {COLUMN} alone; leave out --metric.")
     rows = [row for row in asked.rows if any(column.name == COLUMN for column in row.declared.columns)]
     if not rows:
         raise ConfigError(

@@ -5,13 +5,14 @@ from dataclasses import replace
 from math import isfinite
 from typing import Any, TypeGuard
 
+from analysis.conf import groups as choices
 from analysis.figures.asked import Asked
 from analysis.figures.drawing import Drawing, Panel, Series
 from analysis.figures.groups import Group, caption, groups
 from analysis.figures.style import MOST
 from analysis.names import ACTIVATIONS, display
 from analysis.outcomes import ended, why_none
-from analysis.rows import Row, key, varying
+from analysis.rows import NAMED_BY_THE_ASKER, SEEDS, Row, key, varying
 from analysis.setting_words import telling, words_of
 from analysis.tables.declared.headline import HEADLINE
 from analysis.tables.result import Cell
@@ -80,15 +81,23 @@ def _setting(asked: Asked) -> str:
     if asked.by is None and len(vary) == 1:
         return vary[0]
     there = (
-        f"runs differ in {', '.join(vary)}"
+        f"the runs here differ in {', '.join(vary)}"
         if vary
-        else "but no runs differ in any setting; sweep one, as optimizer.lr=1e-3,1e-4"
+        else "the runs here differ in no setting of one choice; sweep one, as optimizer.lr=1e-3,1e-4"
     )
     if asked.by is None:
         raise ConfigError(f"The figure sensitivity needs the setting, as in --by optimizer.lr; {there}.")
-    if not any(asked.by in row.own or asked.by in row.study for row in asked.rows):
-        raise ConfigError(f"No run has the setting '{asked.by}'; {there}.")
-    return asked.by
+    if any(asked.by in row.own or asked.by in row.study for row in asked.rows):
+        return asked.by
+    name = asked.by.removesuffix(".name")
+    if name in SEEDS:
+        raise ConfigError(f"Runs of different {name} are replicates, and the figure takes the mean over them; {there}.")
+    if name in (*NAMED_BY_THE_ASKER, *choices()):
+        raise ConfigError(
+            f"{name} is a choice, and no setting of one: `python -m analysis compare --by {name}` compares choices; "
+            f"{there}."
+        )
+    raise ConfigError(f"No run has the setting '{asked.by}'; {there}.")
 
 
 def _lines(rows: Sequence[Row], by: str, metric: str | None) -> tuple[list[Series], list[Group]]:

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from analysis.figures.drawing import Drawing, Panel, Series
+from analysis.stored_json import kind_of, said_of_table
 from plasticity_lab.errors import ConfigError
-
-ENDING = ".json"
 
 
 def as_json(drawing: Drawing) -> str:
@@ -20,6 +19,8 @@ def as_json(drawing: Drawing) -> str:
 
 def of_file(path: Path) -> Drawing:
     """The drawing that `as_json` wrote into a file.  Raises ConfigError for a file that holds none."""
+    if kind_of(path.expanduser()) == "table":
+        raise ConfigError(said_of_table(path))
     try:
         content = json.loads(path.expanduser().read_text(encoding="utf-8"))
         panels = [_panel(panel) for panel in content["panels"]]

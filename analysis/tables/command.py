@@ -11,6 +11,7 @@ from rich.console import Console
 from analysis.asked import DEMO, add_options, folder_of, places_of, rows_asked_for, write
 from analysis.origin import origin
 from analysis.rows import Row
+from analysis.stored_json import ENDING, kind_of, said_of_figure
 from analysis.tables import TABLES, named
 from analysis.tables.columns import add_columns, with_columns
 from analysis.tables.declared.headline import HEADLINE
@@ -21,6 +22,7 @@ from analysis.tables.render import csv_text, latex, markdown, terminal, text
 from analysis.tables.result import Result
 from analysis.tables.stages import Metrics
 from analysis.tables.table import Table
+from plasticity_lab.account import expanded
 from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.records.old_format import OldFormat
 
@@ -50,6 +52,7 @@ def _make(asked: argparse.Namespace) -> None:
     if asked.name == ALL:
         _make_all(asked)
         return
+    _check_no_file(asked.name)
     table = named(asked.name) if asked.name else None
     if table is None or table.needs_runs():
         folder, rows = rows_asked_for(asked, _training(table))
@@ -63,6 +66,18 @@ def _make(asked: argparse.Namespace) -> None:
     _show(shown, words)
     if asked.out or folder.is_dir():
         print(_written(table, rows, shown, asked.out or folder / "tables", words))
+
+
+def _check_no_file(name: str | None) -> None:
+    """Raises ConfigError for a .json file in the place of a table's name."""
+    if name is None or not name.endswith(ENDING):
+        return
+    if kind_of(path := expanded(name)) == "figure":
+        raise ConfigError(said_of_figure(path))
+    raise ConfigError(
+        f"'{name}' is no name of a table; a table is made of the runs in a .json file by `python -m analysis table "
+        f"--store {name}`."
+    )
 
 
 def _make_all(asked: argparse.Namespace) -> None:

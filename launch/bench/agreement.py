@@ -148,7 +148,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--store",
         type=Path,
         required=True,
-        help="store with runs of experiment=ppo_cleanrl or sac_halfcheetah, or packed.json",
+        help="store with runs of experiment=ppo_cleanrl or sac_halfcheetah, or packed.json; required",
     )
     parser.add_argument("--plain", type=Path, help="folder of the plain script's runs, or plain.json")
     parser.add_argument("--cleanrl", type=Path, help="folder of CleanRL's logs, BODY_SEED.log each, or cleanrl.json")

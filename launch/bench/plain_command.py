@@ -35,10 +35,10 @@ def command(
     """
     parser = argparse.ArgumentParser(prog=f"python -m launch.bench.{name}", description=(words or "").split("\n\n")[0])
     known = [body.gymnasium for body in BODIES.values() if body.gymnasium and not body.discrete]
-    parser.add_argument("--body", required=True, choices=known, help="as Gymnasium calls it")
+    parser.add_argument("--body", required=True, choices=known, help="as Gymnasium calls it; required")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--steps", type=int, default=steps)
-    parser.add_argument("--out", type=Path, required=True, help="folder for BODY_SEED.json; a run that is there stays")
+    parser.add_argument("--out", type=Path, required=True, help="required: folder for BODY_SEED.json; runs there stay")
     return status_of(lambda: _trained(parser.parse_args(), begun, at_once))
 
 

@@ -30,7 +30,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m launch.bench.plain_mnist", description=(__doc__ or "").split("\n\n")[0]
     )
-    parser.add_argument("--data", type=Path, required=True, help="the folder that holds MNIST/raw")
+    parser.add_argument("--data", type=Path, required=True, help="the folder that holds MNIST/raw; required")
     parser.add_argument("--tasks", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()

@@ -57,7 +57,7 @@ def ours(options: argparse.Namespace, mode: str) -> float:
 def main() -> int:
     """The command.  Returns its exit status."""
     parser = argparse.ArgumentParser(prog="python -m launch.bench.whole", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--data", type=Path, required=True, help="the folder that holds MNIST/raw")
+    parser.add_argument("--data", type=Path, required=True, help="the folder that holds MNIST/raw; required")
     parser.add_argument("--runs", type=int, default=32)
     parser.add_argument("--tasks", type=int, default=20)
     parser.add_argument("--scripts", type=int, default=3, help="rounds: a script, and a command in each mode")

@@ -44,6 +44,15 @@ def places_of(names: Sequence[str] | Mapping[str, Any], parts: Mapping[str, Opti
     return found
 
 
+def has_setting(name: str, parts: Mapping[str, Option]) -> bool:
+    """Whether a dotted name means a setting of an option of its group, or of several.  parts: of that group."""
+    rest = name.partition(".")[2]
+    option, dot, setting = rest.partition(".")
+    if dot:
+        return any(_has(each, setting) for each in parts.values() if each.name == option)
+    return any(_has(each, rest) for each in parts.values())
+
+
 def _place_of(name: str, parts: Mapping[str, Option]) -> tuple[str, str]:
     group, _, rest = name.partition(".")
     option, dot, setting = rest.partition(".")

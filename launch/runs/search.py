@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from launch.runs.combinations import combination
 from launch.runs.desk import merged
 from launch.runs.options import Hyperparams, Options
 from launch.runs.ranges import Range
-from launch.runs.resolve import Preset, Request, combination, is_search, requests_of, runs_named
+from launch.runs.requests import Preset, Request, is_search, requests_of
+from launch.runs.resolve import runs_named
 from launch.runs.values.place import Combination
 from launch.runs.values.sources import Sources
 from plasticity_lab.errors import ConfigError
@@ -115,7 +117,13 @@ def search_of(options: Options, preset: Preset, typed: Sequence[str]) -> Search 
         if len(request.choices["hyperparams"]) > 1 or not is_search(options, request):
             raise ConfigError("hyperparams=search stands alone: give it without other choices of hyperparams.")
         for names in itertools.product(*request.choices.values()):
-            own = replace(request, choices={key: [of] for key, of in zip(request.choices, names, strict=True)})
+            asked = dict(zip(request.choices, names, strict=True))
+            own = replace(
+                request,
+                choices={group: [name] for group, name in asked.items()},
+                swept=request.swept_by(asked),
+                adjusted=request.adjusted_by(asked),
+            )
             study, rule = _study(options, own, requests)
             studies.append(study)
             rules.append(rule)
@@ -131,9 +139,11 @@ def _study(options: Options, request: Request, requests: Sequence[Request]) -> t
     for key, values in request.swept.items():
         if isinstance(values[0], Range) or len(values) > 1:
             space[key] = values[0] if isinstance(values[0], Range) else values
+    asked = {group: names[0] for group, names in request.choices.items()}
     if not space:
+        here = f" for activation={asked['activation']}" if len(requests[0].choices["activation"]) > 1 else ""
         raise ConfigError(
-            "hyperparams=search has nothing to search; give a setting a range or several values, as in "
+            f"hyperparams=search has nothing to search{here}; give a setting a range or several values, as in "
             "'optimizer.lr=tag(log,interval(1e-5,1e-2))' or 'optimizer.lr=choice(0.01,0.001)'."
         )
     if wrong := [key for key in space if group_of(key) in SAME_FOR_ALL]:
@@ -141,7 +151,6 @@ def _study(options: Options, request: Request, requests: Sequence[Request]) -> t
             f"{wrong[0]} cannot be searched: trials are compared, and need the same {group_of(wrong[0])}; give it one "
             "value, or a command for each."
         )
-    asked = {group: names[0] for group, names in request.choices.items()}
     parts, nodes, rule = combination(options, {**asked, "experiment": options.experiment}, request.adjusted)
     several = {group for group, names in requests[0].choices.items() if len(names) > 1 and group in parts}
     told = dict.fromkeys(["activation", "benchmark", *sorted(several)])

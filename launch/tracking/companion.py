@@ -134,10 +134,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m launch.tracking.companion", description="Write a worker's runs to W&B."
     )
-    parser.add_argument("--store", type=Path, required=True)
-    parser.add_argument("--sweep", required=True)
+    parser.add_argument("--store", type=Path, required=True, help="the folder of records; required")
+    parser.add_argument("--sweep", required=True, help="the sweep's id; required")
     parser.add_argument("--entity", default="")
-    parser.add_argument("--project", required=True)
+    parser.add_argument("--project", required=True, help="of W&B; required")
     parser.add_argument("--offline", action="store_true", help="write offline runs into the store")
     options = parser.parse_args(arguments)
     # A signal that is meant for the worker, or for all processes of a job, must not keep this one from its last rows.

@@ -44,9 +44,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m launch.work.precompile", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument("--store", type=Path, required=True)
-    parser.add_argument("--sweep", required=True)
-    parser.add_argument("--workers", type=int, required=True, help="they begin with the first packs")
+    parser.add_argument("--store", type=Path, required=True, help="the folder of records; required")
+    parser.add_argument("--sweep", required=True, help="the sweep's id; required")
+    parser.add_argument("--workers", type=int, required=True, help="they begin with the first packs; required")
     parser.add_argument("--parent", type=int, help="stop when this process is gone")
     options = parser.parse_args(arguments)
     stop = StopSignal(options.parent)

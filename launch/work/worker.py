@@ -269,8 +269,8 @@ def _resources(data: Path | None) -> ResourceOf:
 def main(arguments: list[str] | None = None) -> int:
     """The command.  Returns its exit status: 1 if a pack failed or the store gave way."""
     parser = argparse.ArgumentParser(prog="python -m launch.work.worker", description="Train packs of a planned sweep.")
-    parser.add_argument("--store", type=Path, required=True)
-    parser.add_argument("--sweep", required=True, help="the sweep's id: a folder of <store>/sweeps")
+    parser.add_argument("--store", type=Path, required=True, help="the folder of records; required")
+    parser.add_argument("--sweep", required=True, help="the sweep's id: a folder of <store>/sweeps; required")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--cores", type=int, default=1, help="that it may use: those that no other worker needs")
     parser.add_argument("--packs", nargs="*", default=(), help="the ids of those that it may train; none: all")

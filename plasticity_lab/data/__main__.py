@@ -4,11 +4,13 @@ import plasticity_lab.import_path  # noqa: F401 (from now on the current folder 
 
 # isort: split
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.data.sources import source_named, sources, verified
+from plasticity_lab.empty_words import check_words
 from plasticity_lab.exits import leave, status_of
 
 
@@ -22,7 +24,9 @@ def _done(arguments: Sequence[str] | None) -> int:
     parser.add_argument("action", choices=["fetch", "check"], help="fetch: download what is missing; check: verify")
     parser.add_argument("name", help=" or ".join(sources()))
     parser.add_argument("--folder", help="folder of data sets (default: PLASTICITY_DATA, else in the user's cache)")
-    asked = parser.parse_intermixed_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    check_words(given)
+    asked = parser.parse_intermixed_args(given)
     print((fetch if asked.action == "fetch" else verified)(asked.name, data_folder(asked.folder)))
     return 0
 

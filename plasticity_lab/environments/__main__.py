@@ -16,6 +16,7 @@ import io
 import sys
 from pathlib import Path
 
+from plasticity_lab.empty_words import check_words
 from plasticity_lab.environments.environments import Environments
 from plasticity_lab.environments.games.frame import frame, legend
 from plasticity_lab.environments.games.games import game
@@ -27,7 +28,8 @@ from plasticity_lab.records.files import write_atomically
 
 def main(arguments: list[str] | None = None) -> int:
     """Does what the command line says → its exit status."""
-    return status_of(lambda: _done(_parser().parse_args(arguments)))
+    given = sys.argv[1:] if arguments is None else arguments
+    return status_of(lambda: _done(given))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -47,8 +49,10 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _done(options: argparse.Namespace) -> int:
+def _done(given: list[str]) -> int:
     """Raises ConfigError for a game that is not there, and for numbers that cannot be."""
+    check_words(given)
+    options = _parser().parse_args(given)
     if options.command == "show":
         return _shown(options.game, options.policy, options.steps, options.seed)
     if options.episodes < 2:

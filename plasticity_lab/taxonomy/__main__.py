@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from plasticity_lab.empty_words import check_words
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.exits import leave, status_of
 from plasticity_lab.records.files import write_atomically
@@ -23,8 +24,14 @@ POINTS = 481
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Does what the command line says → its exit status, as `status_of` has it."""
-    asked = _parser().parse_args(arguments)
-    return status_of(lambda: asked.make(asked))
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    return status_of(lambda: _done(given))
+
+
+def _done(given: Sequence[str]) -> int:
+    check_words(given)
+    asked = _parser().parse_args(given)
+    return asked.make(asked)
 
 
 def _parser() -> argparse.ArgumentParser:

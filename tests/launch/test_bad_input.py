@@ -100,9 +100,12 @@ RANGES = [
     ("hydra.searchpath=[file:///none]", "A folder of hydra.searchpath does not exist: …, path=/none is not available."),
 ]
 IMPOSSIBLE = [
-    ("activation=leaky_relu,relu activation.negative_slope=0.1", "activation=relu has no setting 'negative_slope'; …"),
+    (
+        "activation=leaky_relu,relu activation.beta=0.1",
+        "None of activation=leaky_relu, relu has the setting 'beta'; t…",
+    ),
     ("activation=leaky_relu activation.beta=1", "activation=leaky_relu has no setting 'beta'; its settings are negat…"),
-    ("optimizer=adam,sgd optimizer.momentum=0.9", "optimizer=adam has no setting 'momentum'; its settings are lr, …"),
+    ("optimizer=adam,sgd optimizer.momentm=0.9", "None of optimizer=adam, sgd has the setting 'momentm' (did yo…"),
     ("intervention.strength=0.1", "intervention=none has no setting 'strength'; it has no settings."),
     ("benchmark.epochs=null", "benchmark.epochs and benchmark.steps are both null; one of them must end a task."),
     (

@@ -22,17 +22,27 @@ from plasticity_lab.records.provenance import provenance, utc_now
 from plasticity_lab.records.store import Store
 
 PLANNING = "python -m plasticity_lab.main … plan_only=true"
+REQUIRED = ("hypothesis", "metric")
+FIXED = (*REQUIRED, "by", "against")
+"""The options that say what is fixed; those that are REQUIRED have no default."""
+NEEDED = "required with a name"
 
 
 def add_command(command: argparse.ArgumentParser) -> None:
     """The options of the command, and what it does."""
     command.add_argument("name", nargs="?", help="under which it is kept; without one, what is fixed is listed")
-    command.add_argument("--hypothesis", metavar="SENTENCE", help="what is expected, in your words")
-    command.add_argument("--by", metavar="SETTING", help="what is compared, as `compare` takes it")
+    command.add_argument("--hypothesis", metavar="SENTENCE", help=f"what is expected, in your words; {NEEDED}")
     command.add_argument(
-        "--against", metavar="ARM", help="with which arm others are compared; default none of interventions"
+        "--by",
+        metavar="SETTING",
+        help="what is compared, as `compare` takes it; required if the runs differ in several settings",
     )
-    command.add_argument("--metric", help="by which, a name of the records' summary")
+    command.add_argument(
+        "--against",
+        metavar="ARM",
+        help="with which arm others are compared; default none of interventions, and required of other settings",
+    )
+    command.add_argument("--metric", help=f"by which, a name of the records' summary; {NEEDED}")
     command.add_argument("--test", choices=[*TESTS], default=WELCH, help="which decides; default %(default)s")
     add_options(command, "preregistered")
     command.set_defaults(make=_make)
@@ -42,11 +52,12 @@ def _make(asked: argparse.Namespace) -> None:
     if asked.out is not None:
         raise ConfigError("A preregistration lies in its store; leave --out out.")
     if asked.name is None:
+        if given := [f"--{option}" for option in FIXED if getattr(asked, option)]:
+            raise ConfigError(f"{' and '.join(given)} say what is fixed; give it a name, as `preregister NAME …`.")
         _list(Store(folder_of(asked)))
         return
-    for option in ("hypothesis", "metric"):
-        if not getattr(asked, option):
-            raise ConfigError(f"What is fixed needs a {option}: give --{option}.")
+    if missing := [f"--{option}" for option in REQUIRED if not getattr(asked, option)]:
+        raise ConfigError(f"What is fixed needs {' and '.join(missing)}; --help says what each is.")
     folder, rows = rows_asked_for(asked, PLANNING, unfinished=True)
     by, section = the_section(rows, asked.by)
     against = reference_of(section, by, asked.against)

@@ -7,7 +7,7 @@ from hydra import compose, initialize_config_dir
 
 from launch.command import resolve
 from launch.own_classes.named import _with_one_of_each
-from launch.runs import resolve as resolving
+from launch.runs import requests
 from launch.runs.desk import Part, runs_of
 from launch.runs.files import CONF
 from launch.runs.groups import COMPONENTS
@@ -33,7 +33,7 @@ def one(*words: str) -> Run:
 def no_science(monkeypatch):
     """As if interventions changed no number."""
     monkeypatch.setitem(COMPONENTS, "intervention", COMPONENTS["intervention"].model_copy(update={"science": False}))
-    monkeypatch.setattr(resolving, "GROUPS_OF_SCIENCE", [name for name in COMPONENTS if name != "intervention"])
+    monkeypatch.setattr(requests, "GROUPS_OF_SCIENCE", [name for name in COMPONENTS if name != "intervention"])
 
 
 def test_a_list_holds_each_option_with_its_own_settings_in_its_order():

@@ -1,0 +1,105 @@
+"""One combination of choices: the options that it names, their settings, and whether the agent can do with them."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from launch.runs.addresses import addressed
+from launch.runs.groups import AUTO, COMPONENTS
+from launch.runs.options import ADJUSTABLE, RULES, Hyperparams, Option, Options
+from launch.runs.precedence import Nodes, before_hyperparams
+from plasticity_lab import component
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.settings import checked
+
+if TYPE_CHECKING:
+    from plasticity_lab.agents.agent import Agent
+
+
+def combination(
+    options: Options, asked: Mapping[str, Any], adjusted: Mapping[str, Any]
+) -> tuple[dict[str, Option], Nodes, Hyperparams]:
+    """The component options of one combination of choices, their settings before `hyperparams`, and what that says."""
+    benchmark = options.option("benchmark", asked["benchmark"])
+    parts: dict[str, Option] = {}
+    for group in COMPONENTS:
+        parts |= addressed(group, options_named(options, group, asked[group], benchmark.name))
+    _check_learns(options, parts["agent"], benchmark)
+    for part in parts.values():
+        _check_provided(options, parts["agent"], part)
+    rules = {group: _rule(options, options.option(group, asked[group]), adjusted) for group in RULES}
+    return parts, before_hyperparams(parts, rules["schedule"], rules["protocol"]), rules["hyperparams"]
+
+
+def _rule(options: Options, rule: Option, values: Mapping[str, Any]) -> Any:
+    """What a rule says, with what the command sets in it.  Raises ConfigError where that means nothing to it."""
+    own = {key.partition(".")[2]: value for key, value in values.items() if key.startswith(f"{rule.group}.")}
+    for name in own:
+        needed = ADJUSTABLE[f"{rule.group}.{name}"]
+        if getattr(rule.extras, needed) is None:
+            others = (options.option(rule.group, other) for other in options.vocabulary.options[rule.group])
+            has = " or ".join(other.name for other in others if getattr(other.extras, needed) is not None)
+            raise ConfigError(f"{rule.group}={rule.name} has no setting '{name}'; {rule.group}={has} has.")
+    return checked(RULES[rule.group], {**dict(rule.extras), **own}, f"{rule.group}.") if own else rule.extras
+
+
+def options_named(options: Options, group: str, choice: str, benchmark: str) -> list[Option]:
+    """The options that a choice of a group names beside a benchmark."""
+    if group not in COMPONENTS:
+        return [options.option(group, choice)]
+    names = COMPONENTS[group].names_in(choice)
+    return [_component(options, group, name, options.option("benchmark", benchmark)) for name in names]
+
+
+def _component(options: Options, group: str, name: str, benchmark: Option) -> Option:
+    if group in AUTO and name == "auto":
+        name = getattr(benchmark.extras, AUTO[group])
+        if name is None:
+            raise ConfigError(f"{group}=auto: benchmark={benchmark.name} has no {AUTO[group]}; name the {group}.")
+    option = options.option(group, name)
+    if option.target is None:
+        raise ConfigError(f"{group}={name} has no _target_; its file must name the class it stands for.")
+    base = COMPONENTS[group].base
+    if not issubclass(component.load(option.target), component.load(base)):
+        raise ConfigError(f"{group}={name}: '{option.target}' is no {group}; its class must be derived from {base}.")
+    return option
+
+
+def _class_of(agent: Option) -> "type[Agent]":
+    from plasticity_lab.agents.agent import Agent  # torch: --help need not wait for it
+
+    return component.load_as(agent.target, Agent)
+
+
+def _check_learns(options: Options, agent: Option, benchmark: Option) -> None:
+    """Raises ConfigError where the agent learns another kind of benchmark, with those that learn this one."""
+    from plasticity_lab.benchmarks.benchmark import Benchmark
+
+    learns, kind = _class_of(agent).learns, component.load_as(benchmark.target, Benchmark)
+    if issubclass(kind, learns):
+        return
+    own = getattr(benchmark.extras, AUTO["agent"])
+    if own is not None:
+        right = f"agent=auto takes the benchmark's own ({own})"
+    else:
+        others = [options.option("agent", name) for name in options.vocabulary.options["agent"]]
+        able = [each.name for each in others if each.target and issubclass(kind, _class_of(each).learns)]
+        right = f"agent={' or '.join(able)} learns them" if able else "no agent here learns them"
+    raise ConfigError(
+        f"agent={agent.name} learns {learns.tasks_are}, and the tasks of benchmark={benchmark.name} are "
+        f"{kind.tasks_are}; {right}."
+    )
+
+
+def _check_provided(options: Options, agent: Option, part: Option) -> None:
+    """Raises ConfigError where the agent does not provide all that an option requires, with the agents that do."""
+    requires = getattr(component.load(part.target), "requires", frozenset())
+    missing = sorted(requires - _class_of(agent).provides)
+    if not missing:
+        return
+    others = [options.option("agent", name) for name in options.vocabulary.options["agent"]]
+    able = [each.name for each in others if each.target and requires <= _class_of(each).provides]
+    right = f"agent={' or '.join(able)} does" if able else "no agent here does"
+    raise ConfigError(
+        f"{part.group}={part.name} requires of its agent {' and '.join(missing)}, and agent={agent.name} does not "
+        f"provide it (`provides` of its class); {right}."
+    )

@@ -1,0 +1,124 @@
+"""Settings that some choices of a sweep lack: they are set for the others, said once, and change no other run."""
+
+import pytest
+
+from launch.command import asked, resolve
+from launch.runs import arguments, requests
+from plasticity_lab.errors import ConfigError
+
+EXPERTS = ("agent=rainbow", "benchmark=catch", "network=small_nature")
+
+
+def found(*words):
+    resolved = resolve(["schedule=smoke", *words])
+    return resolved.runs, resolved.notes
+
+
+@pytest.mark.parametrize(
+    ("common", "choices", "setting", "of"),
+    [
+        (["benchmark=split_digits"], "perturbation=shocks,none", "perturbation.cycle=2", ["shocks"]),
+        ([], "activation=leaky_relu,relu,elu", "activation.negative_slope=0.3", ["leaky_relu"]),
+        ([], "activation=glob(*)", "activation.leaky_relu.negative_slope=0.3", ["leaky_relu"]),
+        ([], "optimizer=adam,sgd,rmsprop", "optimizer.weight_decay=0.25", ["sgd", "rmsprop"]),
+        ([], "intervention=none,redo,snr", "intervention.redo.every=7", ["redo"]),
+        ([], "intervention=none,[l2_init,redo]", "intervention.redo.every=7", ["l2_init+redo"]),
+        ([], "benchmark=permuted_digits,random_label_digits", "benchmark.labels=permute", ["random_label_digits"]),
+        (EXPERTS[:2], "network=small_nature,small_impala", "network.stride=2", ["small_nature"]),
+        (EXPERTS, "head=flatten,softmoe", "head.experts=2", ["softmoe"]),
+        (EXPERTS[1:], "agent=dqn,ppo", "agent.n_step=2", ["dqn"]),
+    ],
+)
+def test_a_setting_is_set_for_the_choices_that_have_it_and_others_are_the_runs_without_it(common, choices, setting, of):
+    group = setting.partition(".")[0]
+    plain, _ = found(*common, choices)
+    runs, notes = found(*common, choices, setting)
+    ids = {run.name(group): run.id for run in plain}
+    assert len(runs) == len(ids) > len(of)
+    assert [run.name(group) for run in runs if run.id != ids[run.name(group)]] == of
+    (line,) = [note for note in notes if note.startswith(f"{setting.partition('=')[0]}:")]
+    assert all(name in line for name in of)
+
+
+def test_values_multiply_the_choices_that_have_them_alone():
+    runs, notes = found("activation=leaky_relu,relu", "activation.negative_slope=0.1,0.2", "seed=0,1")
+    assert len({run.id for run in runs}) == len(runs) == 2 * (2 + 1)
+    assert len([note for note in notes if "negative_slope" in note]) == 1
+    both, said = found("optimizer=adam,sgd", "optimizer.momentum=0.9", "optimizer.beta1=0.5", "optimizer.beta2=0.9")
+    own = [run.settings("optimizer") for run in both]
+    assert [settings.get("momentum", settings.get("beta2")) for settings in own] == [0.9, 0.9]
+    assert len([note for note in said if note.startswith("optimizer.")]) == 2, "a line for settings of the same options"
+
+
+def test_auto_is_the_option_that_it_means():
+    runs, notes = found("benchmark=permuted_digits,continual_digits,split_digits", "network.depth=3")
+    assert {run.name("network") for run in runs if run.settings("network").get("depth") == 3} == {"mlp"}
+    assert len(runs) == 3
+    assert len(notes) == len({run.name("network") for run in runs}) - 1
+
+
+@pytest.mark.parametrize("rule", ["default", "best"])
+def test_what_a_rule_lacks_is_set_for_the_rules_that_have_it(rule):
+    grid = ["activation=leaky_relu", "hyperparams.grid=benchmarks"]
+    runs, notes = found(f"hyperparams={rule},grid", *grid)
+    alone = {run.id for run in found("hyperparams=grid", *grid)[0]} | {
+        run.id for run in found(f"hyperparams={rule}", grid[0])[0]
+    }
+    assert {run.id for run in runs} == alone
+    assert any(note.startswith("hyperparams.grid:") for note in notes)
+
+
+def test_a_grid_keeps_what_is_pinned_of_one_activation_alone():
+    pinned = ["activation.negative_slope=0.3", "hyperparams=grid"]
+    runs, _ = found("activation=leaky_relu,elu", *pinned)
+    alone = [run.id for run in found("activation=elu", "hyperparams=grid")[0]]
+    assert [run.id for run in runs if run.name("activation") == "elu"] == alone
+    assert {run.settings("activation").get("negative_slope") for run in runs if run.id not in alone} == {0.3}
+
+
+def test_arms_of_an_experiment_are_choices_too():
+    runs, notes = found("experiment=softmoe_figure4_games", "head.slots=3", "seed=0")
+    slots = {(run.name("head"), run.settings("head").get("slots")) for run in runs}
+    assert ("softmoe", 3) in slots
+    assert ("flatten", None) in slots
+    assert any(note.startswith("head.slots:") for note in notes)
+
+
+def test_a_search_searches_it_where_it_is():
+    words = ["hyperparams=search", "activation=leaky_relu,relu", "activation.negative_slope=choice(0.1,0.2)"]
+    runs = asked(["schedule=smoke", *words, "optimizer.lr=interval(0.001,0.1)"]).resolved.runs
+    assert {run.settings("activation").get("negative_slope") for run in runs} == {0.1, None}
+    with pytest.raises(ConfigError, match="activation=relu"):
+        asked(["schedule=smoke", *words])
+
+
+def test_a_command_is_as_large_as_its_runs(monkeypatch):
+    words = ["activation=leaky_relu,relu", "activation.negative_slope=range(0,1,0.001)"]
+    with pytest.raises(ConfigError, match="1,000,000"):
+        resolve([*words, "seed=range(0,1000)"])
+    glob = ["activation=glob(*)", "activation.negative_slope=range(0,1,0.02)", "seed=range(0,2)"]
+    for module in (requests, arguments):
+        monkeypatch.setattr(module, "MOST_RUNS", 2 * (50 + 18))
+    assert len(resolve(glob).runs) == 2 * (50 + 18), "and not 2 × 50 × 19"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["intervention=none,redo", "intervention.evry=7"], ["evry", "did you mean every", "strength"]),
+        (["intervention=none,redo", "intervention.snr.every=7"], ["snr.every", "none", "redo"]),
+        (["perturbation=none", "perturbation.cycle=1"], ["perturbation=none", "cycle"]),
+        (["activation=relu,tanh", "activation.slope=1"], ["relu", "tanh", "slope", "there is none"]),
+        (
+            ["intervention=redo,[redo,snr]", "intervention.every=3"],
+            ["say whose", "intervention.snr.every"],
+        ),
+        (["hyperparams=default,best", "hyperparams.grid=fine"], ["default", "best", "grid"]),
+        (["intervention=none,redo", "intervention.every=0"], ["intervention.every", "at least 1"]),
+    ],
+)
+def test_what_no_choice_has_is_an_error_that_names_the_right_keys(words, told):
+    with pytest.raises(ConfigError) as raised:
+        resolve(words)
+    assert [word for word in told if word not in str(raised.value)] == []
+    assert "\n" not in str(raised.value)
