@@ -89,6 +89,7 @@ def resources(folder: Path) -> ResourceOf:
 
 def resources_or_outlines(folder: Path, say: Callable[[str], None]) -> ResourceOf:
     """The same for plans that are only shown: where files are missing it says so once, and takes an outline."""
+    said: set[str] = set()
 
     def found(benchmark: Benchmark) -> Resource:
         try:
@@ -97,7 +98,9 @@ def resources_or_outlines(folder: Path, say: Callable[[str], None]) -> ResourceO
             outline = benchmark.outline()
             if outline is None:
                 raise
-            say(f"{error} The plan below is made without it.")
+            if str(error) not in said:  # sixteen games lack one program
+                said.add(str(error))
+                say(f"{error} The plan below is made without it.")
             return outline
 
     return _once(found)

@@ -6,7 +6,7 @@ import inspect
 import sys
 import types
 import typing
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from plasticity_lab.errors import ConfigError
@@ -50,6 +50,10 @@ class Component:
 
     science_version: ClassVar[int] = 1
     """Raised only when the same settings begin to give other numbers; see `version_beside` if only some settings do."""
+
+    read_if: ClassVar[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {}
+    """Setting → another setting, and the values of that one at which this one is read; a command that sets it in vain
+    is told so. Settings that are always read are not here."""
 
     capped: ClassVar[frozenset[str]] = frozenset()
     """Its settings that a schedule caps where it names them: lengths, and what takes a run time to gather, such as a

@@ -7,6 +7,8 @@ from typing import Any
 from plasticity_lab.records.cautions import cautions
 from plasticity_lab.run import Run
 
+USUAL_NOOPS = 30
+"""The most frames without an action that begin an Atari episode: Mnih et al. 2015, and Dopamine's wrappers since."""
 WHOLE = "full"
 """The schedule that leaves a benchmark's tasks as they are."""
 
@@ -44,6 +46,11 @@ def _cautions(runs: Sequence[Run]) -> list[str]:
 def _of_settings(run: Run) -> Iterator[str]:
     """Settings of a run that come to less than they seem to ask for."""
     benchmark, agent = run.science["benchmark"], run.science["agent"]
+    if (noops := benchmark.get("noops", 0)) > USUAL_NOOPS:
+        yield (
+            f"benchmark: benchmark.noops={noops} begins an episode with up to {noops:,} frames of no action. A game "
+            f"that ends among them begins again, as if they had not been. Published protocols have {USUAL_NOOPS}."
+        )
     if not any(asked.get("schedule") == WHOLE for asked in run.asked_as):
         return
     bodies, tasks = benchmark.get("bodies") or (), benchmark.get("tasks", 0)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from launch.runs.addresses import filled, places_of
-from launch.runs.arguments import check_count
+from launch.runs.arguments import check_count, parse
 from launch.runs.columns import check_columns
 from launch.runs.combinations import combination
 from launch.runs.desk import Desk, Misfit, Part, merged, runs_of
@@ -15,6 +15,7 @@ from launch.runs.options import Option, Options
 from launch.runs.ranges import Range
 from launch.runs.remarks import remarks
 from launch.runs.requests import Preset, Request, requests_of
+from launch.runs.unread import unread
 from launch.runs.values.place import Combination, put
 from launch.runs.values.sources import Sources
 from plasticity_lab.errors import ConfigError
@@ -46,6 +47,7 @@ def resolved(options: Options, preset: Preset, typed: Sequence[str]) -> Resolved
         raise ConfigError(next(iter(left_out)))
     without = [f"Left out of the sweep: {sentence}" for sentence in left_out]
     notes = [*repeated, *options.notes, *sources.notes(), *without, *remarks(runs)]
+    notes += unread(parse(typed, options.vocabulary).values, runs, requests[0].settings)
     return Resolved(runs, notes, requests[0].settings)
 
 

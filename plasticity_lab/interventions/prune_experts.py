@@ -29,6 +29,7 @@ class PruneExperts(Intervention):
 
     unit_kind: ClassVar = "expert"
     needs_gradients = False
+    read_if: ClassVar = {"apart": ("count", lambda count: count > 1)}
     capped = frozenset({"first", "apart"})
     columns: ClassVar = (Column(Measure("pruned", "Pruned experts", "count", places=0), "pruned", {"task": "value"}),)
 

@@ -46,6 +46,7 @@ class ResetExperts(Resets):
     needs_gradients = False
     unit_kind = "expert"
     capped = frozenset({"every"})
+    read_if = dict.fromkeys(("dormant", "count", "average"), ("chosen", lambda chosen: chosen == "dormant"))
 
     def __init__(
         self,

@@ -37,6 +37,8 @@ class ActorCritic(Network):
     activation).
     """
 
+    read_if = {"adapter_activation": ("adapter", bool)}
+
     def __init__(
         self,
         width: int = 256,

@@ -48,11 +48,13 @@ def export_store(
     """Writes a store's records, plans and unfinished packs into a file; how many runs and packs are in it.
 
     held: packs that are being trained, which stay behind. strangers: to which the names of files are added that stay
-    behind because no store writes such files. Raises StoreError, also where there is nothing, or the name
-    is none of a tar file; then nothing is written.
+    behind because no store writes such files. Raises StoreError, also if there is nothing, if the name is none of a
+    tar file, or if the file is there already; then nothing is written.
     """
     if not path.name.endswith(ENDINGS_OF_TAR):
         raise StoreError(f"{path} is no name of an archive; it must end in {', '.join(ENDINGS_OF_TAR)}.")
+    if stands(path):
+        raise StoreError(f"{path} is there already, and is not written over; remove it, or give another name.")
     files = sorted(_files(store, set(held), [] if strangers is None else strangers))
     runs = {name.split("/")[2] for name in files if name.startswith(f"{RUNS}/") and name.endswith(f"/{RECORD}")}
     if not files:

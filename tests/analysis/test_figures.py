@@ -250,7 +250,10 @@ def test_data_sources_and_agents_have_panels_of_their_own(store, record, benchma
         (["two_order"], "There is no figure 'two_order'; there are curves,"),
         (["two_orders"], "needs the runs of one benchmark in two orders"),
         (["curves", "--metric", "return"], "there are curves of aoa, final_accuracy, train_loss"),
-        (["sensitivity", "--by", "network.size"], "No run has the setting 'network.size'; runs differ in optimizer.lr"),
+        (
+            ["sensitivity", "--by", "network.size"],
+            "No run has the setting 'network.size'; the runs here differ in opt",
+        ),
         (["sensitivity", "--by", "network.hidden"], "more than one value"),
     ],
 )

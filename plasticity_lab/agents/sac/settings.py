@@ -26,6 +26,7 @@ class SACSettings(Component):
     """
 
     neutral = {"reward_scale": 1.0, "empty_each_task": False}
+    read_if = {"target_entropy": ("learn_temperature", bool)}
     capped = frozenset({"capacity", "min_history", "epoch_steps"})
     floats_on_run_axis = True
     n_step, replay, life_loss_is_terminal = 1, "uniform", False

@@ -56,6 +56,12 @@ class ValueSettings(Component):
         "noise_scope": "sample",
         "empty_each_task": False,
     }
+    read_if = {
+        "support_low": ("atoms", bool),
+        "support_high": ("atoms", bool),
+        "noise": ("noisy", bool),
+        "noise_scope": ("noisy", bool),
+    }
     capped = frozenset({"capacity", "min_history", "target_period", "epsilon_decay", "epoch_steps"})
     floats_on_run_axis = True
 

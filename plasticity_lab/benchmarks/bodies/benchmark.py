@@ -30,6 +30,7 @@ class BodyCycle(BodyBenchmark):
     """
 
     neutral = {"friction_range": None, "test_episodes": 0}
+    read_if = dict.fromkeys(("test_factors", "test_range"), ("test_episodes", bool))
 
     def __init__(
         self,

@@ -1,12 +1,17 @@
 """A Procgen game, learned for a number of steps (see `environments/procgen/games.py`)."""
 
 import os
+import subprocess
+from functools import cache
 from pathlib import Path
 
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.component import check
 from plasticity_lab.environments.procgen.games import ALL, GAMES, HOW, VARIABLE, procgen
 from plasticity_lab.errors import DataError
+
+PATIENCE = 120.0
+"""Seconds within which a Python has imported Procgen, on a busy file system too."""
 
 
 class Procgen(BodyBenchmark):
@@ -41,7 +46,20 @@ class Procgen(BodyBenchmark):
         return Bodies({self.body.name: self.body})
 
     def resource(self, folder: Path) -> Bodies:
-        """The game.  Raises DataError where nobody has said which Python has Procgen."""
-        if not os.environ.get(VARIABLE):
+        """The game.  Raises DataError if no Python with Procgen is named, before sixteen games ask for it."""
+        python = os.environ.get(VARIABLE)
+        if not python:
             raise DataError(f"benchmark=procgen is stepped by a Python of its own that has Procgen: {HOW}.")
+        if (wrong := _wrong_with(python)) is not None:
+            raise DataError(f"{VARIABLE} is {python}, which cannot play Procgen ({wrong}): {HOW}.")
         return self.outline()
+
+
+@cache
+def _wrong_with(python: str) -> str | None:
+    """Why a Python cannot import Procgen; None if it can."""
+    try:
+        found = subprocess.run([python, "-c", "import procgen"], capture_output=True, text=True, timeout=PATIENCE)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return (found.stderr.strip() or "it ended").splitlines()[-1] if found.returncode else None

@@ -7,6 +7,7 @@ import pytest
 
 from analysis.reported.reported import lines
 from launch.command import resolve
+from plasticity_lab.assembly import resources_or_outlines
 from plasticity_lab.environments.environments import Environments
 from plasticity_lab.environments.procgen.games import GAMES, VARIABLE, procgen
 from plasticity_lab.errors import ConfigError, DataError, HelperLost
@@ -105,6 +106,7 @@ def test_games16_is_all_of_them():
 def test_what_cannot_be_is_said_in_a_sentence(monkeypatch, tmp_path, stand_in):
     with pytest.raises(ConfigError, match="no Procgen game 'pong'; there are bigfish"):
         procgen("pong", 200)
+    (run,) = packs_of("benchmark=procgen", "seed=0")
     environments = Environments(procgen("maze", 3), (0,), 1, task=0)
     environments._simulation.process.kill()
     environments._simulation.process.wait()
@@ -114,7 +116,13 @@ def test_what_cannot_be_is_said_in_a_sentence(monkeypatch, tmp_path, stand_in):
         monkeypatch.setenv(VARIABLE, python)
         with pytest.raises(ConfigError, match=f"{VARIABLE} is {python}, which {named}.*procgen-mirror"):
             procgen("maze", 3).simulation(1)
+        with pytest.raises(DataError, match=f"{VARIABLE} is {python}.*procgen-mirror"):  # before any game is built
+            run.component("benchmark").resource(tmp_path)
     monkeypatch.delenv(VARIABLE)
-    (run,) = packs_of("benchmark=procgen", "seed=0")
+    said = []
+    found = resources_or_outlines(tmp_path, said.append)
+    for each in resolve(["benchmark=procgen", "benchmark.game=games16", "seed=0"]).runs:
+        assert found(each.component("benchmark")).by_name.keys() == {each.science["benchmark"]["game"]}
+    assert len(said) == 1, "of sixteen games"
     with pytest.raises(DataError, match=f"benchmark=procgen.*{VARIABLE}"):
         run.component("benchmark").resource(tmp_path)

@@ -224,3 +224,10 @@ def test_records_that_were_asked_for_again_are_other_records(whole, archive, tmp
     run = next(iter(there.runs_folder.rglob("record.json"))).parent.name
     write_record(there, {**read_record(there, run), "asked_as": []})
     assert import_archive(there, archive).other == [run]
+
+
+def test_an_archive_is_never_written_over(whole, archive, capsys):
+    before = archive.read_bytes()
+    assert launch(["export", str(archive), "--store", str(whole.root)]) == 1
+    assert f"{archive} is there already" in capsys.readouterr().err
+    assert archive.read_bytes() == before
