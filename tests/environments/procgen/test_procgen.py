@@ -122,7 +122,7 @@ def test_what_cannot_be_is_said_in_a_sentence(monkeypatch, tmp_path, stand_in):
     said = []
     found = resources_or_outlines(tmp_path, said.append)
     for each in resolve(["benchmark=procgen", "benchmark.game=games16", "seed=0"]).runs:
-        assert found(each.component("benchmark")).by_name.keys() == {each.science["benchmark"]["game"]}
+        assert found(each).by_name.keys() == {each.science["benchmark"]["game"]}
     assert len(said) == 1, "of sixteen games"
     with pytest.raises(DataError, match=f"benchmark=procgen.*{VARIABLE}"):
         run.component("benchmark").resource(tmp_path)
