@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from analysis.figures import named as figure_named
-from analysis.figures.stored import ENDING
+from analysis.stored_json import ENDING
 from analysis.tables import named as table_named
 from analysis.tables.command import ALL
 from launch.command import resolve
