@@ -86,7 +86,7 @@ def _check_read(asked: argparse.Namespace, unread: Collection[str], why: str) ->
     """Raises ConfigError for an option that is given and would change nothing."""
     for option in sorted(unread):
         if getattr(asked, option) is not None:
-            readers = f"; it is for {', '.join(READ_BY[option])}" if option in READ_BY else ""
+            readers = f"; it is for `figure {'|'.join(READ_BY[option])}`" if option in READ_BY else ""
             raise ConfigError(f"--{option} would change nothing: {why}{readers}. Leave it out.")
 
 
