@@ -15,6 +15,7 @@ from typing import Any
 
 from plasticity_lab.records.own_classes import digests_of_classes
 from plasticity_lab.records.provenance import CHECKOUT, provenance, version_of
+from plasticity_lab.records.worker_code import files_of_worker
 
 MIXED = "mixed_code"
 """The flag of a record whose run was begun by one code and finished by another."""
@@ -22,6 +23,7 @@ MIXED_KIND = "mixed_kind"
 """The flag of one whose run was finished on another kind of device than it was begun on, as far as is known."""
 REFILLED = "memory_refilled"
 """The flag of one whose replay memory was lost and began empty again: it is not the undisturbed run's equal."""
+_LABORATORY = ("plasticity_lab", "launch")
 _SUFFIXES = (".py", ".cpp", ".h", ".json")
 _OTHERS = ("plasticity_lab", "hydra-core")
 """Packages of whose versions no number depends: ours is identified by its files."""
@@ -38,27 +40,28 @@ UNKNOWN: Mapping[str, Any] = {
 
 
 class _Files:
-    """The laboratory's files as this process runs them: as they were when it began, and modules imported later as they
-    were then.
+    """The files that decide numbers, as this process runs them: as they were when it began, and modules imported later
+    as they were then.
     """
 
     def __init__(self) -> None:
-        self._folder = CHECKOUT / "plasticity_lab"
-        every = sorted(path for path in self._folder.rglob("*") if path.suffix in _SUFFIXES)
-        self._hashes = {path: _hash_of(path) for path in every}
+        folder = CHECKOUT / "plasticity_lab"
+        every = [path for path in folder.rglob("*") if path.suffix in _SUFFIXES]
+        self._hashes = {path: _hash_of(path) for path in [*every, *files_of_worker(CHECKOUT)]}
         self._imported: set[str] = set()
         self.look()
 
     def look(self) -> str:
         """12 hex digits of all of them."""
         for name, module in list(sys.modules.items()):
-            if name.partition(".")[0] != "plasticity_lab" or name in self._imported:
+            if name.partition(".")[0] not in _LABORATORY or name in self._imported:
                 continue
             self._imported.add(name)
             path = Path(getattr(module, "__file__", None) or "")
-            if self._folder in path.parents:
+            # A command also imports modules of launch that no worker runs.
+            if path in self._hashes or CHECKOUT / "plasticity_lab" in path.parents:
                 self._hashes[path] = _hash_of(path)
-        words = [f"{path.relative_to(self._folder)} {known}" for path, known in sorted(self._hashes.items())]
+        words = [f"{path.relative_to(CHECKOUT)} {known}" for path, known in sorted(self._hashes.items())]
         return hashlib.sha256("\n".join(words).encode()).hexdigest()[:12]
 
 
@@ -68,8 +71,9 @@ def _files() -> _Files:
 
 
 def code_digest() -> str:
-    """12 hex digits of the code that decides numbers: every source file of plasticity_lab/, committed or not.
+    """12 hex digits of the code that decides numbers, committed or not.
 
+    It holds every source file of plasticity_lab/, and the files of launch/ that run in a worker's process.
     Whoever trains asks for it once at the start, so that an edit while it runs is not taken for its code.
     """
     return _files().look()
