@@ -12,13 +12,13 @@ MOST = 4
 """How many cells a caption names before it only counts them."""
 
 
-def _commit(made: Made) -> str | None:
-    """«1234567890ab», with a digest where it does not tell the code."""
-    commit, code = made.get("commit"), made.get("code")
+def _commit(made: Made, shared: bool = False) -> str | None:
+    """«1234567890ab», with a digest if it does not tell the code.  shared: if other code has the same commit."""
+    commit, code, dirty = made.get("commit"), made.get("code"), made.get("dirty")
     if commit is None:
         return f"none (code {code})" if code else None
-    changed = f" (changed checkout{f', code {code}' if code else ''})" if made.get("dirty") else ""
-    return commit[:12] + changed
+    more = [*(["changed checkout"] if dirty else []), *([f"code {code}"] if code and (dirty or shared) else [])]
+    return f"{commit[:12]} ({', '.join(more)})" if more else commit[:12]
 
 
 def _torch(made: Made) -> str | None:
@@ -61,9 +61,9 @@ def made_lines(rows: Sequence[Row], mixes: Mapping[str, Mapping[str, Mapping[str
     named["precision"] = Counter(row.study["precision"] for row in ended if "precision" in row.study)
     words = [_said(name, counts) for name, counts in named.items() if counts]
     lines = [f"Computed by {', '.join(words)}."] if words else []
-    if begun := _counts_of_earlier_parts(ended, _code, _commit):
-        lines.append(f"Begun by other code than ended them: {_said('commit', begun)}.")
-    if begun := _counts_of_earlier_parts(ended, _kind, _kind):
+    if begun := _counts_of_earlier_parts(ended, _other_code):
+        lines.append(f"Begun by other code than ended them: {_said('', begun)}.")
+    if begun := _counts_of_earlier_parts(ended, _other_kind):
         lines.append(f"Begun on another kind of device than ended them: {_said('device', begun)}.")
     blends = [
         f"{what} ({'; '.join(_said(name, counts) for name, counts in differing.items())})"
@@ -80,32 +80,34 @@ def _counts(rows: Iterable[Row], of: Callable[[Made], str | None]) -> Counter[st
     return Counter(word for row in rows if (word := of(row.provenance)))
 
 
-def _code(part: Made) -> list[Any]:
-    """What decides numbers in a part's code."""
-    return [part.get("code") or part.get("commit"), part.get("versions"), part.get("classes")]
+def _other_code(part: Made, later: Made) -> str | None:
+    """The code of a part, as far as the next part's differs from it; None if nothing differs."""
+    words = []
+    before, after = (made.get("code") or made.get("commit") for made in (part, later))
+    if before != after:
+        commit = _commit(part, shared=part.get("commit") == later.get("commit"))
+        words.append(f"commit {commit}" if commit else "not known")
+    for key in ("versions", "classes"):
+        earlier, now = part.get(key) or {}, later.get(key) or {}
+        words += [f"{name} {value}" for name, value in earlier.items() if now.get(name, value) != value]
+    return " with ".join(words) or None
 
 
-def _kind(part: Made) -> str | None:
-    return part.get("kind")
+def _other_kind(part: Made, later: Made) -> str | None:
+    """The kind of device of a part; None if the next part was trained on the same."""
+    before, after = part.get("kind"), later.get("kind")
+    return None if before == after else before or "not known"
 
 
-def _counts_of_earlier_parts(
-    rows: Iterable[Row], of: Callable[[Made], Any], name: Callable[[Made], str | None]
-) -> Counter[str]:
-    """By what runs were begun that something else ended; «not known» where a checkpoint did not keep it.
-
-    of: in what parts are compared. name: what is said of one.
-    """
-    counts: Counter[str] = Counter()
-    for row in rows:
-        parts = row.provenance.get("parts", [])
-        counts.update(name(part) or "not known" for part, later in pairwise(parts) if of(part) != of(later))
-    return counts
+def _counts_of_earlier_parts(rows: Iterable[Row], other: Callable[[Made, Made], str | None]) -> Counter[str]:
+    """How many runs have a part that something else ended, by the words of `other` for a part and the next one."""
+    pairs = (pair for row in rows for pair in pairwise(row.provenance.get("parts", [])))
+    return Counter(words for part, later in pairs if (words := other(part, later)))
 
 
 def _said(name: str, counts: Mapping[str, int]) -> str:
     if len(counts) == 1:
-        return f"{name} {next(iter(counts))}"
+        return f"{name} {next(iter(counts))}".lstrip()
     ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
-    several = name if name in ("data", "own code") else f"{name}s"
-    return f"{several} {', '.join(f'{word} ({count} runs)' for word, count in ordered)}"
+    several = name if name in ("", "data", "own code") else f"{name}s"
+    return f"{several} {', '.join(f'{word} ({count} runs)' for word, count in ordered)}".lstrip()

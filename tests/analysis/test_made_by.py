@@ -69,6 +69,24 @@ def test_runs_of_mixed_code_are_counted_and_explained(seeds, record):
     assert "Begun by other code than ended them: commit 000000000000." in said
 
 
+@pytest.mark.parametrize(
+    ("begun", "ended", "words"),
+    [
+        ({"code": "aaaa"}, {"code": "bbbb", "dirty": True}, "commit e57c382f9aab (code aaaa)."),
+        ({"code": "aaaa", "dirty": True}, {"code": "bbbb"}, "commit e57c382f9aab (changed checkout, code aaaa)."),
+        ({"code": "aaaa", "commit": "0" * 40}, {"code": "bbbb"}, "commit 000000000000."),
+        ({"code": "aaaa", "versions": {"torch": "2.11.0"}}, {"code": "aaaa"}, ": torch 2.11.0."),
+        ({"code": "a", "classes": {"my.Own": "cc"}}, {"code": "a", "classes": {"my.Own": "dd"}}, ": my.Own cc."),
+        ({"code": None, "commit": None}, {"code": "bbbb"}, ": not known."),
+    ],
+)
+def test_the_code_that_began_a_run_is_named_by_what_differs(seeds, record, begun, ended, words):
+    parts = [{"from_step": 0, **MADE, **begun}, {"from_step": 90, **MADE, **ended}]
+    _, said = captioned([*seeds("relu", [0.5, 0.6]), record("relu", 2, 0.7, provenance={**MADE, "parts": parts})])
+    (line,) = [line for line in said.splitlines() if line.startswith("Begun by other code")]
+    assert line.endswith(words)
+
+
 def test_runs_that_went_on_on_another_kind_of_device_are_counted_and_explained(seeds, record):
     parts = [{"from_step": 0, **MADE, "kind": None}, {"from_step": 90, **MADE, "kind": "cpu-avx2-00000a"}]
     mixed = record("relu", 2, 0.7, provenance={**MADE, "parts": parts}) | {"flags": {"mixed_kind": True}}
