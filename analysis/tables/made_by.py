@@ -1,11 +1,13 @@
 """What computed the runs of a table: code, device and mode, and where runs that were made differently are averaged."""
 
+import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from analysis.rows import Row
+from plasticity_lab.records.own_classes import same_code
 
 Made = Mapping[str, Any]
 MOST = 4
@@ -87,9 +89,9 @@ def _other_code(part: Made, later: Made) -> str | None:
     if before != after:
         commit = _commit(part, shared=part.get("commit") == later.get("commit"))
         words.append(f"commit {commit}" if commit else "not known")
-    for key in ("versions", "classes"):
+    for key, same in (("versions", operator.eq), ("classes", same_code)):
         earlier, now = part.get(key) or {}, later.get(key) or {}
-        words += [f"{name} {value}" for name, value in earlier.items() if now.get(name, value) != value]
+        words += [f"{name} {value}" for name, value in earlier.items() if not same(value, now.get(name, value))]
     return " with ".join(words) or None
 
 

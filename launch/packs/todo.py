@@ -17,7 +17,7 @@ from plasticity_lab.records.files import names, seen
 from plasticity_lab.records.index_files import Digests, Outcome
 from plasticity_lab.records.kept_files import MEASURED
 from plasticity_lab.records.kinds import sort_of
-from plasticity_lab.records.own_classes import digests_of_classes
+from plasticity_lab.records.own_classes import digests_of_classes, same_code
 from plasticity_lab.records.plan import Pack, Plan, all_plans, read_plan, sweep_of
 from plasticity_lab.records.record import (
     FINISHED,
@@ -118,7 +118,7 @@ def _edited(store: Store, run: Run) -> list[str]:
     now = digests_of_classes(run.trained_by)
     record = read_record(store, run.id) if now else None
     known = {} if record is None else record["provenance"].get("classes", {})
-    return [target for target, digest in now.items() if known.get(target, digest) != digest]
+    return [target for target, digest in now.items() if not same_code(known.get(target, digest), digest)]
 
 
 def _without(store: Store, run: Run) -> list[str]:

@@ -8,12 +8,14 @@ import ast
 import functools
 import hashlib
 import importlib.util
+import os
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from plasticity_lab.component import load
+from plasticity_lab.records.loaded_code import code_around, loads_otherwise, modules_named
 from plasticity_lab.records.provenance import CHECKOUT
 
 _INSTALLED = {Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib")}
@@ -33,17 +35,45 @@ def digests_of_classes(targets: Mapping[str, str]) -> dict[str, str]:
 
 @functools.cache
 def digest_of_class(target: str) -> str | None:
-    """12 hex digits of the file of a class and of the modules that it imports, wherever in it; None of one of ours.
+    """12 hex digits of the file of a class and of the modules that it imports, anywhere in it; None for one of ours.
 
-    Modules that are installed (in site-packages) are left out, and so are data that the code reads.
+    If one of these files loads code in another way than by an import, "+" and 12 hex digits of the files that this may
+    be (see `loaded_code`). Installed modules (in site-packages) are left out, and so are data that the code reads.
     The files are read once a process: what it has imported does not change. Raises ConfigError.
     """
     names = {load(target).__module__, target.rpartition(".")[0]}
     if all(name.partition(".")[0] == "plasticity_lab" for name in names):
         return None
-    content = {name: path.read_bytes() for name, path in sorted(_files(names).items())}
-    words = [f"{name} {hashlib.sha256(code).hexdigest()}" for name, code in content.items()]
+    imported = _files(names)
+    others = {f"{name}: {other}": path for name, file in imported.items() for other, path in _loaded(file, imported)}
+    loads = any(map(loads_otherwise, imported.values()))
+    return f"{_digest(imported)}+{_digest(others)}" if loads else _digest(imported)
+
+
+def same_code(before: str | None, now: str | None) -> bool:
+    """Whether two digests of a class are of the same code, as far as both of them know it.
+
+    Earlier versions did not look for code that is loaded in another way than by an import: their digests have no "+".
+    """
+    if before is None or now is None or ("+" in before and "+" in now):
+        return before == now
+    return before.partition("+")[0] == now.partition("+")[0]
+
+
+def _digest(files: Mapping[str, Path]) -> str:
+    words = [f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for name, path in sorted(files.items())]
     return hashlib.sha256("\n".join(words).encode()).hexdigest()[:12]
+
+
+def _loaded(file: Path, imported: Mapping[str, Path]) -> Iterator[tuple[str, Path]]:
+    """The code that a file may load in another way than by an import, apart from what is imported: name → file."""
+    if not loads_otherwise(file):
+        return
+    named = [name for name, path in modules_named(file).items() if not _is_installed(path)]
+    around = {os.path.relpath(path, file.parent): path for path in code_around(file) if not _is_installed(path)}
+    for name, path in {**around, **_files(named)}.items():
+        if path not in imported.values():
+            yield name, path
 
 
 def file_of_class(target: str) -> str:

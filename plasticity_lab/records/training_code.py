@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from plasticity_lab.records.own_classes import digests_of_classes
+from plasticity_lab.records.own_classes import digests_of_classes, same_code
 from plasticity_lab.records.provenance import CHECKOUT, provenance, version_of
 from plasticity_lab.records.worker_code import files_of_worker
 
@@ -136,7 +136,7 @@ def differences(part: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
         if name in part["versions"] and part["versions"][name] != version:
             found.append(f"{name} {part['versions'][name]} → {version}")
     for target in sorted({*part["classes"], *now["classes"]}):
-        if part["code"] is not None and part["classes"].get(target) != now["classes"].get(target):
+        if part["code"] is not None and not same_code(part["classes"].get(target), now["classes"].get(target)):
             found.append(f"{target} has changed")
     return found
 

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from plasticity_lab.records.own_classes import digest_of_class, digests_of_classes, file_of_class
+from plasticity_lab.records.own_classes import digest_of_class, digests_of_classes, file_of_class, same_code
 
 FILES = {
     "somebodys/__init__.py": "",
@@ -85,3 +85,69 @@ def test_what_is_installed_is_left_out(somebodys, monkeypatch):
     before = digest()
     (somebodys.parent / "site-packages" / "installed_by_pip.py").write_text("version = 2")
     assert digest() == before
+
+
+LOADING = {
+    "importlib": ("import importlib\nname = 'lat' + 'ely'\nimportlib.import_module('somebodys.' + name)", "apart.py"),
+    "a relative name": ("from importlib import import_module\nimport_module('.apart', __package__)", "apart.py"),
+    "exec": ("from pathlib import Path\nexec((Path(__file__).parent / 'apart.py').read_text())", "apart.py"),
+    "runpy": ("def later():\n    import runpy as r\n    r.run_path('parts/' + 'one.py')", "parts/one.py"),
+    "a string": ("import importlib\nWHICH = 'elsewhere'\nimportlib.import_module(WHICH)", "../elsewhere.py"),
+    "what that imports": ("import importlib\nimportlib.import_module('elsewhere')", "../further.py"),
+    "a path": (
+        "h = '../elsewhere.py'\nimport pathlib\nexec((pathlib.Path(__file__).parent / h).read_text())",
+        "../elsewhere.py",
+    ),
+    "a component": ("from plasticity_lab.component import load\nload", "apart.py"),
+    "sys.path": ("import sys\nsys.path.append(__file__[:-7] + 'parts')\nimport one", "parts/one.py"),
+}
+
+
+@pytest.fixture
+def loading(somebodys):
+    """Files that a class may load in other ways than by an import; writes into its file how it does."""
+    for name in ("apart.py", "parts/one.py", "../elsewhere.py", "../further.py"):
+        (somebodys / name).parent.mkdir(exist_ok=True)
+        (somebodys / name).write_text("from further import factor" if name == "../elsewhere.py" else "factor = 1")
+
+    def write(how):
+        with (somebodys / "mine.py").open("a") as file:
+            file.write(f"\n{how}\n")
+
+    yield write
+    sys.path[:] = [path for path in sys.path if not path.endswith("parts")]
+    for name in ("one", "elsewhere", "further"):
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize("how", LOADING)
+def test_an_edit_of_code_that_is_loaded_in_another_way_is_noticed(somebodys, loading, how):
+    code, name = LOADING[how]
+    loading(code)
+    before = digest()
+    assert digest() == before
+    (somebodys / name).write_text("factor = 2")
+    assert digest() != before
+
+
+def test_environments_and_hidden_folders_around_a_class_do_not_matter(somebodys, loading):
+    loading("exec('')")
+    before = digest()
+    for name in ("env/pyvenv.cfg", "env/lib/any.py", ".git/hook.py", "a/b/c/too_deep.py", "notes.txt"):
+        (somebodys / name).parent.mkdir(parents=True, exist_ok=True)
+        (somebodys / name).write_text("1")
+    assert digest() == before
+
+
+def test_a_digest_of_an_earlier_version_is_held_against_what_it_knew(somebodys, loading):
+    loading("exec('')")
+    now = digest()
+    earlier, _, loaded = now.partition("+")
+    assert len(earlier) == len(loaded) == 12
+    assert same_code(earlier, now)
+    (somebodys / "apart.py").write_text("edited")
+    assert same_code(earlier, digest()), "that version did not look there"
+    assert not same_code(now, digest())
+    (somebodys / "slopes.py").write_text("edited = True")
+    assert not same_code(earlier, digest())
+    assert not same_code(None, now)
