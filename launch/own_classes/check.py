@@ -62,10 +62,9 @@ def checked(own: OwnClass, settings: Settings) -> Checked:
         lines += [_line("the same", fault) for fault in faults[1:]]
         return Checked(own, [*lines, "not trained: a verb of a wrong name would not be called."], [], faults)
     from launch.own_classes.proof import proved  # torch: a misspelt verb need not wait for it
-    from launch.own_classes.tiny import tinies
     from plasticity_lab.data.folder import data_folder
 
-    proof = proved(own, tinies(own, data_folder(settings.data)))
+    proof = proved(own, data_folder(settings.data))
     if proof.outcomes:
         asked = ", ".join(f"{verb} {count}" for verb, count in proof.asked.items())
         lines += [f"trained: {proof.description}; {proof.updates} updates each{f'; calls: {asked}' if asked else ''}"]

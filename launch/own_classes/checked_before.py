@@ -4,6 +4,7 @@ A class that is changed by a letter is checked again, and so is every class afte
 """
 
 import contextlib
+import functools
 import hashlib
 import json
 from pathlib import Path
@@ -13,6 +14,8 @@ from plasticity_lab.account import cache_folder
 from plasticity_lab.records.own_classes import digest_of_class
 from plasticity_lab.records.provenance import provenance
 from plasticity_lab.records.training_code import code_digest
+
+CHECK = Path(__file__).parent
 
 
 def marked(own: OwnClass) -> bool:
@@ -28,11 +31,20 @@ def mark(own: OwnClass) -> None:
 
 
 def digest_of(own: OwnClass) -> str:
-    """All that the outcome of a check may depend on: own files, structure of the run, the package and its versions."""
+    """All that the outcome may depend on: own files, the run's structure, the package, its versions and the check."""
     machine = {name: provenance()[name] for name in ("versions", "python", "cpu")}
     files = digest_of_class(own.run.targets[own.group])
-    seen = [own.group, own.run.structure(), files, machine, code_digest()]
+    seen = [own.group, own.run.structure(), files, machine, code_digest(), _check_itself()]
     return hashlib.sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()
+
+
+@functools.cache
+def _check_itself() -> str:
+    """A digest of the check's files: a class that passed an earlier, milder check is checked again."""
+    digest = hashlib.sha256()
+    for path in sorted(CHECK.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def _file(own: OwnClass) -> Path:

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from launch.own_classes.shared_images import WRITES, read_only
 from launch.own_classes.tiny import CAPS
 from plasticity_lab.activations.activation import Site
 from plasticity_lab.benchmarks.labelled.benchmark import Lesson
@@ -181,7 +182,13 @@ class WatchedBenchmark(Watched):
 
     def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
         """Task `position` of a run."""
-        lesson, again = (self._called("lesson", image_set, seed, position) for _ in range(2))
+        try:
+            with read_only(image_set):
+                lesson, again = (self._called("lesson", image_set, seed, position) for _ in range(2))
+        except ValueError as error:
+            if "read-only" in str(error):
+                raise BrokenPromise("lesson", f"'lesson' writes into {WRITES}") from error
+            raise
         if not isinstance(lesson, Lesson):
             raise BrokenPromise("lesson", f"'lesson' returns {_described(lesson)}, not a Lesson")
         training = lesson.held_out_split == "train"

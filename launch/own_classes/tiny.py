@@ -112,6 +112,19 @@ def tinies(own: OwnClass, folder: Path) -> Iterator[Tiny]:
                 raise error
 
 
+def longer(tiny: Tiny) -> Tiny:
+    """Other runs of the same class: of other seeds, with one task more and smaller batches, where there are such."""
+    runs = []
+    for run in tiny.runs:
+        settings = run.settings("benchmark")
+        more = {"tasks": 1, "batch_size": -1}
+        changed = {name: settings[name] + by for name, by in more.items() if isinstance(settings.get(name), int)}
+        of_benchmark = run.name("benchmark"), run.targets["benchmark"], {**settings, **changed}
+        other = run.with_option("benchmark", *of_benchmark) if _builds("benchmark", *of_benchmark) else run
+        runs.append(replace(other, science={**other.science, "seed": 100 + run.science["seed"]}))
+    return Tiny(runs, tiny.resource)
+
+
 def _small(own: OwnClass, caps: Mapping[str, Mapping[str, int]], folder: Path) -> Run:
     """The run that named the class, made small."""
     science = {key: value for key, value in own.run.science.items() if key not in ("stream_seed", "init_seed")}

@@ -1,11 +1,15 @@
 """Activations of somebody's own, each with one mistake, and one in order."""
 
+import zlib
+
 import numpy as np
 import torch
 
 from plasticity_lab.activations.activation import Activation, along_run_axis
 
 CALLS = [0]
+SCALES = []
+TABLES = {}
 
 
 class Plain(Activation):
@@ -81,7 +85,66 @@ class WithoutSite(Activation):
         return torch.relu(x)
 
 
-IN_ORDER = (Plain,)
+class FirstCall(Activation):
+    def __call__(self, x, site):
+        if not SCALES:
+            SCALES.append(1 + float(x.detach().std()))
+        return torch.relu(x) / SCALES[0]
+
+
+class FirstOfClass(Activation):
+    rows = None
+
+    def __call__(self, x, site):
+        type(self).rows = self.rows or x.shape[1]
+        return torch.relu(x) / (1 + self.rows)
+
+
+class Kept(Activation):
+    """In order: what it keeps is a function of its key."""
+
+    def __call__(self, x, site):
+        return torch.relu(x) * TABLES.setdefault(x.shape[1], 1 / x.shape[1])
+
+
+class AllFinite(Activation):
+    def __call__(self, x, site):
+        return torch.where(torch.isfinite(x).all(), torch.relu(x), torch.tanh(x))
+
+
+class EachFinite(Activation):
+    """In order: each run is asked by itself."""
+
+    def __call__(self, x, site):
+        finite = torch.isfinite(x).flatten(1).all(dim=1)
+        return torch.where(along_run_axis(finite, x), torch.relu(x), torch.tanh(x))
+
+
+class ByTheLargest(Activation):
+    def __call__(self, x, site):
+        return torch.relu(x) / torch.clamp(x.abs().max() / 50, min=1)
+
+
+class ByItsLargest(Activation):
+    """In order: the largest value of each run."""
+
+    def __call__(self, x, site):
+        return torch.relu(x) / along_run_axis(torch.clamp(x.abs().flatten(1).amax(dim=1) / 50, min=1), x)
+
+
+class OfAHash(Activation):
+    def __call__(self, x, site):
+        return torch.relu(x) * (1 + hash("slope") % 10_000 / 10_000)
+
+
+class OfAChecksum(Activation):
+    """In order: the same in every process."""
+
+    def __call__(self, x, site):
+        return torch.relu(x) * (1 + zlib.crc32(b"slope") % 10_000 / 10_000)
+
+
+IN_ORDER = (Plain, Kept, EachFinite, ByItsLargest, OfAChecksum)
 FAULTY = {
     Standardised: "pack of 2",
     FirstSlope: "pack of 2",
@@ -93,4 +156,9 @@ FAULTY = {
     Narrow: "__call__",
     Randomized: "randomised",
     WithoutSite: "(x)",
+    FirstCall: "trained before",
+    FirstOfClass: "trained before",
+    AllFinite: "diverges",
+    ByTheLargest: "10⁴",
+    OfAHash: "PYTHONHASHSEED",
 }

@@ -7,6 +7,8 @@ import numpy as np
 from plasticity_lab.benchmarks.labelled.permuted_pixels import PermutedPixels
 from plasticity_lab.randomness.host import host_stream
 
+SEEDS, LENGTHS, ORDERS = [], [], {}
+
 
 class Again(PermutedPixels):
     """In order."""
@@ -38,10 +40,61 @@ class Lessons(PermutedPixels):
         return None
 
 
-IN_ORDER = (Again,)
+class FirstSeed(PermutedPixels):
+    def lesson(self, image_set, seed, position):
+        SEEDS.append(seed)
+        return super().lesson(image_set, SEEDS[0], position)
+
+
+class FirstLength(PermutedPixels):
+    def lesson(self, image_set, seed, position):
+        LENGTHS.append(self.tasks)
+        if self.tasks != LENGTHS[0]:
+            raise ValueError(f"{self.tasks} tasks")
+        return super().lesson(image_set, seed, position)
+
+
+class Kept(PermutedPixels):
+    """In order: lessons are kept by all that they are made of."""
+
+    def lesson(self, image_set, seed, position):
+        key = image_set.train_images.shape, seed, position
+        if key not in ORDERS:
+            ORDERS[key] = super().lesson(image_set, seed, position).pixels
+        return replace(super().lesson(image_set, seed, position), pixels=ORDERS[key])
+
+
+class OfAHash(PermutedPixels):
+    def lesson(self, image_set, seed, position):
+        return super().lesson(image_set, seed + hash("tasks") % 10_000, position)
+
+
+class Inverted(PermutedPixels):
+    def lesson(self, image_set, seed, position):
+        np.subtract(image_set.white, image_set.train_images, out=image_set.train_images)
+        return super().lesson(image_set, seed, position)
+
+
+class Darkest(PermutedPixels):
+    """In order: it changes a copy of the images."""
+
+    def lesson(self, image_set, seed, position):
+        images = image_set.train_images.copy()
+        images[images > 8] = 0
+        darkest = images.sum(axis=(1, 2, 3)).argsort(kind="stable")
+        lesson = super().lesson(image_set, seed, position)
+        chosen = darkest[: len(lesson.images)]
+        return replace(lesson, images=chosen, labels=image_set.train_labels[chosen])
+
+
+IN_ORDER = (Again, Kept, Darkest)
 FAULTY = {
     AtRandom: "asked again",
     OnTopOfEachOther: "pack of 2",
     FromOne: "labels",
     Lessons: "lesson",
+    FirstSeed: "trained before",
+    FirstLength: "fresh process it fails with ValueError",
+    OfAHash: "PYTHONHASHSEED",
+    Inverted: "share",
 }

@@ -3,6 +3,9 @@
 import torch
 
 from plasticity_lab.interventions.intervention import Intervention
+from plasticity_lab.stacking.run_axis import beside
+
+NORMS = {}
 
 
 class Pulling(Intervention):
@@ -91,6 +94,60 @@ class Filling(Intervention):
         return now.state
 
 
+def norms(now):
+    return torch.sqrt(sum(value.square().flatten(1).sum(dim=1) for value in now.parameters.values()))
+
+
+def finite(now):
+    return torch.stack([value.isfinite().flatten(1).all(dim=1) for value in now.parameters.values()]).all(dim=0)
+
+
+class ClippedTogether(Intervention):
+    def after_step(self, now):
+        total = torch.linalg.vector_norm(norms(now))
+        for value in now.parameters.values():
+            value.mul_(torch.clamp(200 / total, max=1))
+        return now.state
+
+
+class ClippedApart(Intervention):
+    """In order: each run's norm."""
+
+    limit = 2
+
+    def after_step(self, now):
+        scale = torch.clamp(self.limit / norms(now), max=1)
+        for value in now.parameters.values():
+            value.mul_(beside(scale, value))
+        return now.state
+
+
+class SkippedTogether(Intervention):
+    def after_step(self, now):
+        if finite(now).all():
+            for value in now.parameters.values():
+                value.mul_(0.99)
+        return now.state
+
+
+class SkippedApart(Intervention):
+    """In order: runs that are not finite are left alone, and no other."""
+
+    def after_step(self, now):
+        keep = torch.where(finite(now), 0.99, 1.0)
+        for value in now.parameters.values():
+            value.mul_(beside(keep, value))
+        return now.state
+
+
+class FirstNorm(Intervention):
+    def after_step(self, now):
+        norm = NORMS.setdefault("first", float(norms(now)[0]))
+        for value in now.parameters.values():
+            value.mul_(1 - 1e-3 * norm)
+        return now.state
+
+
 class Idle(Intervention):
     """In order, and worth a note: it changes nothing."""
 
@@ -98,7 +155,7 @@ class Idle(Intervention):
         return now.state
 
 
-IN_ORDER = (Pulling, Idle)
+IN_ORDER = (Pulling, ClippedApart, SkippedApart, Idle)
 FAULTY = {
     OneNumber: "penalty",
     OverRuns: "pack of 2",
@@ -111,4 +168,7 @@ FAULTY = {
     OneState: "start",
     Counting: "resumed",
     Filling: "zero",
+    ClippedTogether: "10⁴",
+    SkippedTogether: "diverges",
+    FirstNorm: "trained before",
 }

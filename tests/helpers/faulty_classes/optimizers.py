@@ -27,6 +27,15 @@ class Clipped(Adam):
         super().update(parameters, {name: g / norm for name, g in gradients.items()}, moments, settings, now)
 
 
+class ClippedFromALimit(Adam):
+    limit = 1000
+
+    def update(self, parameters, gradients, moments, settings, now):
+        norm = torch.sqrt(sum(gradient.square().sum() for gradient in gradients.values()))
+        scale = torch.clamp(self.limit / norm, max=1)
+        super().update(parameters, {name: g * scale for name, g in gradients.items()}, moments, settings, now)
+
+
 class OneMoment(Signs):
     def start(self, parameters):
         return {"mean": {name: torch.zeros(()) for name in parameters}}
@@ -40,6 +49,7 @@ class Udpate(Signs):
 IN_ORDER = (Signs,)
 FAULTY = {
     Clipped: "pack of 2",
+    ClippedFromALimit: "10⁴",
     OneMoment: "start",
     Udpate: "update",
 }

@@ -8,9 +8,10 @@ import pytest
 
 from launch.__main__ import main as launch
 from launch.command import resolve, run_command
-from launch.own_classes import check
+from launch.own_classes import check, checked_before, fresh, packs
 from launch.own_classes.check import checked
 from launch.own_classes.named import own_classes
+from launch.own_classes.packs import Packs, Scale
 from launch.own_classes.tiny import tinies
 from launch.runs.groups import COMPONENTS
 from plasticity_lab.assembly import cost_of
@@ -72,6 +73,38 @@ def test_a_faulty_class_is_found_with_its_file_and_line(group, cls, word, tmp_pa
     assert first <= int(line) < first + len(lines) or word == "'end'"
 
 
+def test_a_run_of_large_numbers_is_packed_with_runs_that_stay_as_they_are(tmp_path):
+    (own,) = own_classes(resolve([planted(tmp_path), "activation=plain", *SMOKE]).runs)
+    tried = Packs(own, next(tinies(own, tmp_path)))
+    (alone,), (plain,) = tried.pack([0]), tried.pack([1])
+    for scale, larger in ((Scale(1e4, first=True), {"hidden1.weight"}), (Scale(1e4), set(tried.learner.weights()))):
+        scaled, found = tried.pack([1, 0], scaled={0: scale})
+        assert found == alone
+        assert scaled != plain
+        sizes = {name: value.abs().flatten(1).amax(dim=1) for name, value in tried.learner.weights().items()}
+        assert {name for name, (one, other) in sizes.items() if one > 100 * other} == larger
+
+
+def test_whatever_could_not_be_tried_is_said_and_is_no_fault(tmp_path, monkeypatch):
+    monkeypatch.setattr(packs, "_parameters_in", lambda state: iter(()))
+    fresh._process.cache_clear()
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "no python"))
+    result = found(tmp_path, "activation", Plain)
+    assert not result.faults
+    assert sum("parameters" in note for note in result.notes) == 3
+    assert sum("fresh process" in note for note in result.notes) == 1
+
+
+def test_an_error_of_other_code_in_a_pack_with_a_diverging_run_is_no_fault_of_the_class(tmp_path, monkeypatch):
+    def fails(kept, scaled):
+        raise ArithmeticError("not finite")
+
+    monkeypatch.setattr(packs, "_scaled", fails)
+    result = found(tmp_path, "activation", Plain)
+    assert not result.faults
+    assert sum("ArithmeticError" in note for note in result.notes) == 3
+
+
 def test_the_command_is_refused_before_anything_is_written(tmp_path, capsys):
     store = tmp_path / "store"
     where = planted(tmp_path)
@@ -110,6 +143,13 @@ def test_a_class_is_checked_once_until_its_file_changes(tmp_path, monkeypatch, c
     digest_of_class.cache_clear()  # as in the next command's process
     check.check_own_classes(resolved.runs, resolved.settings, ["activation=mine"])
     assert len(tried) == 2
+    (tmp_path / "stricter").mkdir()
+    (tmp_path / "stricter" / "check.py").write_text("")
+    monkeypatch.setattr(checked_before, "CHECK", tmp_path / "stricter")
+    checked_before._check_itself.cache_clear()
+    check.check_own_classes(resolved.runs, resolved.settings, ["activation=mine"])
+    checked_before._check_itself.cache_clear()
+    assert len(tried) == 3
 
 
 def test_launch_check_says_what_was_tried_and_what_came_out(tmp_path, capsys):

@@ -1,0 +1,145 @@
+"""A process that has trained nothing yet, with another PYTHONHASHSEED, in which small packs are trained again.
+
+Numbers that hang on values of a module, on the order of a set or on hash("…") differ there. One such process imports
+torch once and divides itself (fork) for each class, which costs a tenth of a process for each.
+"""
+
+import atexit
+import contextlib
+import functools
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from launch.own_classes.named import OwnClass
+from launch.own_classes.packs import Event, Packs
+from launch.own_classes.tiny import longer, tinies
+from plasticity_lab.import_path import for_children
+from plasticity_lab.run import Run
+
+
+class NotTried(Exception):
+    """The fresh process has not answered."""
+
+
+def begin() -> None:
+    """Starts the process, which needs some seconds to import torch while this one goes on."""
+    with contextlib.suppress(OSError):
+        _process()
+
+
+def trained_afresh(own: OwnClass, folder: Path, size: int, places: Sequence[int], after: bool) -> list[list[Event]]:
+    """The events of small runs, each trained alone, in a fresh process; in place of their bits a digest of these.
+
+    folder: of the data. size: the number of the pack among `tinies`. places: of the runs, in the order of training.
+    after: whether a pack of other runs, of another length, is trained first.
+    Raises NotTried; RuntimeError with the error of the class.
+    """
+    asked = {
+        "group": own.group,
+        "run": own.run.as_json(),
+        "folder": str(folder),
+        "size": size,
+        "places": list(places),
+        "after": after,
+        "path": sys.path,
+        "current": os.getcwd(),
+    }
+    with tempfile.TemporaryDirectory() as kept:
+        result = Path(kept) / "events.json"
+        try:
+            process = _process()
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(json.dumps({**asked, "result": str(result)}) + "\n")
+            process.stdin.flush()
+            answer = process.stdout.readline()
+        except OSError as error:
+            _process.cache_clear()
+            raise NotTried(str(error)) from error
+        if not result.exists():
+            if not answer:
+                _process.cache_clear()  # the next class gets a new one
+            raise NotTried(f"it ended with status {answer.strip() or 'unknown'}")
+        found = json.loads(result.read_text())
+    if "error" in found:
+        raise RuntimeError(found["error"])
+    return [[Event(when, name, digest.encode()) for when, name, digest in events] for events in found["events"]]
+
+
+def digested(events: Sequence[Event]) -> list[Event]:
+    """The events as `trained_afresh` gives them."""
+    return [Event(each.when, each.name, hashlib.sha256(each.bits).hexdigest().encode()) for each in events]
+
+
+@functools.cache
+def _process() -> subprocess.Popen[str]:
+    """The process that divides itself for each class; it ends with this one."""
+    seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "launch.own_classes.fresh"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | for_children() | {"PYTHONHASHSEED": seed},
+        text=True,
+    )
+    atexit.register(_end, process)
+    return process
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    with contextlib.suppress(OSError):
+        process.communicate()
+
+
+def main() -> None:
+    """Answers each line with the status of a process that has done what it asks."""
+    import torch
+    import torch._dynamo  # the first gradient imports it, in a second
+
+    torch.set_num_threads(1)
+    for line in sys.stdin:
+        child = os.fork()
+        if not child:
+            _answer(json.loads(line))
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
+def _answer(asked: Mapping[str, Any]) -> None:
+    """Does what is asked, and ends the process."""
+    with open(os.devnull) as nothing:  # the class may read and print; the lines are not for it
+        os.dup2(nothing.fileno(), 0)
+    os.dup2(2, 1)
+    try:
+        sys.path[:] = asked["path"]
+        os.chdir(asked["current"])
+        found: dict[str, Any] = {"events": _trained(asked)}
+    except Exception as error:  # somebody's own code can raise anything
+        found = {"error": f"{type(error).__name__}: {error}"}
+    file = Path(asked["result"])
+    file.with_suffix(".part").write_text(json.dumps(found))
+    file.with_suffix(".part").rename(file)
+    os._exit(0)
+
+
+def _trained(asked: Mapping[str, Any]) -> list[list[tuple[str, str, str]]]:
+    own = OwnClass(asked["group"], Run.from_json(asked["run"]))
+    tiny = next(islice(tinies(own, Path(asked["folder"])), asked["size"], None))
+    if asked["after"]:
+        with contextlib.suppress(Exception):  # its numbers are not needed; perhaps the class cannot have that length
+            Packs(own, longer(tiny)).pack([0, 1])
+    packs = Packs(own, tiny)
+    found = [digested(packs.pack([place])[0]) for place in asked["places"]]
+    return [[(each.when, each.name, each.bits.decode()) for each in events] for events in found]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+"""Small packs of a class, trained in this process; every number of every run is kept bit for bit.
+
+Legend: K runs.
+"""
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from launch.own_classes.named import OwnClass
+from launch.own_classes.promises import WATCHED
+from launch.own_classes.tiny import Tiny
+from plasticity_lab.agents.agent import Chunk, Learner, Task
+from plasticity_lab.agents.parts import parts_of
+from plasticity_lab.assembly import agent_of, looked_at
+from plasticity_lab.diagnostics.chosen import GROUP
+from plasticity_lab.interventions.none import NoIntervention
+from plasticity_lab.records.bulk import as_tensors, filled_from
+from plasticity_lab.records.journal import Journal
+from plasticity_lab.records.position import Position
+from plasticity_lab.records.rows import Evaluation, Rows
+from plasticity_lab.run import Run
+from plasticity_lab.trainer import train
+
+CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The factor by which a run's parameters are multiplied before its first update.
+
+    first: whether only the first layer's are, so that every layer's values grow by the factor and not by a power of it.
+    """
+
+    factor: float
+    first: bool = False
+
+
+@dataclass(frozen=True)
+class Event:
+    """A number of one run, bit for bit, and when it was measured: "update 3"."""
+
+    when: str
+    name: str
+    bits: bytes
+
+
+class NoParameters(Exception):
+    """A learner's state does not hold parameters where every learner of the package has them."""
+
+
+class _Stopped(Exception):
+    pass
+
+
+class _Events:
+    """A journal that keeps every number of every run; the real one checks shapes."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self.journal = Journal(len(runs), agent_of(runs[0]).measures)
+        self.of_runs: list[list[Event]] = [[] for _ in runs]
+        self.updates = 0
+
+    @property
+    def position(self) -> Position:
+        """The pack's position."""
+        return self.journal.position
+
+    def add_chunk(self, chunk: Chunk, rows: Rows) -> None:
+        """Takes a chunk's measurements."""
+        self.journal.add_chunk(chunk, rows)
+        for row in range(len(next(iter(rows.updates.values()), ()))):
+            self.updates += 1
+            for name, values in rows.updates.items():
+                self._add(f"update {self.updates}", name, values[row])
+        for name, values in rows.values.items():
+            self._add(f"the epoch that ends with update {self.updates}", name, values)
+        if rows.episodes is not None:
+            for k, events in enumerate(self.of_runs):
+                ended = rows.episodes.run == k
+                for name, values in {"step": rows.episodes.step, **rows.episodes.values}.items():
+                    events.append(Event(f"update {self.updates}", f"episodes' {name}", values[ended].tobytes()))
+
+    def add_task(self, task: Task, evaluation: Evaluation) -> None:
+        """Takes a task's evaluation."""
+        self.journal.add_task(task, evaluation)
+        for name, values in evaluation.items():
+            self._add(f"the evaluation of task {task.position + 1}", name, values)
+
+    def look(self, learner: Learner, stops: bool) -> None:
+        """Takes the weights as they are now."""
+        for name, values in learner.weights().items():
+            self._add(f"the weights after update {self.updates}", name, values.numpy())
+        if stops:
+            raise _Stopped
+
+    def _add(self, when: str, name: str, values: np.ndarray) -> None:
+        for k, events in enumerate(self.of_runs):
+            events.append(Event(when, name, np.ascontiguousarray(values[k]).tobytes()))
+
+
+@dataclass(frozen=True)
+class _Keeper:
+    stops: bool
+
+    def look(self, learner: Learner, journal: Any) -> None:
+        journal.look(learner, self.stops)
+
+
+class Packs:
+    """Packs of small runs of one class.
+
+    asked: method → how often it was called. updates: of each run of the last pack. learner: the last pack's.
+    """
+
+    def __init__(self, own: OwnClass, tiny: Tiny) -> None:
+        self.own, self.tiny = own, tiny
+        self.asked: dict[str, int] = {}
+        self.updates = 0
+        self.learner: Any = None
+
+    def pack(
+        self,
+        places: Sequence[int],
+        interrupted: bool = False,
+        without: bool = False,
+        scaled: Mapping[int, Scale] | None = None,
+    ) -> list[list[Event]]:
+        """The events of each run of a pack.
+
+        places: the small runs in it. interrupted: whether it is stopped and resumed after every part. without: whether
+        the intervention is left out. scaled: position in the pack → the scale of this run's parameters.
+        Raises NoParameters.
+        """
+        runs = [self.tiny.runs[place] for place in places]
+        events, kept = _Events(runs), None
+        if scaled:
+            kept = _scaled(_dumped(self._assembled(runs, without)[1]), scaled)
+        while True:
+            stream, learner = self._assembled(runs, without)
+            if kept is not None:
+                state, bulk = _loaded(kept)
+                learner.load(state, filled_from(learner.bulk(), bulk))
+            try:
+                with np.errstate(all="ignore" if scaled else None):  # a scaled run is meant to overflow
+                    train(stream, learner, events, _Keeper(interrupted))
+            except _Stopped:
+                kept = _dumped(learner)
+            else:
+                self.updates = events.updates
+                return events.of_runs
+
+    def _assembled(self, runs: Sequence[Run], without: bool) -> tuple[Any, Any]:
+        parts, group = parts_of(runs, observed=self.own.group == GROUP), self.own.group
+        if without:
+            parts = parts.having("intervention", [NoIntervention() for _ in runs])
+        elif group in WATCHED:
+            seen: list[Any] = [WATCHED[group](each) for each in parts.components[group]]
+            parts = parts.having(group, seen)
+            seen[0].asked = self.asked  # one count for all packs
+        stream, self.learner = agent_of(runs[0]).learner(parts, self.tiny.resource, CPU, False)
+        return stream, looked_at(runs, self.tiny.resource, self.learner)[0]
+
+
+def _dumped(learner: Learner) -> bytes:
+    buffer = io.BytesIO()
+    torch.save((learner.state(), as_tensors(learner.bulk())), buffer)
+    return buffer.getvalue()
+
+
+def _loaded(kept: bytes) -> Any:
+    return torch.load(io.BytesIO(kept), weights_only=True)
+
+
+def _scaled(kept: bytes, scaled: Mapping[int, Scale]) -> bytes:
+    """A state in which some runs' parameters are multiplied."""
+    state, bulk = _loaded(kept)
+    found = [*_parameters_in(state)]
+    if not found:
+        raise NoParameters
+    for parameters in found:
+        for at, scale in scaled.items():
+            for value in [*parameters.values()][: 1 if scale.first else None]:
+                value[at] *= scale.factor
+    buffer = io.BytesIO()
+    torch.save((state, bulk), buffer)
+    return buffer.getvalue()
+
+
+def _parameters_in(state: Mapping[str, Any]) -> Iterator[Mapping[str, Tensor]]:
+    """The parameters of every network in a learner's state, name → (K, ...)."""
+    for name, value in state.items():
+        if name == "parameters" and isinstance(value, Mapping):
+            yield value
+        elif isinstance(value, Mapping):
+            yield from _parameters_in(value)
