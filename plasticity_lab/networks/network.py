@@ -57,11 +57,12 @@ class Layer(Protocol):
         """One run's first parameters, by name."""
         ...
 
-    def squares(self, x: Tensor, delta: Tensor, /) -> dict[str, Tensor]:
+    def squares(self, parameters: Mapping[str, Tensor], x: Tensor, delta: Tensor, /) -> dict[str, Tensor]:
         """Σ over examples of the squares of the gradient by each alone, by parameter (see `per_example`).
 
-        x (K, B, ...): what the layer was given; of one with a layer within, what that made of it. delta: the gradient
-        by its own value.
+        parameters: the network's. x (K, B, ...): the input of the layer; for a layer with a layer within, the output of
+        the layer within. delta: the gradient by its own value. B is the number of examples times the layer's
+        `positions`, if it has this attribute: the rows of the first example come first.
         """
         ...
 

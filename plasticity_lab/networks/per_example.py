@@ -105,9 +105,9 @@ def squared_gradients(
     squares: dict[str, Tensor] = {}
     for tap, within in taps:
         if tap.passed:
-            squares |= tap.layer.squares(tap.given if within is None else within.made, by_tap[tap])
+            squares |= tap.layer.squares(fixed, tap.given if within is None else within.made, by_tap[tap])
         if within is not None and within.passed:
-            squares |= within.layer.squares(within.given, by_tap[within])
+            squares |= within.layer.squares(fixed, within.given, by_tap[within])
     for name, gradient in zip(learned, gradients[len(passed) :], strict=True):
         squares[name] = torch.stack([own.square().sum(dim=0) for own in gradient.unbind()])
     return squares

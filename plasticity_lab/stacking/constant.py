@@ -35,7 +35,7 @@ class StackedConstant:
         """One run's first parameters, float32: value (1, O), zero."""
         return {f"{self.name}.value": np.zeros((1, self.outputs), np.float32)}
 
-    def squares(self, x: Tensor, delta_KBO: Tensor) -> dict[str, Tensor]:
+    def squares(self, parameters: Mapping[str, Tensor], x: Tensor, delta_KBO: Tensor) -> dict[str, Tensor]:
         """Σ over examples of the squares of the gradient by each alone, (K, 1, O).  delta: those by the outputs."""
         each = [delta.square().sum(dim=0, keepdim=True) for delta in delta_KBO.unbind()]
         return {f"{self.name}.value": torch.stack(each)}

@@ -77,7 +77,7 @@ class StackedConv2d:
             gain *= sqrt((self.linear.inputs + self.outputs) / fans)
         return self.linear.start(draw, init, gain)
 
-    def squares(self, x: Tensor, delta: Tensor) -> dict[str, Tensor]:
+    def squares(self, parameters: Mapping[str, Tensor], x: Tensor, delta: Tensor) -> dict[str, Tensor]:
         """Σ over examples of the squares of the gradient by each alone: of weight and bias, as stored.
 
         x (K, B, C, H, W): what the layer was given; delta (K, B, O, H', W'): the gradient by what it made of it. An

@@ -50,7 +50,7 @@ class StackedExperts:
         each = [self.linear.start(draw, init, gain) for _ in range(self.experts)]
         return {name: np.stack([own[name] for own in each]) for name in each[0]}
 
-    def squares(self, x: Tensor, delta: Tensor) -> dict[str, Tensor]:
+    def squares(self, parameters: Mapping[str, Tensor], x: Tensor, delta: Tensor) -> dict[str, Tensor]:
         """Σ over examples of the squares of the gradient by each alone: of weight and bias, as stored.
 
         x (K, B, E, [P,] I), delta (K, B, E, [P,] O). An example's gradient is a sum over its slots, squared after it.

@@ -1,6 +1,7 @@
 """K linear layers side by side.
 
-Legend: K runs, B examples, I inputs, O outputs (padded where a run's slice would begin off a 16-byte boundary).
+Legend: K runs, B rows, I inputs, O outputs (padded where a run's slice would begin off a 16-byte boundary), E
+examples, N rows of each.
 """
 
 from collections.abc import Mapping
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
+import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
@@ -33,11 +35,16 @@ class StackedLinear:
     are a matrix times a vector, and libraries have another routine for one of these than for several. What is 1 there
     is padded with zeros to 4 for the product, and nowhere else: parameters, gradients and checkpoints have no padding
     from it.
+
+    positions: N, the number of rows that the layer is given for each example. They are adjacent: the rows of the first
+    example come first. With N = 1 a row is an example. With N > 1, as for tokens, the gradient of an example is a sum
+    over its rows.
     """
 
     name: str
     inputs: int
     outputs: int
+    positions: int = 1
 
     @property
     def padded(self) -> int:
@@ -83,19 +90,32 @@ class StackedLinear:
             bias[:, : self.outputs] = draw.uniform(-bound, bound, (1, self.outputs))
         return {f"{self.name}.weight": weight, f"{self.name}.bias": bias}
 
-    def squares(self, x_KBI: Tensor, delta_KBO: Tensor) -> dict[str, Tensor]:
+    def squares(self, parameters: Mapping[str, Tensor], x_KBI: Tensor, delta_KBO: Tensor) -> dict[str, Tensor]:
         """Σ over examples of the squares of the gradient by each alone: of weight and bias, as stored.
 
-        x: what the layer was given; delta: the gradient by what it made of it. An example's gradient is the product of
-        its x and its delta, so the sum is that of x² δ², and no example's gradient is ever laid out. Run by run, so
-        that a run's sums do not depend on its mates.
+        x: what the layer was given; delta: the gradient by what it made of it. If an example has one row, its gradient
+        is the product of its x and its delta, so the sum is that of x² δ², and no example's gradient is ever laid out.
+        If it has several, its gradient is the sum of their products, squared after it: then the gradients of one run
+        are laid out, (E, I, O). Run by run, so that a run's sums do not depend on its mates.
         """
         weight, bias = (x_KBI.new_zeros(len(x_KBI), rows, self.padded) for rows in (self.inputs, 1))
         for run, (x, delta) in enumerate(zip(x_KBI.unbind(), delta_KBO.unbind(), strict=True)):
+            if self.positions > 1:
+                weight[run, :, : self.outputs] = self.gradients(x, delta).square().sum(dim=0)
+                bias[run, 0, : self.outputs] = self.by_example(delta).sum(dim=1).square().sum(dim=0)
+                continue
             squares = delta.square().contiguous()
             weight[run, :, : self.outputs] = x.square().t() @ squares
             bias[run, 0, : self.outputs] = squares.sum(dim=0)
         return {f"{self.name}.weight": weight, f"{self.name}.bias": bias}
+
+    def gradients(self, x_BI: Tensor, delta_BO: Tensor) -> Tensor:
+        """The gradient of each example of one run by the weight, (E, I, O): the sum of x δᵀ over the example's rows."""
+        return torch.bmm(self.by_example(x_BI).mT, self.by_example(delta_BO))
+
+    def by_example(self, rows_BD: Tensor) -> Tensor:
+        """The rows of one run (B, D) → (E, N, D), contiguous: alone and in a pack they lie alike in memory."""
+        return rows_BD.contiguous().unflatten(0, (-1, self.positions))
 
     def __call__(self, parameters: Mapping[str, Tensor], x_KBI: Tensor) -> Tensor:
         """x (K, B, I) → (K, B, O)."""

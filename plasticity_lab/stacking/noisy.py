@@ -69,9 +69,9 @@ class StackedNoisyLinear:
         weight[:, : self.outputs] = bias[:, : self.outputs] = self.sigma / sqrt(self.inputs)
         return means | {f"{self.name}.sigma": weight, f"{self.name}.sigma_bias": bias}
 
-    def squares(self, x_KBI: Tensor, delta_KBO: Tensor) -> dict[str, Tensor]:
+    def squares(self, parameters: Mapping[str, Tensor], x_KBI: Tensor, delta_KBO: Tensor) -> dict[str, Tensor]:
         """Σ over examples of the squares of the gradient by each alone, without noise: zero for the deviations."""
-        means = self.linear.squares(x_KBI, delta_KBO)
+        means = self.linear.squares(parameters, x_KBI, delta_KBO)
         weight, bias = means.values()
         return means | {
             f"{self.name}.sigma": torch.zeros_like(weight),

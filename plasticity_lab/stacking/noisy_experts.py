@@ -83,9 +83,9 @@ class StackedNoisyExperts:
         each = [self.one.start(draw, init, gain) for _ in range(self.experts)]
         return {name: np.stack([own[name] for own in each]) for name in each[0]}
 
-    def squares(self, x: Tensor, delta: Tensor) -> dict[str, Tensor]:
+    def squares(self, parameters: Mapping[str, Tensor], x: Tensor, delta: Tensor) -> dict[str, Tensor]:
         """As of `StackedExperts`, without noise: zero for the deviations."""
-        means = self.layer.squares(x, delta)
+        means = self.layer.squares(parameters, x, delta)
         weight, bias = means.values()
         return means | {
             f"{self.name}.sigma": torch.zeros_like(weight),

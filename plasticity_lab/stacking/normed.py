@@ -84,7 +84,7 @@ class StackedNormed:
         own = {f"{self.name}.scale": np.ones(shape, np.float32), f"{self.name}.shift": np.zeros(shape, np.float32)}
         return self.layer.start(draw, init, gain) | own
 
-    def squares(self, h: Tensor, delta: Tensor) -> dict[str, Tensor]:
+    def squares(self, parameters: Mapping[str, Tensor], h: Tensor, delta: Tensor) -> dict[str, Tensor]:
         """Σ over examples of the squares of the gradient by each alone: of scale and shift, (K, 1, O).
 
         h: what the layer itself has made, (K, B, O, *); delta: the gradient by what the normalisation made of that.

@@ -76,16 +76,25 @@ class StackedRouter:
         is_open = {f"{self.name}.open": np.ones(self.prunable, np.float32)} if self.prunable else {}
         return {f"{self.name}.weight": weight, **scalar, **is_open}
 
-    def squares(self, x: Tensor, delta: Tensor) -> dict[str, Tensor]:
-        """Σ over examples of the squares of the gradient by each alone: of φ, where it is not normalised.
+    def squares(self, parameters: Mapping[str, Tensor], x: Tensor, delta: Tensor) -> dict[str, Tensor]:
+        """Σ over examples of the squares of the gradient by each alone: of φ, and of the scalar.
 
-        x (K, B, M, D), delta (K, B, M, S). An example's gradient is a sum over its tokens, squared after it.
+        x (K, B, M, D), delta (K, B, M, S). An example's gradient is a sum over its tokens, squared after it. If φ is
+        normalised, the gradient by the normalised φ is passed on to φ and to the scalar.
         """
-        weight = x.new_zeros(len(x), self.inputs, self.linear.padded)
+        weight, of_scalar = x.new_zeros(len(x), self.inputs, self.linear.padded), x.new_zeros(len(x), 1)
         for run, (own, delta_of_run) in enumerate(zip(x.unbind(), delta.unbind(), strict=True)):
-            each = torch.bmm(own.transpose(1, 2), delta_of_run)
+            if self.normalised:
+                phi = parameters[f"{self.name}.weight"][run, :, : self.outputs].contiguous()
+                scalar = parameters[f"{self.name}.scalar"][run]
+                tokens = own / (_lengths(own, -1) + TINY)
+                each = torch.bmm(tokens.contiguous().mT, delta_of_run.contiguous())
+                of_scalar[run, 0] = (each * (phi / (_lengths(phi, 0) + TINY))).sum(dim=(1, 2)).square().sum()
+                each = _through_lengths(phi, scalar * each)
+            else:
+                each = torch.bmm(own.transpose(1, 2), delta_of_run)
             weight[run, :, : self.outputs] = each.square().sum(dim=0)
-        scalar = {f"{self.name}.scalar": x.new_zeros(len(x), 1)} if self.normalised else {}
+        scalar = {f"{self.name}.scalar": of_scalar} if self.normalised else {}
         is_open = {f"{self.name}.open": x.new_zeros(len(x), self.prunable)} if self.prunable else {}
         return {f"{self.name}.weight": weight, **scalar, **is_open}
 
@@ -107,5 +116,18 @@ class StackedRouter:
 
 
 def _lengths(x: Tensor, axis: int) -> Tensor:
-    """Of the vectors along an axis, which stays with one element. Added up one by one: the same bits in any pack."""
-    return reduce(torch.add, (part * part for part in x.unbind(axis))).sqrt().unsqueeze(axis)
+    """Of the vectors along an axis, which stays with one element. Added up one by one: the same bits in any pack.
+
+    The length of a vector of zeros is 0, and so is its gradient: that of a plain square root would be NaN. The padding
+    of φ is such a vector, and so is a token of an empty place of an image, if biases are 0.
+    """
+    squared = reduce(torch.add, (part * part for part in x.unbind(axis)))
+    return torch.where(squared > 0, torch.where(squared > 0, squared, 1.0).sqrt(), 0.0).unsqueeze(axis)
+
+
+def _through_lengths(phi_DS: Tensor, gradient_BDS: Tensor) -> Tensor:
+    """The gradients by φ / (‖φ‖ + ε), column by column → the gradients by φ."""
+    lengths = _lengths(phi_DS, 0)
+    along = (gradient_BDS * phi_DS).sum(dim=1, keepdim=True)
+    less = phi_DS * along / (lengths * (lengths + TINY)).clamp(min=torch.finfo(lengths.dtype).tiny)
+    return (gradient_BDS - less) / (lengths + TINY)

@@ -52,9 +52,9 @@ class StackedTokenSum:
         """One run's first parameters, float32: those of the map."""
         return self.linear.start(draw, init, gain)
 
-    def squares(self, x_KBMI: Tensor, delta_KBO: Tensor) -> dict[str, Tensor]:
+    def squares(self, parameters: Mapping[str, Tensor], x_KBMI: Tensor, delta_KBO: Tensor) -> dict[str, Tensor]:
         """Σ over examples of the squares of the gradient by each alone: of weight and bias, as stored."""
-        found = self.linear.squares(self._summed(x_KBMI), delta_KBO)
+        found = self.linear.squares(parameters, self._summed(x_KBMI), delta_KBO)
         found[f"{self.name}.bias"] = self.tokens**2 * found[f"{self.name}.bias"]
         return found
 
@@ -68,4 +68,4 @@ class StackedTokenSum:
         """(K, B, I), by a product of matrices: its bits do not depend on the pack."""
         # Laid out anew: alone, a run's tokens may lie otherwise in memory than in a pack, and other bits would follow.
         each = x_KBMI.contiguous().flatten(0, 1)
-        return row_times(torch.ones(each.shape[:2], device=each.device), each).unflatten(0, x_KBMI.shape[:2])
+        return row_times(torch.ones(each.shape[:2], dtype=each.dtype, device=each.device), each).unflatten(0, x_KBMI.shape[:2])

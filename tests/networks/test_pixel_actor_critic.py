@@ -124,7 +124,7 @@ def test_a_sum_over_tokens_is_that_of_each_and_so_are_its_squares():
     x, delta = drawn(2, 6, 5, 3), drawn(2, 6, 4)
     literal = (torch.einsum("kbmi,kio->kbmo", x, parameters["own.weight"]) + parameters["own.bias"].unsqueeze(2)).sum(2)
     torch.testing.assert_close(layer(parameters, x), literal, rtol=1e-4, atol=1e-5)
-    squares = layer.squares(x, delta)
+    squares = layer.squares({}, x, delta)
     each = torch.einsum("kbmi,kbo->kbio", x, delta).square().sum(1)
     torch.testing.assert_close(squares["own.weight"], each, rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(squares["own.bias"], (5 * delta).square().sum(1, keepdim=True), rtol=1e-4, atol=1e-4)

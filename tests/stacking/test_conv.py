@@ -189,7 +189,7 @@ def test_squares_of_gradients_are_those_of_one_example_after_the_other(image, ou
     layer = StackedConv2d("conv", image, outputs, kernel, padding, stride)
     parameters, x = started(layer, 2), images(2, image)
     delta = torch.randn(2, 4, *layer.produced)
-    squares = layer.squares(x, delta)
+    squares = layer.squares({}, x, delta)
     for name, ours in squares.items():
         total = torch.zeros_like(parameters[name])
         for example in range(4):

@@ -86,5 +86,5 @@ def test_squares_of_gradients_are_those_of_one_example_after_the_other(shape):
         at = slice(example, example + 1)
         own = torch.func.grad(lambda own, at=at: (layer(own, x[:, at]) * delta[:, at]).sum())(parameters)
         totals = {name: totals[name] + gradient.square() for name, gradient in own.items()}
-    for name, value in layer.squares(x, delta).items():
+    for name, value in layer.squares({}, x, delta).items():
         torch.testing.assert_close(value, totals[name], rtol=1e-4, atol=1e-5)

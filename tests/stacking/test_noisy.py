@@ -60,7 +60,7 @@ def test_without_noise_it_is_the_linear_layer_and_deviations_learn_nothing():
     layer = StackedNoisyLinear("head", 5, 3)
     parameters, (x, _) = started(layer, 2), given(layer, 2, 4)
     assert torch.equal(layer(parameters, x), layer.linear(parameters, x))
-    assert not any(value.any() for name, value in layer.squares(x, torch.ones(2, 4, 3)).items() if "sigma" in name)
+    assert not any(value.any() for name, value in layer.squares({}, x, torch.ones(2, 4, 3)).items() if "sigma" in name)
 
 
 def test_it_starts_as_the_papers_have_it_whatever_init_says():
