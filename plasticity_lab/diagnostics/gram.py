@@ -13,6 +13,7 @@ from torch.nn.functional import pad, unfold
 from plasticity_lab.diagnostics.places import added_up, run_by_run
 from plasticity_lab.diagnostics.sensitivities import OfLayer, sensitivities
 from plasticity_lab.diagnostics.view import View
+from plasticity_lab.networks.per_example import check_rows
 from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.linear import StackedLinear
 
@@ -28,13 +29,17 @@ class Gram(NamedTuple):
 
 
 def grams(view: View) -> Mapping[str, Gram]:
-    """Of every linear layer and convolution that takes part, by name; other layers have none here."""
+    """Of every linear layer and convolution that takes part, by name; other layers have none here.
+
+    Raises OwnClassError for a layer whose rows are not those of the examples (see `check_rows`).
+    """
     return view.once("grams", lambda: dict(_found(view)))
 
 
 def _found(view: View) -> Iterator[tuple[str, Gram]]:
     for name, own in sensitivities(view).layers.items():
         if isinstance(own.layer, StackedLinear | StackedConv2d):
+            check_rows(own.layer, own.given, own.calls, view.probe["x"].shape[1])
             gram = gram_of(own)
             there = f"{name}.bias" in view.parameters  # a torch module may have a layer without
             yield name, gram if there else Gram(gram.weight, torch.zeros_like(gram.bias))
@@ -43,13 +48,17 @@ def _found(view: View) -> Iterator[tuple[str, Gram]]:
 def gram_of(own: OfLayer) -> Gram:
     """Of a linear layer or a convolution.
 
-    A linear layer's gradient is x δᵀ, so that of two examples the inner product is (xᵢ·xⱼ)(δᵢ·δⱼ). A convolution's is
-    a sum over the places of the image, of patch δᵀ; it is laid out for the examples of one run at a time, (B, P·O).
+    A linear layer's gradient is x δᵀ, so that of two examples the inner product is (xᵢ·xⱼ)(δᵢ·δⱼ). If the layer has
+    several rows of an example, the gradient is a sum over them, and that of a convolution is one over the places of the
+    image, of patch δᵀ. Such gradients are laid out for the examples of one run at a time, (B, I·O) or (B, P·O).
     """
-    if isinstance(own.layer, StackedConv2d):
-        layer = own.layer
+    layer = own.layer
+    if isinstance(layer, StackedConv2d):
         weight = run_by_run(lambda x, delta: _of_patches(layer, x, delta), own.given, own.delta)
         return Gram(weight, run_by_run(lambda delta: _products(delta.flatten(2).sum(dim=2)), own.delta))
+    if isinstance(layer, StackedLinear) and layer.positions > 1:
+        weight = run_by_run(lambda x, delta: _products(layer.gradients(x, delta)), own.given, own.delta)
+        return Gram(weight, run_by_run(lambda delta: _products(layer.by_example(delta).sum(dim=1)), own.delta))
     bias = run_by_run(_products, own.delta)
     return Gram(run_by_run(_products, own.given) * bias, bias)
 

@@ -16,12 +16,14 @@ from plasticity_lab.networks.tapped import tapped
 
 class OfLayer(NamedTuple):
     """given (K, B, *): what a layer was given. delta (K, B, *): the gradient of each example's loss by what it made,
-    before any normalisation.
+    before any normalisation. If an example has several rows in this layer, B is larger than the number of examples.
+    calls: how often the layer was called in the forward pass; given and delta are those of the last call.
     """
 
     layer: Layer
     given: Tensor
     delta: Tensor
+    calls: int = 1
 
 
 class Sensitivities(NamedTuple):
@@ -49,6 +51,6 @@ def _found(view: View) -> Sensitivities:
     places = [*(tap.place for tap in layers.values()), *units.values()]
     found = torch.autograd.grad(losses.sum(), places, allow_unused=True, materialize_grads=True)
     return Sensitivities(
-        {name: OfLayer(tap.layer, tap.given, delta) for (name, tap), delta in zip(layers.items(), found, strict=False)},
+        {name: OfLayer(tap.layer, tap.given, delta, tap.calls) for (name, tap), delta in zip(layers.items(), found, strict=False)},
         dict(zip(units, found[len(layers) :], strict=True)),
     )

@@ -4,14 +4,17 @@ Legend: K runs, E examples of a part, B examples, D numbers of an example.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from plasticity_lab.component import check
+from plasticity_lab.component import Chosen, check
 from plasticity_lab.interventions.intervention import EXAMPLES, Intervention, Now, State
 from plasticity_lab.interventions.quadratic_penalty import pull, squared_distances
+from plasticity_lab.networks.heads.softmoe import SoftMoE
+from plasticity_lab.networks.heads.tokenised import Tokenised
 from plasticity_lab.networks.per_example import squared_gradients
 from plasticity_lab.stacking.run_axis import aligned, beside
 
@@ -47,6 +50,19 @@ class EWC(Intervention):
         self.examples = check("intervention.examples", examples, at_least=1)
         self.batch = check("intervention.batch", batch, at_least=1)
         self.half = half
+
+    @classmethod
+    def version_beside(cls, settings: Mapping[str, Any], others: Mapping[str, Chosen]) -> int:
+        """2 with heads for which version 1 had a wrong Fisher information: that of head=tokenised squared the gradient
+        of each token, and that of a normalised router left out the normalisation.
+        """
+        head = others.get("head")
+        if head is None or settings.get("batch", 1) > 1:  # a batch's gradient is autograd's own
+            return cls.science_version
+        wrong = issubclass(head.kind, Tokenised) or (
+            issubclass(head.kind, SoftMoE) and head.settings.get("normalised", False)
+        )
+        return max(2, cls.science_version) if wrong else cls.science_version
 
     def start(self, now: Now) -> State:
         """Of each parameter "fisher <name>", zero, and "anchor <name>", where it is: (K, ...), as it."""

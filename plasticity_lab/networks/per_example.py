@@ -1,4 +1,4 @@
-"""Squares of gradients, example by example, of a whole pack: what a diagonal Fisher information is summed up from.
+"""Squared gradients of single examples, for a whole pack: a diagonal Fisher information is a sum of them.
 
 Legend: K runs, B examples, D numbers of an example, O numbers of an output, n learned values of an activation.
 """
@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from plasticity_lab.activations.activation import Site
+from plasticity_lab.errors import OwnClassError
 from plasticity_lab.networks.expert_units import experts_first, units_first
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Layer
@@ -24,7 +25,7 @@ class Tap:
     """A layer that keeps, of one forward pass, what it was given and has made, and a place for the gradient by that."""
 
     def __init__(self, layer: Layer) -> None:
-        self.layer, self.name = layer, layer.name
+        self.layer, self.name, self.calls = layer, layer.name, 0
         self.given = self.made = self.place = torch.empty(0)
 
     @property
@@ -40,14 +41,35 @@ class Tap:
     @property
     def passed(self) -> bool:
         """Whether it was called: layers of other bodies are not."""
-        return self.place.requires_grad
+        return self.calls > 0
 
     def __call__(self, parameters: Mapping[str, Tensor], x: Tensor) -> Tensor:
         """What the layer makes of x, (K, B, ...)."""
         made = self.layer(parameters, x)
-        self.given, self.made = x.detach(), made.detach()
+        self.given, self.made, self.calls = x.detach(), made.detach(), self.calls + 1
         self.place = torch.zeros_like(made, requires_grad=True)
         return made + self.place
+
+
+def check_rows(layer: Layer, given: Tensor, calls: int, examples: int) -> None:
+    """Raises OwnClassError if the gradients of single examples do not follow from the input of a layer.
+
+    given (K, B, ...): the input of its last call. B must be the number of examples times the layer's `positions`.
+    calls: how often the layer was called in one forward pass. examples: of that pass, padding included.
+    """
+    if calls > 1:
+        raise OwnClassError(
+            f"The layer {layer.name} is called {calls} times in one forward pass, and the gradient of an example is "
+            "taken from one call; give the layer all positions of an example in one call, as rows that follow each "
+            "other, and set its positions."
+        )
+    positions = getattr(layer, "positions", 1)
+    if given.shape[1] != examples * positions:
+        raise OwnClassError(
+            f"The layer {layer.name} is given {given.shape[1]} rows for {examples} examples, and the gradient of an "
+            f"example needs {positions} {'row' if positions == 1 else 'rows'} of each; set the layer's positions to "
+            "the number of rows that an example has, and let these follow each other."
+        )
 
 
 def squared_gradients(
@@ -64,6 +86,7 @@ def squared_gradients(
     of: outputs, name → (K, B, O), and answers (K, B, ...) to a number for each example, (K, B), which depends on that
     example alone. In evaluation mode: a randomised activation takes its mean. No gradient is laid out as (K, B,
     *parameters): the layers know how to add up squares (`Layer.squares`), and an activation learns few numbers.
+    Raises OwnClassError for a layer whose rows are not those of the examples (see `check_rows`).
     """
     there = x_KBD.shape[1]
     x = pad(x_KBD, (0, 0, 0, aligned(there) - there))
@@ -105,6 +128,7 @@ def squared_gradients(
     squares: dict[str, Tensor] = {}
     for tap, within in taps:
         if tap.passed:
+            check_rows(tap.layer, tap.given, tap.calls, x.shape[1])
             squares |= tap.layer.squares(fixed, tap.given if within is None else within.made, by_tap[tap])
         if within is not None and within.passed:
             squares |= within.layer.squares(fixed, within.given, by_tap[within])

@@ -105,7 +105,7 @@ class StackedRouter:
             x = x / (_lengths(x, -1) + TINY)
             scalar = parameters[f"{self.name}.scalar"].unsqueeze(2)
             weight = scalar * weight / (_lengths(weight, 1) + TINY)
-        without = torch.zeros(len(weight), 1, weight.shape[2], device=weight.device)
+        without = torch.zeros(len(weight), 1, weight.shape[2], dtype=weight.dtype, device=weight.device)
         own = {f"{self.name}.weight": weight, f"{self.name}.bias": without}
         logits = self.linear(as_given(parameters, own), x.flatten(1, 2)).unflatten(1, x.shape[1:3])
         if not self.prunable:
