@@ -51,6 +51,9 @@ def _found(view: View) -> Sensitivities:
     places = [*(tap.place for tap in layers.values()), *units.values()]
     found = torch.autograd.grad(losses.sum(), places, allow_unused=True, materialize_grads=True)
     return Sensitivities(
-        {name: OfLayer(tap.layer, tap.given, delta, tap.calls) for (name, tap), delta in zip(layers.items(), found, strict=False)},
+        {
+            name: OfLayer(tap.layer, tap.given, delta, tap.calls)
+            for (name, tap), delta in zip(layers.items(), found, strict=False)
+        },
         dict(zip(units, found[len(layers) :], strict=True)),
     )

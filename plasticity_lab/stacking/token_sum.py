@@ -68,4 +68,5 @@ class StackedTokenSum:
         """(K, B, I), by a product of matrices: its bits do not depend on the pack."""
         # Laid out anew: alone, a run's tokens may lie otherwise in memory than in a pack, and other bits would follow.
         each = x_KBMI.contiguous().flatten(0, 1)
-        return row_times(torch.ones(each.shape[:2], dtype=each.dtype, device=each.device), each).unflatten(0, x_KBMI.shape[:2])
+        ones = torch.ones(each.shape[:2], dtype=each.dtype, device=each.device)
+        return row_times(ones, each).unflatten(0, x_KBMI.shape[:2])

@@ -14,10 +14,11 @@ from plasticity_lab.diagnostics.gradient_rank import GradientRank
 from plasticity_lab.diagnostics.gram import grams, whole_gram
 from plasticity_lab.diagnostics.grama import GraMa
 from plasticity_lab.diagnostics.norms import Norms
+from plasticity_lab.diagnostics.of_module import measure
 from plasticity_lab.diagnostics.sensitivities import mean_gradients, sensitivities
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.diagnostics.zero_gradient_units import ZeroGradientUnits
-from plasticity_lab.errors import ConfigError
+from plasticity_lab.errors import ConfigError, OwnClassError
 from plasticity_lab.networks.cnn import CNN
 from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.networks.small_nature import SmallNature
@@ -155,3 +156,24 @@ def test_norms_and_churn_look_back_to_the_look_before():
     assert found["greedy_churn"].item() == pytest.approx(other.double().mean().item())
     again = norms.look(replace(later, state=states[0])) | churn.look(replace(later, state=states[1]))
     assert again["update_norm"].item() == again["output_change"].item() == again["greedy_churn"].item() == 0
+
+
+class ByPlace(torch.nn.Module):
+    """Two layers that are given the two halves of an example as rows, and one that is given both."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.act, self.last = torch.nn.Linear(4, 5), torch.nn.ReLU(), torch.nn.Linear(10, 3)
+
+    def forward(self, x):
+        return self.last(self.act(self.first(x.reshape(-1, 4))).reshape(len(x), 10))
+
+
+def test_rows_of_a_module_that_are_no_examples_are_refused_where_gradients_of_examples_are_asked_for():
+    loader = [(torch.randn(6, 8, generator=torch.Generator().manual_seed(0)), torch.arange(6) % 3)]
+    for asked in (GradientNoise(), GradientRank(layer="first")):
+        with pytest.raises(OwnClassError) as caught:
+            measure(ByPlace(), loader, [asked])
+        for part in ("first", "12 rows", "6 examples"):
+            assert part in str(caught.value)
+    assert "grama_inactive" in measure(ByPlace(), loader, [GraMa()])

@@ -9,7 +9,7 @@ from plasticity_lab.agents.evenly_spread import evenly_spread
 from plasticity_lab.agents.ppo.policy import log_probability
 from plasticity_lab.agents.supervised.step import log_likelihood
 from plasticity_lab.assembly import assembled
-from plasticity_lab.component import build
+from plasticity_lab.component import Chosen, build, load
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.ewc import EWC, squared_mean_gradient
 from plasticity_lab.interventions.intervention import Now
@@ -20,7 +20,7 @@ from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.run_axis import on_run_axis
 from tests.agents.ppo.packs import BOTH, SMALL, begun, there_are
 from tests.helpers.networks import classifier, one_by_one
-from tests.helpers.packs import CPU, choice, differing, images, run, trained
+from tests.helpers.packs import CPU, choice, differing, images, needs_compiler, needs_kernels, run, trained
 from tests.tenants.packs import BODIES, packs_of
 from tests.tenants.packs import differing as differing_there
 from tests.tenants.packs import trained as trained_there
@@ -176,6 +176,48 @@ def test_it_holds_a_network_where_the_task_before_left_it():
     assert drift[1] < 0.1 * drift[0]
     plain = trained([run(1, **{**STREAM, "tasks": 2})], IMAGES)
     assert not differing(packed.of(0), plain.of(0))  # strength 0 is no intervention
+
+
+MODES = [
+    pytest.param({}, id="eager"),
+    pytest.param({"compiled": True}, id="compiled", marks=[needs_compiler, pytest.mark.slow]),
+    pytest.param(
+        {"compiled": True, "kernels": True}, id="kernels", marks=[needs_compiler, needs_kernels, pytest.mark.slow]
+    ),
+]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("head", ["tokenised", "softmoe"])
+def test_one_layer_for_all_tokens_is_held_by_the_gradients_of_examples(mode, head):
+    """A backward pass for each example of the last task, with the weights that it left."""
+    network = {"name": "small_nature", "hidden": 6, "convolutions": 1}
+    ewc = (CLASS, {"decay": 0.0, "examples": 20})
+    runs = [run(seed, network=network, head=head, intervention=ewc, **{**STREAM, "tasks": 2}) for seed in (0, 1)]
+    learner = trained(runs, IMAGES, **mode).agent
+    kept, model = learner.network.kept, learner.network.model
+    ((x, labels),) = learner._seen(20)
+    given = dict(learner.network.parameters), learner.network.settings["activation"], None, x, labels, log_likelihood
+    for name, expected in one_by_one(model, *given).items():
+        assert expected.any()
+        scale = float(expected.max())
+        torch.testing.assert_close(kept[f"fisher {name}"] * 20, expected, rtol=2e-3, atol=1e-5 * scale)
+
+
+@pytest.mark.parametrize(
+    ("words", "version"),
+    [
+        (["head=tokenised"], 2),
+        (["head=tokenised", "intervention.batch=2"], 1),
+        (["head=softmoe", "head.normalised=true"], 2),
+        (["head=softmoe"], 1),
+        ([], 1),
+    ],
+)
+def test_only_runs_with_another_fisher_information_than_before_have_another_id(words, version):
+    (found,) = resolve(["benchmark=split_digits", "network=small_nature", "intervention=ewc", "seed=0", *words]).runs
+    chosen = {address: Chosen(load(target), found.settings(address)) for address, target in found.targets.items()}
+    assert EWC.version_beside(found.settings("intervention"), chosen) == version
 
 
 def test_no_more_examples_are_taken_than_wanted_and_from_all_of_the_task():

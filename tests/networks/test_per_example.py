@@ -8,14 +8,19 @@ from plasticity_lab.activations.activation import Activation
 from plasticity_lab.agents.ppo.policy import log_probability
 from plasticity_lab.agents.supervised.step import log_likelihood
 from plasticity_lab.component import build
+from plasticity_lab.errors import OwnClassError
 from plasticity_lab.networks.actor_critic import ActorCritic
 from plasticity_lab.networks.cnn import CNN
 from plasticity_lab.networks.cnn_case_study import CNNCaseStudy
+from plasticity_lab.networks.heads.softmoe import SoftMoE
+from plasticity_lab.networks.heads.tokenised import Tokenised
 from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.networks.model import Model
-from plasticity_lab.networks.network import Shapes
+from plasticity_lab.networks.network import Design, Network, Shapes
 from plasticity_lab.networks.per_example import squared_gradients
+from plasticity_lab.networks.small_nature import SmallNature
 from plasticity_lab.randomness.host import host_stream
+from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.run_axis import on_run_axis
 from tests.helpers.networks import classifier, one_by_one
 from tests.helpers.packs import CPU, choice
@@ -85,9 +90,18 @@ def test_a_policys_are_those_of_the_active_body_and_none_of_the_value(body):
         assert bool(value.any()) is not (".value." in name or name.startswith("value_trunk")), name
 
 
-def test_a_run_alone_gets_the_same_bits():
+@pytest.mark.parametrize(
+    "network",
+    [
+        CNN(channels=3, kernel=3, width=5, norm="layer"),
+        SmallNature(hidden=5, convolutions=1).headed(Tokenised()),
+        SmallNature(hidden=5, convolutions=1).headed(SoftMoE(2, slots=3, normalised=True)),
+    ],
+    ids=["cnn", "tokenised", "normalised router"],
+)
+def test_a_run_alone_gets_the_same_bits(network):
     pack = activations("prelu")
-    model = classifier(CNN(channels=3, kernel=3, width=5, norm="layer"), pack, (1, 10, 10), 5)
+    model = classifier(network, pack, (1, 10, 10), 5)
     parameters, x, labels = model.start(SEEDS, CPU), normal(3, 6, 100), torch.arange(18).view(3, 6) % 5
     packed = squared_gradients(model, parameters, on_run_axis(pack), None, x, labels, log_likelihood)
     own = {name: value[1:2].clone() for name, value in parameters.items()}
@@ -96,3 +110,41 @@ def test_a_run_alone_gets_the_same_bits():
     )
     for name, value in alone.items():
         assert torch.equal(value[0], packed[name][1]), name
+
+
+class OfHalves(Network):
+    """One layer for both halves of an example, and the sum of what it answers.  at_once: whether it is called once."""
+
+    init = "default"
+
+    def __init__(self, at_once: bool, positions: int) -> None:
+        self.at_once, self.positions = at_once, positions
+
+    def design(self, bodies, activation):
+        return Design([StackedLinear("output", 4, 3, self.positions)], [], {"logits": "output"})
+
+    def forward(self, design, parameters, x_KBD, activate, body):
+        layer, halves = design.layers[0], x_KBD.unflatten(2, (2, 4))
+        if self.at_once:
+            return {"logits": layer(parameters, halves.flatten(1, 2)).unflatten(1, (-1, 2)).sum(dim=2)}
+        return {"logits": sum(layer(parameters, half.contiguous()) for half in halves.unbind(2))}
+
+
+def of_halves(at_once: bool, positions: int):
+    pack = activations("relu")
+    model = classifier(OfHalves(at_once, positions), pack, (1, 2, 4), 3)
+    parameters, x = model.start(SEEDS, CPU), normal(3, 4, 8)
+    return model, parameters, {}, None, x, torch.arange(12).view(3, 4) % 3, log_likelihood
+
+
+def test_a_layer_of_ones_own_says_how_many_rows_an_example_has():
+    given = of_halves(True, 2)
+    same(squared_gradients(*given), one_by_one(*given))
+
+
+@pytest.mark.parametrize(("at_once", "parts"), [(True, ("8 rows", "4 examples")), (False, ("2 times", "one call"))])
+def test_rows_that_are_no_examples_are_refused(at_once, parts):
+    with pytest.raises(OwnClassError) as caught:
+        squared_gradients(*of_halves(at_once, 1))
+    for part in ("output", "positions", *parts):
+        assert part in str(caught.value)

@@ -103,3 +103,16 @@ def test_kaiming_start_keeps_the_variance_for_the_gain():
     assert weight.std() == pytest.approx(1.5 / 20, rel=0.01)
     assert np.abs(weight).max() == pytest.approx(float(theirs.abs().max()) * 1.5 / np.sqrt(2), rel=0.01)
     assert not bias.any()
+
+
+def test_squares_are_of_the_sum_over_an_examples_rows():
+    """Two examples of two rows. Of the first, x δ is 1 · 2 and 3 · (−1): (2 − 3)² = 1, not 2² + 3² = 13; of the second
+    1 · 1 and 1 · 1: 4. The bias: (2 − 1)² + (1 + 1)² = 5.
+    """
+    x = torch.tensor([1.0, 3.0, 1.0, 1.0]).view(1, 4, 1)
+    delta = torch.tensor([2.0, -1.0, 1.0, 1.0]).view(1, 4, 1)
+    squares = StackedLinear("own", 1, 1, positions=2).squares({}, x, delta)
+    assert squares["own.weight"][0, 0, 0] == 1 + 4
+    assert squares["own.bias"][0, 0, 0] == 1 + 4
+    of_rows = StackedLinear("own", 1, 1).squares({}, x, delta)
+    assert of_rows["own.weight"][0, 0, 0] == 13 + 2

@@ -67,5 +67,6 @@ class Tokenised(Head):
         h = activate(0, h.movedim(3, 2).unsqueeze(4)).flatten(3).transpose(2, 3)  # (K, B, M, U)
         each = h.contiguous().flatten(0, 1)
         share = 1.0 if self.pooled == "sum" else 1 / tokens
-        row = row_times(torch.full(each.shape[:2], share, dtype=each.dtype, device=each.device), each).unflatten(0, h.shape[:2])
+        shares = torch.full(each.shape[:2], share, dtype=each.dtype, device=each.device)
+        row = row_times(shares, each).unflatten(0, h.shape[:2])
         return {name: layer(parameters, row) for name, layer in zip(outputs, others, strict=True)}

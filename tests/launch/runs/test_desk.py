@@ -5,7 +5,7 @@ import pytest
 
 from launch.runs.desk import Desk, merged, run_of
 from launch.runs.settings import numbers
-from plasticity_lab.component import Component, check
+from plasticity_lab.component import Chosen, Component, check
 from plasticity_lab.errors import ConfigError
 
 
@@ -28,6 +28,15 @@ class Revised(Ratio):
     """The same settings, other numbers."""
 
     science_version = 2
+
+
+class Mended(Ratio):
+    """Its numbers were others with one option of another group."""
+
+    @classmethod
+    def version_beside(cls, settings: Mapping[str, Any], others: Mapping[str, Chosen]) -> int:
+        """2 beside that option."""
+        return 2 if others["intervention"].settings["name"] == "another" else 1
 
 
 TARGET = f"{__name__}.Ratio"
@@ -98,3 +107,12 @@ def test_the_desk_tells_true_from_one():
     desk.part("activation", "ratio", TARGET, {"c": 1})
     with pytest.raises(ConfigError, match=r"activation\.c.*true"):
         desk.part("activation", "ratio", TARGET, {"c": True})
+
+
+def test_what_changed_beside_one_option_of_another_group_changes_the_id_there_alone():
+    mended, plain = (
+        [made(target=f"{__name__}.{name}", intervention=option).id for option in ("none", "another")]
+        for name in ("Mended", "Ratio")
+    )
+    assert mended[0] == plain[0]
+    assert mended[1] != plain[1]

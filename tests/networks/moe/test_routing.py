@@ -99,3 +99,20 @@ def test_a_router_multiplies_and_starts_by_the_number_of_experts():
     phi = own["router.weight"][0, :, :5]
     expected = x / (x.norm(dim=-1, keepdim=True) + 1e-6) @ (3 * phi / (phi.norm(dim=0) + 1e-6))
     torch.testing.assert_close(router(own, x), expected)
+
+
+@pytest.mark.parametrize("shape", [(4, 8), (3, 6)], ids=["unpadded", "padded"])
+def test_a_normalised_router_has_gradients_where_a_token_and_the_padding_are_zero(shape):
+    router = StackedRouter("router", *shape, normalised=True)
+    own = {
+        name: torch.tensor(value).unsqueeze(0).requires_grad_()
+        for name, value in router.start(np.random.default_rng(1), "", 1).items()
+    }
+    x = torch.randn(1, 4, 4, shape[0], generator=torch.Generator().manual_seed(0))
+    x[0, 0, 1] = 0.0
+    x.requires_grad_()
+    logits = router(own, x)
+    assert not logits[0, 0, 1].any()
+    found = torch.autograd.grad(logits.square().sum(), [x, *own.values()])
+    assert all(gradient.isfinite().all() for gradient in found)
+    assert not found[1][..., shape[1] :].any()
