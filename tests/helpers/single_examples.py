@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import softsign
 
 from plasticity_lab.component import build
 from plasticity_lab.diagnostics.view import View
@@ -127,7 +126,7 @@ def told(outputs: Mapping[str, Tensor], answers: Tensor) -> Tensor:
     """A number for each example, (K, B), which depends on all of its outputs.  answers (K, B): factors."""
     total = torch.zeros_like(answers)
     for name in sorted(outputs):
-        value = softsign(outputs[name])
+        value = torch.atan(outputs[name])  # its derivative has its digits at large values too
         total = total + (value * torch.arange(1, value.shape[2] + 1, dtype=value.dtype)).sum(dim=2)
     return total * answers
 
@@ -137,7 +136,7 @@ def begun(case: Case) -> View:
     model, shape = case.model()
     noise = np.random.Generator(np.random.Philox(1))
     parameters = {
-        name: value.to(case.precision) + 0.1 * torch.from_numpy(noise.normal(size=value.shape)).to(case.precision)
+        name: value.to(case.precision) + 0.5 * torch.from_numpy(noise.normal(size=value.shape)).to(case.precision)
         if name.endswith((".bias", ".shift", ".slope", ".scalar"))
         else value.to(case.precision)
         for name, value in model.start(range(RUNS), CPU).items()
