@@ -2,7 +2,7 @@
 
     python -m launch import study.tar.gz --store results
 
-The whole file is checked first. What the store has already is never changed. Given again, the command goes on.
+The whole file is checked first. Files that the store has already are never changed. Given again, the command goes on.
 """
 
 import argparse
@@ -11,7 +11,7 @@ from pathlib import Path
 from launch.packs.lookup import add_store
 from launch.wording import counted, say, some
 from plasticity_lab.account import expanded
-from plasticity_lab.records.archive import import_archive
+from plasticity_lab.records.archive_import import import_archive
 from plasticity_lab.records.lookup import store_of
 
 
@@ -30,6 +30,8 @@ def run(options: argparse.Namespace) -> int:
             f"{counted(len(taken.other), 'run')} here {'was' if len(taken.other) == 1 else 'were'} trained apart from "
             f"those of the archive, and {'stays' if len(taken.other) == 1 else 'stay'}: {some(taken.other)}."
         )
+    for run, reason in taken.unreadable.items():
+        say(f"Left in the archive: run {run}, which no table could read: {reason}")
     known = len(taken.known) + len(taken.other)
     print(
         f"Imported into {store.root}: {counted(len(taken.runs), 'run')}, {counted(len(taken.sweeps), 'plan')}, "
