@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any
 
+from analysis.csv_cells import guarded
 from analysis.figures.drawing import Drawing
 
 COLUMNS = (
@@ -25,8 +26,9 @@ def csv_text(drawing: Drawing) -> str:
                 series.x, series.x_sd, series.y, series.y_sd, series.y_range, series.n
             )
             for x, x_sd, y, y_sd, y_range, n in points:
-                writer.writerow([
+                cells = [
                     drawing.name, panel.title, series.label, series.key, panel.x_label, x, x_sd, panel.y_label, y, y_sd,
                     *(y_range or ("", "")), n, " ".join(series.runs),
-                ])  # fmt: skip
+                ]  # fmt: skip
+                writer.writerow([guarded(cell) for cell in cells])
     return file.getvalue()

@@ -52,8 +52,10 @@ function tableOfRuns(DataTable, data) {
 // The lines that a filter leaves, in the order that is seen, with values as they are.
 function saveRuns(table, columns) {
   const inCsv = (value) => {
-    const words = value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
-    return /[",\n]/.test(words) ? `"${words.replaceAll('"', '""')}"` : words;
+    let words = value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
+    // A spreadsheet calculates words that begin like a formula (see analysis/csv_cells.py).
+    if (typeof value === "string" && /^[=+\-@\t\r]/.test(value) && Number.isNaN(Number(value))) words = `'${words}`;
+    return /[",\n\r]/.test(words) ? `"${words.replaceAll('"', '""')}"` : words;
   };
   const shown = table.rows({ search: "applied" }).data().toArray().map((line) => line.at(-1));
   const lines = [columns.map(({ title }) => title), ...shown.map((at) => columns.map((column) => valueOf(column, at)))];

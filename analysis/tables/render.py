@@ -13,6 +13,7 @@ from rich.measure import Measurement
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from analysis.csv_cells import guarded
 from analysis.tables.listing import Listing, formatted
 
 TEXT_WIDTH = 160
@@ -155,7 +156,7 @@ def csv_text(shown: Sequence[Listing]) -> str:
     file = io.StringIO()
     writer = csv.DictWriter(file, list(dict.fromkeys(name for line in lines for name in line)), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(lines)
+    writer.writerows({name: guarded(cell) for name, cell in line.items()} for line in lines)
     return file.getvalue()
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PACKAGES = ("plasticity_lab", "launch", "analysis")
-PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 COMMENTS, MESSAGES, DOCS = CORPORA = ("docstrings and comments", "messages", "docs")
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LINK_OR_CODE = re.compile(r"\]\([^)]*\)|`[^`\n]*`")

@@ -15,6 +15,8 @@ from tests.helpers.stores import planned_records
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 HOSTILE = "<script>window.harmed = true</script><img src=x onerror=window.harmed=true>"
 """A script runs where a page is read, a picture's handler also where it is put in later."""
+FORMULA = '=HYPERLINK("https://harm.example","relu")'
+"""Spreadsheets calculate it."""
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine (apt-get install chromium)")
 playwright = pytest.importorskip("playwright.sync_api", reason="the extra dev is not installed")
@@ -27,7 +29,7 @@ def report(tmp_path, record):
     store = Store(tmp_path / "store")
     records = []
     for seed in range(2):
-        for name, accuracy in (("relu", 0.5), ("tanh", 0.7), (HOSTILE, 0.6)):
+        for name, accuracy in (("relu", 0.5), ("tanh", 0.7), (HOSTILE, 0.6), (FORMULA, 0.3)):
             records.append(classified(store, record(name, seed=seed), [accuracy + seed / 100, *[0.4] * 10]))
     records.append(played(store, record(seed=7, science={"agent": {"name": "player"}}), 0))
     records.append(record("gelu", status="diverged", provenance={"host": HOSTILE}))
@@ -175,6 +177,8 @@ def test_the_runs_that_a_filter_leaves_are_saved_in_the_order_that_was_asked_for
     assert [name for name, _ in names] == sorted(name for name, _ in names)
     for name in ("relu", "tanh"):
         assert names.index((name, "1")) == names.index((name, "0")) + 1
+    assert (f"'{FORMULA}", "0") in names
+    assert not any(cell.startswith("=") for line in lines for cell in line)
 
 
 def test_figures_have_an_index_and_say_once_what_holds_for_all(page):
