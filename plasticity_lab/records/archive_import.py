@@ -178,7 +178,7 @@ def _read_all(
         target = staged.root / member.name if member.name in wanted else None
         if _copied(archive, member, target) != stated["sha256"]:
             raise _other(path, member.name)
-        archive.members.clear()  # tarfile keeps every entry that it has read
+        archive.members.clear()  # type: ignore[attr-defined] (tarfile keeps every entry that it has read)
     if seen != listed.keys():
         raise StoreError(f"{path} is not whole: its files differ from its list.")
 

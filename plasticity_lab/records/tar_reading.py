@@ -35,8 +35,8 @@ def opened(path: Path) -> Iterator[tarfile.TarFile]:
             file = stack.enter_context(open(path, "rb"))
             zipped = file.read(2) == b"\x1f\x8b"
             file.seek(0)
-            content = stack.enter_context(gzip.GzipFile(fileobj=file)) if zipped else file
-            archive = stack.enter_context(tarfile.open(fileobj=_InPieces(content), mode="r:"))
+            content = _InPieces(stack.enter_context(gzip.GzipFile(fileobj=file)) if zipped else file)
+            archive = stack.enter_context(tarfile.open(fileobj=content, mode="r:"))  # type: ignore[call-overload]
         except UNREADABLE as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise StoreError(f"Cannot read {path}: {error.strerror or error}.") from error
@@ -47,7 +47,7 @@ def opened(path: Path) -> Iterator[tarfile.TarFile]:
 class _InPieces:
     """A file that refuses to read more at once than `PIECE`: headers of tar state sizes, and can lie."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO | gzip.GzipFile) -> None:
         self._file = file
         self.seek, self.tell = file.seek, file.tell
 
