@@ -13,7 +13,6 @@ from torch.nn.functional import pad
 from plasticity_lab.component import Chosen, check
 from plasticity_lab.interventions.intervention import EXAMPLES, Intervention, Now, State
 from plasticity_lab.interventions.quadratic_penalty import pull, squared_distances
-from plasticity_lab.networks.heads.softmoe import SoftMoE
 from plasticity_lab.networks.heads.tokenised import Tokenised
 from plasticity_lab.networks.per_example import squared_gradients
 from plasticity_lab.stacking.run_axis import aligned, beside
@@ -53,16 +52,10 @@ class EWC(Intervention):
 
     @classmethod
     def version_beside(cls, settings: Mapping[str, Any], others: Mapping[str, Chosen]) -> int:
-        """2 with heads for which version 1 had a wrong Fisher information: that of head=tokenised squared the gradient
-        of each token, and that of a normalised router left out the normalisation.
-        """
+        """2 with head=tokenised: version 1 squared the gradient of each token, and not that of an example."""
         head = others.get("head")
-        if head is None or settings.get("batch", 1) > 1:  # a batch's gradient is autograd's own
-            return cls.science_version
-        wrong = issubclass(head.kind, Tokenised) or (
-            issubclass(head.kind, SoftMoE) and head.settings.get("normalised", False)
-        )
-        return max(2, cls.science_version) if wrong else cls.science_version
+        by_token = head is not None and issubclass(head.kind, Tokenised) and settings.get("batch", 1) == 1
+        return max(2, cls.science_version) if by_token else cls.science_version
 
     def start(self, now: Now) -> State:
         """Of each parameter "fisher <name>", zero, and "anchor <name>", where it is: (K, ...), as it."""

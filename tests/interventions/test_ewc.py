@@ -209,7 +209,7 @@ def test_one_layer_for_all_tokens_is_held_by_the_gradients_of_examples(mode, hea
     [
         (["head=tokenised"], 2),
         (["head=tokenised", "intervention.batch=2"], 1),
-        (["head=softmoe", "head.normalised=true"], 2),
+        (["head=softmoe", "head.normalised=true"], 1),
         (["head=softmoe"], 1),
         ([], 1),
     ],

@@ -1,9 +1,11 @@
 """The choice head=softmoe."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from torch import Tensor
 
+from plasticity_lab.component import Chosen
 from plasticity_lab.networks.heads.moe import MoE
 from plasticity_lab.networks.moe.routing import Routing, soft
 from plasticity_lab.stacking.router import StackedRouter
@@ -29,6 +31,11 @@ class SoftMoE(MoE):
     ) -> None:
         super().__init__(experts, slots, capacity, scale, router, shared_noise, further_layer)
         self.normalised = normalised
+
+    @classmethod
+    def version_beside(cls, settings: Mapping[str, Any], others: Mapping[str, Chosen]) -> int:
+        """2 if normalised: in version 1 a token of zeros had the gradient NaN, and EWC left the normalisation out."""
+        return max(2, cls.science_version) if settings.get("normalised", False) else cls.science_version
 
     def routed(self, inputs: int, slots: int) -> StackedRouter:
         """A column of φ for each slot."""

@@ -142,3 +142,8 @@ def test_what_means_nothing_is_refused():
         SoftMoE(0)
     with pytest.raises(ConfigError, match=r"network\.tokens is 'per_pixel'.*per_conv"):
         SmallImpala(tokens="per_pixel")
+
+
+@pytest.mark.parametrize(("normalised", "version"), [(True, 2), (False, 1)])
+def test_only_a_normalised_router_has_other_numbers_than_before(normalised, version):
+    assert SoftMoE.version_beside({"normalised": normalised}, {}) == version
