@@ -81,11 +81,10 @@ def main() -> int:
 def _places(passage: Passage, kinds: Iterable[str], lines: set[int] | None = None) -> Iterator[str]:
     """Places of the kinds in a passage, as `path:line: text`.  lines: keep only these line numbers."""
     for kind in kinds:
-        matches = [match[0] for match in PATTERNS[kind].finditer(passage.text)]
-        for offset, line in enumerate(passage.lines):
-            number = passage.first + offset
-            if (lines is None or number in lines) and any(match.split()[0] in line for match in matches):
-                yield f"{passage.path}:{number}: {line.strip()}"
+        for match in PATTERNS[kind].finditer(passage.text):
+            index = passage.line_at(match.end() - 1)  # a pattern may begin with the end of the sentence before
+            if lines is None or passage.first + index in lines:
+                yield f"{passage.path}:{passage.first + index}: {passage.lines[index].strip()}"
 
 
 def _new_places(found: Iterable[Passage], corpus: str, kind: str) -> Iterator[str]:

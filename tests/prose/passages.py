@@ -32,6 +32,16 @@ class Passage:
         """The passage on one line, with single spaces."""
         return " ".join(" ".join(self.lines).split())
 
+    def line_at(self, position: int) -> int:
+        """The index of the line on which a position of `text` is."""
+        end = 0
+        for index, line in enumerate(self.lines):
+            words = line.split()
+            end += len(" ".join(words)) + bool(words)
+            if position < end:
+                return index
+        raise IndexError(position)
+
 
 def passages(root: Path) -> Iterator[Passage]:
     """All passages of the repository at `root`: its packages, the comments of conf/, and its pages."""

@@ -49,6 +49,7 @@ def test_a_page_is_read_without_its_code_and_addresses():
 def test_a_pattern_is_found_across_lines_and_in_either_case():
     (passage,) = (p for p in of_python('"""Costs, and WHAT\n  they are."""', "module.py"))
     assert passage.text == "Costs, and WHAT they are."
+    assert [passage.line_at(passage.text.index(word)) for word in ("Costs", "WHAT", "they", "are.")] == [0, 0, 1, 1]
     assert counted([passage])[COMMENTS]["what …, without its noun"] == 1
 
 
