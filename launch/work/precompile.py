@@ -10,7 +10,7 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
@@ -29,13 +29,23 @@ from plasticity_lab.run import Run
 NICENESS = 10
 
 
-def compile_graphs(runs: Sequence[Run], resource: Resource, kernels: bool) -> None:
-    """Those of a pack of these runs: by its first chunk, and an evaluation."""
+def compile_graphs(
+    runs: Sequence[Run], resource: Resource, kernels: bool, stop: Callable[[], bool] = lambda: False
+) -> None:
+    """Those of a pack of these runs: by its first chunks, up to the first in which it learns, and an evaluation.
+
+    stop: asked after each chunk; where it says so, what is missing is not compiled.
+    """
     stream, learner = assembled(runs, resource, torch.device("cpu"), compiled=True, kernels=kernels)
     beginning = Position(0, 0)
     task = next(iter(stream.tasks(after=beginning)))
     learner.begin(task, fresh=True)
-    learner.advance(next(iter(task.chunks(after=beginning))))
+    for chunk in task.chunks(after=beginning):
+        learned = learner.advance(chunk).updates
+        if stop():
+            return
+        if any(len(of_updates) for of_updates in learned.values()):  # none while a memory is filled
+            break
     learner.evaluate(task)
 
 
@@ -60,7 +70,7 @@ def main(arguments: list[str] | None = None) -> int:
             break
         with contextlib.suppress(Exception):  # the worker that trains the pack will meet it, and say it
             runs = plan.runs_of(pack)
-            compile_graphs(runs, resource_of(runs[0]), pack.kernels)
+            compile_graphs(runs, resource_of(runs[0]), pack.kernels, stop)
     return 0
 
 

@@ -2,14 +2,16 @@
 
 A graph is known by words that determine its function, by shape, type and place of every tensor that it is given, and by
 the width of vectors that torch is set to; in the folder also by this package's source files, the versions of Python,
-torch and CUDA, and what the processor or the GPU can do. A graph is kept there if all that was compiled into it is this
-package's or torch's own: of other code, somebody's own activation for example, these files say nothing.
+torch and CUDA, and what the processor or the GPU can do. A graph is kept there if all that was compiled into it is code
+of this package, of torch or of Python's standard library: these versions and files identify no other code, for example
+a user's own activation.
 """
 
 import contextlib
 import hashlib
 import os
 import sys
+import sysconfig
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -29,6 +31,7 @@ KEPT = 64
 WHOLE = (larger, whole_pool, convolution, gpu_product)
 """Functions that are kept whole in graphs, else torch 2.13 forgets their backward under torch.func.grad."""
 PACKAGE = Path(__file__).resolve().parents[1]
+STANDARD_LIBRARY = Path(sysconfig.get_path("stdlib")).resolve()
 _here: OrderedDict[str, Graph] = OrderedDict()
 
 
@@ -94,13 +97,23 @@ def _prepare_dynamo() -> None:
 
 def _compiled_and_kept(function: Callable[..., Any], arguments: Sequence[Any], path: Path | None) -> Graph:
     graph = _compiled(function, arguments)
-    modules = {source.module.partition(".")[0] for source in graph.source_info().inlined_sources}
+    known = all(is_known(source.module) for source in graph.source_info().inlined_sources)
     # Who edits a source file while this process runs has compiled something else than what the file says now.
-    if path is not None and modules <= {"plasticity_lab", "torch"} and _digest() == _AT_START:
+    if path is not None and known and _digest() == _AT_START:
         with contextlib.suppress(Exception):  # then others compile it too
             path.parent.mkdir(parents=True, exist_ok=True)
             graph.save_compiled_function(str(path))
     return graph
+
+
+def is_known(module: str) -> bool:
+    """Whether a graph's name on the disk identifies the code of a module: this package's, torch's, Python's own."""
+    root = module.partition(".")[0]
+    if root in ("plasticity_lab", "torch"):
+        return True
+    file = getattr(sys.modules.get(root), "__file__", None)  # a user's module can have the name of one of Python's
+    places = STANDARD_LIBRARY / f"{root}.py", STANDARD_LIBRARY / root / "__init__.py"
+    return file is not None and Path(file).resolve() in places
 
 
 def _loaded(path: Path | None) -> Graph | None:

@@ -15,6 +15,7 @@ from plasticity_lab.networks.heads.head import Head
 from plasticity_lab.networks.heads.moe import MoE
 from plasticity_lab.networks.network import Network
 from plasticity_lab.perturbations.perturbation import Perturbation
+from plasticity_lab.records.own_classes import digests_of_classes
 from plasticity_lab.run import Run, group_of
 from plasticity_lab.stacking.optimizer import Optimizer
 
@@ -28,7 +29,8 @@ class Parts(Generic[AnyBenchmark]):
 
     components: group → those of the runs, K of them; each may differ from the others in what it puts on the run axis.
     stream_seeds, init_seeds: of the runs. structure: in words, what the runs have alike apart from the benchmark: packs
-    of equal words are trained by the same functions of tensors. processes: that may step their environments; no number
+    of equal words are trained by the same functions of tensors; of classes outside this package it holds a digest of
+    their code. processes: that may step their environments; no number
     depends on it. kernels: whether linear layers are computed by our own (see `plasticity_lab.kernels`). observed:
     whether diagnostics look at the pack; no number depends on it.
     """
@@ -116,11 +118,14 @@ class Parts(Generic[AnyBenchmark]):
 def parts_of(runs: Sequence[Run], processes: Processes = ALONE, kernels: bool = False, observed: bool = False) -> Parts:
     """The parts of runs that agree in everything but seeds and `run_axis_settings`.  Raises ConfigError."""
     groups = dict.fromkeys(map(group_of, runs[0].targets))
+    structure = runs[0].structure(without=("benchmark", *runs[0].besides))
+    # A class outside this package can decide what a graph computes without any of its code being in the graph.
+    own = digests_of_classes(runs[0].trained_by)
     return Parts(
         {group: [run.component(group) for run in runs] for group in groups},
         [run.seed_of("stream_seed") for run in runs],
         [run.seed_of("init_seed") for run in runs],
-        runs[0].structure(without=("benchmark", *runs[0].besides)) + (", by our own kernels" if kernels else ""),
+        structure + (f", {own}" if own else "") + (", by our own kernels" if kernels else ""),
         processes,
         kernels,
         observed,

@@ -38,7 +38,7 @@ def test_eager_packs_need_nothing(store):
 def test_a_pack_that_fails_does_not_keep_the_others_from_being_compiled(store, monkeypatch):
     plan, met = planned(store, "activation=relu,tanh,elu", "mode=compiled"), []
 
-    def compile_graphs(runs, resource, kernels):
+    def compile_graphs(runs, resource, kernels, stop):
         met.append(runs[0].id)
         raise ZeroDivisionError
 
