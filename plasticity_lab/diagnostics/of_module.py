@@ -7,13 +7,13 @@ found = measure(module, loader)  # column → number, as docs/diagnostics.md has
 Legend: B examples, O outputs.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 
 from plasticity_lab.diagnostics.curvature import Curvature
 from plasticity_lab.diagnostics.dead_units import DeadUnits
@@ -25,6 +25,7 @@ from plasticity_lab.diagnostics.gradient_noise import GradientNoise
 from plasticity_lab.diagnostics.gradient_rank import GradientRank
 from plasticity_lab.diagnostics.grama import GraMa
 from plasticity_lab.diagnostics.learned_slopes import LearnedSlopes
+from plasticity_lab.diagnostics.module_loss import Loss, close, each_cross_entropy, loss_of_each
 from plasticity_lab.diagnostics.module_network import ModuleNetwork
 from plasticity_lab.diagnostics.negative_slope import NegativeSlope
 from plasticity_lab.diagnostics.saturated import Saturated
@@ -36,13 +37,6 @@ from plasticity_lab.networks.model import Model
 OF_ONE_MOMENT = (DeadUnits, DormantUnits, DuplicateUnits, Saturated, NegativeSlope, FeatureRank, LearnedSlopes, GraMa,
                  ZeroGradientUnits, GradientNoise, GradientRank, Curvature)  # fmt: skip
 """Those that need no look before."""
-Loss = Callable[[Tensor, Tensor], Tensor]
-"""(outputs (B, O), what the loader gives beside the inputs) → the loss of each example, (B,)."""
-
-
-def each_cross_entropy(outputs: Tensor, labels: Tensor) -> Tensor:
-    """Of each example alone."""
-    return cross_entropy(outputs, labels, reduction="none")
 
 
 def measure(
@@ -55,48 +49,139 @@ def measure(
     """What diagnostics see of a module: column → number.
 
     loader: gives pairs (inputs, targets), first axis the examples; the first `most` are the probe, in evaluation mode.
-    diagnostics: None for `OF_ONE_MOMENT` with the settings that they have by default. The module is left as it was. Its
-    activations must be modules of one kind (nn.ReLU, …), since what a forward pass calls by itself is not seen; linear
-    layers, and convolutions that are not grouped or dilated, are looked into.
+    Inputs that are floats are converted to the type of the parameters. diagnostics: None for `OF_ONE_MOMENT` with their
+    default settings. loss: of each example, (B,), or a loss of torch.nn, which is taken without its reduction. The
+    module is left as it was. Its activations must be modules of one kind (nn.ReLU, …) with the same settings; one such
+    module may be called at several places, and may work in place. Linear layers, and convolutions that are not grouped
+    or dilated, are looked into.
 
-    Raises InputError for a module or a loader that does not fit; ConfigError for a setting that names no layer of it.
+    Raises InputError for a module, a loader or a loss that does not fit; ConfigError for a setting that names no layer.
     """
-    x, targets = _probe(loader, most)
-    like = next(module.parameters())
-    x, targets, was_training = x.to(like.device, like.dtype), targets.to(like.device), module.training
-    module.eval()
-    try:
+    with _as_it_was(module):
+        like = _parameter(module)
+        x, targets = _probe(loader, most)
+        x, targets = x.to(like.device, like.dtype if x.is_floating_point() else None), targets.to(like.device)
+        outputs = _outputs(module, x)
+        each_loss = loss_of_each(loss, outputs, targets)
         network = ModuleNetwork(module, x)
         model = cast(Model, network)
 
         def losses(parameters: Mapping[str, Tensor], batch: Mapping[str, Tensor]) -> Tensor:
             outputs = network.forward_pass(parameters, batch["x"])[0]["output"][0]
-            return loss(outputs, batch["targets"][0]).unsqueeze(0)
+            return each_loss(outputs, batch["targets"][0]).unsqueeze(0)
 
         probe = {"x": x.unsqueeze(0), "targets": targets.unsqueeze(0)}
         view = View(model, network.parameters(), network.settings(), [0], losses, probe)
+        with torch.no_grad():
+            if not close(view.forward().outputs["output"][0], outputs):
+                raise InputError(
+                    "The module's outputs are not those of its layers and activations one by one, as diagnostics "
+                    "compute them; its forward pass must call its submodules, and these their own forward."
+                )
+        _check_calls(module, network, view)
         chosen = [each() for each in OF_ONE_MOMENT] if diagnostics is None else list(diagnostics)
         found: dict[str, float] = {}
         for each in chosen:
             if each.applies_to(model):
                 seen = each.look(replace(view, state=each.start(view)))
-                found |= {name.replace(".", "_"): value.double().item() for name, value in seen.items()}
+                own = {name.replace(".", "_"): value.double().item() for name, value in seen.items()}
+                if twice := sorted(found.keys() & own.keys()):
+                    raise InputError(f"{twice[0]} would be measured twice; call measure once for each of the two.")
+                found |= own
         return found
-    finally:
-        module.train(was_training)
+
+
+def _parameter(module: nn.Module) -> Tensor:
+    """One whose type and device are those of the module.  Raises InputError where it has none that we compute with."""
+    floats = [value for value in module.parameters() if value.is_floating_point()]
+    types = sorted({str(value.dtype).removeprefix("torch.") for value in floats})
+    if types not in (["float32"], ["float64"]):
+        has = f"has parameters in {' and '.join(types)}" if types else "has no parameters"
+        raise InputError(
+            f"The module {has}; diagnostics need all of them in float32 or in float64: measure a copy, as "
+            "copy.deepcopy(module).float()."
+        )
+    return floats[0]
 
 
 def _probe(loader: Iterable[Any], most: int) -> tuple[Tensor, Tensor]:
     """The first examples, at most that many."""
     inputs, targets, there = [], [], 0
     for batch in loader:
-        if not isinstance(batch, tuple | list) or len(batch) != 2:
+        pair = isinstance(batch, tuple | list) and len(batch) == 2
+        if not pair or not all(isinstance(each, Tensor) and each.dim() for each in batch):
             raise InputError("The loader must give pairs: inputs and targets, tensors with the examples first.")
-        inputs.append(batch[0])
-        targets.append(batch[1])
+        if len(batch[0]) != len(batch[1]):
+            raise InputError(
+                f"The loader gives {len(batch[0])} inputs with {len(batch[1])} targets; there must be one for each."
+            )
+        inputs.append(batch[0].detach())
+        targets.append(batch[1].detach())
         there += len(batch[0])
         if there >= most:
             break
-    if there < 2:
-        raise InputError(f"The loader gives {there} examples; at least 2 are needed.")
+    if min(there, most) < 2:
+        raise InputError(f"The loader gives {there} examples, of which {most} are taken; at least 2 are needed.")
     return torch.cat(inputs)[:most], torch.cat(targets)[:most]
+
+
+@contextmanager
+def _as_it_was(module: nn.Module) -> Iterator[None]:
+    """In evaluation mode while it lasts, and afterwards in the modes, and with the numbers, of before.
+
+    Whatever the caller has set, there are gradients meanwhile, and products in the type of the parameters.
+    """
+    modes = [(own, own.training) for own in module.modules()]
+    kept = [(value, value.detach().clone()) for value in (*module.parameters(), *module.buffers())]
+    module.eval()
+    devices = {value.device.type for value, _ in kept} or {"cpu"}
+    try:
+        with torch.inference_mode(False), torch.enable_grad(), ExitStack() as settings:
+            for device in devices:
+                settings.enter_context(torch.autocast(device, enabled=False))
+            yield
+    finally:
+        for own, training in modes:
+            own.training = training
+        with torch.no_grad():
+            for value, before in kept:
+                if not torch.equal(value, before):  # else a graph that the user still needs would count as changed
+                    value.copy_(before)
+
+
+def _outputs(module: nn.Module, x: Tensor) -> Tensor:
+    """The module's own.  Raises InputError where they are none of each example alone, the same whenever it is asked."""
+
+    def outputs(x: Tensor) -> Tensor:
+        try:
+            with torch.no_grad():
+                found = module(x.clone())
+        except Exception as error:
+            raise InputError(f"The module fails on the loader's inputs: {error}") from error
+        if not isinstance(found, Tensor) or found.shape[:1] != x.shape[:1]:
+            raise InputError("The module must give one tensor, with the examples first.")
+        return found
+
+    whole, half = outputs(x), len(x) // 2
+    if not close(outputs(x), whole):
+        raise InputError(
+            "The module gives other outputs for the same inputs at each call in evaluation mode; its forward pass must "
+            "not draw (F.dropout needs training=self.training), nor go on from call to call."
+        )
+    if not close(outputs(x[:half]), whole[:half]):
+        raise InputError(
+            "The module's outputs for an example depend on the other examples in evaluation mode; diagnostics need "
+            "each alone (a BatchNorm needs track_running_stats=True)."
+        )
+    return whole
+
+
+def _check_calls(module: nn.Module, network: ModuleNetwork, view: View) -> None:
+    """Raises InputError where a layer takes part without being called: diagnostics would miss its gradients."""
+    called = {layer.name for layer in network.design.layers}
+    left = [name for name, own in module.named_modules() if type(own) in (nn.Linear, nn.Conv2d) and name not in called]
+    for name in left:
+        own = {f"{name}.weight": view.parameters[f"{name}.weight"].clone().requires_grad_()}
+        total = view.losses({**view.parameters, **own}).sum()
+        if total.requires_grad and torch.autograd.grad(total, [*own.values()], allow_unused=True)[0] is not None:
+            raise InputError(f"The weights of {name} are used without a call of it; diagnostics need the call.")

@@ -1,0 +1,191 @@
+"""Modules that work in place, share, or compute activations by functions: right, or refused."""
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+from torch.utils.data import DataLoader, TensorDataset
+
+from plasticity_lab.diagnostics.module_layers import ACTIVATIONS
+from plasticity_lab.diagnostics.of_module import measure
+from plasticity_lab.errors import InputError
+
+IN_PLACE = {
+    nn.ReLU: {}, nn.LeakyReLU: {"negative_slope": 0.1}, nn.ELU: {}, nn.SELU: {}, nn.CELU: {}, nn.ReLU6: {},
+    nn.Hardtanh: {}, nn.Hardswish: {}, nn.SiLU: {}, nn.Mish: {},
+}  # fmt: skip
+CASES = [pytest.param(kind, own, id=kind.__name__) for kind, own in IN_PLACE.items()]
+
+
+def data(*shape: int, examples: int = 30) -> DataLoader:
+    draw = torch.Generator().manual_seed(0)
+    x = torch.randn(examples, *shape, generator=draw, dtype=torch.float64)
+    return DataLoader(TensorDataset(x, torch.randint(0, 3, (examples,), generator=draw)), batch_size=8)
+
+
+def seeded(make, *given):
+    """The module that is made so, with numbers that are the same for all of the same parameters."""
+    module, draw = make(*given).double(), torch.Generator().manual_seed(0)
+    for own in module.parameters():
+        own.data = torch.randn(own.shape, generator=draw, dtype=own.dtype) / max(1, own[0].numel()) ** 0.5
+    return module
+
+
+def same(ours: dict, theirs: dict) -> None:
+    """The numbers of the whole network: places may be called otherwise."""
+    whole = {name for name in theirs if name in ours}
+    assert {"dormant_units", "srank", "lambda_max", "gradient_snr", "grama_inactive"} <= whole
+    for name in whole - {"lambda_max_iterations"}:
+        assert ours[name] == pytest.approx(
+            theirs[name], rel=1e-3 if "lambda" in name else 1e-9, abs=1e-3 * ("resid" in name), nan_ok=True
+        ), name
+
+
+class Block(nn.Module):
+    """A residual block: of two layers with a normalisation, or one that begins with its activation."""
+
+    def __init__(self, act, first: bool = False) -> None:
+        super().__init__()
+        self.stem, self.conv1, self.conv2 = (
+            nn.Conv2d(2, 4, 3),
+            nn.Conv2d(4, 4, 3, padding=1),
+            nn.Conv2d(4, 4, 3, padding=1),
+        )
+        self.norm, self.act1, self.act2, self.act3 = nn.BatchNorm2d(4), act(), act(), act()
+        self.out, self.first = nn.Linear(4, 3), first
+
+    def forward(self, x):
+        h = self.act1(self.stem(x))
+        if self.first:  # what the block adds to is what its activation has left
+            z = self.conv1(h)
+            h = self.conv2(self.act2(z))
+            h = self.act3(h + z)
+        else:
+            then = self.norm(self.conv2(self.act2(self.conv1(h))))
+            then += h
+            h = self.act3(then)
+        return self.out(h.mean((2, 3)))
+
+
+class ByHand(Block):
+    """What `Block(first=True)` computes with activations in place."""
+
+    def forward(self, x):
+        h = self.act2(self.conv1(self.act1(self.stem(x))))
+        h = self.act3(self.conv2(h) + h)
+        return self.out(h.mean((2, 3)))
+
+
+def mlp(act):
+    return nn.Sequential(nn.Linear(6, 9), act(), nn.Linear(9, 8), act(), nn.Linear(8, 3))
+
+
+@pytest.mark.parametrize(("kind", "own"), CASES)
+def test_an_activation_in_place_is_measured_as_one_that_is_not(kind, own):
+    ours = measure(seeded(mlp, lambda: kind(**own, inplace=True)), data(6))
+    same(ours, measure(seeded(mlp, lambda: kind(**own)), data(6)))
+
+
+def test_every_activation_that_can_work_in_place_is_among_them():
+    assert {kind for kind in ACTIVATIONS if "inplace" in kind.__init__.__code__.co_varnames} == set(IN_PLACE)
+
+
+@pytest.mark.parametrize("kind", [nn.ReLU, nn.ELU, nn.SiLU])
+@pytest.mark.parametrize("first", [False, True])
+def test_a_residual_block_in_place_is_what_one_written_out_is(kind, first):
+    ours = measure(seeded(Block, lambda: kind(inplace=True), first), data(2, 5, 5))
+    same(ours, measure(seeded(ByHand if first else Block, kind), data(2, 5, 5)))
+
+
+class Shared(nn.Module):
+    def __init__(self, act) -> None:
+        super().__init__()
+        self.fc1, self.fc2, self.fc3, self.act = nn.Linear(6, 9), nn.Linear(9, 8), nn.Linear(8, 3), act
+
+    def forward(self, x):
+        return self.fc3(self.act(self.fc2(self.act(input=self.fc1(x)))))
+
+
+@pytest.mark.parametrize("inplace", [False, True])
+def test_one_module_at_several_places_is_measured_as_several_modules(inplace):
+    shared = seeded(Shared, nn.LeakyReLU(0.1, inplace=inplace))
+    apart = nn.Sequential(shared.fc1, nn.LeakyReLU(0.1), shared.fc2, nn.LeakyReLU(0.1), shared.fc3)
+    ours, theirs = measure(shared, data(6)), measure(apart, data(6))
+    same(ours, theirs)
+    for ours_at, theirs_at in (("act", "1"), ("act_2", "3")):
+        assert ours[f"dormant_units_{ours_at}"] == theirs[f"dormant_units_{theirs_at}"]
+
+
+def test_a_shared_prelu_has_its_slope_at_each_place():
+    shared = seeded(Shared, nn.PReLU())
+    apart = nn.Sequential(shared.fc1, copy.deepcopy(shared.act), shared.fc2, copy.deepcopy(shared.act), shared.fc3)
+    same(measure(shared, data(6)), measure(apart, data(6)))
+
+
+class Written(nn.Module):
+    """A forward pass in which a function takes the place of the second activation."""
+
+    def __init__(self, function) -> None:
+        super().__init__()
+        self.fc1, self.fc2, self.fc3, self.act = nn.Linear(6, 9), nn.Linear(9, 8), nn.Linear(8, 3), nn.ReLU()
+        self.function = function
+
+    def forward(self, x):
+        return self.fc3(self.function(self.fc2(self.act(self.fc1(x)))))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        functional.relu, functional.relu_, torch.relu, torch.Tensor.relu_, functional.gelu, torch.tanh, torch.sigmoid,
+        functional.selu, functional.mish, functional.softsign, functional.relu6,
+        lambda x: functional.leaky_relu(x, 0.1), lambda x: x.clamp(min=0), lambda x: torch.maximum(x, torch.zeros_like(x)),
+        lambda x: torch.where(x > 0, x, 0.1 * x),
+    ],
+)  # fmt: skip
+def test_an_activation_that_is_a_function_is_refused(function):
+    with pytest.raises(InputError, match="activation module"):
+        measure(seeded(Written, function), data(6))
+
+
+def test_a_function_behind_the_last_layer_makes_outputs_and_is_no_activation():
+    class Squashed(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.net = mlp(nn.ReLU)
+
+        def forward(self, x):
+            return torch.tanh(self.net(x))
+
+    assert measure(seeded(Squashed), data(6))["lambda_max"] != 0
+
+
+class Changing(nn.Module):
+    """Changes in place what it is given, what a layer made, and what an activation gave."""
+
+    def __init__(self, place: bool) -> None:
+        super().__init__()
+        self.fc1, self.fc2, self.fc3 = nn.Linear(6, 9), nn.Linear(9, 8), nn.Linear(8, 3)
+        self.act1, self.act2, self.place = nn.ReLU(), nn.ReLU(), place
+
+    def forward(self, x):
+        if self.place:
+            x -= 0.5
+            z = self.fc1(x)
+            h = self.act1(z)
+            z.add_(100)
+            g = self.fc2(h * 1)
+            g *= 2
+            out = self.act2(g)
+            out.add_(1)
+            return self.fc3(out)
+        return self.fc3(self.act2(self.fc2(self.act1(self.fc1(x - 0.5)) * 1) * 2) + 1)
+
+
+def test_what_a_forward_pass_changes_in_place_is_measured_as_it_was_before():
+    batches = data(6)
+    x = batches.dataset.tensors[0].clone()
+    same(measure(seeded(Changing, True), batches), measure(seeded(Changing, False), batches))
+    assert torch.equal(batches.dataset.tensors[0], x)
