@@ -141,7 +141,7 @@ class Written(nn.Module):
     [
         functional.relu, functional.relu_, torch.relu, torch.Tensor.relu_, functional.gelu, torch.tanh, torch.sigmoid,
         functional.selu, functional.mish, functional.softsign, functional.relu6,
-        lambda x: functional.leaky_relu(x, 0.1), lambda x: x.clamp(min=0), lambda x: torch.maximum(x, torch.zeros_like(x)),
+        lambda x: functional.leaky_relu(x, 0.1), lambda x: x.clamp(min=0), lambda x: torch.maximum(x, x * 0),
         lambda x: torch.where(x > 0, x, 0.1 * x),
     ],
 )  # fmt: skip
