@@ -9,7 +9,7 @@ import pytest
 from plasticity_lab.account import user_name
 from tests.helpers.stand_ins import BETWEEN, fails
 
-TOOLS = ("bash", "env", "rm", "ln", "sed", "touch", "git", "stat", "g++", "as", "ld")
+TOOLS = ("bash", "env", "rm", "ln", "sed", "touch", "git", "stat", "wc", "g++", "as", "ld")
 SCRIPTS = {
     "sinfo": """
 case "$*" in

@@ -1,5 +1,6 @@
 import logging
 import os
+import signal
 import subprocess
 from functools import cache
 
@@ -15,6 +16,17 @@ from tests.helpers.wandb_server import serving
 @pytest.fixture
 def store(tmp_path):
     return Store(tmp_path / "store")
+
+
+@pytest.fixture
+def signals_as_before():
+    """What a test does to this process's signals is undone."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
+    handlers, blocked = {number: signal.getsignal(number) for number in numbers}, signal.pthread_sigmask(0, ())
+    yield
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
 @pytest.fixture(scope="module")

@@ -156,6 +156,8 @@ def ask(*command: str, patience: float = PATIENCE_SECONDS) -> str:
         )
     except FileNotFoundError as error:
         raise SlurmError(f"{command[0]} is not on this machine.") from error
+    except OSError as error:
+        raise SlurmError(f"{command[0]} cannot be started: {error}.") from error
     except subprocess.TimeoutExpired as error:
         raise SlurmError(f"`{' '.join(command)}` has not answered for {patience:g} seconds.") from error
     if answer.returncode:

@@ -3,7 +3,7 @@
 A worker must leave for one of five reasons, each time so that the right thing happens:
 
 - its time is nearly up, or it is to make room on a cluster that announces it (SIGUSR2, SIGUSR1): write a checkpoint and
-  ask Slurm to put the job back into the queue;
+  ask Slurm to put the job back into the queue, until it has (see `leaving`);
 - it is preempted, or cancelled (SIGTERM, and nobody says which): write a checkpoint and wait to be killed. Slurm puts
   what it preempted back into the queue by itself; a job that ended within its grace time would count as finished, and
   one that put itself back could not be cancelled;
@@ -17,7 +17,6 @@ submitit answers the same signals, but only logs SIGTERM and counts preemptions 
 import logging
 import math
 import os
-import re
 import sys
 import time
 from collections.abc import Callable
@@ -27,6 +26,7 @@ from functools import partial
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.cancellation import Cancelled
 from launch.launchers.slurm.jobs_file import read_jobs
+from launch.launchers.slurm.leaving import leave
 from launch.launchers.slurm.own_jobs import own_jobs, states_of_sweeps
 from launch.launchers.slurm.signals import EARLY_SECONDS, JobSignals
 from launch.launchers.slurm.submissions import Outcome, decide, submissions_of
@@ -37,10 +37,6 @@ from plasticity_lab.records.files import StoreFault
 from plasticity_lab.records.store import Store
 
 log = logging.getLogger("launch.launchers.slurm.job")
-LONGEST_GRACE_SECONDS = 3600.0
-"""A worker that was asked to end, and not killed within this time, was not asked by Slurm: it ends by itself."""
-GRACE_LOOK_SECONDS = 60.0
-"""How often it asks Slurm meanwhile whether the job goes on; longer than Slurm usually waits to kill (KillWait)."""
 ASK_SECONDS = 600.0
 """How soon Slurm is asked for a job's time limit again, where it did not say any."""
 PATIENCE_IN_LEASES = 2
@@ -134,18 +130,10 @@ class JobWorker:
             return 0
         if not signals() and not again:
             return 0 if well else 1
-        if signals.warned or again:
-            if restart >= self.starts:
-                log.error("Job %s has started %d times, as often as max_num_timeout lets it.", job, restart + 1)
-                return 1
-            log.info("Back into the queue.")
-            try:
-                cluster.requeue(job)
-            except cluster.SlurmError as error:
-                # scontrol, too, is ended with the job that it has put back, or that another worker of it has.
-                if not signals.ending:
-                    log.warning("%s", error)
-        return _wait_to_be_killed()
+        if (signals.warned or again) and restart >= self.starts:
+            log.error("Job %s has started %d times, as often as max_num_timeout lets it.", job, restart + 1)
+            return 1
+        return leave(job, restart, lambda: (signals.warned or again) and restart < self.starts, cancelled)
 
     def _cancelled_before(self, store: Store) -> bool:
         """Whether an earlier version has cancelled this worker, which one has submitted."""
@@ -252,24 +240,3 @@ def _end_of(job: str) -> float:
     if left is None and (words := os.environ.get("SLURM_JOB_END_TIME", "")).isdecimal():
         left = int(words) - time.time()
     return math.inf if left is None else time.monotonic() + left
-
-
-def _wait_to_be_killed() -> int:
-    log.info("The checkpoint is written; waiting for Slurm to end the job.")
-    end = time.monotonic() + LONGEST_GRACE_SECONDS
-    while time.monotonic() < end:
-        time.sleep(GRACE_LOOK_SECONDS)
-        if _goes_on(this_job()):
-            log.warning("Slurm lets the job go on: it was asked to end by somebody else, and ends by itself.")
-            break
-    logging.shutdown()
-    return 1
-
-
-def _goes_on(job: str) -> bool:
-    """Whether Slurm says that the job runs on: it is not over, and is not to make room after its grace time."""
-    try:
-        said = cluster.ask("scontrol", "show", "job", job)
-    except cluster.SlurmError:
-        return False
-    return "JobState=RUNNING" in said and re.search(r"\bPreemptTime=\d", said) is None

@@ -80,11 +80,12 @@ def _teardown(starts: int) -> list[str]:
     """What the script does when srun has ended: back into the queue if an announcement of the end ended the worker.
 
     From the moment that Slurm starts a process until Python can listen to signals, SIGUSR1 and SIGUSR2 end it. srun
-    then ends with the signal's number, with 128 more in later versions.
+    then ends with the signal's number, with 128 more in later versions. The order is given until Slurm ends the script.
     """
     ends = "|".join(str(number + more) for more in (0, 128) for number in (signal.SIGUSR1, signal.SIGUSR2))
-    again = f'[ "${{SLURM_RESTART_COUNT:-0}}" -lt {starts} ] && scontrol requeue "{_NAME}" && sleep 60'
-    return ["ended=$?", f"case $ended in {ends}) {again} ;; esac", "exit $ended"]
+    again = f'scontrol requeue "{_NAME}" && sleep 60 || sleep 5'
+    may = f'[ "${{SLURM_RESTART_COUNT:-0}}" -lt {starts} ]'
+    return ["ended=$?", f"case $ended in {ends}) while {may}; do {again}; done ;; esac", "exit $ended"]
 
 
 def _sbatch_said(whole: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.job_state import JobState, is_step, with_accounting
 from launch.launchers.slurm.mark import is_same_folder, mark_in, script_folder
-from launch.launchers.slurm.submissions import Submission
+from launch.launchers.slurm.submissions import Submission, own_logs_folder
 from plasticity_lab.account import user_name
 from plasticity_lab.records.store import Store
 
@@ -116,8 +116,10 @@ def _by_mark(
     for each in submitted[mark.sweep]:
         if each.token == mark.token:
             return (mark.sweep, each) if (user, folder) == (each.user, each.folder) else None
-    # The store has lost what it knew of the submission; only who has given it may say that it is the sweep's.
-    return (mark.sweep, None) if (user, folder.name) == (user_name(), mark.token) else None
+    # The store has lost what it knew of the submission: its script can only lie where it has its own then, and only who
+    # has given it may say that it is the sweep's.
+    own = folder.name == mark.token and is_same_folder(folder.parent, own_logs_folder(store, mark.sweep))
+    return (mark.sweep, None) if own and user == user_name() else None
 
 
 def _by_number(submitted: Submitted, array: str, command: str) -> tuple[str, Submission] | None:

@@ -1,7 +1,13 @@
-"""The signals that Slurm sends to a job, noted before anything else is imported: otherwise they end the worker."""
+"""The signals that Slurm sends to a job, noted before anything else is imported: otherwise they end the worker.
+
+Slurm sends them to every process of a job, and by default they end a process: a compiler, a companion, a helper that
+steps environments, or the very scontrol that puts the job back into the queue. So this process blocks them, and its
+children, whatever library starts them, inherit that. A thread takes what was sent to this process.
+"""
 
 import math
 import signal
+import threading
 import time
 from types import FrameType
 
@@ -9,6 +15,8 @@ EARLY_SECONDS = 60
 """Slurm may send the signal that announces the time limit this many seconds earlier than `signal_delay_s` says."""
 KILL_SECONDS = 30.0
 """How long after SIGTERM Slurm kills a job: its default (KillWait). A partition's GraceTime may give it more."""
+SENT = (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
+"""What asks a job to end."""
 
 
 class JobSignals:
@@ -21,9 +29,11 @@ class JobSignals:
         self.warned = self.ending = False
         self.notice_seconds = math.inf
         self._warned_at = self._ending_at = math.inf
-        for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2):
-            signal.signal(number, self._receive)
+        for number in SENT:
+            signal.signal(number, self._receive)  # a thread of before, which does not block them, may get one, too
         signal.signal(signal.SIGCONT, signal.SIG_DFL)  # comes along with SIGTERM
+        signal.pthread_sigmask(signal.SIG_BLOCK, SENT)
+        threading.Thread(target=_take, daemon=True).start()
 
     def __call__(self) -> bool:
         """True once it is time to checkpoint and to claim nothing more."""
@@ -39,3 +49,12 @@ class JobSignals:
             self.ending, self._ending_at = True, min(self._ending_at, time.monotonic())
         else:
             self.warned, self._warned_at = True, min(self._warned_at, time.monotonic())
+
+
+def _take() -> None:
+    """Hands on each signal that is sent to the process, to whoever handles it now."""
+    while True:
+        number = signal.sigwait(SENT)
+        handler = signal.getsignal(number)
+        if callable(handler):
+            handler(number, None)

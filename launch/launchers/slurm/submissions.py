@@ -191,7 +191,12 @@ def logs_folder(store: Store, sweep: str, launcher: Mapping[str, Any]) -> Path:
 
     Each submission has a folder of its own there.
     """
-    return Path(launcher.get("submitit_folder") or store.sweep_folder(sweep) / "jobs").absolute()
+    return Path(launcher.get("submitit_folder") or own_logs_folder(store, sweep)).absolute()
+
+
+def own_logs_folder(store: Store, sweep: str) -> Path:
+    """The place beside the plan."""
+    return store.sweep_folder(sweep) / "jobs"
 
 
 def _of_jobs_file(store: Store, sweep: str) -> list[Submission]:

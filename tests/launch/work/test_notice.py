@@ -11,20 +11,17 @@ from launch.launchers.slurm.signals import JobSignals
 from launch.work import stop_signal
 from launch.work.notice import seconds_left
 from launch.work.stop_signal import NOTICE_SECONDS, StopSignal
+from tests.helpers.signals import send
 from tests.helpers.sweeps import never
 
 
 @pytest.fixture
-def clock(monkeypatch):
-    """A clock that a test sets; signals' handlers are as before afterwards."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
-    before = {number: signal.getsignal(number) for number in numbers}
+def clock(monkeypatch, signals_as_before):
+    """A clock that a test sets."""
     now = [1000.0]
     for module in (stop_signal, slurm):
         monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
-    yield now
-    for number, handler in before.items():
-        signal.signal(number, handler)
+    return now
 
 
 def test_one_that_knows_nothing_is_not_in_a_hurry():
@@ -50,9 +47,9 @@ def test_slurm_says_when_the_time_is_up_and_kills_soon_after_sigterm(clock):
     signals = JobSignals()
     signals.notice_seconds = 120.0
     assert seconds_left(signals) == math.inf
-    signal.raise_signal(signal.SIGUSR2)
+    send(signal.SIGUSR2)
     clock[0] += 10
     assert (signals.warned, seconds_left(signals)) == (True, 110)
-    signal.raise_signal(signal.SIGTERM)
+    send(signal.SIGTERM)
     clock[0] += 1
     assert (signals.ending, seconds_left(signals)) == (True, slurm.KILL_SECONDS - 1)

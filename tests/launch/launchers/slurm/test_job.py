@@ -1,7 +1,6 @@
 """A worker in a Slurm job, without Slurm: what it answers to signals, and when it claims no more."""
 
 import dataclasses
-import os
 import pickle
 import pickletools
 import signal
@@ -26,6 +25,7 @@ from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
 from plasticity_lab.records.plan import write_plan
 from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
+from tests.helpers.signals import send
 from tests.helpers.slurm_files import PARAMETERS, given_by_earlier_version, given_to_slurm, in_accounting
 from tests.helpers.stand_ins import put_on_path, tells
 from tests.helpers.stores import SETTINGS
@@ -36,22 +36,23 @@ FIRST = Owner("node1", 1, job="60", task="3")
 
 
 @pytest.fixture(autouse=True)
-def _handlers_as_before():
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, *ANNOUNCEMENTS, signal.SIGCONT)}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
+def _signals(signals_as_before):
+    """Each test begins without a job's."""
 
 
 @pytest.fixture
 def in_job(store, monkeypatch):
-    """Runs a worker as job 60_3 → what it told Slurm, whether it waited to be killed, and its exit status."""
+    """Runs a worker as job 60_3 → how it left: "back" into the queue, or it "waits" to be killed; its exit status."""
     for name, value in {"SLURM_JOB_ID": "61", "SLURM_ARRAY_JOB_ID": "60", "SLURM_ARRAY_TASK_ID": "3"}.items():
         monkeypatch.setenv(name, value)
     told = []
-    monkeypatch.setattr(cluster, "requeue", lambda name: told.append(f"requeue {name}"))
+
+    def leave(name, restart, back, cancelled):
+        told.append(f"{'back' if back() else 'waits'} {name} {restart}")
+        return 1
+
     monkeypatch.setattr(cluster, "seconds_left", lambda name: None)
-    monkeypatch.setattr(job, "_wait_to_be_killed", lambda: told.append("waits") or 1)
+    monkeypatch.setattr(job, "leave", leave)
 
     def run(plan, kind="cpu", starts=100, store=store, submission=None, cancellations=0):
         with pytest.raises(SystemExit) as left:
@@ -86,8 +87,8 @@ def test_a_worker_that_nobody_disturbs_ends_well_and_leaves_nothing(store, in_jo
 @pytest.mark.parametrize("number", ANNOUNCEMENTS)
 def test_an_announced_end_is_a_checkpoint_and_a_place_in_the_queue(store, in_job, when_training, number):
     plan = planned(store, "seed=0")
-    when_training(lambda: os.kill(os.getpid(), number))
-    assert in_job(plan) == (["requeue 60_3", "waits"], 1)
+    when_training(lambda: send(number))
+    assert in_job(plan) == (["back 60_3 0"], 1)
     assert load_checkpoint(store, plan.packs[0].id) is not None
     assert not Leases(store, 100, Owner("elsewhere", 1)).state([plan.packs[0].id])[plan.packs[0].id].held
 
@@ -95,8 +96,8 @@ def test_an_announced_end_is_a_checkpoint_and_a_place_in_the_queue(store, in_job
 def test_sigterm_is_a_checkpoint_and_patience(store, in_job, when_training):
     """Preempted or cancelled: only Slurm knows, and brings back the one and not the other."""
     plan = planned(store, "seed=0")
-    when_training(lambda: os.kill(os.getpid(), signal.SIGTERM))
-    assert in_job(plan) == (["waits"], 1)
+    when_training(lambda: send(signal.SIGTERM))
+    assert in_job(plan) == (["waits 60_3 0"], 1)
     assert load_checkpoint(store, plan.packs[0].id) is not None
     assert ended_packs(store) == []
 
@@ -112,7 +113,7 @@ def test_what_is_cancelled_leaves_a_checkpoint_and_does_not_come_back(
     def cancelled():
         add_cancellation(store, plan.sweep)
         if number is not None:
-            os.kill(os.getpid(), number)
+            send(number)
 
     when_training(cancelled)
     assert in_job(plan) == ([], 0)
@@ -157,7 +158,7 @@ def test_a_worker_whose_submission_was_taken_for_lost_does_not_train_beside_the_
 def test_it_starts_anew_only_so_often(store, in_job, when_training, monkeypatch):
     plan = planned(store, "seed=0")
     monkeypatch.setenv("SLURM_RESTART_COUNT", "2")
-    when_training(lambda: os.kill(os.getpid(), signal.SIGUSR2))
+    when_training(lambda: send(signal.SIGUSR2))
     assert in_job(plan, starts=2) == ([], 1)
 
 
@@ -189,7 +190,7 @@ def test_a_store_that_stays_read_only_puts_the_job_back_into_the_queue(small_dis
     store = Store(small_disk / "store")
     plan = planned(store, "seed=0")
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    assert in_job(plan, store=store) == (["requeue 60_3", "waits"], 1)
+    assert in_job(plan, store=store) == (["back 60_3 0"], 1)
     assert "the disk is mounted read-only; have it mounted writable" in caplog.text
 
 

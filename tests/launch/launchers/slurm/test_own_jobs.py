@@ -130,7 +130,10 @@ def test_of_a_submission_that_the_store_has_lost_only_the_whole_mark_counts(stor
     shutil.rmtree(store.submissions_folder(SWEEP))
     assert counted(*in_queue(store, asked, RUNS)) == ["60_0"]
     assert counted(*in_queue(store, asked, RUNS, user="ann")) == []
-    assert counted(*in_queue(store, asked, RUNS, command="/home/ann/analyse.sh")) == []
+    script = f"{asked.token}/.submission_file_0.sh"
+    elsewhere = ("analyse.sh", script, f"store/sweeps/{SWEEP}/jobs/{script}")
+    for command in (f"/home/ann/{name}" for name in elsewhere):
+        assert counted(*in_queue(store, asked, RUNS, command=command)) == []
     assert counted(*in_queue(store, asked, RUNS, comment=f"{mark_of(store, SWEEP, asked.token)} more")) == []
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -239,19 +240,24 @@ def test_waiting_outlives_the_controller(store, sweep, stand_in, command, monkey
 
 
 @pytest.mark.parametrize(
-    ("ended", "restarts", "again"), [(12, 0, True), (140, 0, True), (12, 100, False), (1, 0, False)]
+    ("ended", "restarts", "orders"), [(12, 0, 3), (10, 99, 3), (140, 0, 3), (12, 100, 0), (1, 0, 0)]
 )
 def test_an_announcement_that_comes_before_python_listens_is_a_place_in_the_queue(
-    store, stand_in, command, monkeypatch, ended, restarts, again
+    store, stand_in, command, monkeypatch, ended, restarts, orders
 ):
+    """Also where the controller is away at first, and where one that is killed forgets what it has promised."""
     stand_in.put("srun", f"exit {ended}")
-    stand_in.put("scontrol", 'case "$1" in requeue) echo "$2" >"$JOBS/requeued" ;; esac')
+    ordered = "$JOBS/ordered"
+    takes = f'case $(wc -l <"{ordered}") in 1) exit 1 ;; 2) exit 0 ;; *) kill $PPID ;; esac'
+    stand_in.put("scontrol", f'case "$1" in requeue) echo "$2" >>"{ordered}"; {takes} ;; esac')
     stand_in.put("sleep", "")
     stand_in.put("sbatch", f'{SUBMITS} >/dev/null; SLURM_JOB_ID=12 bash "$1"; echo $? >"$JOBS/ended"; echo job 12')
     monkeypatch.setenv("SLURM_RESTART_COUNT", str(restarts))
     command("launch.workers=1")
-    assert (stand_in.jobs / "ended").read_text() == f"{ended}\n"
-    assert (stand_in.jobs / "requeued").exists() is again
+    asked = stand_in.jobs / "ordered"
+    assert (asked.read_text().split() if asked.exists() else []) == ["12"] * orders
+    killed = 128 + signal.SIGTERM
+    assert (stand_in.jobs / "ended").read_text() == f"{killed if orders else ended}\n"
 
 
 def test_a_job_finds_its_work_though_its_command_was_killed_when_sbatch_had_answered(store, sweep, stand_in, command):

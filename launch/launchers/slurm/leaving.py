@@ -1,0 +1,99 @@
+"""How a worker that must go leaves its job: back into the queue, or killed by Slurm.
+
+Slurm's controller may be away just then, refuse the order, or be killed and forget what it has promised; the command
+that gives the order may be killed, too. So the order is given again until Slurm has taken it, or ends the job. A job
+that somebody has cancelled is left alone: as long as its processes end, Slurm would take the order and start it anew.
+"""
+
+import logging
+import os
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from launch.launchers.slurm import cluster
+from launch.wording import in_time
+
+log = logging.getLogger("launch.launchers.slurm.job")
+LONGEST_GRACE_SECONDS = 3600.0
+"""A worker that Slurm neither ends nor takes back, though it answers, ends by itself after this time."""
+GRACE_LOOK_SECONDS = 60.0
+"""How often Slurm is asked whether it ends the job; longer than it usually waits to kill (KillWait)."""
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 10.0
+"""Between two orders. They are short: a controller that comes back soon ends jobs whose time was up meanwhile."""
+_SHARE = 1 - os.getpid() % 50 / 100
+"""Of a pause, for this process: a controller that comes back is not asked by all workers at once."""
+LOOK_SECONDS = 1.0
+"""How soon a worker that waits notices a signal, or that its sweep is cancelled."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a job stands.  restarts: how often it has been put back into the queue.
+
+    goes_on: Slurm does not end it now. time_is_up: Slurm ends it for its time limit. makes_room: it has a grace time.
+    """
+
+    restarts: int
+    goes_on: bool
+    time_is_up: bool
+    makes_room: bool
+
+
+def standing(job: str) -> Standing:
+    """How Slurm says that a job stands.  Raises SlurmError."""
+    said = cluster.ask("scontrol", "show", "job", job)
+    fields = dict(re.findall(r"\b(JobState|Reason|Restarts|PreemptTime)=(\S+)", said))
+    return Standing(
+        restarts=int(fields.get("Restarts", "0")),
+        goes_on=fields.get("JobState") == "RUNNING",
+        time_is_up=fields.get("Reason") == "TimeLimit",
+        makes_room=fields.get("PreemptTime", "None")[0].isdigit(),
+    )
+
+
+def leave(job: str, restart: int, back: Callable[[], bool], cancelled: Callable[[], bool]) -> int:
+    """Waits until Slurm ends this process, and asks it for the queue where it is to.  Returns a status if it does not.
+
+    restart: how often the job had been put back when this process began. back: whether it is to go back into the
+    queue; Slurm brings back what it preempts without being asked. cancelled: whether the sweep is.
+    """
+    waits, pause, said = 0.0 if back() else GRACE_LOOK_SECONDS, FIRST_PAUSE_SECONDS, ""
+    log.info("Back into the queue." if back() else "The checkpoint is written; waiting for Slurm to end the job.")
+    end = time.monotonic() + LONGEST_GRACE_SECONDS
+    while time.monotonic() < end:
+        if _cancelled_within(waits, back, cancelled):
+            log.info("The sweep was cancelled; this worker ends.")
+            return 0
+        waits, answers = GRACE_LOOK_SECONDS, False
+        try:
+            now = standing(job)
+            answers = True
+            if now.restarts > restart:
+                log.info("Job %s is in the queue again, or has started anew; this process of it ends.", job)
+                return 1
+            if back() and (now.goes_on or now.time_is_up):
+                cluster.requeue(job)
+            elif now.goes_on and not now.makes_room:
+                log.warning("Slurm lets the job go on: it was asked to end by somebody else, and ends by itself.")
+                return 1
+        except cluster.SlurmError as error:
+            if not back():
+                continue
+            if str(error) != said:
+                said = str(error)
+                log.warning("%s; the job asks again until Slurm takes it back, or ends it.", said.rstrip("."))
+            waits, pause = pause * _SHARE, min(2 * pause, LONGEST_PAUSE_SECONDS)
+            if not answers:
+                end = time.monotonic() + LONGEST_GRACE_SECONDS
+    log.error("Slurm has neither ended job %s nor taken it back for %s.", job, in_time(LONGEST_GRACE_SECONDS))
+    return 1
+
+
+def _cancelled_within(seconds: float, back: Callable[[], bool], cancelled: Callable[[], bool]) -> bool:
+    """Waits, less where the worker is to go back only now.  Returns whether the sweep is cancelled."""
+    end, before = time.monotonic() + seconds, back()
+    while not cancelled() and back() == before and (left := end - time.monotonic()) > 0:
+        time.sleep(min(left, LOOK_SECONDS))
+    return cancelled()

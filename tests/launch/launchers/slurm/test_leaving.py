@@ -1,0 +1,168 @@
+"""How a worker leaves its job, whatever Slurm's controller does meanwhile.  Slurm and the clock are stand-ins."""
+
+import pytest
+
+from launch.launchers.slurm import cluster, leaving
+from launch.launchers.slurm.leaving import leave
+
+JOB = "60_3"
+AWAY = cluster.SlurmError("Unable to contact slurm controller (connect failure)")
+RUNS = "JobState=RUNNING Reason=None\nRequeue=1 Restarts=2\nPreemptEligibleTime=2026-11-22T13:54:44 PreemptTime=None"
+MAKES_ROOM = RUNS.replace("PreemptTime=None", "PreemptTime=2026-11-22T13:54:48")
+CANCELLED = RUNS.replace("RUNNING", "COMPLETING")
+TIME_IS_UP = CANCELLED.replace("Reason=None", "Reason=TimeLimit")
+TAKEN = CANCELLED.replace("Restarts=2", "Restarts=3")
+
+
+class Killed(BaseException):
+    """Slurm has ended the process."""
+
+
+class Slurm:
+    """Slurm as job 60_3 sees it.
+
+    stands: how it says that the job stands; an error where it does not answer. orders: when it was asked for the
+    queue, in seconds. refuses: what it says to that. kills: seconds after which it ends a job whose order it took.
+    events: what happens when, by seconds.
+    """
+
+    def __init__(self, monkeypatch):
+        self.now, self.stands, self.refuses, self.kills = 0.0, RUNS, None, 5.0
+        self.orders, self.events = [], {}
+        monkeypatch.setattr(leaving.time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(leaving.time, "sleep", self.sleep)
+        monkeypatch.setattr(cluster, "ask", self.ask)
+
+    def ask(self, *command):
+        if isinstance(self.stands, Exception):
+            self.sleep(9)  # as long as scontrol tries
+            raise AWAY
+        if command == ("scontrol", "show", "job", JOB):
+            return self.stands
+        assert command == ("scontrol", "requeue", JOB)
+        self.orders.append(self.now)
+        if self.refuses is not None:
+            raise cluster.SlurmError(self.refuses)
+        if self.kills is not None:
+            self.stands = TAKEN
+            self.events[self.now + self.kills] = self.kill
+        return ""
+
+    def sleep(self, seconds):
+        self.now += seconds
+        for moment in sorted(self.events):
+            if moment <= self.now:
+                self.events.pop(moment)()
+
+    def kill(self):
+        raise Killed
+
+    def set(self, **facts):
+        """An event that changes facts."""
+        return lambda: vars(self).update(facts)
+
+
+@pytest.fixture
+def slurm(monkeypatch):
+    return Slurm(monkeypatch)
+
+
+def leaves(back=lambda: True, cancelled=lambda: False):
+    return leave(JOB, 2, back, cancelled)
+
+
+def test_a_job_that_slurm_takes_back_is_asked_for_once(slurm):
+    with pytest.raises(Killed):
+        leaves()
+    assert (slurm.orders, slurm.now) == ([0.0], 5.0)
+
+
+@pytest.mark.parametrize("seconds", [10, 120, 20_000])
+def test_a_controller_that_is_away_is_asked_until_it_is_back(slurm, seconds):
+    slurm.stands = AWAY
+    slurm.events[seconds] = slurm.set(stands=RUNS)
+    with pytest.raises(Killed):
+        leaves()
+    assert len(slurm.orders) == 1
+    assert slurm.orders[0] - seconds < 9 + leaving.LONGEST_PAUSE_SECONDS
+
+
+@pytest.mark.parametrize("said", ["exit status -12", "Requested operation is presently disabled"])
+def test_an_order_that_is_killed_or_refused_is_given_again(slurm, said):
+    slurm.refuses = f"`scontrol requeue {JOB}` failed: {said}"
+    slurm.events[30] = slurm.set(refuses=None)
+    with pytest.raises(Killed):
+        leaves()
+    assert len(slurm.orders) > 4
+    assert slurm.orders[-1] - 30 < leaving.LONGEST_PAUSE_SECONDS
+
+
+def test_an_order_that_a_killed_controller_has_forgotten_is_given_again(slurm):
+    slurm.kills = None
+    slurm.events[30] = slurm.set(kills=5.0)
+    with pytest.raises(Killed):
+        leaves()
+    assert slurm.orders == [0.0, leaving.GRACE_LOOK_SECONDS]
+
+
+def test_what_a_person_has_cancelled_is_not_put_back(slurm):
+    """Slurm would take the order as long as it waits for the job's processes."""
+    slurm.stands = AWAY
+    slurm.events |= {30: slurm.set(stands=CANCELLED), 70: slurm.kill}
+    with pytest.raises(Killed):
+        leaves()
+    assert slurm.orders == []
+
+
+def test_what_slurm_ends_for_its_time_limit_is_put_back(slurm):
+    slurm.stands = AWAY
+    slurm.events[30] = slurm.set(stands=TIME_IS_UP)
+    with pytest.raises(Killed):
+        leaves()
+    assert len(slurm.orders) == 1
+
+
+def test_a_job_that_has_started_anew_elsewhere_is_left_alone(slurm):
+    slurm.stands = TAKEN.replace("COMPLETING", "RUNNING")
+    assert leaves() == 1
+    assert slurm.orders == []
+
+
+def test_a_sweep_that_is_cancelled_meanwhile_does_not_come_back(slurm):
+    slurm.stands = AWAY
+    assert leaves(cancelled=lambda: slurm.now > 100) == 0
+    assert slurm.now < 100 + 9 + 2 * leaving.LOOK_SECONDS
+    assert slurm.orders == []
+
+
+def test_an_announcement_that_comes_while_it_waits_to_be_killed_counts(slurm):
+    slurm.stands = MAKES_ROOM
+    with pytest.raises(Killed):
+        leaves(back=lambda: slurm.now > 100)
+    assert len(slurm.orders) == 1
+    assert slurm.orders[0] - 100 <= 2 * leaving.LOOK_SECONDS
+
+
+def test_a_slurm_that_answers_and_refuses_for_an_hour_has_the_last_word(slurm):
+    slurm.refuses = "Requested operation is presently disabled"
+    assert leaves() == 1
+    assert slurm.now - leaving.LONGEST_GRACE_SECONDS <= leaving.LONGEST_PAUSE_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("answers", "seconds"),
+    [
+        ([RUNS], 60),
+        ([RUNS.replace(" PreemptTime=None", "")], 60),
+        ([AWAY, AWAY, RUNS], 198),
+        ([MAKES_ROOM], 3600),
+        ([CANCELLED], 3600),
+    ],
+)
+def test_what_slurm_did_not_end_ends_by_itself(slurm, answers, seconds):
+    """A job that is preempted says so; one that somebody's `kill` has reached does not."""
+    slurm.stands, *later = answers
+    slurm.events |= {69.0 * (at + 1): slurm.set(stands=each) for at, each in enumerate(later)}
+    assert leaves(back=lambda: False) == 1
+    assert slurm.now == seconds
+    assert slurm.orders == []
