@@ -1,23 +1,59 @@
 """Jobs of a sweep on a real Slurm, and what tests do to them."""
 
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from launch.launchers.slurm import cluster
 from launch.launchers.slurm.submissions import submissions_of
+from plasticity_lab.account import user_name
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import PATIENCE, said, wait_until
 
 LAB = Path(os.environ.get("SLURM_LAB", Path.home() / ".slurm-lab"))
-OF_THIS_PROCESS = LAB / os.environ.get("PYTEST_XDIST_WORKER", "")
-CONFIGURATION = (OF_THIS_PROCESS if OF_THIS_PROCESS.exists() else LAB) / "etc" / "slurm.conf"
-"""Of the Slurm that `make slurm-up` starts, or of one of those of launch/cluster/once.sh."""
 LONG = ("benchmark.tasks=100", "checkpoint_minutes=60", "launch.lease_seconds=30")
 """A run that takes some seconds, and writes a checkpoint only if it is told to stop."""
+
+
+class NoneOfItsOwn(Exception):
+    """A process of pytest has no Slurm for itself, and what its tests do to nodes would meet another's jobs."""
+
+
+def configuration(lab: Path = LAB) -> Path:
+    """slurm.conf of the Slurm of this process: that of launch/cluster/once.sh with its name, or of `make slurm-up`.
+
+    The file may not be there: then none runs. lab: the folder in which they lie.  Raises NoneOfItsOwn.
+    """
+    process, alone = os.environ.get("PYTEST_XDIST_WORKER"), lab / "etc" / "slurm.conf"
+    own = lab / (process or "gw0") / "etc" / "slurm.conf"
+    if own.exists():
+        return own
+    several = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT") or 1) > 1 and alone.exists()
+    if several or any(lab.glob("gw*/etc/slurm.conf")):
+        raise NoneOfItsOwn(
+            f"Process {process or 'of pytest'} has no Slurm of its own in {lab}: `make test-slurm` starts one for each "
+            "process, and `pytest -n 0` needs but one."
+        )
+    return alone
+
+
+@contextmanager
+def claimed(configured: Path) -> Iterator[None]:
+    """Holds a Slurm for this process alone.  Raises NoneOfItsOwn where another process of pytest holds it."""
+    with open(configured) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise NoneOfItsOwn(
+                f"Another pytest uses the Slurm of {configured}; `make test-slurm` starts others."
+            ) from None
+        yield
 
 
 def submitted(store: Store, *words: str) -> str:
@@ -62,10 +98,20 @@ def processes_of_steps(store: Store) -> list[int]:
     return found
 
 
-def push_out(*words: str, seconds: int = 2) -> None:
+def given(folder: Path, script: str, *words: str) -> str:
+    """Submits a job that is no worker, in a test's folder; its id."""
+    return order("sbatch", "--parsable", "--output=/dev/null", f"--chdir={folder}", *words, f"--wrap={script}").strip()
+
+
+def push_out(folder: Path, *words: str, seconds: int = 2) -> None:
     """Submits a job that outranks those of the preemptible partitions, and wants whole nodes: `words` say which."""
-    pusher = ("--job-name=pusher", "--partition=cpu", "--exclusive", "--output=/dev/null", f"--wrap=sleep {seconds}")
-    order("sbatch", *pusher, *words)
+    given(folder, f"sleep {seconds}", "--job-name=pusher", "--partition=cpu", "--exclusive", *words)
+
+
+def jobs_in(folder: Path) -> set[str]:
+    """The jobs in the queue that are a test's: their scripts lie in its folder, or they were submitted in it."""
+    rows = cluster.queue_of([user_name()], ("%F", "%o", "%Z"))
+    return {job for job, *places in rows if any(f"{place}/".startswith(f"{folder}/") for place in places)}
 
 
 def lose(node: str) -> None:

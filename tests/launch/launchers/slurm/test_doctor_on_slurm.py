@@ -10,7 +10,7 @@ import pytest
 
 from launch.__main__ import main
 from plasticity_lab.records.store import Store
-from tests.helpers.slurm_jobs import order
+from tests.helpers.slurm_jobs import jobs_in, order
 from tests.helpers.sweeps import all_kept, runs_of, said, wait_until
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
@@ -79,12 +79,12 @@ def test_what_slurm_refuses(slurm, doctor, words, sentence):
     assert sentence in out
 
 
-def test_a_job_that_stays_in_the_queue_is_cancelled(slurm, doctor):
+def test_a_job_that_stays_in_the_queue_is_cancelled(slurm, doctor, tmp_path):
     status, out = doctor("+hydra.launcher.additional_parameters.begin=now+1hour", "--wait", "0.05")
     assert status == 0
     assert "unknown      Job " in out
     assert "still waits until its time comes" in out
-    wait_until(lambda: not order("squeue", "--noheader", "--name=plasticity_lab"))
+    wait_until(lambda: not jobs_in(tmp_path))
 
 
 def test_a_calibration_is_measured_by_a_job(slurm, store, capsys):

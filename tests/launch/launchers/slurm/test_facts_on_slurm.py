@@ -9,17 +9,17 @@ import pytest
 
 from launch.__main__ import main
 from launch.launchers.slurm.job_state import states_of
-from tests.helpers.slurm_jobs import LONG, bring_back, let_train, lose, order, submitted
+from tests.helpers.slurm_jobs import LONG, bring_back, given, let_train, lose, order, submitted
 from tests.helpers.sweeps import wait_until
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 ALL_NODES = ("--partition=cpu", "--exclusive", "--nodes=2")
 
 
-def given(script, *words):
-    """Submits a job that is no worker; its id."""
-    common = ("--parsable", "--job-name=pusher", "--output=/dev/null")
-    return order("sbatch", *common, *words, f"--wrap=srun bash -c '{script}'").strip()
+@pytest.fixture
+def pushes(tmp_path):
+    """Submits a job that is no worker → its id."""
+    return lambda script, *words: given(tmp_path, f"srun bash -c '{script}'", *words)
 
 
 def told(*jobs):
@@ -44,18 +44,18 @@ def lost_node():
         wait_until(lambda node=node: "idle" in order("sinfo", "-h", "-N", "-n", node, "-o", "%T"))
 
 
-def test_each_end_and_each_wait_has_its_words(slurm, lost_node):
-    killed, failed = given("kill -9 $$", "--nodelist=n1"), given("exit 1", "--nodelist=n1")
-    timed_out = given("sleep 600", "--nodelist=n1", "--time=1")
-    cancelled = given("sleep 600", "--nodelist=n1", "--array=0-1")
-    held, later = given("true", "--hold"), given("true", "--begin=now+1hour")
-    pushed = given("sleep 600", "--nodelist=n2", "--partition=preempt", "--exclusive", "--no-requeue")
+def test_each_end_and_each_wait_has_its_words(slurm, lost_node, pushes):
+    killed, failed = pushes("kill -9 $$", "--nodelist=n1"), pushes("exit 1", "--nodelist=n1")
+    timed_out = pushes("sleep 600", "--nodelist=n1", "--time=1")
+    cancelled = pushes("sleep 600", "--nodelist=n1", "--array=0-1")
+    held, later = pushes("true", "--hold"), pushes("true", "--begin=now+1hour")
+    pushed = pushes("sleep 600", "--nodelist=n2", "--partition=preempt", "--exclusive", "--no-requeue")
     wait_until(lambda: told(pushed)[pushed] == "runs" and told(cancelled).get(f"{cancelled}_1") == "runs")
     order("scancel", "--signal=KILL", f"{cancelled}_0")
     order("scancel", f"{cancelled}_1")
-    loses_its_node = given("sleep 600", "--nodelist=n2", "--exclusive", "--no-requeue")
+    loses_its_node = pushes("sleep 600", "--nodelist=n2", "--exclusive", "--no-requeue")
     wait_until(lambda: told(loses_its_node)[loses_its_node] == "runs")
-    crowded = given("true", *ALL_NODES)
+    crowded = pushes("true", *ALL_NODES)
     wait_until(lambda: told(crowded)[crowded] == "waits until nodes are free (Resources)")
     lost_node("n2")
     ends = {
@@ -77,12 +77,12 @@ def test_each_end_and_each_wait_has_its_words(slurm, lost_node):
     assert told(crowded)[crowded].startswith("waits until nodes come back that are down, drained or reserved (")
 
 
-def test_from_the_queue_to_the_end_of_its_workers(slurm, store, capsys):
+def test_from_the_queue_to_the_end_of_its_workers(slurm, store, capsys, pushes):
     def told_of(*words):
         assert main([*words, "--store", str(store.root)]) == 0
         return capsys.readouterr().out
 
-    pusher = given("sleep 600", *ALL_NODES)
+    pusher = pushes("sleep 600", *ALL_NODES)
     wait_until(lambda: told(pusher)[pusher] == "runs")
     job = submitted(store, *LONG, "activation=relu,tanh", "launch.workers=2")
     wait_until(lambda: "no job runs; 2 wait until nodes are free (Resources)" in told_of("status"))

@@ -16,6 +16,7 @@ from tests.helpers.slurm_jobs import (
     checkpoints,
     ended,
     field,
+    jobs_in,
     jobs_of,
     let_train,
     log_of,
@@ -65,7 +66,7 @@ def trains_nobody(store):
     return not any(state.held for state in LeaseFiles(store).states(packs, 30).values())
 
 
-def test_a_command_given_twice_at_once_starts_one_array_and_cancel_ends_it(slurm, store, capsys):
+def test_a_command_given_twice_at_once_starts_one_array_and_cancel_ends_it(slurm, store, capsys, tmp_path):
     words = ("hydra/launcher=packed_slurm", *ENDLESS, "launch.workers=2")
     with command(store, *words) as first, command(store, *words) as second:
         said = [process.communicate(timeout=PATIENCE)[1] for process in (first, second)]
@@ -76,7 +77,7 @@ def test_a_command_given_twice_at_once_starts_one_array_and_cancel_ends_it(slurm
     assert "2 jobs cancelled" in capsys.readouterr().err
     assert trains_nobody(store)
     assert checkpoints(store)
-    assert order("squeue", "--noheader") == ""
+    assert not jobs_in(tmp_path)
 
 
 def test_a_cancelled_sweep_stops_without_the_controller(store, without_controller, capsys):
@@ -125,6 +126,19 @@ def test_an_announcement_just_after_the_start_is_a_place_in_the_queue(slurm, sto
     assert ended(job) == "COMPLETED", log_of(store)
     assert int(field(job, "Restarts")) == 1
     assert "Back into the queue" not in log_of(store)  # so it was not the worker that has answered
+    assert all_kept(store, runs_of(*LONG)) == undisturbed(*LONG)
+
+
+def test_an_announcement_while_the_controller_is_away_is_a_place_in_the_queue(store, without_controller, undisturbed):
+    job = submitted(store, *LONG)
+    let_train(store)
+    back = without_controller()
+    for process in processes_of_steps(store):
+        os.kill(process, signal.SIGUSR2)
+    wait_until(lambda: "the job asks again" in log_of(store))
+    back()
+    assert ended(job) == "COMPLETED", log_of(store)
+    assert int(field(job, "Restarts")) == 1
     assert all_kept(store, runs_of(*LONG)) == undisturbed(*LONG)
 
 

@@ -1,5 +1,7 @@
 """Sweeps on a real Slurm: what becomes of them when it takes their nodes away."""
 
+import time
+
 import pytest
 
 from launch.__main__ import main
@@ -36,24 +38,40 @@ def test_every_activation_comes_to_the_local_launchers_numbers_each_run_once(slu
     assert {pack["owner"]["task"] for pack in packs} <= {"0", "1", "2"}
 
 
-@pytest.mark.parametrize("how", ["announced", "requeued", "preempted", "preempted_with_grace"])
-def test_a_worker_that_must_go_leaves_a_checkpoint_and_comes_back(slurm, store, undisturbed, how):
+@pytest.mark.parametrize("how", ["announced_twice", "requeued", "preempted", "preempted_with_grace"])
+def test_a_worker_that_must_go_leaves_a_checkpoint_and_comes_back(slurm, store, undisturbed, tmp_path, how):
     partition = {"preempted": "preempt", "preempted_with_grace": "preempt_grace"}.get(how, "cpu")
-    job = submitted(store, f"hydra.launcher.partition={partition}", *LONG)
+    # Where it has no grace time it is writing just then, whenever that is.
+    writes = 0.0001 if how == "preempted" else 60
+    words = (*LONG, f"checkpoint_minutes={writes}")
+    job = submitted(store, f"hydra.launcher.partition={partition}", *words)
     let_train(store)
-    if how == "announced":
+    if how == "announced_twice":
+        order("scancel", "--signal=USR2", job)
+        time.sleep(0.3)  # while the first one is answered
         order("scancel", "--signal=USR2", job)
     elif how == "requeued":
         order("scontrol", "requeue", job)
     else:
-        push_out("--nodes=2")
+        push_out(tmp_path, "--nodes=2")
     wait_until(lambda: bool(checkpoints(store)))
     assert ended(job) == "COMPLETED", log_of(store)
     assert int(field(job, "Restarts")) == 1
     (pack,) = ended_packs(store)
     assert (pack["epoch"], pack["owner"]["restart"]) == (1, 1)
-    assert ("Back into the queue" in log_of(store)) is (how == "announced")
+    assert ("Back into the queue" in log_of(store)) is (how == "announced_twice")
     assert all_kept(store, runs_of(*LONG)) == undisturbed(*LONG)
+
+
+def test_what_a_person_cancels_as_its_end_is_announced_stays_cancelled(slurm, store):
+    """As long as a cancelled job's processes end, Slurm would take an order to put it back into the queue."""
+    job = submitted(store, *LONG)
+    let_train(store)
+    order("scancel", "--signal=USR2", job)
+    order("scancel", job)
+    assert ended(job) == "CANCELLED", log_of(store)
+    assert int(field(job, "Restarts")) == 0
+    assert len(checkpoints(store)) == 1
 
 
 def test_what_was_cancelled_stays_cancelled_until_the_command_is_given_again(slurm, store, undisturbed):

@@ -31,7 +31,7 @@ from plasticity_lab.records.plan import read_plan
 from plasticity_lab.records.provenance import provenance
 from plasticity_lab.records.record import FINISHED, read_record
 from plasticity_lab.records.store import Store
-from tests.helpers.slurm_jobs import CONFIGURATION, log_of, order, resume_drained
+from tests.helpers.slurm_jobs import configuration, log_of, order, resume_drained
 from tests.helpers.sweeps import PATIENCE, Kept, command, ended_packs, kept, runs_of, said, wait_until
 from tests.launch.launchers.slurm.chaos.acts import ACTS, Deck
 from tests.launch.launchers.slurm.chaos.on_store import on_a_disk_of_its_own
@@ -256,7 +256,7 @@ def main() -> int:
     options = vars(parser.parse_args())
     folder = options.pop("out").absolute()
     tasks = options.pop("tasks") or max(1, int(8 * options["minutes"]))
-    os.environ.setdefault("SLURM_CONF", str(CONFIGURATION))
+    os.environ.setdefault("SLURM_CONF", str(configuration()))
     report = run(folder, Chaos(tasks=tasks, **options))
     (folder / "report.json").write_text(json.dumps(report, indent=1) + "\n")
     print(json.dumps(report, indent=1))

@@ -17,7 +17,7 @@ DOWN_SECONDS = (3.0, 25.0)
 def preempt(scene: Scene) -> bool:
     """A job that outranks the sweep's takes a node."""
     try:
-        push_out(f"--nodelist={scene.draw.choice(scene.nodes)}", seconds=PUSHER_SECONDS)
+        push_out(scene.store.root.parent, f"--nodelist={scene.draw.choice(scene.nodes)}", seconds=PUSHER_SECONDS)
     except subprocess.CalledProcessError:
         return False
     return True
