@@ -71,7 +71,7 @@ def leave(job: str, restart: int, back: Callable[[], bool], cancelled: Callable[
             now = standing(job)
             answers = True
             if now.restarts > restart:
-                log.info("Job %s is in the queue again, or has started anew; this process of it ends.", job)
+                log.info("Job %s is in the queue again, or runs elsewhere; this process of it ends.", job)
                 return 1
             if back() and (now.goes_on or now.time_is_up):
                 cluster.requeue(job)
