@@ -2,7 +2,7 @@
 
 Slurm's controller may be away just then, refuse the order, or be killed and forget what it has promised; the command
 that gives the order may be killed, too. So the order is given again until Slurm has taken it, or ends the job. A job
-that somebody has cancelled is left alone: as long as its processes end, Slurm would take the order and start it anew.
+that was cancelled is left alone: as long as its processes end, Slurm would take the order and start it again.
 """
 
 import logging

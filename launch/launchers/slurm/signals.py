@@ -52,7 +52,7 @@ class JobSignals:
 
 
 def _take() -> None:
-    """Hands on each signal that is sent to the process, to whoever handles it now."""
+    """Calls the handler of each signal that the process is sent."""
     while True:
         number = signal.sigwait(SENT)
         handler = signal.getsignal(number)
