@@ -44,12 +44,12 @@ class Standing:
 def standing(job: str) -> Standing:
     """How Slurm says that a job stands.  Raises SlurmError."""
     said = cluster.ask("scontrol", "show", "job", job)
-    fields = dict(re.findall(r"\b(JobState|Reason|Restarts|PreemptTime)=(\S+)", said))
+    restarts = re.search(r"\bRestarts=(\d+)", said)
     return Standing(
-        restarts=int(fields.get("Restarts", "0")),
-        goes_on=fields.get("JobState") == "RUNNING",
-        time_is_up=fields.get("Reason") == "TimeLimit",
-        makes_room=fields.get("PreemptTime", "None")[0].isdigit(),
+        restarts=int(restarts[1]) if restarts else 0,
+        goes_on="JobState=RUNNING" in said,
+        time_is_up="Reason=TimeLimit" in said,
+        makes_room=re.search(r"\bPreemptTime=\d", said) is not None,
     )
 
 
