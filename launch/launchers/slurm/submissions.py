@@ -195,7 +195,7 @@ def logs_folder(store: Store, sweep: str, launcher: Mapping[str, Any]) -> Path:
 
 
 def own_logs_folder(store: Store, sweep: str) -> Path:
-    """Scripts and logs lie here, beside the plan, unless the launcher's parameters name a folder."""
+    """Scripts and logs lie here, unless the launcher's parameters name another folder."""
     return store.sweep_folder(sweep) / "jobs"
 
 
