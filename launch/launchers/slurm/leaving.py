@@ -30,7 +30,7 @@ LOOK_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Standing:
-    """How a job stands.  restarts: how often it has been put back into the queue.
+    """A job as Slurm sees it.  restarts: how often it has been put back into the queue.
 
     goes_on: Slurm does not end it now. time_is_up: Slurm ends it for its time limit. makes_room: it has a grace time.
     """
@@ -42,7 +42,7 @@ class Standing:
 
 
 def standing(job: str) -> Standing:
-    """How Slurm says that a job stands.  Raises SlurmError."""
+    """What Slurm says of a job.  Raises SlurmError."""
     said = cluster.ask("scontrol", "show", "job", job)
     restarts = re.search(r"\bRestarts=(\d+)", said)
     return Standing(
