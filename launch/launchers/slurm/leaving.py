@@ -1,7 +1,7 @@
 """How a worker that must go leaves its job: back into the queue, or killed by Slurm.
 
-Slurm's controller may be away just then, refuse the order, or be killed and forget what it has promised; the command
-that gives the order may be killed, too. So the order is given again until Slurm has taken it, or ends the job. A job
+Slurm's controller may be away just then, refuse the order, or be killed and forget the order; the command that gives it
+may be killed, too. So the order is given again until Slurm has taken it, or ends the job. A job
 that was cancelled is left alone: as long as its processes end, Slurm would take the order and start it again.
 """
 
@@ -21,9 +21,9 @@ LONGEST_GRACE_SECONDS = 3600.0
 GRACE_LOOK_SECONDS = 60.0
 """How often Slurm is asked whether it ends the job; longer than it usually waits to kill (KillWait)."""
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 10.0
-"""Between two orders. They are short: a controller that comes back soon ends jobs whose time was up meanwhile."""
+"""Between two orders. They are short: a controller that comes back soon ends jobs that are past their time limit."""
 _SHARE = 1 - os.getpid() % 50 / 100
-"""Of a pause, for this process: a controller that comes back is not asked by all workers at once."""
+"""How much of a pause this process waits, so that not all workers ask a controller that comes back at once."""
 LOOK_SECONDS = 1.0
 """How soon a worker that waits notices a signal, or that its sweep is cancelled."""
 
@@ -42,7 +42,7 @@ class Standing:
 
 
 def standing(job: str) -> Standing:
-    """What Slurm says of a job.  Raises SlurmError."""
+    """A job by Slurm's answer.  Raises SlurmError."""
     said = cluster.ask("scontrol", "show", "job", job)
     restarts = re.search(r"\bRestarts=(\d+)", said)
     return Standing(
@@ -54,10 +54,10 @@ def standing(job: str) -> Standing:
 
 
 def leave(job: str, restart: int, back: Callable[[], bool], cancelled: Callable[[], bool]) -> int:
-    """Waits until Slurm ends this process, and asks it for the queue where it is to.  Returns a status if it does not.
+    """Waits until Slurm ends this process, and asks for the queue if `back`.  Returns a status if it does not.
 
     restart: how often the job had been put back when this process began. back: whether it is to go back into the
-    queue; Slurm brings back what it preempts without being asked. cancelled: whether the sweep is.
+    queue; Slurm brings back a preempted job without being asked. cancelled: whether the sweep is.
     """
     waits, pause, said = 0.0 if back() else GRACE_LOOK_SECONDS, FIRST_PAUSE_SECONDS, ""
     log.info("Back into the queue." if back() else "The checkpoint is written; waiting for Slurm to end the job.")
@@ -92,7 +92,7 @@ def leave(job: str, restart: int, back: Callable[[], bool], cancelled: Callable[
 
 
 def _cancelled_within(seconds: float, back: Callable[[], bool], cancelled: Callable[[], bool]) -> bool:
-    """Waits, less where the worker is to go back only now.  Returns whether the sweep is cancelled."""
+    """Waits, no longer than `back` stays as it is.  Returns whether the sweep is cancelled."""
     end, before = time.monotonic() + seconds, back()
     while not cancelled() and back() == before and (left := end - time.monotonic()) > 0:
         time.sleep(min(left, LOOK_SECONDS))

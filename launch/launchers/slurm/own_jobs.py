@@ -116,8 +116,8 @@ def _by_mark(
     for each in submitted[mark.sweep]:
         if each.token == mark.token:
             return (mark.sweep, each) if (user, folder) == (each.user, each.folder) else None
-    # The store has lost what it knew of the submission: its script can only lie where it has its own then, and only who
-    # has given it may say that it is the sweep's.
+    # The store has lost its file of the submission. The job has to run a script in the sweep's own folder then, and
+    # only who has given it may say that it is the sweep's.
     own = folder.name == mark.token and is_same_folder(folder.parent, own_logs_folder(store, mark.sweep))
     return (mark.sweep, None) if own and user == user_name() else None
 

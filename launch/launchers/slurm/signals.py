@@ -2,7 +2,7 @@
 
 Slurm sends them to every process of a job, and by default they end a process: a compiler, a companion, a helper that
 steps environments, or the very scontrol that puts the job back into the queue. So this process blocks them, and its
-children, whatever library starts them, inherit that. A thread takes what was sent to this process.
+children, whatever library starts them, inherit that. A thread receives them for this process.
 """
 
 import math
@@ -16,7 +16,7 @@ EARLY_SECONDS = 60
 KILL_SECONDS = 30.0
 """How long after SIGTERM Slurm kills a job: its default (KillWait). A partition's GraceTime may give it more."""
 SENT = (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
-"""What asks a job to end."""
+"""By these Slurm asks a job to end."""
 
 
 class JobSignals:
