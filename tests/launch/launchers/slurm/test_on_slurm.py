@@ -1,5 +1,7 @@
 """Sweeps on a real Slurm: what becomes of them when it takes their nodes away."""
 
+import os
+import signal
 import time
 
 import pytest
@@ -17,6 +19,7 @@ from tests.helpers.slurm_jobs import (
     log_of,
     lose,
     order,
+    processes_of_steps,
     push_out,
     submitted,
 )
@@ -96,17 +99,17 @@ def test_a_killed_worker_is_replaced_by_its_mate(slurm, store):
     assert len(all_kept(store, runs_of(*words))) == 2
 
 
-def test_the_time_limit_is_met_by_going_back_into_the_queue(slurm, store, undisturbed):
-    # Slurm looks at time limits every half minute: the run has to last longer, on a fast machine too.
-    words = ("benchmark.tasks=1200", "checkpoint_minutes=60", "launch.lease_seconds=30")
+def test_the_time_limit_is_met_by_going_back_into_the_queue(slurm, store):
+    """Slurm looks at time limits every half minute: the run has to last longer, on a fast machine too."""
+    words = (*LONG, "benchmark.tasks=20000")
     job = submitted(store, "hydra.launcher.timeout_min=2", "hydra.launcher.signal_delay_s=58", *words)
     let_train(store)
     order("scontrol", "update", f"JobId={job}", "TimeLimit=1")  # the shortest that Slurm has
     wait_until(lambda: int(field(job, "Restarts")) >= 1)
     order("scontrol", "update", f"JobId={job}", "TimeLimit=10")
-    assert ended(job) == "COMPLETED", log_of(store)
+    assert checkpoints(store) == ["checkpoint.0"]
+    wait_until(lambda: "start 2" in log_of(store))
     assert "Back into the queue" in log_of(store)
-    assert all_kept(store, runs_of(*words)) == undisturbed(*words)
 
 
 def test_the_submitting_process_can_be_killed_once_it_has_submitted(slurm, store, undisturbed):
@@ -159,13 +162,20 @@ def test_cancel_stops_and_resume_goes_on_once(slurm, store, undisturbed, capsys)
 
 
 def test_a_node_lost_with_its_worker_alive_harms_nothing(slurm, store, undisturbed):
-    """slurmd is killed: the node counts as lost, the worker on it trains on, and its job starts anew elsewhere."""
-    words = ("benchmark.tasks=1000", "checkpoint_minutes=0.05", "launch.lease_seconds=30")
+    """slurmd is killed: the node counts as lost, and its job starts anew elsewhere; then the first worker trains on."""
+    words = (*LONG, "checkpoint_minutes=0.05")
     job = submitted(store, *words)
     let_train(store)
     node = field(job, "NodeList")
+    alive = processes_of_steps(store)
     lose(node)
-    numbers = undisturbed(*words)
+    for process in alive:
+        os.kill(process, signal.SIGSTOP)  # it would be done before the node counts as lost
+    try:
+        wait_until(lambda: any(path.suffix == ".1" for path in store.leases_folder.iterdir()))
+    finally:
+        for process in alive:
+            os.kill(process, signal.SIGCONT)
     try:
         assert ended(job) == "COMPLETED", log_of(store)
         assert field(job, "NodeList") != node
@@ -173,5 +183,5 @@ def test_a_node_lost_with_its_worker_alive_harms_nothing(slurm, store, undisturb
         bring_back(node)
     (pack,) = ended_packs(store)
     assert (pack["epoch"], pack["owner"]["restart"]) == (1, 1)
-    assert all_kept(store, runs_of(*words)) == numbers
+    assert all_kept(store, runs_of(*LONG)) == undisturbed(*LONG)
     wait_until(lambda: "this process of it ends" in log_of(store))
