@@ -88,14 +88,21 @@ def order(*command: str) -> str:
 
 
 def processes_of_steps(store: Store) -> list[int]:
-    """The numbers of the processes that Slurm has started on this machine, by srun, for the store's jobs."""
-    found = []
+    """Processes on this machine, by number, that srun has started for jobs of the store, and their children."""
+    found, root = [], os.fsencode(store.root)
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it has ended meanwhile
-            of_store = os.fsencode(store.root) in (folder / "cmdline").read_bytes()
-            if of_store and b"SLURM_STEP_ID=0" in (folder / "environ").read_bytes().split(b"\0"):
+            words, environment = (folder / "cmdline").read_bytes(), (folder / "environ").read_bytes()
+            if root in words + environment and b"SLURM_STEP_ID=0" in environment.split(b"\0"):
                 found.append(int(folder.name))
     return found
+
+
+def announce(store: Store) -> None:
+    """Sends all processes of the store's jobs the announcement of their end, as Slurm does."""
+    for process in processes_of_steps(store):
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGUSR2)
 
 
 def given(folder: Path, script: str, *words: str) -> str:
