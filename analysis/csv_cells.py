@@ -3,7 +3,7 @@
 from typing import Any
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""The first signs by which spreadsheets know a formula (OWASP, "CSV Injection")."""
+"""The first signs of a formula in a spreadsheet (OWASP, "CSV Injection")."""
 
 
 def guarded(cell: Any) -> Any:

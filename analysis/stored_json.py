@@ -1,4 +1,4 @@
-"""Which .json file of ours a path is: a figure's, or that of a table's runs; and which command reads it."""
+"""Tell the .json file of a figure from that with a table's runs, and name the command that reads it."""
 
 import json
 import shlex
@@ -10,7 +10,7 @@ Kind = Literal["figure", "table"]
 
 
 def kind_of(path: Path) -> Kind | None:
-    """What a file holds, judged by its outermost keys; None if it is neither, or cannot be read."""
+    """The kind of a file by its outermost keys; None if it is neither, or cannot be read."""
     try:
         content = json.loads(path.read_bytes())
     except (OSError, ValueError):
@@ -22,12 +22,12 @@ def kind_of(path: Path) -> Kind | None:
 
 
 def said_of_figure(path: Path) -> str:
-    """What is said where runs are wanted, and the file holds a figure."""
+    """The message for a figure's file in the place of runs."""
     return f"{path} holds a figure, and not the runs that it shows; `python -m analysis figure {_word(path)}` draws it."
 
 
 def said_of_table(path: Path) -> str:
-    """What is said where a figure is wanted, and the file holds the runs of a table."""
+    """The message for a table's file in the place of a figure."""
     return (
         f"{path} holds the runs of a table, and no figure; `python -m analysis figure NAME --store {_word(path)}` "
         f"draws one of them, `python -m analysis table --store {_word(path)}` makes the table."

@@ -52,8 +52,8 @@ class Component:
     """Raised only when the same settings begin to give other numbers; see `version_beside` if only some settings do."""
 
     read_if: ClassVar[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {}
-    """Setting → another setting, and the values of that one at which this one is read; a command that sets it in vain
-    is told so. Settings that are always read are not here."""
+    """Setting → another setting, and whether this one is read at a value of the other. A command that sets it without
+    effect says so. Settings that are always read are not here."""
 
     capped: ClassVar[frozenset[str]] = frozenset()
     """Its settings that a schedule caps where it names them: lengths, and what takes a run time to gather, such as a
@@ -100,7 +100,7 @@ Kind = TypeVar("Kind", bound=Component)
 
 @functools.cache
 def load(target: str) -> type[Component]:
-    """The class that a `_target_` names.  Raises ConfigError if there is none, or none that may be imported."""
+    """The class that a `_target_` names.  Raises ConfigError if it does not exist, or may not be imported."""
     target = MOVED.get(target, target)
     module, _, name = target.rpartition(".")
     if why := refusal(target):

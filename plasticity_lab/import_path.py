@@ -3,7 +3,7 @@
 Commands import this before all else, so that somebody's own `analysis.py` or `yaml.py` there is not taken for ours or a
 library's. The current folder comes last then, and classes of one's own are still found in it.
 
-No module is imported from a store, in whichever folder a command is given: what lies there may come from anybody.
+No module is imported from a store, whatever the current folder is: its files may come from anybody.
 """
 
 import os
@@ -42,7 +42,7 @@ HERE = Path(__file__).resolve().parents[1]
 
 
 def current_folder_last() -> None:
-    """Puts the current folder, where it was set apart, at the end of where modules are looked for.
+    """Puts the current folder, if it was set apart, at the end of `sys.path`.
 
     This package's own folder comes before it: an editable install is found by other means, after all folders.
     """
@@ -62,7 +62,7 @@ class NoCodeOfStores:
     def watch(cls) -> None:
         """From now on no module is imported from a store; folders in one are taken from `sys.path`.
 
-        Hydra runs what it finds in folders of plugins itself, and another Python a `sitecustomize`.
+        Hydra runs the modules in folders of plugins itself, and another Python runs a `sitecustomize`.
         """
         cls.left_out = [folder for folder in sys.path if folder and store_around(folder) is not None]
         sys.path[:] = [folder for folder in sys.path if folder not in cls.left_out]
@@ -74,7 +74,7 @@ class NoCodeOfStores:
     def find_spec(
         cls, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """As a finder has it."""
+        """See `importlib.abc.MetaPathFinder`."""
         return _outside_of_stores(PathFinder.find_spec(name, path, target))
 
 
@@ -85,12 +85,12 @@ class _LeftOut:
     def find_spec(
         cls, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """As a finder has it."""
+        """See `importlib.abc.MetaPathFinder`."""
         return None if path is not None else _outside_of_stores(PathFinder.find_spec(name, NoCodeOfStores.left_out))
 
 
 def _outside_of_stores(spec: ModuleSpec | None) -> ModuleSpec | None:
-    """What was found, if it lies in no store.  Raises ModuleNotFoundError."""
+    """The module's spec, if it is in no store.  Raises ModuleNotFoundError."""
     if spec is None:
         return None
     folders = list(spec.submodule_search_locations or ())
@@ -98,7 +98,7 @@ def _outside_of_stores(spec: ModuleSpec | None) -> ModuleSpec | None:
     in_stores = {place: store for place in places if (store := store_around(place)) is not None}
     if not in_stores:
         return spec
-    if not spec.has_location and len(in_stores) < len(folders):  # a namespace package: of its folders the others stay
+    if not spec.has_location and len(in_stores) < len(folders):  # a namespace package: its other folders stay
         spec.submodule_search_locations = [folder for folder in folders if folder not in in_stores]
         return spec
     raise ModuleNotFoundError(in_a_store(*next(iter(in_stores.items()))), name=spec.name)

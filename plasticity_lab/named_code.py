@@ -1,8 +1,8 @@
 """Which classes from outside the package may be imported: not each that a store names, and none that lies in one.
 
 A store can come from anybody, and its records and plans name classes. Such a class is imported if the words of the
-command name it or its package, if it lies in a folder of PYTHONPATH, which says where one's own code is, or if it is
-imported already. A class that lies in a store is never imported, whoever names it.
+command name it or its package, if it lies in a folder of PYTHONPATH (the folders of a user's code), or if it is
+imported already. A class in a store is never imported, even if it is named.
 """
 
 import os
@@ -14,7 +14,7 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.stored_files import store_around
 
 VARIABLE = "PLASTICITY_LAB_CODE"
-"""By this variable a command passes on to its workers and jobs what its own words have named."""
+"""A command passes the packages and folders that its words have named to its workers and jobs in this variable."""
 PACKAGE = "plasticity_lab"
 
 
@@ -29,17 +29,17 @@ def named_by_store(targets: Iterable[str]) -> None:
 
 
 def named() -> list[str]:
-    """What may be imported, for `name_again`: names of packages, and absolute folders, sorted."""
+    """The packages and absolute folders that may be imported, sorted, for `name_again`."""
     return sorted(_NAMED)
 
 
 def name_again(known: Iterable[str]) -> None:
-    """Adds what an earlier command of this user has named.  known: as `named` gives it."""
+    """Adds the packages and folders of an earlier command of this user.  known: as `named` gives them."""
     _NAMED.update(known)
 
 
 def refusal(target: str) -> str:
-    """Why the class may not be imported, as a sentence without its end; empty where it may.
+    """Why the class may not be imported, as a sentence without its end; empty if it may.
 
     To find that out, nothing is imported.
     """
@@ -55,8 +55,8 @@ def refusal(target: str) -> str:
     if levels and all(os.path.realpath(os.path.dirname(place)) in _NAMED for place in levels[0]):
         return ""
     return (
-        "only a store names this class from outside the package, so nothing was imported. If it is yours, say where it "
-        "lies: PYTHONPATH=FOLDER before the command, or its own options with --config-dir FOLDER, if the command has "
+        "only a store names this class from outside the package, so nothing was imported. If it is yours, name its "
+        "folder: PYTHONPATH=FOLDER before the command, or its own options with --config-dir FOLDER, if the command has "
         "that"
     )
 
@@ -70,7 +70,7 @@ def in_a_store(place: str, store: str) -> str:
 
 
 def check_options_folder(folder: str | os.PathLike[str]) -> None:
-    """Raises ConfigError for a folder of options that lies in a store: their files name classes, and what Hydra calls.
+    """Raises ConfigError for a folder of options in a store: its files name classes, and functions that Hydra calls.
 
     folder: as a command names it.
     """
@@ -90,7 +90,7 @@ def python_path() -> str:
 
 
 def _places(module: str) -> Iterator[list[str]]:
-    """Of a module and the packages around it, from the outermost on: its file, or the package's folders."""
+    """The places of a module and the packages around it, from the outermost on: its file, or the package's folders."""
     folders: list[str] | None = None
     for name in module.split("."):
         # By the last name alone: Python would look for the package around it among those that are imported.
@@ -102,7 +102,7 @@ def _places(module: str) -> Iterator[list[str]]:
 
 
 def _of_this_process() -> set[str]:
-    """What is named from the start: by the command that has started this process, else by PYTHONPATH."""
+    """The packages and folders named from the start: by the command that has started this process, or by PYTHONPATH."""
     passed_on = os.environ.get(VARIABLE)
     if passed_on is not None:
         return {name for name in passed_on.split(os.pathsep) if name}

@@ -1,4 +1,4 @@
-"""Which files a store holds for good, by their exact names: what is exported, what is imported, what makes a store.
+"""The files that a store holds for good, by their exact names: for export, for import, and to know a store.
 
 Nothing else is taken out of an archive, and no code is imported from a folder that holds such files.
 """
@@ -15,7 +15,7 @@ RUNS, SWEEPS, PACKS, REGISTRATIONS, SEARCHES = "runs", "sweeps", "packs", "prere
 ENDINGS = ("done", "divided")
 REPORT = "report.html"
 CURVE = r"curve\.png"
-"""What `launch show` leaves beside a record or a checkpoint."""
+"""A picture that `launch show` writes next to a record or a checkpoint."""
 LAYOUT: Mapping[str, Sequence[str]] = {
     RUNS: (
         r"[0-9a-f]{2}",
@@ -52,9 +52,9 @@ def is_kept(name: str) -> bool:
 
 
 def store_around(path: str | os.PathLike[str]) -> str | None:
-    """The store in which a file or folder lies, or which it is; None for one in no store, and for installed code.
+    """The store that holds a file or folder, or is the folder; None without a store, and for installed code.
 
-    Links count where they lie and where they lead.
+    A link counts at its own place and at its target.
     """
     for resolved in (os.path.abspath, os.path.realpath):
         place = resolved(path)

@@ -117,7 +117,7 @@ def prepared(
         unreadable += damaged_jobs(store, [planned.sweep])
     if where and todo.left:
         say(where)
-    packs = [(planned.runs[pack.runs[0]], pack.updates) for pack in planned.packs]  # alike within one
+    packs = [(planned.runs[pack.runs[0]], pack.updates) for pack in planned.packs]  # equal within one
     for line in [*too_short(packs), *unseen((run for run, _ in packs), prices)]:
         say(line)
     return Prepared(store, settings, resources, prices, todo, planned, unreadable, mixed, anew, looked_at, replaced)

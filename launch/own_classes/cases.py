@@ -1,4 +1,4 @@
-"""The packs in which a run must have the numbers that it has alone."""
+"""The packs that must give a run the numbers that it has alone."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from launch.own_classes.packs import Scale
 
 MIXES = (
     "a number of one run has reached another (a sum, a mean or a sort over axis 0), or the first run's setting was "
-    "taken for all (self.… in place of what the verb is given on the run axis)"
+    "taken for all (self.… in place of the method's argument on the run axis)"
 )
 LARGE = (
     "a number of one run has reached another as soon as it is large (one norm or one maximum over the pack: a clip, a "
@@ -54,13 +54,13 @@ CASES = (
     Case("in a pack of 3", [0, 1, 2], MIXES),
     Case("in a pack of 3 in another order", [2, 0, 1], MIXES),
     Case("in a pack of 5, some runs twice", [1, 2, 1, 0, 2], MIXES),
-    Case("packed with a run whose values are 10⁴ times as large", [1, 0], LARGE, scaled={0: Scale(1e4, first=True)}),
-    Case("packed with a run whose weights are all 10⁴ times as large", [0, 1], LARGE, scaled={1: Scale(1e4)}),
+    Case("packed with a run of values 10⁴ times as large", [1, 0], LARGE, scaled={0: Scale(1e4, first=True)}),
+    Case("packed with a run of weights 10⁴ times as large", [0, 1], LARGE, scaled={1: Scale(1e4)}),
     Case("packed with a run that diverges", [0, 2, 1], NOT_FINITE, scaled={1: Scale(1e38)}),
     Case(
         "alone, stopped and resumed after every part",
         [1],
-        "a number is kept in the object, where no checkpoint finds it; it belongs into the state",
+        "a number is kept in the object, and no checkpoint finds it there; it belongs into the state",
         interrupted=True,
     ),
 )

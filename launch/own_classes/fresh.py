@@ -1,4 +1,4 @@
-"""A process that has trained nothing yet, with another PYTHONHASHSEED, in which small packs are trained again.
+"""A process that has trained nothing yet, with another PYTHONHASHSEED; it trains small packs again.
 
 Numbers that hang on values of a module, on the order of a set or on hash("…") differ there. One such process imports
 torch once and divides itself (fork) for each class, which costs a tenth of a process for each.
@@ -38,8 +38,8 @@ def begin() -> None:
 def trained_afresh(own: OwnClass, folder: Path, size: int, places: Sequence[int], after: bool) -> list[list[Event]]:
     """The events of small runs, each trained alone, in a fresh process; in place of their bits a digest of these.
 
-    folder: of the data. size: the number of the pack among `tinies`. places: of the runs, in the order of training.
-    after: whether a pack of other runs, of another length, is trained first.
+    folder: the data's. size: the number of the pack among `tinies`. places: the runs' places, in the order of training.
+    after: whether a pack of other runs with another length is trained first.
     Raises NotTried; RuntimeError with the error of the class.
     """
     asked = {
@@ -101,7 +101,7 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 
 def main() -> None:
-    """Answers each line with the status of a process that has done what it asks."""
+    """Answers each line with the status of a process that has done the task in it."""
     import torch
     import torch._dynamo  # the first gradient imports it, in a second
 
@@ -114,7 +114,7 @@ def main() -> None:
 
 
 def _answer(asked: Mapping[str, Any]) -> None:
-    """Does what is asked, and ends the process."""
+    """Does the task, and ends the process."""
     with open(os.devnull) as nothing:  # the class may read and print; the lines are not for it
         os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)
@@ -122,7 +122,7 @@ def _answer(asked: Mapping[str, Any]) -> None:
         sys.path[:] = asked["path"]
         os.chdir(asked["current"])
         found: dict[str, Any] = {"events": _trained(asked)}
-    except Exception as error:  # somebody's own code can raise anything
+    except Exception as error:  # an own class can raise anything
         found = {"error": f"{type(error).__name__}: {error}"}
     file = Path(asked["result"])
     file.with_suffix(".part").write_text(json.dumps(found))
@@ -134,7 +134,7 @@ def _trained(asked: Mapping[str, Any]) -> list[list[tuple[str, str, str]]]:
     own = OwnClass(asked["group"], Run.from_json(asked["run"]))
     tiny = next(islice(tinies(own, Path(asked["folder"])), asked["size"], None))
     if asked["after"]:
-        with contextlib.suppress(Exception):  # its numbers are not needed; perhaps the class cannot have that length
+        with contextlib.suppress(Exception):  # its numbers are not needed; the class may be unable to have that length
             Packs(own, longer(tiny)).pack([0, 1])
     packs = Packs(own, tiny)
     found = [digested(packs.pack([place])[0]) for place in asked["places"]]

@@ -32,7 +32,7 @@ CPU = torch.device("cpu")
 
 @dataclass(frozen=True)
 class Scale:
-    """The factor by which a run's parameters are multiplied before its first update.
+    """The factor of a run's parameters before its first update.
 
     first: whether only the first layer's are, so that every layer's values grow by the factor and not by a power of it.
     """
@@ -115,7 +115,7 @@ class _Keeper:
 class Packs:
     """Packs of small runs of one class.
 
-    asked: method → how often it was called. updates: of each run of the last pack. learner: the last pack's.
+    asked: method → how often it was called. updates: per run of the last pack. learner: the last pack's.
     """
 
     def __init__(self, own: OwnClass, tiny: Tiny) -> None:
@@ -178,7 +178,7 @@ def _loaded(kept: bytes) -> Any:
 
 
 def _scaled(kept: bytes, scaled: Mapping[int, Scale]) -> bytes:
-    """A state in which some runs' parameters are multiplied."""
+    """A state with the parameters of some runs multiplied."""
     state, bulk = _loaded(kept)
     found = [*_parameters_in(state)]
     if not found:

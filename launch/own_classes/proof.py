@@ -48,7 +48,7 @@ LOOKS: Mapping[str, Mapping[str, Callable[[OwnClass, Tiny, Learner], Fault | Non
 def proved(own: OwnClass, folder: Path) -> Proof:
     """Trains small packs of the class and compares them with the runs alone, bit for bit, in eager mode on the CPU.
 
-    folder: of the data.
+    folder: the data's.
     """
     fresh.begin()
     proof = Proof()
@@ -121,7 +121,7 @@ def _compare(own: OwnClass, packs: Packs, alone: Sequence[Sequence[Event]], proo
 
 
 def _where(own: OwnClass, packs: Packs) -> str:
-    """Where a class stands whose numbers differ: its one method that was called, if there is one alone."""
+    """The place of a class with other numbers: its only method that was called, if it is one."""
     verbs = [verb for verb in packs.asked if any(verb in vars(base) for base in own_bases(own.cls))]
     return place_of(own.cls, verbs[0]) if len(verbs) == 1 else place(own.cls)
 
@@ -129,7 +129,7 @@ def _where(own: OwnClass, packs: Packs) -> str:
 def _compare_afresh(
     own: OwnClass, folder: Path, size: int, packs: Packs, alone: Sequence[Sequence[Event]], proof: Proof
 ) -> None:
-    """Adds what comes out in a fresh process.  size: the number of the small pack."""
+    """Adds the outcome of a fresh process.  size: the number of the small pack."""
     wanted = [digested(events) for events in alone]
     try:
         found = trained_afresh(own, folder, size, AFRESH.places, after=True)
@@ -181,11 +181,11 @@ def _raised(own: OwnClass, error: Exception) -> Fault:
 
 
 def _is_its_own(own: OwnClass, error: Exception) -> bool:
-    """Whether an error came up in the class, or by what it returns."""
+    """Whether an error came up in the class, or was caused by its results."""
     return isinstance(error, BrokenPromise) or bool(_inside(own, error))
 
 
 def _inside(own: OwnClass, error: Exception) -> list[traceback.FrameSummary]:
-    """The lines of the class's own files by which an error came up."""
+    """The lines of the class's own files in an error's traceback."""
     files = {Path(place(base).rpartition(", line ")[0]) for base in own_bases(load(own.run.targets[own.group]))}
     return [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).absolute() in files]

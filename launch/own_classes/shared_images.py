@@ -1,4 +1,4 @@
-"""The images that all runs and packs of a process share: nobody may write into them."""
+"""The images that all runs and packs of a process share: no class may write into them."""
 
 import zlib
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ MOST_BYTES = 2**26
 
 
 def content_of(resource: Any) -> dict[str, int]:
-    """Name → checksum of the arrays of what tasks are made of; of a large one every so manieth row is read."""
+    """Name → checksum of the arrays that tasks are made of; a large array is sampled at evenly spaced rows."""
     return {
         name: zlib.crc32(value[:: 1 + value.nbytes // MOST_BYTES].tobytes())
         for name, value in _arrays_of(resource).items()

@@ -113,7 +113,7 @@ def tinies(own: OwnClass, folder: Path) -> Iterator[Tiny]:
 
 
 def longer(tiny: Tiny) -> Tiny:
-    """Other runs of the same class: of other seeds, with one task more and smaller batches, where there are such."""
+    """Other runs of the same class, with other seeds, one task more and smaller batches, if the class has these."""
     runs = []
     for run in tiny.runs:
         settings = run.settings("benchmark")

@@ -21,9 +21,9 @@ def add_store(parser: argparse.ArgumentParser) -> None:
 
 
 def add_config_dir(parser: argparse.ArgumentParser) -> None:
-    """The option that names a folder of one's own options; the classes of these may be imported, in every command."""
+    """The option that names a folder of a user's options; every command may import the classes of these."""
     parser.add_argument(
-        "--config-dir", "-cd", metavar="FOLDER", help="a folder of your own options, as the main command takes it: "
+        "--config-dir", "-cd", metavar="FOLDER", help="a folder with your options, as the main command takes it: "
         "records and plans may then name their classes"
     )  # fmt: skip
 

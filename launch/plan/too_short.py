@@ -1,4 +1,4 @@
-"""What is said of runs in which nothing comes of what was asked for.
+"""Lines about runs that cannot do the work that was asked for.
 
 They may be too short: an agent never learns, or an intervention's first time never comes. Or no diagnostic has
 anything to measure in their network.
@@ -18,7 +18,7 @@ def too_short(runs: Iterable[tuple[Run, int]]) -> list[str]:
 
 
 def unseen(runs: Iterable[Run], cost_of: Callable[[Run], Cost]) -> list[str]:
-    """A line for each network in which none of a run's diagnostics has anything to measure."""
+    """A line for each network that gives a run's diagnostics nothing to measure."""
     found = {}
     for run in runs:
         asked = names_of(run)

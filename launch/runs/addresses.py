@@ -45,7 +45,7 @@ def places_of(names: Sequence[str] | Mapping[str, Any], parts: Mapping[str, Opti
 
 
 def has_setting(name: str, parts: Mapping[str, Option]) -> bool:
-    """Whether a dotted name means a setting of an option of its group, or of several.  parts: of that group."""
+    """Whether a dotted name means a setting of one or several options of its group.  parts: the group's."""
     rest = name.partition(".")[2]
     option, dot, setting = rest.partition(".")
     if dot:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def combination(
     options: Options, asked: Mapping[str, Any], adjusted: Mapping[str, Any]
 ) -> tuple[dict[str, Option], Nodes, Hyperparams]:
-    """The component options of one combination of choices, their settings before `hyperparams`, and what that says."""
+    """One combination's component options, their settings before `hyperparams`, and the rule of that group."""
     benchmark = options.option("benchmark", asked["benchmark"])
     parts: dict[str, Option] = {}
     for group in COMPONENTS:
@@ -31,7 +31,7 @@ def combination(
 
 
 def _rule(options: Options, rule: Option, values: Mapping[str, Any]) -> Any:
-    """What a rule says, with what the command sets in it.  Raises ConfigError where that means nothing to it."""
+    """A rule with the command's settings in it.  Raises ConfigError for settings that the rule does not have."""
     own = {key.partition(".")[2]: value for key, value in values.items() if key.startswith(f"{rule.group}.")}
     for name in own:
         needed = ADJUSTABLE[f"{rule.group}.{name}"]
@@ -43,7 +43,7 @@ def _rule(options: Options, rule: Option, values: Mapping[str, Any]) -> Any:
 
 
 def options_named(options: Options, group: str, choice: str, benchmark: str) -> list[Option]:
-    """The options that a choice of a group names beside a benchmark."""
+    """The options that a choice of a group names for a benchmark."""
     if group not in COMPONENTS:
         return [options.option(group, choice)]
     names = COMPONENTS[group].names_in(choice)
@@ -71,7 +71,7 @@ def _class_of(agent: Option) -> "type[Agent]":
 
 
 def _check_learns(options: Options, agent: Option, benchmark: Option) -> None:
-    """Raises ConfigError where the agent learns another kind of benchmark, with those that learn this one."""
+    """Raises ConfigError if the agent learns another kind of benchmark, with those that learn this one."""
     from plasticity_lab.benchmarks.benchmark import Benchmark
 
     learns, kind = _class_of(agent).learns, component.load_as(benchmark.target, Benchmark)
@@ -91,7 +91,7 @@ def _check_learns(options: Options, agent: Option, benchmark: Option) -> None:
 
 
 def _check_provided(options: Options, agent: Option, part: Option) -> None:
-    """Raises ConfigError where the agent does not provide all that an option requires, with the agents that do."""
+    """Raises ConfigError if the agent does not provide all that an option requires, with the agents that do."""
     requires = getattr(component.load(part.target), "requires", frozenset())
     missing = sorted(requires - _class_of(agent).provides)
     if not missing:

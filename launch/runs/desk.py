@@ -16,7 +16,7 @@ from plasticity_lab.run import JOINED, Run, group_of, option_of
 
 @dataclass(frozen=True)
 class Part:
-    """One component of a run, typed and checked; `canonical` is what the id sees of its settings, None if nothing."""
+    """One component of a run, typed and checked; `canonical` holds its settings as the id sees them, or None."""
 
     target: str
     science: Mapping[str, Any]

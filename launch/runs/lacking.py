@@ -24,7 +24,7 @@ OptionsOf = Callable[[str, str, str], Sequence[Option]]
 class Owners:
     """Who has a setting, among the choices of its group.
 
-    having, lacking: the options' names, in order, as keys. without: the choices that lack the setting. known: all
+    having, lacking: the options' names, sorted, as keys. without: the choices that lack the setting. known: all
     settings that the choices have.
     """
 
@@ -50,7 +50,7 @@ def owners_of(
     """Dotted name → its owners, for each setting that some choice of the command has and another one lacks.
 
     asked: for each request of a command the choices of each group, and the settings that are given. Raises ConfigError
-    for a setting that none of several choices has; that of a single choice is left to its class.
+    for a setting that none of several choices has; a single choice's class checks its own settings.
     """
     found: dict[str, Owners] = {}
     for choices, keys in asked:

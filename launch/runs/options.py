@@ -260,9 +260,9 @@ class Offered(Mapping[str, list[str]]):
 
 
 def option_of(group: str, name: str, content: Mapping[str, Any]) -> Option:
-    """What the composed file of an option says; its class may be imported from now on.
+    """The content of an option's composed file; its class may be imported from now on.
 
-    Only a command's own words lead to such files. Raises ConfigError for what one cannot hold.
+    Only a command's own words lead to such files. Raises ConfigError for content that an option cannot have.
     """
     where = f"{group}={name}: "
     if group in RULES:

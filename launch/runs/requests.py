@@ -25,9 +25,9 @@ SCIENCE = tuple(Numbers.model_fields)
 
 @dataclass(frozen=True)
 class Request:
-    """What the words of a command say, before any option is looked at.
+    """A command's words, read before any option is.
 
-    choices: group → the options named. numbers: those of its runs. swept: a component's setting, by its dotted name →
+    choices: group → the options named. numbers: of its runs. swept: a component's setting, by its dotted name →
     the values given. adjusted: the settings of rules, by their dotted names. settings: how its runs are computed.
     lacking: dotted name of a setting → the choices of its group that do not have it (see `lacking`).
     """
@@ -54,7 +54,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Preset:
-    """What an experiment says: words, and the words that each of its arms has beside them, or in their place.
+    """The words of an experiment, and the words that each of its arms adds to them or puts in their place.
 
     Arms differ in more than one setting, or in settings that others do not have, so that no product of values names
     them all. No arms: the words alone.
@@ -65,7 +65,7 @@ class Preset:
 
 
 def requests_of(options: Options, preset: Preset, typed: Sequence[str]) -> tuple[list[Request], list[str]]:
-    """What the words say, for each arm of the experiment, and lines that say what of it counts once, or for some alone.
+    """The request of each arm of the experiment, and lines about words that count once or for some arms only.
 
     Raises ConfigError.
     """
@@ -93,7 +93,7 @@ def is_search(options: Options, request: Request) -> bool:
 
 
 def _request(options: Options, said: Axes) -> Request:
-    """What is said, completed by what config.yaml says of everything else.  Raises ConfigError."""
+    """The request, completed by config.yaml.  Raises ConfigError."""
     choices = {group: said.choices.get(group, [chosen]) for group, chosen in options.chosen.items()}
     for key, values in said.values.items():
         group = group_of(key)
@@ -124,7 +124,7 @@ def _request(options: Options, said: Axes) -> Request:
 
 
 def _check_size(request: Request) -> None:
-    """Raises ConfigError where a request names more runs than a command may."""
+    """Raises ConfigError if a request names more runs than a command may."""
 
     def settings_of(group: str, name: str, benchmark: str) -> int:
         asked = {group: name, "benchmark": benchmark}
@@ -143,7 +143,7 @@ def _check_size(request: Request) -> None:
 def _without_names(
     options: Options, choices: Mapping[str, Sequence[str]], key: str, values: Sequence[Any]
 ) -> list[Any]:
-    """The values, in which words that stand for others have given way to those (see `Component.named_values`)."""
+    """The values, with names replaced by the values that they name (see `Component.named_values`)."""
     group, _, setting = key.partition(".")
     names = [name for chosen in choices.get(group, ()) for name in COMPONENTS[group].names_in(chosen)]
     known: dict[str, Sequence[Any]] = {}

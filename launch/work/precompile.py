@@ -32,9 +32,9 @@ NICENESS = 10
 def compile_graphs(
     runs: Sequence[Run], resource: Resource, kernels: bool, stop: Callable[[], bool] = lambda: False
 ) -> None:
-    """Those of a pack of these runs: by its first chunks, up to the first in which it learns, and an evaluation.
+    """Compiles the graphs of a pack of these runs: its first chunks, up to the first update, and an evaluation.
 
-    stop: asked after each chunk; where it says so, what is missing is not compiled.
+    stop: asked after each chunk; if true, the missing graphs are not compiled.
     """
     stream, learner = assembled(runs, resource, torch.device("cpu"), compiled=True, kernels=kernels)
     beginning = Position(0, 0)

@@ -2,8 +2,8 @@
 
 A graph is known by words that determine its function, by shape, type and place of every tensor that it is given, and by
 the width of vectors that torch is set to; in the folder also by this package's source files, the versions of Python,
-torch and CUDA, and what the processor or the GPU can do. A graph is kept there if all that was compiled into it is code
-of this package, of torch or of Python's standard library: these versions and files identify no other code, for example
+torch and CUDA, and the abilities of the processor or the GPU. A graph is kept there if all code in it belongs to this
+package, to torch or to Python's standard library: these versions and files identify no other code, for example
 a user's own activation.
 """
 

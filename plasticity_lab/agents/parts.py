@@ -29,8 +29,8 @@ class Parts(Generic[AnyBenchmark]):
 
     components: group → those of the runs, K of them; each may differ from the others in what it puts on the run axis.
     stream_seeds, init_seeds: of the runs. structure: in words, what the runs have alike apart from the benchmark: packs
-    of equal words are trained by the same functions of tensors; of classes outside this package it holds a digest of
-    their code. processes: that may step their environments; no number
+    of equal words are trained by the same functions of tensors; it holds a digest of the code of classes outside this
+    package. processes: that may step their environments; no number
     depends on it. kernels: whether linear layers are computed by our own (see `plasticity_lab.kernels`). observed:
     whether diagnostics look at the pack; no number depends on it.
     """
@@ -119,7 +119,7 @@ def parts_of(runs: Sequence[Run], processes: Processes = ALONE, kernels: bool = 
     """The parts of runs that agree in everything but seeds and `run_axis_settings`.  Raises ConfigError."""
     groups = dict.fromkeys(map(group_of, runs[0].targets))
     structure = runs[0].structure(without=("benchmark", *runs[0].besides))
-    # A class outside this package can decide what a graph computes without any of its code being in the graph.
+    # A class outside this package can decide a graph's results without any of its code being in the graph.
     own = digests_of_classes(runs[0].trained_by)
     return Parts(
         {group: [run.component(group) for run in runs] for group in groups},

@@ -17,7 +17,7 @@ def layers_of(model: Model) -> list[str]:
 
 
 def with_gram(model: Model) -> list[str]:
-    """The names of the linear layers and convolutions, of which `gram.grams` has one each; no noisy layer has one."""
+    """The names of the linear layers and convolutions: `gram.grams` has a matrix for each, none if noisy."""
     inner = [getattr(layer, "layer", layer) for layer in model.design.layers]
     return [layer.name for layer in inner if isinstance(layer, StackedLinear | StackedConv2d)]
 

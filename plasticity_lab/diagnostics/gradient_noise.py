@@ -32,7 +32,7 @@ class GradientNoise(Diagnostic):
         self.every = interval(every)
 
     def applies_to(self, model: Model) -> bool:
-        """If there is such a layer: with noise in all of them there is none."""
+        """If it has such a layer: a network with noise in all layers has none."""
         return bool(with_gram(model))
 
     def columns(self, units: Sequence[Unit]) -> list[Column]:

@@ -29,9 +29,9 @@ class Gram(NamedTuple):
 
 
 def grams(view: View) -> Mapping[str, Gram]:
-    """Of every linear layer and convolution that takes part, by name; other layers have none here.
+    """One for every linear layer and convolution that takes part, by name; other layers have none here.
 
-    Raises OwnClassError for a layer whose rows are not those of the examples (see `check_rows`).
+    Raises OwnClassError if a layer's rows are not the examples (see `check_rows`).
     """
     return view.once("grams", lambda: dict(_found(view)))
 
@@ -48,8 +48,8 @@ def _found(view: View) -> Iterator[tuple[str, Gram]]:
 def gram_of(own: OfLayer) -> Gram:
     """Of a linear layer or a convolution.
 
-    A linear layer's gradient is x δᵀ, so that of two examples the inner product is (xᵢ·xⱼ)(δᵢ·δⱼ). If the layer has
-    several rows of an example, the gradient is a sum over them, and that of a convolution is one over the places of the
+    A linear layer's gradient is x δᵀ, so the inner product of two examples is (xᵢ·xⱼ)(δᵢ·δⱼ). If the layer has
+    several rows of an example, the gradient is a sum over them; a convolution's is a sum over the places of the
     image, of patch δᵀ. Such gradients are laid out for the examples of one run at a time, (B, I·O) or (B, P·O).
     """
     layer = own.layer

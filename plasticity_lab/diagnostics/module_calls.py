@@ -1,4 +1,4 @@
-"""The calls that a torch module makes in a forward pass: of its layers, of its activations, and of functions.
+"""The calls of layers, activations and functions that a torch module makes in a forward pass.
 
 Legend: B examples.
 """
@@ -20,13 +20,13 @@ FUNCTIONS = {
     "sigmoid", "tanh", "_prelu_kernel", "rrelu_with_noise", "threshold", "glu", "log_sigmoid_forward", "hardshrink",
     "softshrink", "maximum", "fmax", "where", "abs", "sin", "cos",
 }  # fmt: skip
-"""torch's operators that a forward pass can use as an activation; of others (relu6) it shows one of these."""
+"""torch's operators that a forward pass can use as an activation; others (relu6) show up as one of these."""
 AT_ZERO = {"clamp", "clamp_min", "clamp_max"}
 """Operators that are one with a bound of 0."""
 
 
 class Call(NamedTuple):
-    """A call of a layer or an activation.  name: the module's. shape: of the input, B first."""
+    """A call of a layer or an activation.  name: the module's. shape: the input's, B first."""
 
     name: str
     module: nn.Module
@@ -57,7 +57,7 @@ def replaced(module: nn.Module, forwards: Mapping[str, Forward]) -> Iterator[Non
 def calls_of(module: nn.Module, x: Tensor) -> list[Call]:
     """The calls of layers and activations in a forward pass, in their order.
 
-    Raises InputError where a function that is no such module is used as an activation.
+    Raises InputError if a function that is no such module is used as an activation.
     """
     calls, watch = list[Call](), _Watch()
 
@@ -75,7 +75,7 @@ def calls_of(module: nn.Module, x: Tensor) -> list[Call]:
         return forward
 
     known = {name: own for name, own in module.named_modules() if isinstance(own, (*LAYERS, *ACTIVATIONS))}
-    # With gradients: else torch may take a path of its own through a transformer's layer, without its modules.
+    # With gradients: without them torch may take a shortcut through a transformer's layer, without its modules.
     with replaced(module, {name: recorded(name, own) for name, own in known.items()}), torch.enable_grad(), watch:
         module(x)
     if watch.between:

@@ -31,7 +31,7 @@ OURS: Mapping[type[nn.Module], Callable[[Any], Activation]] = {
     nn.LeakyReLU: lambda own: LeakyReLU(own.negative_slope),
     nn.PReLU: lambda own: PReLU("neuron" if own.num_parameters > 1 else "layer"),
 }
-"""Kinds of modules of which we know the family, and so when a unit is dead."""
+"""Kinds of modules with a known family, so that dead units are known too."""
 OTHERS = (nn.GELU, nn.SiLU, nn.SELU, nn.CELU, nn.Softplus, nn.Mish, nn.Hardswish, nn.Hardtanh, nn.ReLU6, nn.LogSigmoid)
 """Others that make one value of one: their units are judged by their size alone."""
 ACTIVATIONS = (*OURS, *OTHERS)
@@ -78,7 +78,7 @@ class ModuleConv2d(StackedConv2d):
 
 @dataclass(frozen=True)
 class OtherLayer:
-    """A layer that diagnostics cannot look into: of its gradients they know only those by its output.
+    """A layer that diagnostics cannot look into: they know only the gradient by its output.
 
     forward: the module's own, which reads the module's parameters.
     """
@@ -115,14 +115,14 @@ def activation_of(own: nn.Module) -> Activation:
 
 def settings_of(own: nn.Module) -> dict[str, Any]:
     """The settings of an activation module that decide its function, by name."""
-    skipped = {"training", "inplace", "num_parameters", "forward"}  # of a PReLU, each place has slopes of its own
+    skipped = {"training", "inplace", "num_parameters", "forward"}  # each place of a PReLU has separate slopes
     return {name: value for name, value in vars(own).items() if not name.startswith("_") and name not in skipped}
 
 
 def layer_of(
     name: str, own: nn.Module, shape: tuple[int, ...], examples: int
 ) -> ModuleLinear | ModuleConv2d | OtherLayer:
-    """A module of `LAYERS` as ours.  shape: of its input. examples: B."""
+    """A module of `LAYERS` as ours.  shape: its input's. examples: B."""
     return _looked_into(name, own, shape, examples) or OtherLayer(name, own.forward)
 
 

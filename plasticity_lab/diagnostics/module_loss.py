@@ -22,7 +22,7 @@ TOLERANCE = 1e-3
 
 
 def each_cross_entropy(outputs: Tensor, labels: Tensor) -> Tensor:
-    """Of each example alone, (B,).  Raises InputError where the targets are no labels, or there is one output alone."""
+    """The cross entropy of each example, (B,).  Raises InputError for other targets than labels, or a single output."""
     if labels.is_floating_point():
         raise InputError(
             "The targets are floats, and the default loss is the cross entropy of whole-number labels. Give the loss "
@@ -35,9 +35,9 @@ def each_cross_entropy(outputs: Tensor, labels: Tensor) -> Tensor:
 def loss_of_each(loss: Loss, outputs: Tensor, targets: Tensor) -> Loss:
     """The loss as a function of each example, (B,), held against the given one on these outputs and targets.
 
-    Of a loss of torch.nn that adds up or averages, it is that loss without its reduction: the mean over the examples is
-    what the given one is with reduction="mean". Raises InputError for any other loss that gives no number for each
-    example, or of which one depends on the other examples.
+    A loss of torch.nn that adds up or averages is taken without its reduction: the mean over the examples equals the
+    given loss with reduction="mean". Raises InputError for any other loss that gives no number for each example, or
+    one that depends on the other examples.
     """
     if isinstance(loss, nn.CrossEntropyLoss):
         _check_classes(outputs)
@@ -68,7 +68,7 @@ def close(ours: Tensor, theirs: Tensor) -> bool:
 
 
 def called(loss: Loss, outputs: Tensor, targets: Tensor) -> Tensor:
-    """The loss, without a gradient.  Raises InputError where it fails."""
+    """The loss, without a gradient.  Raises InputError if it fails."""
     try:
         with torch.no_grad():
             found = loss(outputs, targets)
@@ -82,7 +82,7 @@ def called(loss: Loss, outputs: Tensor, targets: Tensor) -> Tensor:
 
 
 def _without_reduction(loss: nn.Module, outputs: Tensor, targets: Tensor) -> Loss:
-    """Raises InputError where the given loss is not the mean, or the sum, of what its examples have."""
+    """Raises InputError if the given loss is not the mean, or the sum, of its examples' losses."""
     bare = copy.copy(loss)
     bare.reduction = "none"  # pyright: ignore[reportArgumentType]
 

@@ -28,10 +28,10 @@ from plasticity_lab.stacking.run_axis import on_run_axis
 class ModuleNetwork:
     """What diagnostics ask of a `Model`, of one module.
 
-    x: a batch (B, *), by which its layers and activations are met, in their order. An activation module that is called
-    several times makes a place at each call. Raises InputError where the module has no activation module, or such of
-    several kinds or settings; where it calls a layer twice, or uses one parameter at several places; where it computes
-    an activation by a function; and where units are not the second axis of what an activation is given.
+    x: a batch (B, *); a pass of it finds layers and activations. An activation module that is called
+    several times makes a place at each call. Raises InputError if the module has no activation module, or activations
+    of several kinds or settings; if it calls a layer twice, or uses one parameter at several places; if it computes
+    an activation by a function; and if units are not the second axis of an activation's input.
     """
 
     def __init__(self, module: nn.Module, x: Tensor) -> None:
@@ -103,9 +103,9 @@ class ModuleNetwork:
     def _through(
         self, design: Design, parameters: Mapping[str, Tensor], x: Tensor, activate: Activate, body: str
     ) -> dict[str, Tensor]:
-        """The module's own forward pass, in which the design's layers and the activation take their places.
+        """The module's own forward pass, computed with the design's layers and the activation.
 
-        Raises InputError where it calls other activations than at first.
+        Raises InputError if it calls other activations than at first.
         """
         there = list[str]()
 
@@ -121,7 +121,7 @@ class ModuleNetwork:
                 if there != self.sites[: len(there)]:
                     raise InputError(f"The module's calls of activations change: {name} is not called as at first.")
                 h = activate(len(there) - 1, given.clone().unsqueeze(0))[0]
-                return given.copy_(h) if in_place else h.clone()  # in place, whoever reads its input again sees h
+                return given.copy_(h) if in_place else h.clone()  # in place: a later read of its input sees h
 
             return activated
 
@@ -132,7 +132,7 @@ class ModuleNetwork:
 
 
 def _check_parameters(module: nn.Module) -> None:
-    """Raises InputError if two modules share a parameter, whose gradient is then a sum over both."""
+    """Raises InputError if two modules share a parameter: its gradient is then a sum over both."""
     owners: dict[int, list[str]] = {}
     for name, own in module.named_modules():
         for short, value in own.named_parameters(recurse=False):
@@ -158,9 +158,9 @@ def _check_kind(places: Sequence[Call]) -> None:
 
 
 def _units(calls: Sequence[Call], examples: int) -> list[Unit]:
-    """A place for each call of an activation, named as its module; of several calls the later ones are numbered.
+    """A place for each call of an activation, named as its module; later calls of one module are numbered.
 
-    Raises InputError where the units are not known to be the second axis of the activation's input.
+    Raises InputError if the units are not known to be the second axis of the activation's input.
     """
     units, named = list[Unit](), {call.name for call in calls}
     for at, (name, own, shape) in enumerate(calls):
@@ -173,8 +173,8 @@ def _units(calls: Sequence[Call], examples: int) -> list[Unit]:
         last = before[-1]
         if "weight" not in dict(last.module.named_parameters(recurse=False)):
             raise InputError(
-                f"The weight of {last.name} is computed at each call (weight_norm, pruning); measure a copy in which "
-                "it is a parameter, by torch.nn.utils.parametrize.remove_parametrizations or prune.remove."
+                f"The weight of {last.name} is computed at each call (weight_norm, pruning); measure a copy "
+                "that has it as a parameter, by torch.nn.utils.parametrize.remove_parametrizations or prune.remove."
             )
         units_last = isinstance(last.module, nn.Linear) and len(last.shape) > 2
         if shape[0] != examples or len(shape) not in (2, 4) or (len(shape) == 4 and units_last):

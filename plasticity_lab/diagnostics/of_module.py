@@ -50,7 +50,7 @@ def measure(
 
     loader: gives pairs (inputs, targets), first axis the examples; the first `most` are the probe, in evaluation mode.
     Inputs that are floats are converted to the type of the parameters. diagnostics: None for `OF_ONE_MOMENT` with their
-    default settings. loss: of each example, (B,), or a loss of torch.nn, which is taken without its reduction. The
+    default settings. loss: one number per example, (B,), or a loss of torch.nn, taken without its reduction. The
     module is left as it was. Its activations must be modules of one kind (nn.ReLU, …) with the same settings; one such
     module may be called at several places, and may work in place. Linear layers, and convolutions that are not grouped
     or dilated, are looked into.
@@ -92,7 +92,7 @@ def measure(
 
 
 def _parameter(module: nn.Module) -> Tensor:
-    """One whose type and device are those of the module.  Raises InputError where it has none that we compute with."""
+    """A parameter, for the module's type and device.  Raises InputError if it has none that we compute with."""
     floats = [value for value in module.parameters() if value.is_floating_point()]
     types = sorted({str(value.dtype).removeprefix("torch.") for value in floats})
     if types not in (["float32"], ["float64"]):
@@ -121,15 +121,15 @@ def _probe(loader: Iterable[Any], most: int) -> tuple[Tensor, Tensor]:
         if there >= most:
             break
     if min(there, most) < 2:
-        raise InputError(f"The loader gives {there} examples, of which {most} are taken; at least 2 are needed.")
+        raise InputError(f"The loader gives {there} examples, and up to {most} are taken; at least 2 are needed.")
     return torch.cat(inputs)[:most], torch.cat(targets)[:most]
 
 
 @contextmanager
 def _as_it_was(module: nn.Module) -> Iterator[None]:
-    """In evaluation mode while it lasts, and afterwards in the modes, and with the numbers, of before.
+    """In evaluation mode while it lasts, and afterwards in its earlier modes and with its earlier numbers.
 
-    Whatever the caller has set, there are gradients meanwhile, and products in the type of the parameters.
+    Whatever the caller has set, gradients are on inside, and products in the type of the parameters.
     """
     modes = [(own, own.training) for own in module.modules()]
     kept = [(value, value.detach().clone()) for value in (*module.parameters(), *module.buffers())]
@@ -150,7 +150,7 @@ def _as_it_was(module: nn.Module) -> Iterator[None]:
 
 
 def _outputs(module: nn.Module, x: Tensor) -> Tensor:
-    """The module's own.  Raises InputError where they are none of each example alone, the same whenever it is asked."""
+    """The module's own.  Raises InputError if they are none of each example alone, the same whenever it is asked."""
 
     def outputs(x: Tensor) -> Tensor:
         try:
@@ -177,7 +177,7 @@ def _outputs(module: nn.Module, x: Tensor) -> Tensor:
 
 
 def _check_calls(module: nn.Module, network: ModuleNetwork, view: View) -> None:
-    """Raises InputError where a layer takes part without being called: diagnostics would miss its gradients."""
+    """Raises InputError if a layer takes part without being called: diagnostics would miss its gradients."""
     called = {layer.name for layer in network.design.layers}
     left = [name for name, own in module.named_modules() if type(own) in (nn.Linear, nn.Conv2d) and name not in called]
     for name in left:

@@ -17,7 +17,7 @@ from plasticity_lab.networks.tapped import tapped
 class OfLayer(NamedTuple):
     """given (K, B, *): what a layer was given. delta (K, B, *): the gradient of each example's loss by what it made,
     before any normalisation. If an example has several rows in this layer, B is larger than the number of examples.
-    calls: how often the layer was called in the forward pass; given and delta are those of the last call.
+    calls: how often the layer was called in the forward pass; given and delta belong to the last call.
     """
 
     layer: Layer

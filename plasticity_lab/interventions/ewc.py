@@ -52,7 +52,7 @@ class EWC(Intervention):
 
     @classmethod
     def version_beside(cls, settings: Mapping[str, Any], others: Mapping[str, Chosen]) -> int:
-        """2 with head=tokenised: version 1 squared the gradient of each token, and not that of an example."""
+        """2 with head=tokenised: version 1 squared the gradient of each token, not of each example."""
         head = others.get("head")
         by_token = head is not None and issubclass(head.kind, Tokenised) and settings.get("batch", 1) == 1
         return max(2, cls.science_version) if by_token else cls.science_version

@@ -25,7 +25,7 @@ class FreshEachTask(Intervention):
 
     @classmethod
     def version_beside(cls, settings: Mapping[str, Any], others: Mapping[str, Chosen]) -> int:
-        """2 beside `PruneExperts`: version 1 opened closed experts."""
+        """2 together with `PruneExperts`: version 1 opened closed experts."""
         return 2 if prunes(others) else super().version_beside(settings, others)
 
     def before_task(self, now: Now) -> State:

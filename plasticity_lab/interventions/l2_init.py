@@ -28,7 +28,7 @@ class L2Init(Intervention):
 
     @classmethod
     def version_beside(cls, settings: Mapping[str, Any], others: Mapping[str, Chosen]) -> int:
-        """2 beside `PruneExperts`: version 1 pulled closed experts open."""
+        """2 together with `PruneExperts`: version 1 pulled closed experts open."""
         return 2 if prunes(others) else super().version_beside(settings, others)
 
     def start(self, now: Now) -> State:

@@ -55,7 +55,7 @@ def check_rows(layer: Layer, given: Tensor, calls: int, examples: int) -> None:
     """Raises OwnClassError if the gradients of single examples do not follow from the input of a layer.
 
     given (K, B, ...): the input of its last call. B must be the number of examples times the layer's `positions`.
-    calls: how often the layer was called in one forward pass. examples: of that pass, padding included.
+    calls: how often the layer was called in one forward pass. examples: their number in that pass, padding included.
     """
     if calls > 1:
         raise OwnClassError(
@@ -86,7 +86,7 @@ def squared_gradients(
     of: outputs, name → (K, B, O), and answers (K, B, ...) to a number for each example, (K, B), which depends on that
     example alone. In evaluation mode: a randomised activation takes its mean. No gradient is laid out as (K, B,
     *parameters): the layers know how to add up squares (`Layer.squares`), and an activation learns few numbers.
-    Raises OwnClassError for a layer whose rows are not those of the examples (see `check_rows`).
+    Raises OwnClassError if a layer's rows are not the examples (see `check_rows`).
     """
     there = x_KBD.shape[1]
     x = pad(x_KBD, (0, 0, 0, aligned(there) - there))

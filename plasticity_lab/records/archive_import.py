@@ -1,6 +1,6 @@
 """Taking an archive into a store.  It can come from anybody: nothing in it is believed before it is checked.
 
-The archive is read once, from its beginning to its end. Files that the store lacks go to a folder of their own in the
+The archive is read once, from its beginning to its end. Files that the store lacks go to a new folder in the
 store, and each is compared with its size and checksum in the list. Only if all of it is right do they move to their
 places, records last.
 """
@@ -34,15 +34,15 @@ MARGIN = 1 << 28
 LATEST = 2.0**35
 """Seconds since 1970 that the time of a file may be, so that each file system can hold it."""
 FOLDER, HOURS = ".import-", 24
-"""An import keeps files in a folder of such a name until all is checked; that of a killed import stays so long."""
+"""An import keeps files in a folder of such a name until all is checked; a killed import's folder stays for HOURS."""
 
 
 @dataclass
 class Taken:
     """The outcome of an import, as sorted ids.
 
-    runs, sweeps, packs: new in the store. known: runs that were there already with the same record. other: runs that
-    were there already with another record. unreadable: runs of the archive that no table could read, and so stay
+    runs, sweeps, packs: new in the store. known: runs of the store with the same record. other: runs of
+    the store with another record. unreadable: runs of the archive that no table could read, and so stay
     behind, with the reason.
     """
 
@@ -55,9 +55,9 @@ class Taken:
 
 
 def import_archive(store: Store, path: Path) -> Taken:
-    """Adds to a store the files of an archive that the store lacks; no file that is there is changed.
+    """Adds to a store the files of an archive that the store lacks; no file of the store is changed.
 
-    A run that is there already stays as it is. A pack comes only if the store has none of its files. The report of an
+    A run of the store stays as it is. A pack comes only if the store has none of its files. The report of an
     archive stays in it: it is a page with scripts, and `python -m analysis report` makes the store's own.
 
     Raises StoreError if the file is no archive of a store, is damaged, has a file that `export` never writes, or needs
@@ -72,7 +72,7 @@ def import_archive(store: Store, path: Path) -> Taken:
             _read_all(path, archive, listed, wanted, staged)
             taken = Taken(unreadable=_unreadable(staged, ids_of(wanted, RUNS)))
             moved = [name for name in wanted if not _is_of(name, taken.unreadable)]
-            # A record stands for its run, and comes when the rest is there.
+            # A record makes its run count, so it comes last.
             for name in sorted(moved, key=lambda name: (name.endswith(f"/{RECORD}"), name)):
                 _move(staged.root / name, store.root / name)
     records = {name: name.split("/")[2] for name in listed if name.endswith(f"/{RECORD}")}

@@ -1,6 +1,6 @@
 """Code that a file loads in another way than by an import statement: by importlib, exec, runpy, or as a library.
 
-Nobody can tell from the text which file that is, so every code file counts that lies in its folder, or up to DEPTH
+The text does not show which file that is, so every code file counts that lies in its folder, or up to DEPTH
 folders below it. Files and modules in other places count if a string in the file names them.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 SUFFIXES = (".py", ".so", ".c", ".cc", ".cpp", ".cu", ".h")
 DEPTH = 2
 _LOADERS = frozenset({"importlib", "imp", "runpy", "pkgutil", "ctypes", "cpp_extension", "load_library", "__import__"})
-"""Modules and functions that load code, wherever their names stand."""
+"""Modules and functions that load code, wherever their names occur."""
 _BUILTIN = frozenset({"exec", "eval"})
 """The same, unless they are an attribute: model.eval() loads nothing."""
 _OF_COMPONENTS = frozenset({"load", "load_as", "build"})

@@ -66,7 +66,7 @@ def _digest(files: Mapping[str, Path]) -> str:
 
 
 def _loaded(file: Path, imported: Mapping[str, Path]) -> Iterator[tuple[str, Path]]:
-    """The code that a file may load in another way than by an import, apart from what is imported: name → file."""
+    """The code that a file may load in another way than by an import, apart from its imports: name → file."""
     if not loads_otherwise(file):
         return
     named = [name for name, path in modules_named(file).items() if not _is_installed(path)]

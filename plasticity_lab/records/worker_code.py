@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ENTRIES = ("launch.work.worker", "launch.launchers.slurm.job")
-"""The modules in which a worker's process begins, on this machine and in a job of Slurm."""
+"""The first modules of a worker's process, on this machine and in a job of Slurm."""
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(launch(?:\.\w+)*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+(launch(?:\.\w+)*))",
     re.MULTILINE,
@@ -32,7 +32,7 @@ def files_of_worker(checkout: Path) -> list[Path]:
 
 
 def _file(checkout: Path, name: str) -> Path | None:
-    """The file of a module; None for a name that is no module, as that of a function."""
+    """The file of a module; None for a name that is no module, for example a function's."""
     if not name:
         return None
     path = checkout.joinpath(*name.split("."))

@@ -1,8 +1,8 @@
 """Whether a memory holds a step that can be learned from whenever an update asks for one.
 
-Rows are steps of one environment: all environments of a run can be where one is, so that one stands for all. An episode
+Rows are steps of one environment: all environments of a run can be where one is, so that one is enough. An episode
 may end by the body's rules at any step, and is truncated after its longest time; only its course decides whether a
-memory of few rows holds a whole return (see `NStep.usable`). What is said here holds for every course.
+memory of few rows holds a whole return (see `NStep.usable`). The answer here holds for every course.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,18 +13,19 @@ from math import gcd
 def always(n: int, stack: int) -> int:
     """As many rows hold a whole return of some episode, wherever these begin and are broken off.
 
-    That is if episodes and tasks have more than n rows. The worst case: the rest of an episode, whose first frames are
-    overwritten; an episode that a new task breaks off after n rows; and n rows of the next one.
+    That is if episodes and tasks have more than n rows. The worst case: the rest of an episode
+    after its first frames were overwritten; an episode that a new task breaks off after n rows; and n rows of the next
+    one.
     """
     return 3 * n + stack
 
 
 @dataclass(frozen=True)
 class Remembered:
-    """What is known of a run's memory before the run begins.
+    """The facts of a run's memory that are known before the run begins.
 
-    n: steps of a return. stack: frames of an observation. rows: of the ring. task_rows: of each of the `tasks` tasks,
-    whose episodes have at most as many rows as `longest` says, task after task, over and over. whole_episodes: whether
+    n: steps of a return. stack: frames of an observation. rows: the ring's. task_rows: each of the `tasks` tasks'.
+    longest: the most rows of an episode, for task after task, over and over. whole_episodes: whether
     every episode has exactly as many, and ends by its rules. emptied: whether each task finds the memory empty.
     environments, min_history, update_period: when an update is due (see `value.schedule.Timetable`), in steps of all
     environments together.
@@ -66,14 +67,14 @@ class Remembered:
         return all(self._lacks_of(task, oldest, own_end) for task, own_end in ends)
 
     def _lacks_of(self, task: int, oldest: int, end: int) -> bool:
-        """Whether there may be none among the rows of one task, which stand before `end`."""
+        """Whether there may be none among the rows of one task, which are before `end`."""
         n, begins, longest = self.n, task * self.task_rows, self.longest[task % len(self.longest)]
         if n >= longest and not self.whole_episodes:
             return True
-        short = min(n, longest - 1) if self.whole_episodes else n  # of an episode without a whole return
+        short = min(n, longest - 1) if self.whole_episodes else n  # an episode without a whole return
         if begins >= oldest:  # its first episode is here from the beginning
             return end - begins <= short
-        whole = self.stack - 1  # rows whose observation begins with a frame that is overwritten
+        whole = self.stack - 1  # rows with an observation that begins with an overwritten frame
         if self.whole_episodes:
             episode = oldest - (oldest - begins) % longest
             follows = oldest if episode == oldest else episode + longest
@@ -96,7 +97,7 @@ class Remembered:
         """The numbers of rows that decide: if none of them lacks a step, no other does."""
         total, most = self.tasks * self.task_rows, always(self.n, self.stack)
         if self.task_rows <= self.n or any(length <= self.n for length in self.longest):
-            yield from range(1, total + 1)  # of some tasks no return is ever whole
+            yield from range(1, total + 1)  # some tasks never have a whole return
             return
         if self.rows >= most:  # so many rows hold a whole return of some episode, however many are broken off
             for begins in range(0, total, self.task_rows) if self.emptied else (0,):

@@ -93,8 +93,8 @@ class StackedLinear:
     def squares(self, parameters: Mapping[str, Tensor], x_KBI: Tensor, delta_KBO: Tensor) -> dict[str, Tensor]:
         """Σ over examples of the squares of the gradient by each alone: of weight and bias, as stored.
 
-        x: what the layer was given; delta: the gradient by what it made of it. If an example has one row, its gradient
-        is the product of its x and its delta, so the sum is that of x² δ², and no example's gradient is ever laid out.
+        x: the layer's input; delta: the gradient by its output. If an example has one row, its gradient
+        is the product of its x and its delta, so the sum of x² δ² is enough: no example's gradient is laid out.
         If it has several, its gradient is the sum of their products, squared after it: then the gradients of one run
         are laid out, (E, I, O). Run by run, so that a run's sums do not depend on its mates.
         """
@@ -114,7 +114,7 @@ class StackedLinear:
         return torch.bmm(self.by_example(x_BI).mT, self.by_example(delta_BO))
 
     def by_example(self, rows_BD: Tensor) -> Tensor:
-        """The rows of one run (B, D) → (E, N, D), contiguous: alone and in a pack they lie alike in memory."""
+        """The rows of one run (B, D) → (E, N, D), contiguous: the layout in memory is the same in every pack."""
         return rows_BD.contiguous().unflatten(0, (-1, self.positions))
 
     def __call__(self, parameters: Mapping[str, Tensor], x_KBI: Tensor) -> Tensor:

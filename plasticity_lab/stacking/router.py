@@ -116,9 +116,9 @@ class StackedRouter:
 
 
 def _lengths(x: Tensor, axis: int) -> Tensor:
-    """Of the vectors along an axis, which stays with one element. Added up one by one: the same bits in any pack.
+    """Lengths of the vectors along an axis, kept with one element. Added up one by one: the same bits in any pack.
 
-    The length of a vector of zeros is 0, and so is its gradient: that of a plain square root would be NaN. The padding
+    The length of a vector of zeros is 0, and so is its gradient: a plain square root's would be NaN. The padding
     of φ is such a vector, and so is a token of an empty place of an image, if biases are 0.
     """
     squared = reduce(torch.add, (part * part for part in x.unbind(axis)))

@@ -2,6 +2,7 @@
 
 python -m tests.prose                   compares with tests/prose/counts.json; `make lint` does this.  Counts that fell
                                         are written there
+python -m tests.prose --since COMMIT    names the lines written since this commit, not since the counts' last one
 python -m tests.prose --rates           all kinds for 10,000 words
 python -m tests.prose --list KIND       every place of one kind; `--list all` of all kinds
 python -m tests.prose --accept          writes the counts also where they rose: say in the commit why they must
@@ -52,6 +53,7 @@ def main() -> int:
     parser.add_argument(
         "--list", choices=[*PATTERNS, "all"], metavar="KIND", help="print every place of one kind, or of all"
     )
+    parser.add_argument("--since", metavar="COMMIT", help="name lines written since this commit, if a count rose")
     parser.add_argument("--accept", action="store_true", help="write counts that rose, too")
     asked = parser.parse_args()
     found = list(passages(ROOT))
@@ -72,7 +74,7 @@ def main() -> int:
         return 0
     for corpus, kind, before, now in rises:
         print(f"{corpus}: “{kind}” occurs {now} times, {before} were committed.")
-        for place in _new_places(found, corpus, kind):
+        for place in _new_places(found, corpus, kind, asked.since):
             print(f"  {place}")
     print("Rewrite the new sentences (CONTRIBUTING.md, “How it is written”).")
     return 1
@@ -87,17 +89,16 @@ def _places(passage: Passage, kinds: Iterable[str], lines: set[int] | None = Non
                 yield f"{passage.path}:{passage.first + index}: {passage.lines[index].strip()}"
 
 
-def _new_places(found: Iterable[Passage], corpus: str, kind: str) -> Iterator[str]:
-    """Places of a kind in lines that were written since the counts were committed."""
-    added = _added_lines()
+def _new_places(found: Iterable[Passage], corpus: str, kind: str, since: str | None) -> Iterator[str]:
+    """Places of a kind in lines that were written since a commit; None: since the last one of the counts."""
+    added = _added_lines(since or _git("log", "-1", "--format=%H", "--", str(COUNTS)).strip() or "HEAD")
     for passage in found:
         if passage.corpus == corpus:
             yield from _places(passage, [kind], added.get(passage.path, set()))
 
 
-def _added_lines() -> Mapping[str, set[int]]:
-    """Path → numbers of the lines added since the counts were last committed.  Untracked files count whole."""
-    since = _git("log", "-1", "--format=%H", "--", str(COUNTS)).strip() or "HEAD"
+def _added_lines(since: str) -> Mapping[str, set[int]]:
+    """Path → numbers of the lines added since a commit.  Untracked files count whole."""
     added: dict[str, set[int]] = {
         path: set(range(1, len((ROOT / path).read_text().splitlines()) + 1))
         for path in _git("ls-files", "--others", "--exclude-standard").splitlines()

@@ -24,25 +24,25 @@ from plasticity_lab.records.store import Store
 PLANNING = "python -m plasticity_lab.main … plan_only=true"
 REQUIRED = ("hypothesis", "metric")
 FIXED = (*REQUIRED, "by", "against")
-"""The options that say what is fixed; those that are REQUIRED have no default."""
+"""The options of a registration; REQUIRED ones have no default."""
 NEEDED = "required with a name"
 
 
 def add_command(command: argparse.ArgumentParser) -> None:
     """The options of the command, and what it does."""
     command.add_argument("name", nargs="?", help="under which it is kept; without one, what is fixed is listed")
-    command.add_argument("--hypothesis", metavar="SENTENCE", help=f"what is expected, in your words; {NEEDED}")
+    command.add_argument("--hypothesis", metavar="SENTENCE", help=f"the expected outcome, in your words; {NEEDED}")
     command.add_argument(
         "--by",
         metavar="SETTING",
-        help="what is compared, as `compare` takes it; required if the runs differ in several settings",
+        help="the compared setting, as `compare` takes it; required if the runs differ in several settings",
     )
     command.add_argument(
         "--against",
         metavar="ARM",
-        help="with which arm others are compared; default none of interventions, and required of other settings",
+        help="the arm that others are compared with; default none of interventions, and required of other settings",
     )
-    command.add_argument("--metric", help=f"by which, a name of the records' summary; {NEEDED}")
+    command.add_argument("--metric", help=f"the compared number, a name of the records' summary; {NEEDED}")
     command.add_argument("--test", choices=[*TESTS], default=WELCH, help="which decides; default %(default)s")
     add_options(command, "preregistered")
     command.set_defaults(make=_make)

@@ -62,8 +62,8 @@ class Submission:
     which its jobs are known; empty there. cancellations: how often the sweep had been cancelled. folder: of its script
     and logs. user, cluster, time: who asked, where, and when (of the older ones None and 0). owner: the process that
     submits. launcher, settings: the launcher's parameters and those of the command, to start the same workers again.
-    code: what its command named of code from outside the package (see `named_code`); older ones do not say. outcome:
-    None as long as it is not known.
+    code: the packages and folders from outside the package that its command named (see `named_code`); older ones do
+    not say. outcome: None as long as it is not known.
     """
 
     sweep: str

@@ -10,8 +10,8 @@ from plasticity_lab.replay.enough import Remembered, always
 class Learns(Protocol):
     """The settings of an agent that decide it.
 
-    environments: of each run. n_step: steps of a return. capacity: steps that the memory holds. empty_each_task:
-    whether a new task finds it empty. timetable: when an update is due.
+    environments: how many each run has. n_step: steps of a return. capacity: steps that the memory holds.
+    empty_each_task: whether a new task finds it empty. timetable: when an update is due.
     """
 
     environments: int

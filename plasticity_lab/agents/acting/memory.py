@@ -62,7 +62,7 @@ class Memory:
     def warm_up(self, min_history: int) -> int:
         """More steps than these it must hold before anything is learned.
 
-        A memory that was lost begins again within episodes, whose first steps it does not hold: then it must be full,
+        A memory that was lost begins again within episodes, and lacks their first steps: then it must be full,
         or hold as many that a whole return is among them, whatever the course is.
         """
         if not self.ring.lost:

@@ -39,7 +39,7 @@ class ValueSettings(Component):
     replay: uniform, or prioritised (see `replay/prioritised.py`).
     noisy: whether the layers behind the encoder are noisy, while acting and learning; not in tests.
     noise: every deviation of a noisy layer is noise / √inputs at first.
-    noise_scope: sample (each example of a batch and each environment has noise of its own), or batch (all share one).
+    noise_scope: sample (separate noise for each example of a batch and each environment), or batch (all share one).
         In targets all next states of a run's batch share one in either case.
     empty_each_task: whether a new task finds the memory empty.
     """
@@ -125,7 +125,7 @@ class ValueSettings(Component):
 
     @classmethod
     def version_beside(cls, settings: Mapping[str, Any], others: Mapping[str, Chosen]) -> int:
-        """2 if examples have noise of their own: in version 1 the next states of a target had too."""
+        """2 if each example has separate noise: in version 1 so had the next states of a target."""
         of_examples = settings.get("noisy") and settings.get("noise_scope", "sample") == "sample"
         return 2 if of_examples else super().version_beside(settings, others)
 

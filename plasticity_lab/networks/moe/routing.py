@@ -38,7 +38,7 @@ def expert_choice(logits_KBMN: Tensor, slots: int, there: int, prunable: bool = 
     """Every expert takes the tokens that suit it best, one a slot; a token gets the outputs times its shares.
 
     A token's share of an expert is the softmax over experts. With one expert, or a single open one, it is 1 whatever
-    the router says: then tokens are ranked by their logits, and the router learns nothing. Of equal scores the first
+    the router says: then tokens are ranked by their logits, and the router learns nothing. Among equal scores the first
     tokens are taken. slots: P, at most `there`. prunable: whether experts may be closed (see `StackedRouter`). Source:
     Zhou et al. 2022; not in any code of the SoftMoE papers.
     """
