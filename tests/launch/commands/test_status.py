@@ -242,7 +242,7 @@ def test_looking_changes_nothing(store, capsys):
     ("words", "said"),
     [
         (["nothing"], "There is no sweep nothing in"),
-        ([""], "is the beginning of 2 sweeps"),
+        ([""], "is empty"),
     ],
 )
 def test_a_sweep_that_cannot_be_meant_is_a_sentence(store, capsys, words, said):
