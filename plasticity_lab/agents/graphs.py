@@ -47,7 +47,7 @@ def graph_of(function: Callable[..., Any], same: Sequence[str] | None, arguments
     graph = _here.pop(known, None)
     if graph is None:
         path = _path(known, arguments)
-        graph = _loaded(path) or _compiled_and_kept(function, arguments, path)
+        graph = _loaded(path, function) or _compiled_and_kept(function, arguments, path)
     _here[known] = graph
     while len(_here) > KEPT:
         _here.popitem(last=False)
@@ -116,13 +116,16 @@ def is_known(module: str) -> bool:
     return file is not None and Path(file).resolve() in places
 
 
-def _loaded(path: Path | None) -> Graph | None:
-    """The graph that a file holds; None where there is none, or where it is of no use."""
+def _loaded(path: Path | None, function: Callable[..., Any]) -> Graph | None:
+    """The graph that a file holds; None where there is none, or where it is of no use.
+
+    function: that of the graph, which may read names of its module.
+    """
     if path is None:
         return None
     try:
         with path.open("rb") as file:
-            graph = torch.compiler.load_compiled_function(file)
+            graph = torch.compiler.load_compiled_function(file, f_globals=getattr(function, "__globals__", None))
     except Exception:  # whatever a damaged file raises, or one whose machine code is gone: it is written anew
         return None
     graph.disable_guard_check()

@@ -79,6 +79,22 @@ def test_another_process_takes_what_lies_on_the_disk_unless_it_is_damaged(compil
     assert [file] == list(tmp_path.glob("plasticity_lab/*.graph")), "edited meanwhile: not kept"
 
 
+WHERE = ("here", "there")
+
+
+def named(x):
+    return dict.fromkeys(WHERE, x + 1)
+
+
+def test_so_it_does_where_the_function_reads_what_its_module_holds(compilations, monkeypatch, tmp_path):
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(graphs, "is_known", lambda module: True)
+    for _ in range(2):
+        graphs.forget()
+        assert torch.equal(Compiled(named, ["named"])(torch.ones(3))["there"], torch.full((3,), 2.0))
+    assert len(compilations) == 1
+
+
 def test_a_graph_of_code_that_is_not_ours_is_not_left_on_the_disk(compilations, monkeypatch, tmp_path):
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
     result(["a"], torch.ones(4), torch.tensor(2.0))
