@@ -12,13 +12,13 @@ from launch.runs.combinations import combination
 from launch.runs.desk import Desk, Misfit, Part, merged, runs_of
 from launch.runs.groups import COMPONENTS
 from launch.runs.options import Option, Options
-from launch.runs.ranges import Range
 from launch.runs.remarks import remarks
 from launch.runs.requests import Preset, Request, requests_of
 from launch.runs.unread import unread
 from launch.runs.values.place import Combination, put
 from launch.runs.values.sources import Sources
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.searches.space import Range
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.run import Run
 

@@ -10,7 +10,6 @@ from typing import Any
 from launch.runs.combinations import combination
 from launch.runs.desk import merged
 from launch.runs.options import Hyperparams, Options
-from launch.runs.ranges import Range
 from launch.runs.requests import Preset, Request, is_search, requests_of
 from launch.runs.resolve import runs_named
 from launch.runs.values.place import Combination
@@ -18,11 +17,10 @@ from launch.runs.values.sources import Sources
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.identity import canonical_json
 from plasticity_lab.records.measures import Measure
+from plasticity_lab.records.searches.space import Range, Space, size_of
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.run import Run, group_of
 
-Space = Mapping[str, Range | Sequence[Any]]
-"""A setting by its dotted name → the range, or the values, among which its best is searched."""
 SAME_FOR_ALL = ("benchmark", "perturbation", "diagnostics")
 """The groups of which nothing is searched: what trials learn, and how they are looked at, must be the same."""
 
@@ -173,6 +171,12 @@ def _check(found: Search) -> None:
     for study in found.studies:
         for values in study.corners:
             study.runs_of(values)
+        size = size_of(study.space)
+        if size is not None and found.trials > size:
+            raise ConfigError(
+                f"hyperparams.trials is {found.trials}, and the settings that are searched have {size} combinations; "
+                f"give hyperparams.trials={size}, or wider ranges."
+            )
 
 
 def _spelled(of: Range | Sequence[Any]) -> str | list[Any]:

@@ -1,17 +1,18 @@
 """The way of a search: propose a batch, have it trained as a sweep, and propose the next by what all have come to."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from launch.launchers.report import SweepFailed
 from launch.runs.desk import merged
-from launch.runs.search import Search, Study
-from launch.search.batches import Batch, Trial, batches_of, write_batch
+from launch.runs.search import Search
 from launch.search.early_stopping import Medians
+from launch.search.new_trials import new_trials
 from launch.search.outcome import say_batch, say_best, words_of
-from launch.search.results import Results
 from launch.search.sampler import ask
 from launch.wording import counted, say
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.searches.batches import Batch, Trial, batches_of, distinct, write_batch
+from plasticity_lab.records.searches.results import Results
 from plasticity_lab.records.settings import Settings, StopRule
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
@@ -56,40 +57,36 @@ class Searcher:
 
     def _go_on(self) -> bool:
         """Proposes batches and has them trained until all trials are done; False where one is not at its end."""
-        while self._left:
-            if not self._train(self._propose()):
+        while (batch := self._next()) is not None:
+            if not self._train(self._proposed(batch)):
                 return False
         return True
 
-    @property
-    def _left(self) -> int:
-        """How many trials of each study are still to be proposed."""
-        return max(0, self.search.trials - sum(len(self._of(batch, 0)) for batch in self.batches))
-
-    def _propose(self) -> int:
-        """The number of the next batch, which stands in the store then."""
-        number, batch = len(self.batches), self._next()
+    def _proposed(self, batch: Batch) -> int:
+        """The number of the next batch, which is in the store then."""
+        number = len(self.batches)
         self.store.prepare()
         write_batch(self.store, self.search.id, number, batch, self.search.about)
         self.batches = batches_of(self.store, self.search.id)  # of another command, where that was there before
         return number
 
-    def _next(self) -> Batch:
-        """The next batch, by what those before have come to."""
+    def _next(self) -> Batch | None:
+        """The next batch, by the results of those before; None if all trials are done, or no study has another one."""
         number, rule = len(self.batches), self.search.rule
         usual = rule.batch or (self.batches[0].width if self.batches else self._width())
         trials: list[Trial] = []
         stopping: dict[str, StopRule] | None = {} if rule.early_stopping == "median" else None
         for at, study in enumerate(self.search.studies):
-            before = [trial for batch in self.batches for trial in self._of(batch, at)]
+            before = [trial for batch in self.batches for trial in batch.trials if trial.study == at]
+            left = max(0, self.search.trials - len(distinct(before)))
             told = [self.results.told(trial, study.measure.name) for trial in before]
             seed = f"{rule.sampler_seed} {at} {number}"
-            proposed = ask(study.space, told, min(usual, self._left), study.measure.better, rule.sampler, seed)
-            own = [_trial(study, at, values) for values in proposed]
+            proposed = ask(study.space, told, study.measure.better, rule.sampler, seed)
+            own = new_trials(study, at, before, min(usual, left), proposed, seed)
             trials += own
             if stopping is not None:
                 stopping |= self.medians.rules(study, before, own)
-        return Batch(trials, usual, stopping)
+        return Batch(trials, usual, stopping) if trials else None
 
     def _width(self) -> int:
         """How many trials are trained at once where nothing is said: as many as fill a pack, or all workers; fewer
@@ -126,11 +123,12 @@ class Searcher:
 
     def _show(self) -> None:
         """What `dry_run=true` says: the batch that comes next, or is being trained, and its plan."""
-        unfinished = self._unfinished
-        if not unfinished and not self._left:
-            say_best(self.search, self.store, self.batches, self.results)
-            return
-        shown = self.batches if unfinished else [*self.batches, self._next()]
+        unfinished, shown = self._unfinished, list(self.batches)
+        if not unfinished:
+            if (batch := self._next()) is None:
+                say_best(self.search, self.store, self.batches, self.results)
+                return
+            shown.append(batch)
         number = unfinished[0] if unfinished else len(self.batches)
         say_batch(self.search, shown, number)
         for trial in shown[number].trials:
@@ -154,18 +152,8 @@ class Searcher:
                 runs += found
         return merged(runs)
 
-    def _of(self, batch: Batch, study: int) -> list[Trial]:
-        return [trial for trial in batch.trials if trial.study == study]
-
     def _ended(self, batch: Batch) -> bool:
         return all(self.results.status(run) is not None for trial in batch.trials for run in trial.runs)
 
     def _failed(self, batch: Batch) -> bool:
         return any(self.results.status(run) == "failed" for trial in batch.trials for run in trial.runs)
-
-
-def _trial(study: Study, at: int, values: Mapping[str, object]) -> Trial:
-    try:
-        return Trial(at, values, [run.id for run in study.runs_of(values)])
-    except ConfigError as error:
-        return Trial(at, values, [], refused=str(error))

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from launch.runs.search import Search, Study
 from launch.runs.settings import store_option
 from launch.runs.words import spelled
-from launch.search.batches import Batch, Trial
-from launch.search.results import Results
-from launch.search.sampler import Told
+from launch.search.new_trials import MOST
 from launch.wording import counted, say
+from plasticity_lab.records.searches.batches import Batch, Trial, distinct
+from plasticity_lab.records.searches.results import Results, Told
+from plasticity_lab.records.searches.space import size_of
 from plasticity_lab.records.store import Store
 
 
@@ -20,15 +21,18 @@ def words_of(values: Mapping[str, object]) -> str:
 
 def say_batch(search: Search, batches: Sequence[Batch], number: int) -> None:
     """Says which trials a batch has.  batches: those so far, this one among them."""
-    before = sum(len(_of(batch, 0)) for batch in batches[:number])
-    own = len(_of(batches[number], 0))
-    each = " of each study" if len(search.studies) > 1 else ""
-    seeds = search.studies[0].seeds
-    which = f"trial {before + 1}" if own == 1 else f"trials {before + 1} to {before + own}"
-    say(
-        f"Search {search.id}: {which} of {search.trials}{each}, "
-        f"{counted(seeds, 'seed')} each, by {search.rule.sampler}."
-    )
+    counts: dict[tuple[int, int], list[Study]] = {}
+    for at, study in enumerate(search.studies):
+        before = len(distinct(_of(batches[:number], at)))
+        if own := len(_of([batches[number]], at)):
+            counts.setdefault((before, own), []).append(study)
+    for (before, own), studies in counts.items():
+        each = " of each study" if len(studies) > 1 else f" of {studies[0].name}" if len(search.studies) > 1 else ""
+        which = f"trial {before + 1}" if own == 1 else f"trials {before + 1} to {before + own}"
+        say(
+            f"Search {search.id}: {which} of {search.trials}{each}, "
+            f"{counted(studies[0].seeds, 'seed')} each, by {search.rule.sampler}."
+        )
     for trial in batches[number].trials:
         if trial.refused is not None:
             say(f"Not tried: {words_of(trial.values)}: {trial.refused}")
@@ -37,7 +41,9 @@ def say_batch(search: Search, batches: Sequence[Batch], number: int) -> None:
 def say_best(search: Search, store: Store, batches: Sequence[Batch], results: Results) -> None:
     """Says of each study which setting was the best, and which commands report it."""
     for at, study in enumerate(search.studies):
-        trials = [trial for batch in batches for trial in _of(batch, at)]
+        trials = distinct(_of(batches, at))
+        if len(trials) < search.trials:
+            say(f"Search {search.id}: {study.name}: {_why_fewer(study, len(trials))}")
         say(_line(search, study, [results.told(trial, study.measure.name) for trial in trials]))
     seeds = sorted({numbers.seed for study in search.studies for numbers in study.request.numbers})
     fresh = ",".join(str(seeds[-1] + more) for more in (1, 2, 3))
@@ -68,5 +74,18 @@ def _line(search: Search, study: Study, told: Sequence[Told]) -> str:
     )
 
 
-def _of(batch: Batch, study: int) -> list[Trial]:
-    return [trial for trial in batch.trials if trial.study == study]
+def _why_fewer(study: Study, trials: int) -> str:
+    """Why a study has ended with fewer trials than were asked for."""
+    size = size_of(study.space)
+    if size is None or size > MOST:
+        return f"it has ended after {counted(trials, 'trial')}, since further settings only repeated earlier ones."
+    if size == trials:
+        return f"it has ended, since all {size} combinations of its settings have been tried."
+    return (
+        f"it has ended, since all {size} combinations of its settings have been tried; they are "
+        f"{counted(trials, 'different trial')}, as some combinations are the same function."
+    )
+
+
+def _of(batches: Sequence[Batch], study: int) -> list[Trial]:
+    return [trial for batch in batches for trial in batch.trials if trial.study == study]

@@ -5,40 +5,21 @@ the study and the number of the batch, and which is told all trials before it: s
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-from launch.runs.ranges import Range
-from launch.runs.search import Space
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.measures import Better
+from plasticity_lab.records.searches.results import Told
+from plasticity_lab.records.searches.space import Range, Space
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
     from optuna.samplers import BaseSampler
 
-State = Literal["done", "stopped", "failed"]
 
-
-@dataclass(frozen=True)
-class Told:
-    """What a trial has come to.
-
-    state: done; stopped, early or since it diverged; or failed, which says nothing of its values. value: the mean over
-    its seeds of what it is compared by, or what that was when it was stopped, at `step`; None where there is none.
-    """
-
-    values: Mapping[str, Any]
-    state: State
-    value: float | None = None
-    step: int | None = None
-
-
-def ask(
-    space: Space, told: Sequence[Told], count: int, better: Better, sampler: str, seed: str
-) -> list[dict[str, Any]]:
-    """The values of the next trials: setting → value.
+def ask(space: Space, told: Sequence[Told], better: Better, sampler: str, seed: str) -> Iterator[dict[str, Any]]:
+    """The values of the next trials: setting → value. There is no end of them, and they may repeat each other.
 
     told: all trials before, in their order. seed: of the batch.  Raises ConfigError where Optuna is not installed.
     """
@@ -66,8 +47,9 @@ def ask(
                 intermediate_values={each.step: value} if each.step is not None and value is not None else {},
             )
         )
-    proposed = [study.ask(distributions).params for _ in range(count)]
-    return [{key: _tried(space[key], of) for key, of in params.items()} for params in proposed]
+    while True:
+        params = study.ask(distributions).params
+        yield {key: _tried(space[key], of) for key, of in params.items()}
 
 
 def _sampler(name: str, seed: str) -> "BaseSampler":

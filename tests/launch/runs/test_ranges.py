@@ -1,8 +1,9 @@
 import pytest
 
-from launch.runs.ranges import Range, range_of
+from launch.runs.ranges import range_of
 from launch.runs.words import read
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.searches.space import Range
 
 
 def found(word):
@@ -15,6 +16,7 @@ def found(word):
         ("a.b=interval(0,1)", Range(0, 1)),
         ("a.b=interval(-0.5,2.5)", Range(-0.5, 2.5)),
         ("a.b=int(interval(4,16))", Range(4, 16, whole=True)),
+        ("a.b=int(interval(4.0,1e2))", Range(4, 100, whole=True)),
         ("a.b=tag(log,interval(1e-5,1e-2))", Range(1e-5, 1e-2, log=True)),
         ("a.b=tag(log,int(interval(4,16)))", Range(4, 16, log=True, whole=True)),
     ],
@@ -30,6 +32,10 @@ def test_a_range_is_read_as_hydra_writes_it_and_written_so_again(word, meant):
         ("a.b=interval(1,0)", "the lower one first"),
         ("a.b=interval(1,1)", "the lower one first"),
         ("a.b=interval(0,inf)", "two finite numbers"),
+        ("a.b=int(interval(1.5,2.5))", "has the end 1.5, which is no whole number"),
+        ("a.b=int(interval(1.2,1.9))", "has the end 1.2"),
+        ("a.b=int(interval(start=1,end=2.5))", "has the end 2.5"),
+        ("a.b=tag(log,int(interval(0.5,8)))", "has the end 0.5"),
         ("a.b=tag(log,interval(0,1))", "has no logarithm"),
         ("a.b=tag(lag,interval(0,1))", "has the tag lag"),
     ],

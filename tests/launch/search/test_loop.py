@@ -6,10 +6,10 @@ from itertools import pairwise
 import pytest
 
 from launch.launchers.report import SweepFailed
-from launch.search.batches import batches_of
 from launch.search.loop import Searcher
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.damage import DamagedFile
+from plasticity_lab.records.searches.batches import batches_of
 from plasticity_lab.records.store import Store
 from tests.helpers.searches import Trained, leave, search
 from tests.helpers.sweeps import said_last
@@ -142,3 +142,44 @@ def test_later_batches_follow_from_what_earlier_ones_came_to(store, tmp_path):
     assert mine[0] == theirs[0]
     assert mine[3] != theirs[3]
     assert all(one != next_one for one, next_one in pairwise(mine))
+
+
+FINITE = ("optimizer.lr=0.1,0.01", "network.width=int(interval(5,10))", "hyperparams.trials=12", "seed=0")
+
+
+def test_a_search_of_a_finite_space_tries_each_combination_once_also_when_it_is_killed(store, tmp_path):
+    trained, killed = Trained(value), Store(tmp_path / "killed")
+    found = Searcher(search(*FINITE, "hyperparams.batch=5", f"store={store.root}"), trained, lambda *_: 8)
+    found.run()
+    assert [len(batch) for batch in trained.batches] == [5, 5, 2]
+    assert len({run for batch in trained.batches for run in batch}) == 12
+    for most in (1, 1, 9):
+        try:
+            words = (*FINITE, "hyperparams.batch=5", f"store={killed.root}")
+            Searcher(search(*words), Trained(value, most), lambda *_: 8).run()
+        except KeyboardInterrupt:
+            pass
+    assert trials(killed, found.search) == trials(store, found.search)
+
+
+def test_values_that_are_one_function_are_one_trial_and_the_search_says_that_it_ends(store, capsys):
+    """Smooth-Leaky depends on c / p alone, so 1 / 1 and 2 / 2 are one function."""
+    words = ("activation=smooth_leaky", "activation.c=choice(1,2)", "activation.p=choice(1,2)", "hyperparams.trials=4")
+    trained = Trained(value)
+    found = search(*words, "seed=0", f"store={store.root}")
+    Searcher(found, trained, lambda *_: 8).run()
+    trained_runs = [run for batch in trained.batches for run in batch]
+    assert len(trained_runs) == 3 == len(set(trained_runs)) == sum(map(len, trials(store, found)))
+    assert "all 4 combinations" in capsys.readouterr().err
+
+
+def test_a_repeat_in_an_old_batch_is_not_counted_and_none_is_trained_again(store):
+    found = searched(store, Trained(value), "hyperparams.trials=8")
+    path = store.batch(found.id, 1)
+    content = json.loads(path.read_text())
+    content["trials"][3] = content["trials"][0]
+    path.write_text(json.dumps(content))
+    trained = Trained(value)
+    searched(store, trained, "hyperparams.trials=8")
+    assert [len(batch) for batch in trained.batches] == [2]
+    assert len({tuple(trial.runs) for batch in trials(store, found) for trial in batch}) == 8

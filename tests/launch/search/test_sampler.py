@@ -1,18 +1,24 @@
+import itertools
 import sys
 
 import pytest
 
-from launch.runs.ranges import Range
-from launch.search.sampler import Told, ask
+from launch.search.sampler import ask
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.searches.results import Told
+from plasticity_lab.records.searches.space import Range
 
 SPACE = {"lr": Range(1e-5, 1e-1, log=True), "width": Range(4, 64, whole=True), "kind": [[1, 2], "a", True, 1]}
+
+
+def first(count, *asked):
+    return list(itertools.islice(ask(*asked), count))
 
 
 def told(count, value, better="more"):
     found = []
     for batch in range(count // 8):
-        for values in ask(SPACE, found, 8, better, "tpe", f"0 0 {batch}"):
+        for values in first(8, SPACE, found, better, "tpe", f"0 0 {batch}"):
             found.append(Told(values, "done", value(values)))
     return found
 
@@ -20,9 +26,9 @@ def told(count, value, better="more"):
 @pytest.mark.parametrize("sampler", ["tpe", "random"])
 def test_what_is_proposed_follows_from_what_was_told_and_the_seed(sampler):
     before = told(16, lambda values: -values["lr"])
-    proposed = ask(SPACE, before, 5, "more", sampler, "0 0 2")
-    assert ask(SPACE, before, 5, "more", sampler, "0 0 2") == proposed
-    assert ask(SPACE, before, 5, "more", sampler, "0 1 2") != proposed
+    proposed = first(5, SPACE, before, "more", sampler, "0 0 2")
+    assert first(5, SPACE, before, "more", sampler, "0 0 2") == proposed
+    assert first(5, SPACE, before, "more", sampler, "0 1 2") != proposed
     for values in proposed:
         assert 1e-5 <= values["lr"] <= 1e-1
         assert isinstance(values["width"], int)
@@ -43,12 +49,12 @@ def test_trials_that_were_stopped_count_as_bad_and_failed_ones_as_nothing():
     low = {"lr": 1e-4, "width": 8, "kind": "a"}
     failed = [*before, *[Told(low, "failed")] * 8]
     seed = "0 0 2"
-    assert ask(SPACE, failed, 3, "more", "tpe", seed) == ask(SPACE, before, 3, "more", "tpe", seed)
+    assert first(3, SPACE, failed, "more", "tpe", seed) == first(3, SPACE, before, "more", "tpe", seed)
     for stopped in (Told(low, "stopped", 0.1, 90), Told(low, "stopped")):
-        assert ask(SPACE, [*before, stopped], 3, "more", "tpe", seed) != ask(SPACE, before, 3, "more", "tpe", seed)
+        assert first(3, SPACE, [*before, stopped], "more", "tpe", seed) != first(3, SPACE, before, "more", "tpe", seed)
 
 
 def test_without_optuna_it_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(ConfigError, match=r"pip install -e '.\[search\]'"):
-        ask(SPACE, [], 1, "more", "tpe", "0")
+        first(1, SPACE, [], "more", "tpe", "0")

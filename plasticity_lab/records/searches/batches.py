@@ -4,7 +4,7 @@ A search that was killed reads them, and so goes on with the trials that it had 
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,11 @@ class Trial:
     runs: Sequence[str]
     refused: str | None = None
 
+    @property
+    def key(self) -> object:
+        """Equal for trials that repeat each other: they have the same runs, or the same values that were refused."""
+        return tuple(self.runs) or repr(sorted(self.values.items()))
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -45,6 +50,14 @@ class Batch:
     trials: Sequence[Trial]
     width: int
     stopping: Mapping[str, StopRule] | None = None
+
+
+def distinct(trials: Iterable[Trial]) -> list[Trial]:
+    """The trials of one study without those that repeat an earlier one."""
+    found: dict[object, Trial] = {}
+    for trial in trials:
+        found.setdefault(trial.key, trial)
+    return list(found.values())
 
 
 def batches_of(store: Store, search: str) -> list[Batch]:

@@ -1,8 +1,7 @@
 import pytest
 
-from launch.search.batches import Trial
-from launch.search.results import Results
-from launch.search.sampler import Told
+from plasticity_lab.records.searches.batches import Trial
+from plasticity_lab.records.searches.results import Results, Told
 from tests.helpers.searches import leave, search
 
 VALUES = {"optimizer.lr": 0.01}

@@ -1,14 +1,30 @@
 """What the trials of a search have come to, by the records of their runs."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
+from typing import Any, Literal
 
-from launch.search.batches import Trial
-from launch.search.sampler import Told
 from plasticity_lab.records.kept_files import CorruptRecord
 from plasticity_lab.records.record import read_record
+from plasticity_lab.records.searches.batches import Trial
 from plasticity_lab.records.store import Store
+
+State = Literal["done", "stopped", "failed"]
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a trial has come to.
+
+    state: done; stopped, early or since it diverged; or failed, which says nothing of its values. value: the mean over
+    its seeds of what it is compared by, or what that was when it was stopped, at `step`; None where there is none.
+    """
+
+    values: Mapping[str, Any]
+    state: State
+    value: float | None = None
+    step: int | None = None
 
 
 class Results:
