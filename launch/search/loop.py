@@ -1,6 +1,6 @@
 """The way of a search: propose a batch, have it trained as a sweep, and propose the next by what all have come to."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from launch.launchers.report import SweepFailed
 from launch.runs.desk import merged
@@ -42,33 +42,40 @@ class Searcher:
         """
         if self.search.settings.dry_run:
             self._show()
-        elif all(self._train(number) for number in self._unfinished) and self._go_on():
+        elif self._go_on():
             say_best(self.search, self.store, self.batches, self.results)
 
-    @property
-    def _unfinished(self) -> list[int]:
-        """The batches with runs that have not ended; the last one also where some failed, which are tried again."""
+    def _go_on(self) -> bool:
+        """Has batches trained, and proposes further ones, until all trials are done; False if one is not at its end."""
+        trained: set[int] = set()
+        while unfinished := self._unfinished(trained) or self._proposed():
+            trained.add(unfinished[0])
+            if not self._train(unfinished[0]):
+                return False
+        return True
+
+    def _unfinished(self, trained: Collection[int] = ()) -> list[int]:
+        """The batches with runs that have not ended; the last one also if some failed, which are tried again.
+
+        trained: batches that this command has had trained. Failed runs of these are not tried again.
+        """
         last = len(self.batches) - 1
         return [
             number
             for number, batch in enumerate(self.batches)
-            if not self._ended(batch) or (number == last and self._failed(batch))
+            if not self._ended(batch) or (number == last and number not in trained and self._failed(batch))
         ]
 
-    def _go_on(self) -> bool:
-        """Proposes batches and has them trained until all trials are done; False where one is not at its end."""
-        while (batch := self._next()) is not None:
-            if not self._train(self._proposed(batch)):
-                return False
-        return True
-
-    def _proposed(self, batch: Batch) -> int:
-        """The number of the next batch, which is in the store then."""
-        number = len(self.batches)
+    def _proposed(self) -> list[int]:
+        """The number of the next batch, which is in the store then; none if there is no other batch."""
+        number, batch = len(self.batches), self._next()
+        if batch is None:
+            return []
         self.store.prepare()
         write_batch(self.store, self.search.id, number, batch, self.search.about)
-        self.batches = batches_of(self.store, self.search.id)  # of another command, where that was there before
-        return number
+        # Another command may be further: its batches are trained to their end before one is proposed after them.
+        self.batches = batches_of(self.store, self.search.id)
+        return [number]
 
     def _next(self) -> Batch | None:
         """The next batch, by the results of those before; None if all trials are done, or no study has another one."""
@@ -123,7 +130,7 @@ class Searcher:
 
     def _show(self) -> None:
         """What `dry_run=true` says: the batch that comes next, or is being trained, and its plan."""
-        unfinished, shown = self._unfinished, list(self.batches)
+        unfinished, shown = self._unfinished(), list(self.batches)
         if not unfinished:
             if (batch := self._next()) is None:
                 say_best(self.search, self.store, self.batches, self.results)

@@ -1,6 +1,7 @@
 """A search from its first batch to its last; what stands for the launcher leaves records, and trains nothing."""
 
 import json
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -183,3 +184,34 @@ def test_a_repeat_in_an_old_batch_is_not_counted_and_none_is_trained_again(store
     searched(store, trained, "hyperparams.trials=8")
     assert [len(batch) for batch in trained.batches] == [2]
     assert len({tuple(trial.runs) for batch in trials(store, found) for trial in batch}) == 8
+
+
+def test_two_commands_at_once_make_the_study_of_one(store, tmp_path):
+    """The second one begins while the first trains a batch, and is killed while it trains a later one."""
+    found = searched(store, Trained(value))
+    for at, further in ((0, 1), (0, 2), (2, 1)):
+        both = Store(tmp_path / f"{at}-{further}")
+        first = Disturbed(value, at, partial(second, both, further))
+        searched(both, first)
+        assert trials(both, found) == trials(store, found)
+
+
+def second(store, further):
+    """Another command on the same search, which is gone with a batch in the store that nobody has trained."""
+    try:
+        searched(store, Trained(value, further))
+    except KeyboardInterrupt:
+        pass
+
+
+class Disturbed(Trained):
+    """A launcher during one of whose batches something happens."""
+
+    def __init__(self, value, at, happens):
+        super().__init__(value)
+        self.at, self.happens = at, happens
+
+    def __call__(self, runs, settings):
+        if len(self.batches) == self.at:
+            self.happens()
+        super().__call__(runs, settings)
