@@ -72,7 +72,7 @@ class Searcher:
         if batch is None:
             return []
         self.store.prepare()
-        write_batch(self.store, self.search.id, number, batch, self.search.about)
+        write_batch(self.store, self.search.id, number, batch)
         # Another command may be further: its batches are trained to their end before one is proposed after them.
         self.batches = batches_of(self.store, self.search.id)
         return [number]
@@ -93,7 +93,7 @@ class Searcher:
             trials += own
             if stopping is not None:
                 stopping |= self.medians.rules(study, before, own)
-        return Batch(trials, usual, stopping) if trials else None
+        return Batch(trials, usual, self.search.about, stopping) if trials else None
 
     def _width(self) -> int:
         """How many trials are trained at once where nothing is said: as many as fill a pack, or all workers; fewer

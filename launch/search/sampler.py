@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.measures import Better
+from plasticity_lab.records.searches.distributions import distribution_of, ended_trial
 from plasticity_lab.records.searches.results import Told
 from plasticity_lab.records.searches.space import Range, Space
 
 if TYPE_CHECKING:
-    from optuna.distributions import BaseDistribution
     from optuna.samplers import BaseSampler
 
 
@@ -30,23 +30,14 @@ def ask(space: Space, told: Sequence[Told], better: Better, sampler: str, seed: 
             "hyperparams=search needs Optuna, which is not installed here: pip install -e '.[search]' in the clone."
         ) from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    distributions = {key: _distribution(of) for key, of in space.items()}
+    # Choices by number: values can be lists, or equal each other as 1 and true do.
+    distributions = {key: distribution_of(of if isinstance(of, Range) else range(len(of))) for key, of in space.items()}
     study = optuna.create_study(
         sampler=_sampler(sampler, seed), direction="minimize" if better == "less" else "maximize"
     )
-    states = optuna.trial.TrialState
     for each in told:
-        value = each.value
-        study.add_trial(
-            optuna.trial.create_trial(
-                state={"done": states.COMPLETE, "stopped": states.PRUNED, "failed": states.FAIL}[each.state],
-                params={key: _told(space[key], of) for key, of in each.values.items()},
-                distributions=distributions,
-                value=value if each.state == "done" else None,
-                # One that was stopped without a value counts as worse than all that have one.
-                intermediate_values={each.step: value} if each.step is not None and value is not None else {},
-            )
-        )
+        params = {key: _told(space[key], of) for key, of in each.values.items()}
+        study.add_trial(ended_trial(each, params, distributions))
     while True:
         params = study.ask(distributions).params
         yield {key: _tried(space[key], of) for key, of in params.items()}
@@ -60,16 +51,6 @@ def _sampler(name: str, seed: str) -> "BaseSampler":
         return RandomSampler(seed=number)
     # Trials of one batch do not know of each other's results: what is proposed already is taken to be bad.
     return TPESampler(seed=number, multivariate=True, constant_liar=True)
-
-
-def _distribution(of: Range | Sequence[Any]) -> "BaseDistribution":
-    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
-
-    if not isinstance(of, Range):
-        return CategoricalDistribution(list(range(len(of))))  # by number: values can be lists
-    if of.whole:
-        return IntDistribution(int(of.low), int(of.high), log=of.log)
-    return FloatDistribution(of.low, of.high, log=of.log)
 
 
 def _tried(of: Range | Sequence[Any], proposed: Any) -> Any:

@@ -43,12 +43,13 @@ class Trial:
 class Batch:
     """Trials that are trained at once, as one sweep.
 
-    width: how many of each study a batch of this search has. stopping: run → the rule that stops it early; None where
-    the search stops none.
+    width: how many of each study a batch of this search has. about: what is searched, and how. stopping: run → the rule
+    that stops it early; None where the search stops none.
     """
 
     trials: Sequence[Trial]
     width: int
+    about: Mapping[str, Any]
     stopping: Mapping[str, StopRule] | None = None
 
 
@@ -76,19 +77,16 @@ def _batches(store: Store, search: str) -> Iterator[Batch]:
             raise DamagedFile(path, fault or "is of another search", ADVICE)
         stopping = content["stopping"]
         rules = None if stopping is None else {run: checked(StopRule, rule) for run, rule in stopping.items()}
-        yield Batch([Trial(**each) for each in content["trials"]], content["width"], rules)
+        yield Batch([Trial(**each) for each in content["trials"]], content["width"], content["about"], rules)
         number += 1
 
 
-def write_batch(store: Store, search: str, number: int, batch: Batch, about: Mapping[str, Any]) -> None:
-    """Puts a batch into the store, where no other command has put it there meanwhile.  Raises StoreError.
-
-    about: what is searched, and how, for people.
-    """
+def write_batch(store: Store, search: str, number: int, batch: Batch) -> None:
+    """Puts a batch into the store, where no other command has put it there meanwhile.  Raises StoreError."""
     content = {
         "format": FORMAT,
         "search": search,
-        "about": dict(about),
+        "about": dict(batch.about),
         "width": batch.width,
         "trials": [
             {"study": each.study, "values": dict(each.values), "runs": list(each.runs), "refused": each.refused}

@@ -1,0 +1,97 @@
+"""The studies of a store's searches, as their batches describe them: a study for each combination of choices."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from plasticity_lab.errors import StoreError
+from plasticity_lab.records.damage import DamagedFile, fault_of_fields
+from plasticity_lab.records.files import names
+from plasticity_lab.records.measures import Better
+from plasticity_lab.records.searches.batches import ADVICE, Trial, batches_of
+from plasticity_lab.records.searches.space import LOG, Range, Space
+from plasticity_lab.records.store import Store
+
+_FIELDS = {"name": str, "metric": str, "better": str, "space": dict}
+_NUMBER = r"[-+.\deE]+"
+_RANGE = re.compile(rf"(tag\({LOG},)?(int\()?interval\(({_NUMBER}),({_NUMBER})\)\)?\)?")
+
+
+@dataclass(frozen=True)
+class StoredStudy:
+    """One study of a search.
+
+    number: from 0, within the search. metric: the value of a summary by which trials are compared. better: its
+    direction. trials: in the order in which they were proposed.
+    """
+
+    search: str
+    number: int
+    name: str
+    metric: str
+    better: Better
+    space: Space
+    trials: Sequence[Trial]
+
+
+def searches_of(store: Store) -> list[str]:
+    """The ids of a store's searches, sorted; none if it has no search.  Raises StoreError."""
+    return [name for name in names(store.search_folder("")) if store.batch(name, 0).exists()]
+
+
+def studies_of(store: Store, search: str) -> list[StoredStudy]:
+    """The studies of a search.  Raises StoreError if there is no such search; DamagedFile."""
+    batches = batches_of(store, search)
+    path = store.batch(search, 0)
+    if not batches:
+        raise StoreError(f"There is no search {search} in {store.root}.")
+    described = batches[0].about.get("studies")
+    if not isinstance(described, list):
+        raise DamagedFile(path, "does not say which studies it has", ADVICE)
+    found = []
+    for number, about in enumerate(described):
+        if fault := fault_of_fields(about, _FIELDS):
+            raise DamagedFile(path, f"describes a study that {fault}", ADVICE)
+        trials = [trial for batch in batches for trial in batch.trials if trial.study == number]
+        try:
+            if any(trial.values.keys() != about["space"].keys() for trial in trials):
+                raise ValueError
+            space = {
+                name: _read(words, [trial.values[name] for trial in trials]) for name, words in about["space"].items()
+            }
+        except ValueError:
+            why = f"describes other settings than the trials of its study {number} have"
+            raise DamagedFile(path, why, ADVICE) from None
+        found.append(StoredStudy(search, number, about["name"], about["metric"], about["better"], space, trials))
+    return found
+
+
+def _read(words: Any, values: Sequence[Any]) -> Range | Sequence[Any]:
+    """The range or the values that a batch describes, with the tried values that lie just outside of a range: batches
+    describe its ends with six digits.  Raises ValueError for words that describe neither, and for values of no range.
+    """
+    if isinstance(words, list):
+        known = {repr(value) for value in words}
+        if not words or any(repr(value) not in known for value in values):
+            raise ValueError
+        return words
+    found = _RANGE.fullmatch(words) if isinstance(words, str) else None
+    if found is None or any(isinstance(value, bool) or not isinstance(value, int | float) for value in values):
+        raise ValueError
+    ends, log = (float(found[3]), float(found[4])), bool(found[1])
+    low, high = min(*ends, *values), max(*ends, *values)
+    if not (isfinite(low) and isfinite(high)) or ends[0] > ends[1] or (log and low <= 0):
+        raise ValueError
+    return Range(low, high, log, bool(found[2]))
+
+
+def choices_of(values: Sequence[Any]) -> Mapping[str, Any]:
+    """The values of a setting as choices of Optuna's: `repr` of a value → the value, or its JSON if Optuna takes no
+    values of its kind, or would take two of them for one.
+    """
+    plain = all(isinstance(value, str | float | int | bool | None) for value in values)
+    equal = len({repr(value) for value in values}) > len(set(values)) if plain else True
+    return {repr(value): json.dumps(value, ensure_ascii=False) if equal else value for value in values}
