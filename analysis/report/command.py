@@ -7,6 +7,7 @@ from functools import partial
 from analysis.asked import add_options, places_of, rows_asked_for, tell, write
 from analysis.read_metrics import metrics_of
 from analysis.report.report import report
+from analysis.report.searches import search_sections
 from plasticity_lab.errors import ConfigError
 
 LEAST = 5
@@ -44,7 +45,8 @@ def _written(asked: argparse.Namespace) -> int:
     places = places_of(asked)
     waiting = sum(row.status == "waiting" for row in rows)
     again = asked.watch if waiting else None
-    page = report(rows, partial(metrics_of, places, rows, told=told), places, left_out, again)
+    searches = search_sections(places, {row.run for row in rows}, told)
+    page = report(rows, partial(metrics_of, places, rows, told=told), places, left_out, again, searches)
     path = asked.out or folder / "report.html"
     write(path, page.encode())
     many = f"; {waiting:,} runs wait, again in {again} s" if again else ""

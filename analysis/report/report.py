@@ -19,17 +19,23 @@ from plasticity_lab.version import version_line
 
 
 def report(
-    rows: Sequence[Row], metrics: Metrics, places: Sequence[Path], left_out: Sequence[str], again: int | None = None
+    rows: Sequence[Row],
+    metrics: Metrics,
+    places: Sequence[Path],
+    left_out: Sequence[str],
+    again: int | None = None,
+    searches: Sequence[Section] = (),
 ) -> str:
     """The page.  left_out: sentences on what could not be read, to which reading metrics may add. again: after how many
-    seconds an open page is to load itself anew; None: never.
+    seconds an open page is to load itself anew; None: never. searches: sections that follow those of the runs.
 
     Raises ConfigError where a library that it needs is not installed.
     """
     runs = sorted(one_each(rows), key=_as_asked)
     parts = sections(rows, metrics)
+    alike = _said_of_all([figure.caption for part in parts for figure in part.figures if figure.charts])
+    parts += searches
     figures = [figure for part in parts for figure in part.figures]
-    alike = _said_of_all([figure.caption for figure in figures if figure.charts])
     drawn = [chart for figure in figures for chart in figure.charts]
     curves = curves_payload(runs, metrics)
     shown = {

@@ -6,6 +6,7 @@ A search that was killed reads them, and so goes on with the trials that it had 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from re import fullmatch
 from typing import Any
 
 from plasticity_lab.errors import StoreError
@@ -13,6 +14,7 @@ from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_map
 from plasticity_lab.records.files import create_once
 from plasticity_lab.records.settings import StopRule, checked
 from plasticity_lab.records.store import Store
+from plasticity_lab.stored_files import ID
 
 FORMAT = 1
 ADVICE = "taken away, with the batches after it, it is proposed anew by the same command"
@@ -70,7 +72,7 @@ def _batches(store: Store, search: str) -> Iterator[Batch]:
     number = 0
     while (content := read_mapping(path := store.batch(search, number), ADVICE)) is not None:
         fault = fault_of_fields(content, _FIELDS)
-        fault = fault or next((why for each in content["trials"] if (why := fault_of_fields(each, _OF_TRIAL))), None)
+        fault = fault or next((why for each in content["trials"] if (why := _fault_of_trial(each))), None)
         if not fault and content["format"] != FORMAT:
             raise StoreError(f"{path} has format {content['format']}; this version reads format {FORMAT}.")
         if fault or content["search"] != search:
@@ -79,6 +81,13 @@ def _batches(store: Store, search: str) -> Iterator[Batch]:
         rules = None if stopping is None else {run: checked(StopRule, rule) for run, rule in stopping.items()}
         yield Batch([Trial(**each) for each in content["trials"]], content["width"], content["about"], rules)
         number += 1
+
+
+def _fault_of_trial(trial: Any) -> str | None:
+    fault = fault_of_fields(trial, _OF_TRIAL)
+    if fault is None and not all(isinstance(run, str) and fullmatch(ID, run) for run in trial["runs"]):
+        return "names a run by something else than an id"
+    return fault
 
 
 def write_batch(store: Store, search: str, number: int, batch: Batch) -> None:

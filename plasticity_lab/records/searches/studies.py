@@ -14,6 +14,7 @@ from plasticity_lab.records.measures import Better
 from plasticity_lab.records.searches.batches import ADVICE, Trial, batches_of
 from plasticity_lab.records.searches.space import LOG, Range, Space
 from plasticity_lab.records.store import Store
+from plasticity_lab.stored_files import ID
 
 _FIELDS = {"name": str, "metric": str, "better": str, "space": dict}
 _NUMBER = r"[-+.\deE]+"
@@ -39,7 +40,8 @@ class StoredStudy:
 
 def searches_of(store: Store) -> list[str]:
     """The ids of a store's searches, sorted; none if it has no search.  Raises StoreError."""
-    return [name for name in names(store.search_folder("")) if store.batch(name, 0).exists()]
+    found = [name for name in names(store.search_folder("")) if re.fullmatch(ID, name)]
+    return [name for name in found if store.batch(name, 0).exists()]
 
 
 def studies_of(store: Store, search: str) -> list[StoredStudy]:

@@ -8,6 +8,7 @@ import pytest
 
 from analysis.__main__ import main
 from plasticity_lab.records.record import write_record
+from plasticity_lab.records.searches.batches import Batch, Trial, write_batch
 from plasticity_lab.records.store import Store
 from tests.helpers.curves import classified, played
 from tests.helpers.stores import planned_records
@@ -36,9 +37,17 @@ def report(tmp_path, record):
     write_record(store, records[-1])
     waiting = record("selu", seed=3)
     planned_records(store, [*records, waiting], [waiting])
+    searched(store, [each for each in records if each["status"] == "done"])
     path = tmp_path / "report.html"
     assert main(["report", "--store", str(store.root), "--out", str(path)]) == 0
     return path
+
+
+def searched(store, records):
+    """A search of which these runs are the trials."""
+    about = {"name": HOSTILE, "metric": "taoa", "better": "more", "space": {HOSTILE: [HOSTILE, "other"]}}
+    trials = [Trial(0, {HOSTILE: [HOSTILE, "other"][number % 2]}, [each["run"]]) for number, each in enumerate(records)]
+    write_batch(store, "abcdef012345", 0, Batch(trials, len(trials), {"studies": [about]}))
 
 
 @pytest.fixture
@@ -64,9 +73,16 @@ def page(report):
 
 def classifiers(page):
     """Their section of the figures, opened and in view: figures are drawn when they are seen."""
-    section = page.locator("#figures details.part").last
+    section = page.locator("#figures details.part").nth(-2)  # the last one is that of a search
     section.evaluate("(part) => { part.open = true; part.scrollIntoView(); }")
     return section
+
+
+def test_the_charts_of_a_search_are_drawn(page):
+    section = page.locator("#figures details.part").last
+    section.evaluate("(part) => { part.open = true; part.scrollIntoView(); }")
+    for number in range(3):
+        section.locator(".js-plotly-plot").nth(number).wait_for()
 
 
 def test_a_reader_sorts_filters_reads_and_opens_a_run(page):
@@ -193,7 +209,7 @@ def test_each_agent_on_each_benchmark_has_a_section_that_a_link_opens(page):
     sections = page.locator("#figures details.part")
     titles = sections.locator("summary").all_inner_texts()
     assert titles == page.locator("#figures .of").all_inner_texts()
-    assert [title.split(" · ")[0] for title in titles] == ["player", "supervised"]
+    assert [title.split(" · ")[0] for title in titles] == ["player", "supervised", "Search abcdef012345"]
     closed = sections.nth(1)
     assert closed.get_attribute("open") is None
     number = closed.locator("article").first.get_attribute("id")

@@ -19,13 +19,13 @@ VALUES = {"a.lr": 0.001, "a.width": 5, "a.slope": 0.1234567, "a.kind": True}
 def written(store, space, *trials):
     about = {"studies": [{"name": "relu", "metric": "taoa", "better": "more", "space": space, "first": []}]}
     store.prepare()
-    write_batch(store, "abc", 0, Batch([Trial(0, values, ["r"]) for values in trials], 2, about))
+    write_batch(store, "abcdef123456", 0, Batch([Trial(0, values, ["0a1b2c3d4e5f"]) for values in trials], 2, about))
 
 
 def test_the_space_of_a_study_is_read_as_its_batch_describes_it_and_holds_all_values_that_were_tried(store):
     written(store, SPACE, VALUES)
-    assert searches_of(store) == ["abc"]
-    (study,) = studies_of(store, "abc")
+    assert searches_of(store) == ["abcdef123456"]
+    (study,) = studies_of(store, "abcdef123456")
     assert study.space == {
         "a.lr": Range(1e-5, 0.1, log=True),
         "a.width": Range(4, 16, whole=True),
@@ -54,11 +54,20 @@ def test_the_space_of_a_study_is_read_as_its_batch_describes_it_and_holds_all_va
 def test_what_describes_no_space_of_its_trials_is_a_damaged_file(store, name, words, value):
     written(store, {name: words}, {"a.lr": value})
     with pytest.raises(DamagedFile):
-        studies_of(store, "abc")
-    path = store.batch("abc", 0)
+        studies_of(store, "abcdef123456")
+    path = store.batch("abcdef123456", 0)
     path.write_text(json.dumps({**json.loads(path.read_text()), "about": {}}))
     with pytest.raises(DamagedFile):
-        studies_of(store, "abc")
+        studies_of(store, "abcdef123456")
+
+
+@pytest.mark.parametrize("run", ["../../secret", 7, ["a"], ""])
+def test_a_batch_that_names_runs_by_something_else_than_an_id_is_damaged(store, run):
+    about = {"studies": []}
+    store.prepare()
+    write_batch(store, "abcdef123456", 0, Batch([Trial(0, VALUES, [run])], 2, about))
+    with pytest.raises(DamagedFile, match="than an id"):
+        studies_of(store, "abcdef123456")
 
 
 def test_choices_that_optuna_would_take_for_one_or_not_at_all_are_words():
