@@ -27,7 +27,7 @@ def report(
     searches: Sequence[Section] = (),
 ) -> str:
     """The page.  left_out: sentences on what could not be read, to which reading metrics may add. again: after how many
-    seconds an open page is to load itself anew; None: never. searches: sections that follow those of the runs.
+    seconds an open page is to load itself anew; None: never. searches: further sections, after the figures.
 
     Raises ConfigError where a library that it needs is not installed.
     """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FEWEST = 2
 """Complete trials that a figure needs: with one there is nothing to compare."""
 HEIGHT = 440
-WITHOUT = "Optuna and Plotly draw searches; `pip install -e '.[search,report]'` in the clone installs what is missing."
+WITHOUT = "Optuna and Plotly draw searches; `pip install -e '.[search,report]'` in the clone installs both."
 AXIS = {"title": {"text": ""}}
 """The page reads the title of an axis, which some of Optuna's plots do not have."""
 
@@ -89,7 +89,7 @@ def _charts(study: "Study", metric: str) -> Iterator[dict[str, Any]]:
         "Parallel coordinates": plot_parallel_coordinate(study, target_name=metric),
     }
     for title, figure in drawn.items():
-        chart = json.loads(figure.to_json())
+        chart = json.loads(str(figure.to_json()))
         layout = {key: of for key, of in chart["layout"].items() if key != "template"}
         layout |= {axis: AXIS | layout.get(axis, {}) for axis in ("xaxis", "yaxis")}
         layout |= {"title": {"text": title}, "height": HEIGHT, "margin": {"l": 60, "r": 10, "t": 45, "b": 50}}

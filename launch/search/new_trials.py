@@ -1,4 +1,4 @@
-"""The trials of the next batch: proposals that repeat no trial, and combinations that nobody proposes last."""
+"""The trials of the next batch: proposals that repeat no trial, and last of all untried combinations."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ def new_trials(
     """At most `count` trials with other runs than those before; fewer if no more are found.
 
     at: the number of the study in its search. before: its earlier trials. proposed: values by the sampler, without
-    end. seed: of the batch; by it, combinations of a finite space are chosen when the sampler repeats itself.
+    end. seed: of the batch; it orders the combinations of a finite space, taken when the sampler repeats itself.
     """
     if count < 1:
         return []

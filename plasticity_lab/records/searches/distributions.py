@@ -1,4 +1,4 @@
-"""Settings and trials as Optuna has them. Optuna is an extra: these functions are called where it is installed."""
+"""Settings and trials as Optuna's objects. Optuna is an extra: callers see that it is installed."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def distribution_of(of: Range | Sequence[Any]) -> "BaseDistribution":
-    """The distribution of a setting.  of: values of kinds that Optuna takes as choices, where it is no range."""
+    """The distribution of a setting.  of: a range, or values that Optuna takes as choices."""
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
     if not isinstance(of, Range):

@@ -25,8 +25,8 @@ _RANGE = re.compile(rf"(tag\({LOG},)?(int\()?interval\(({_NUMBER}),({_NUMBER})\)
 class StoredStudy:
     """One study of a search.
 
-    number: from 0, within the search. metric: the value of a summary by which trials are compared. better: its
-    direction. trials: in the order in which they were proposed.
+    number: from 0, within the search. metric: the value of a summary that compares trials. better: its
+    direction. trials: in the order of their proposals.
     """
 
     search: str
