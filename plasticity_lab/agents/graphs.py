@@ -119,7 +119,7 @@ def is_known(module: str) -> bool:
 def _loaded(path: Path | None, function: Callable[..., Any]) -> Graph | None:
     """The graph that a file holds; None where there is none, or where it is of no use.
 
-    function: that of the graph, which may read names of its module.
+    function: the function of the graph, which may read names of its module.
     """
     if path is None:
         return None
