@@ -22,6 +22,7 @@ from launch.own_classes.named import OwnClass
 from launch.own_classes.packs import Event, Packs
 from launch.own_classes.tiny import longer, tinies
 from plasticity_lab.import_path import for_children
+from plasticity_lab.named_code import name_class
 from plasticity_lab.run import Run
 
 
@@ -131,7 +132,10 @@ def _answer(asked: Mapping[str, Any]) -> None:
 
 
 def _trained(asked: Mapping[str, Any]) -> list[list[tuple[str, str, str]]]:
-    own = OwnClass(asked["group"], Run.from_json(asked["run"]))
+    run = Run.from_json(asked["run"])
+    for target in run.targets.values():
+        name_class(target)  # the process that asks has imported it already
+    own = OwnClass(asked["group"], run)
     tiny = next(islice(tinies(own, Path(asked["folder"])), asked["size"], None))
     if asked["after"]:
         with contextlib.suppress(Exception):  # its numbers are not needed; the class may be unable to have that length
