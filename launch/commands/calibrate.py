@@ -21,9 +21,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from launch.command import asked
-from launch.launchers.slurm.parameters import wants_gpu
+from launch.launchers.slurm.parameters import names_launcher, wants_gpu
 from launch.launchers.slurm.short_job import answer_to, send
-from launch.packs.lookup import add_store, plans_to_read, store_there
+from launch.packs.lookup import add_config_dir, add_store, config_dir_words, plans_to_read, store_there
 from launch.plan.calibration import read_calibration, set_modes, write_calibration
 from launch.plan.compiling import not_compiled_here
 from launch.plan.device import devices, kind_of
@@ -92,6 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own options."""
     parser.add_argument("words", nargs="*", metavar="WORD", help="benchmark=..., hydra/launcher=..., and others")
     add_store(parser)
+    add_config_dir(parser)
     parser.add_argument("--device", default="auto", help="auto | cpu | cuda | cuda:<number>")
     parser.add_argument(
         "--mode", choices=("eager", "compiled", "kernels"), help="measure only this mode; else all that there are"
@@ -115,10 +116,12 @@ def run(options: argparse.Namespace) -> int:
     if options.set_mode:
         return _set_modes(options, store)
     launcher, words = _taken_apart(options.words)
+    folder = config_dir_words(options)
     if launcher:
-        return _in_a_job(options, store, given, _environments(store, launcher, words))
+        environments = _environments(store, [*folder, *launcher], words)
+        return _in_a_job(options, store, given, [*folder, *options.words], environments)
     device = devices(options.device)[0]  # before the store is made
-    environments = _environments(store, launcher, words)
+    environments = _environments(store, folder, words)
     store.prepare()
     print(Measurement(str(store.root), device, *given, environments)())
     return 0
@@ -146,7 +149,7 @@ def _set_modes(options: argparse.Namespace, store: Store) -> int:
 
 def _taken_apart(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """The words that name a launcher, and those that name runs.  Raises ConfigError for a store among them."""
-    launcher = [word for word in words if word.lstrip("+").startswith(("hydra/launcher", "hydra.launcher"))]
+    launcher = [word for word in words if names_launcher(word)]
     for word in words:
         if word.partition("=")[0] in ("store", "device", "mode"):
             name, _, value = word.partition("=")
@@ -155,7 +158,10 @@ def _taken_apart(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _environments(store: Store, launcher: Sequence[str], words: Sequence[str]) -> dict[str, str]:
-    """The environments to be timed, as `environments_of` finds them: of the runs that are named, or planned here."""
+    """The environments to be timed, as `environments_of` finds them: of the runs that are named, or planned here.
+
+    launcher: the words that name one, and the folder of own options.
+    """
     from launch.launchers.prepare import costs_to_show  # torch: --help need not wait for it
     from launch.plan.environments import environments_of
 
@@ -183,10 +189,11 @@ def _in_a_job(
     options: argparse.Namespace,
     store: Store,
     given: tuple[str | None, int, int | None],
+    words: Sequence[str],
     environments: Mapping[str, str],
 ) -> int:
-    """Submits the measurement with the launcher's parameters."""
-    parameters = asked(options.words).slurm
+    """Submits the measurement with the parameters of the launcher that the words name."""
+    parameters = asked(words).slurm
     if parameters is None:
         raise ConfigError("A job is submitted by hydra/launcher=packed_slurm, or one made from it, as slurm_gpu is.")
     device = "cuda" if wants_gpu(parameters, options.device) else "cpu"

@@ -28,6 +28,11 @@ def add_config_dir(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def config_dir_words(options: argparse.Namespace) -> list[str]:
+    """That option, as words of the main command."""
+    return [] if options.config_dir is None else ["--config-dir", options.config_dir]
+
+
 def add_sweep(parser: argparse.ArgumentParser) -> None:
     """The sweep that a command is about, as `sweep_named` takes it, and its store."""
     parser.add_argument("sweep", nargs="?", help="the sweep's id, or its beginning; not needed where there is only one")

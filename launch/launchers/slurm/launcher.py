@@ -1,5 +1,6 @@
 """The launcher of a Slurm cluster: plans a sweep, submits workers for it, and leaves, or waits for their end."""
 
+import shlex
 import sys
 import time
 from collections import Counter
@@ -16,7 +17,7 @@ from launch.launchers.slurm.cancellation import cancellations, cancellations_bef
 from launch.launchers.slurm.job import JobWorker
 from launch.launchers.slurm.job_array import jobs_needed
 from launch.launchers.slurm.own_jobs import Submitted, by_array, living, on_another, own_jobs, states_of_sweeps
-from launch.launchers.slurm.parameters import check_parameters, wants_gpu, workers_a_job
+from launch.launchers.slurm.parameters import check_parameters, launcher_words, wants_gpu, workers_a_job
 from launch.launchers.slurm.pickled import PickledWorker
 from launch.launchers.slurm.signals import EARLY_SECONDS
 from launch.launchers.slurm.submissions import Outcome, Submission, ask, decide, submissions_of
@@ -56,7 +57,7 @@ def submit_runs(
     """
     store = Store(settings.store)
     check_parameters(parameters)
-    resources, gpu = resources_of(store, settings, parameters)
+    resources, gpu = resources_of(store, settings, parameters, command)
     ready = prepared(runs, settings, resources, command)
     planned, wanted = ready.plan, settings.launch.workers
     if settings.dry_run or settings.plan_only:
@@ -87,8 +88,8 @@ def submit_runs(
     announce(ready, f"{workers} in {place}, job {', '.join(there)}, on {sort_of(resources.kind)}")
     if resources.calibration is GPU.calibration:
         say(
-            f"Widths and times of packs are {GPU.calibration.basis}; `python -m launch calibrate` with the same "
-            f"hydra/launcher measures {device_name(resources.kind)} in a short job."
+            f"Widths and times of packs are {GPU.calibration.basis}. This measures {device_name(resources.kind)} in a "
+            f"short job: {calibrating(store, command)}"
         )
     if settings.launch.wait:
         report(ready, runs, _wait(store, planned))
@@ -97,10 +98,24 @@ def submit_runs(
     say(f"To stop it:    python -m launch cancel {planned.sweep}{store_option(store)}")
 
 
-def resources_of(store: Store, settings: Settings, parameters: Mapping[str, Any]) -> tuple[Resources, bool]:
-    """What the jobs will have, and whether that is a GPU; it need not be on this machine.  Raises ConfigError."""
+def calibrating(store: Store, command: Sequence[str] | None) -> str:
+    """The command that measures a node's device into the store, by a job as a command's workers get.
+
+    command: its words; None: this process's.
+    """
+    words = launcher_words(command or sys.orig_argv) or ["hydra/launcher=NAME"]  # a preset may name one, too
+    return f"python -m launch calibrate {shlex.join(words)}{store_option(store)} --wait"
+
+
+def resources_of(
+    store: Store, settings: Settings, parameters: Mapping[str, Any], command: Sequence[str] | None = None
+) -> tuple[Resources, bool]:
+    """What the jobs will have, and whether that is a GPU; it need not be on this machine.
+
+    command: as in `calibrating`.  Raises ConfigError.
+    """
     gpu = wants_gpu(parameters, settings.device)
-    kind = parameters["device_kind"] or (_gpu_kind(store, settings.dry_run) if gpu else kind_of("cpu"))
+    kind = parameters["device_kind"] or (_gpu_kind(store, settings.dry_run, command) if gpu else kind_of("cpu"))
     own = int(0.9 * (parameters["mem_gb"] or 0) * 2**30) // max(1, parameters["tasks_per_node"]) or sys.maxsize
     if parameters["memory_gb"]:
         memory = int(parameters["memory_gb"] * 2**30)
@@ -117,7 +132,7 @@ def resources_of(store: Store, settings: Settings, parameters: Mapping[str, Any]
     ), gpu
 
 
-def _gpu_kind(store: Store, only_shown: bool) -> str:
+def _gpu_kind(store: Store, only_shown: bool, command: Sequence[str] | None) -> str:
     """The kind of GPU that the store has a calibration of; for a plan that is only shown, any will do."""
     kinds, damaged = [], ""
     for name in names(store.root / "calibration"):
@@ -129,13 +144,16 @@ def _gpu_kind(store: Store, only_shown: bool) -> str:
             kinds += [] if value is None or value["kind"].startswith("cpu") else [value["kind"]]
     if len(kinds) == 1:
         return kinds[0]
-    which = f"has calibrations of {', '.join(sorted(kinds))}" if kinds else "has no calibration of one"
-    words = (
-        f"{damaged}Packs are planned for one kind of GPU, and the store {which}: say hydra.launcher.device_kind='...', "
-        "as `nvidia-smi --query-gpu=name --format=csv` names it, or run `python -m launch calibrate` with the same "
-        "hydra/launcher, which measures it in a short job."
+    words = f"{damaged}Packs are planned for one kind of GPU, and the store "
+    if kinds:
+        named = " or ".join(f"hydra.launcher.device_kind='{kind}'" for kind in sorted(kinds))
+        raise ConfigError(f"{words}has calibrations of {len(kinds)}: say {named}.")
+    words += (
+        "has no calibration of one. A short job measures it, by this command; then give yours again: "
+        f"{calibrating(store, command)} (Or name the GPU, as `nvidia-smi --query-gpu=name --format=csv` does on a node: "
+        "hydra.launcher.device_kind='...')"
     )
-    if only_shown and not kinds:
+    if only_shown:
         say(f"{words} The plan below is {GPU.calibration.basis}.")
         return "GPU"
     raise ConfigError(words)

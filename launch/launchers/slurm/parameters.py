@@ -3,7 +3,7 @@
 This is imported at every start of Hydra: nothing of it may need torch or submitit.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,8 @@ class PackedSlurmConf(SlurmQueueConf):
 
 OURS = ("submitit_folder", "max_num_timeout", "device_kind", "memory_gb")
 """Those that the sbatch script does not know."""
+CONFIG_DIR = ("--config-dir", "-cd")
+"""The flag that names a folder of own options, of which a launcher may be one."""
 _GENERAL = frozenset(BaseQueueConf.__dataclass_fields__)
 
 
@@ -42,6 +44,22 @@ def slurm_parameters(launcher: DictConfig) -> dict[str, Any] | None:
     """The parameters of a composed hydra.launcher that is packed_slurm, or made from it; None for any other."""
     values: Any = OmegaConf.to_container(launcher, resolve=True)
     return values if values.pop("_target_").endswith(".PackedSlurm") else None
+
+
+def names_launcher(word: str) -> bool:
+    """Whether a word of a command names a launcher, or one of its parameters."""
+    return word.lstrip("+~").startswith(("hydra/launcher", "hydra.launcher"))
+
+
+def launcher_words(command: Sequence[str]) -> list[str]:
+    """The words of a command that say how jobs are submitted: launcher, parameters, and the folder of own options."""
+    words: list[str] = []
+    for before, word in zip(("", *command), command, strict=False):
+        if before in CONFIG_DIR:
+            words += [CONFIG_DIR[0], word]
+        elif names_launcher(word) or word.startswith((f"{CONFIG_DIR[0]}=", "hydra.searchpath=")):
+            words.append(word)
+    return words
 
 
 def check_parameters(parameters: Mapping[str, Any]) -> None:

@@ -1,5 +1,8 @@
 """Commands for a cluster that cannot work there: a sentence each, and nothing is queued.  Slurm is a stand-in."""
 
+import re
+import shlex
+
 import pytest
 
 from launch.__main__ import main
@@ -38,7 +41,7 @@ def command(store, stand_in, capsys):
         ),
         (["hydra.launcher.timeout_min=2"], "hydra.launcher.timeout_min=2 is too short: "),
         (["device=cuda"], "device is cuda, but the jobs ask for no GPU; say hydra.launcher.gpus_per_node=1, or gres."),
-        ([A_GPU], "Packs are planned for one kind of GPU, and the store has no calibration of one: say "),
+        ([A_GPU], "Packs are planned for one kind of GPU, and the store has no calibration of one"),
         (["tracking=wandb_online"], "tracking=wandb_online needs a W&B key, and none is configured: "),
         (["benchmark=permuted_mnist", "data=nowhere"], "MNIST is not in "),
     ],
@@ -50,6 +53,29 @@ def test_what_cannot_work_is_a_sentence_and_nothing_is_queued_or_written(command
     assert err.count("\n") == 1
     assert not stand_in.submitted
     assert not store.root.exists()
+
+
+@pytest.mark.parametrize("own", [[], ["--config-dir", "OWN"]])
+def test_a_cluster_that_was_never_calibrated_names_the_command_that_does_it(
+    store, stand_in, capsys, monkeypatch, tmp_path, own
+):
+    """As README has it: the command that is named is given here, to the same store, and submits a measurement."""
+    (tmp_path / "own" / "hydra" / "launcher").mkdir(parents=True)
+    mine = tmp_path / "own" / "hydra" / "launcher" / "my_gpu.yaml"
+    mine.write_text("defaults: [packed_slurm]\npartition: gpu\ngpus_per_node: 1\n")
+    folder = [word.replace("OWN", str(tmp_path / "own")) for word in own]
+    launcher = "hydra/launcher=my_gpu" if own else "hydra/launcher=slurm_gpu"
+    words = [*folder, launcher, "hydra.launcher.timeout_min=100", f"store={store.root}", "activation=relu,tanh"]
+    monkeypatch.setattr("sys.orig_argv", ["python", "-m", "plasticity_lab.main", *words])
+    assert run_command(words) == 1
+    named = re.search(r"python -m launch (calibrate .*--wait)", capsys.readouterr().err)
+    assert named
+    given = shlex.split(named[1])
+    stand_in.put("sbatch", 'sed "" "$1" >"$JOBS/12"; echo "Submitted batch job 12"')
+    assert main([word for word in given if word != "--wait"]) == 0
+    script = (stand_in.jobs / "12").read_text()
+    assert "--partition=gpu" in script
+    assert str(store.root) in script
 
 
 @pytest.mark.parametrize(
@@ -110,6 +136,8 @@ def test_a_gpu_is_planned_for_with_its_own_figures_where_there_are_some(command,
     assert status == 0, err
     assert "on NVIDIA H100; store" in err
     assert "not measured" not in err
+    write_calibration(store, "NVIDIA A100", Calibration(GPU.calibration.speeds, "measured there"), {})
+    assert "device_kind='NVIDIA A100' or hydra.launcher.device_kind='NVIDIA H100'" in command(A_GPU, "seed=2")[1]
 
 
 def test_a_plan_is_shown_for_a_gpu_that_nobody_knows_yet(store, stand_in, capsys):
