@@ -14,9 +14,10 @@ from pathlib import Path
 
 from launch.command import asked
 from launch.doctor.finding import FAILS, UNKNOWN, Finding, show
-from launch.doctor.machine import of_data, of_software, of_store, software
+from launch.doctor.machine import of_data, of_scratch, of_software, of_store, software
 from launch.doctor.wandb import of_tracking
 from launch.launchers.slurm.parameters import wants_gpu
+from launch.packs.lookup import add_config_dir, config_dir_words
 from launch.runs.words import spelled
 from launch.wording import counted
 from plasticity_lab.errors import ConfigError
@@ -29,16 +30,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own options."""
     parser.add_argument("words", nargs="*", metavar="WORD", help="what the command is to be: key=value, choice=option")
     parser.add_argument("--store", type=Path, help="the folder of records, as store=FOLDER names it")
+    add_config_dir(parser)
     parser.add_argument("--wait", type=float, default=10, metavar="MINUTES", help="how long the job may queue and run")
 
 
 def run(options: argparse.Namespace) -> int:
     """The command.  Raises PlasticityError where its words name nothing that could be looked at."""
     from launch.doctor.node import Visit, of_node  # torch: --help need not wait for it
-    from launch.doctor.slurm import of_plan, of_slurm
+    from launch.doctor.plans import Planned, of_array, of_plan
+    from launch.doctor.slurm import of_slurm
     from plasticity_lab.assembly import benchmarks_of
 
-    words = options.words
+    words = [*config_dir_words(options), *options.words]
     if shutil.which("sbatch") and not any(word.startswith(LAUNCHER) for word in words):
         words = [*words, f"{LAUNCHER}packed_slurm"]
     if options.store is not None:
@@ -51,7 +54,8 @@ def run(options: argparse.Namespace) -> int:
     data = None if settings.data is None else str(settings.data)
     tracked, online = of_tracking(settings.tracking, parameters is None)
     stored = of_store(store, lease)
-    found = [*of_software(here), *stored, *of_data(benchmarks, data), *tracked]
+    scratch = of_scratch()
+    found = [*of_software(here), *stored, scratch, *of_data(benchmarks, data), *tracked]
     if parameters is None:
         show(f"On this machine, {here['host']}", found)
         other = "the launcher is neither packed_slurm nor made from it"
@@ -59,10 +63,14 @@ def run(options: argparse.Namespace) -> int:
         print(f"On a compute node: nothing was looked at, since {why}.")
         return _ended(found)
     asking = of_slurm(parameters)
-    kind, planned = of_plan(settings, parameters) if asking[-1].state != FAILS else (None, [])
-    found = [*found, *asking, *planned]
+    planned, of_packs = Planned(None, 1, 0), list[Finding]()
+    if asking[-1].state != FAILS:
+        planned, of_packs = of_plan(command.resolved.runs, settings, parameters, words)
+    if all(finding.state != FAILS for finding in (scratch, *asking)):
+        asking = [*asking, of_array(planned.jobs, parameters)]
+    found = [*found, *asking, *of_packs]
     show(f"On this machine, {here['host']}", found)
-    if any(finding.state == FAILS for finding in (stored[0], *asking)):
+    if any(finding.state == FAILS for finding in (stored[0], scratch, *asking)):
         place, there = "On a compute node", [Finding(UNKNOWN, "No job was sent: it would fail of what is said above.")]
     else:
         visit = Visit(
@@ -73,7 +81,8 @@ def run(options: argparse.Namespace) -> int:
             data=data,
             lease_seconds=lease,
             gpu=gpu,
-            kind=kind,
+            kind=planned.kind,
+            memory=planned.memory,
             online=online,
             compiled=settings.mode != "eager",
         )

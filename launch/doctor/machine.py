@@ -1,7 +1,9 @@
 """What is looked at on this machine and on a compute node alike: store, data, and the code itself."""
 
+import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,12 +16,17 @@ from launch.wording import in_bytes
 from plasticity_lab.benchmarks.benchmark import Benchmark
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.errors import StoreError
+from plasticity_lab.records.files import beside
 from plasticity_lab.records.provenance import CHECKOUT, provenance, why_no_commit
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.training_code import code_digest
 
 LEAST_FREE = 2**30
 """Bytes below which a store counts as full: checkpoints of a few packs."""
+LEAST_FILES = 1000
+"""Files below which it does."""
+TRIAL_BYTES = 2**25
+"""Bytes that are written and removed: a quota shows only where writing meets it."""
 
 
 def of_store(store: Store, lease_seconds: float) -> list[Finding]:
@@ -66,8 +73,27 @@ def of_software(facts: Mapping[str, Any]) -> list[Finding]:
     return [*found, Finding(OK, f"Compiling: it works, and {compiled_folder()} keeps what is compiled.")]
 
 
+def of_scratch() -> Finding:
+    """Whether temporary files can be written, which compilers, and sbatch's scripts here, need."""
+    try:
+        with tempfile.TemporaryFile() as file:
+            file.write(bytes(2**20))
+            file.flush()
+    except OSError as error:
+        return Finding(FAILS, f"Temporary files: {error}; TMPDIR=FOLDER names a place that can be written.")
+    return Finding(OK, f"Temporary files: {tempfile.gettempdir()} can be written.")
+
+
 def _space(place: Path) -> Finding:
-    free = shutil.disk_usage(place).free
+    free, files = shutil.disk_usage(place).free, os.statvfs(place)
     if free < LEAST_FREE:
         return Finding(FAILS, f"Space: {in_bytes(free)} are free there, too little; free some, or name another store.")
-    return Finding(OK, f"Space: {in_bytes(free)} are free there; a quota may leave less.")
+    if files.f_files and files.f_favail < LEAST_FILES:  # some file systems do not count them
+        words = f"Space: there is room for {files.f_favail:,} more files there, too few"
+        return Finding(FAILS, f"{words}; remove some, or name another store.")
+    try:
+        with beside(place / "space", bytes(TRIAL_BYTES)):
+            pass
+    except StoreError as error:
+        return Finding(FAILS, f"Space: {in_bytes(free)} are free there, but not for you. {error}")
+    return Finding(OK, f"Space: {in_bytes(free)} are free there; a quota may leave less, but {in_bytes(TRIAL_BYTES)}.")

@@ -1,6 +1,7 @@
 """What a compute node is asked, and what its answer comes to where the command was given."""
 
 import contextlib
+import math
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -11,10 +12,11 @@ from typing import Any
 import torch
 
 from launch.doctor.finding import FAILS, OK, UNKNOWN, Finding
-from launch.doctor.machine import of_data, of_software, of_store, software
+from launch.doctor.machine import of_data, of_scratch, of_software, of_store, software
 from launch.doctor.wandb import of_key, of_network
 from launch.launchers.slurm.short_job import LATE_SECONDS, LOOK_SECONDS, NoAnswer, answer_to, clear, send
-from launch.plan.device import cores, devices, kind_of
+from launch.plan.device import cores, devices, kind_of, limited_memory
+from launch.wording import in_bytes
 from plasticity_lab.benchmarks.benchmark import Benchmark
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.records.files import names, write_atomically
@@ -32,8 +34,8 @@ class Visit:
 
     trial: a folder of the store, for files that the other side is to see. here: `software` where the command was given.
     benchmarks: one for each resource that runs need.
-    gpu: whether workers train on one. kind: of device that packs are planned for; None where that is not known. online:
-    whether runs are written to W&B while they train. compiled: whether long runs are.
+    gpu: whether workers train on one. kind: of device that packs are planned for; None where that is not known. memory:
+    bytes that a job needs. online: whether runs are written to W&B while they train. compiled: whether long runs are.
     """
 
     store: str
@@ -44,12 +46,14 @@ class Visit:
     lease_seconds: float
     gpu: bool
     kind: str | None
+    memory: int
     online: bool
     compiled: bool
 
     def __call__(self) -> list[dict[str, str]]:
         """Looks at everything."""
         found = [*self._store(), *self._software(), *of_data(self.benchmarks, self.data), self._device()]
+        found += [self._memory(), of_scratch()]
         if self.online:
             found += [of_key("on this node"), of_network("from this node")]
         return [asdict(finding) for finding in found]
@@ -82,6 +86,15 @@ class Visit:
             found.append(Finding(FAILS, f"{words}; hydra.launcher.setup can see to it, or say mode=eager."))
         return found
 
+    def _memory(self) -> Finding:
+        limit = limited_memory()
+        if limit is None:
+            return Finding(OK, "Memory: the job may use all of its node's.")
+        words = f"Memory: the job may use {in_bytes(limit)}, and its workers need about {in_bytes(self.memory)}"
+        if limit >= self.memory:
+            return Finding(OK, f"{words}.")
+        return Finding(FAILS, f"{words}; say hydra.launcher.mem_gb={math.ceil(self.memory / 2**30)}.")
+
     def _device(self) -> Finding:
         if not self.gpu:
             return self._of_kind(kind_of("cpu"), f"{cores()} cores")
@@ -102,6 +115,9 @@ class Visit:
         return self._of_kind(kind_of(devices("cuda")[0]), given)
 
     def _of_kind(self, kind: str, what: str) -> Finding:
+        if self.kind is None and self.gpu:
+            words = f"Device: {kind} ({what}). hydra.launcher.device_kind='{device_name(kind)}' plans for it"
+            return Finding(OK, f"{words}, and needs no calibration.")
         if self.kind is None or self.kind == kind:
             return Finding(OK, f"Device: {kind} ({what}).")
         if sort_of(self.kind) == sort_of(kind):

@@ -9,21 +9,22 @@ import pytest
 from plasticity_lab.account import user_name
 from tests.helpers.stand_ins import BETWEEN, fails
 
-TOOLS = ("bash", "env", "rm", "ln", "sed", "touch", "git", "stat", "wc", "g++", "as", "ld")
+TOOLS = ("bash", "cat", "env", "grep", "rm", "ln", "sed", "touch", "git", "stat", "wc", "g++", "as", "ld")
 SCRIPTS = {
     "sinfo": """
 case "$*" in
     *--version*) echo "slurm-wlm 22.05.8" ;;
     *%R*) echo cpu; echo gpu; echo old ;;
-    *%f*) echo "12|zen4"; echo "8|icelake" ;;
-    *) echo "cpu* up infinite"; echo "gpu up 2:00:00"; echo "old down infinite" ;;
+    *) cat "$JOBS/nodes" ;;
 esac""",
     "scontrol": """
 case "$*" in
     *config)
         echo "ClusterName             = north"
         echo "MaxArraySize            = 11"
-        echo "AccountingStorageEnforce = associations,limits" ;;
+        echo "AccountingStorageEnforce = associations,limits,qos"
+        echo "PreemptType             = preempt/partition_prio" ;;
+    *partition*) cat "$JOBS/partition" ;;
 esac""",
     # A job is there as long as its file is, which is its script.
     "squeue": f"""
@@ -45,8 +46,17 @@ esac""",
 case "$*" in
     *JobID*) echo "12${{between}}FAILED${{between}}0:53${{between}}n7" ;;
 esac""",
-    "sacctmgr": "echo lab; echo other",
+    "sacctmgr": """
+case "$*" in
+    *associations*) echo "lab|normal,short|"; echo "other|normal|normal" ;;
+    *qos*) echo "normal|"; echo "short|00:30:00" ;;
+esac""",
     "sbatch": """
+if grep -q -e "--test-only" "$1"; then
+    if [ -e "$JOBS/refusal" ]; then sed "" "$JOBS/refusal" >&2; exit 1; fi
+    echo "sbatch: Job 9 to start at 2026-11-28T13:09:10 using 1 processors on nodes n1 in partition cpu" >&2
+    exit 0
+fi
 sed "" "$1" >"$JOBS/12"
 (
     if [ -z "$STATE" ]; then SLURM_JOB_ID=12 SLURMD_NODENAME=n7 bash "$1"; rm -f "$JOBS/12"; fi
@@ -57,6 +67,24 @@ echo "Submitted batch job 12" """,
 file=${3//%j/12}
 exec "${@:4}" >"${file//%t/0}" 2>&1""",
 }
+
+
+NODES = """
+cpu*|up|infinite|12|idle|16|64000|zen4|(null)
+cpu*|up|infinite|8|mixed|64|256000|icelake|(null)
+gpu|up|2:00:00|4|allocated|32|128000|(null)|gpu:h100:4(S:0-1)
+old|down|infinite|2|idle|16|64000|(null)|(null)
+""".lstrip()
+"""As sinfo tells them in the columns of `launch/doctor/partitions.py`."""
+PARTITION = (
+    "PartitionName=cpu AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL AllocNodes=ALL Default=YES QoS=N/A "
+    "DefaultTime=01:00:00 DisableRootJobs=NO ExclusiveUser=NO GraceTime=30 Hidden=NO MaxNodes=UNLIMITED "
+    "MaxTime=UNLIMITED MinNodes=0 LLN=NO MaxCPUsPerNode=UNLIMITED Nodes=n[1-20] PriorityJobFactor=1 PriorityTier=1 "
+    "RootOnly=NO ReqResv=NO OverSubscribe=NO OverTimeLimit=NONE PreemptMode=REQUEUE State=UP TotalCPUs=704 "
+    "TotalNodes=20 SelectTypeParameters=NONE JobDefaults=(null) DefMemPerCPU=100 MaxMemPerNode=UNLIMITED "
+    "TRES=cpu=704,mem=2750G,node=20,billing=704"
+)
+"""As `scontrol --oneliner show partition` tells it."""
 
 
 class LoginNode:
@@ -71,6 +99,8 @@ class LoginNode:
                 (self.bin / tool).symlink_to(there)
         for name, script in SCRIPTS.items():
             self.put(name, script)
+        self.tells("nodes", NODES)
+        self.tells("partition", PARTITION)
         for name in [name for name in os.environ if name.startswith(("SLURM", "SBATCH"))]:
             monkeypatch.delenv(name)
         monkeypatch.setenv("PATH", str(self.bin))
@@ -81,6 +111,10 @@ class LoginNode:
         """Has a command do something else."""
         (self.bin / name).write_text(f"#!{self.bin}/bash\n{script}\n")
         (self.bin / name).chmod(0o755)
+
+    def tells(self, what: str, words: str) -> None:
+        """Has Slurm say something else of its `nodes` or of a `partition`, or a `refusal` of what it is only asked."""
+        (self.jobs / what).write_text(words + "\n")
 
     def refuses(self, name: str, words: str) -> None:
         self.put(name, fails(words))

@@ -5,10 +5,12 @@ import io
 import math
 import shlex
 import signal
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from launch.launchers.slurm import cluster
 from launch.launchers.slurm.cluster import SlurmError
 from launch.launchers.slurm.parameters import for_submitit, workers_a_job
 from plasticity_lab.import_path import for_children
@@ -41,8 +43,39 @@ def submit(
     mark: what the jobs' comment is to end with. starts: how often one may start anew that its time's signal reaches
     before it can listen.  Returns the array's id.  Raises SlurmError with what sbatch said; StoreError.
     """
+    from submitit.core.utils import FailedJobError, FailedSubmissionError
+
+    try:
+        return _submitted(folder, work, jobs, parameters, mark, starts)
+    except (FailedJobError, FailedSubmissionError) as error:
+        raise SlurmError(f"sbatch refused the job: {_sbatch_said(str(error))}") from error
+
+
+def check_taken(jobs: int, parameters: Mapping[str, Any]) -> None:
+    """Asks sbatch whether it would take an array of jobs with these parameters; none is queued.
+
+    Raises SlurmError with what it said.
+    """
+    from submitit.core.utils import FailedJobError, FailedSubmissionError
+
+    trial = {"test-only": True, "array": f"0-{jobs - 1}%{min(jobs, parameters['array_parallelism'])}"}
+    asked = {**parameters, "additional_parameters": {**parameters["additional_parameters"], **trial}}
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            job = _submitted(Path(folder), print, 1, asked, "", 0)
+    except FailedSubmissionError:
+        return  # it names no job, as there is none
+    except FailedJobError as error:
+        raise SlurmError(f"sbatch would refuse the jobs: {_sbatch_said(str(error))}") from error
+    cluster.cancel([job])  # by an sbatch that does not heed the option in a script
+
+
+def _submitted(
+    folder: Path, work: Callable[[], None], jobs: int, parameters: Mapping[str, Any], mark: str, starts: int
+) -> str:
+    """As `submit`, with submitit's errors."""
     import submitit
-    from submitit.core.utils import DelayedSubmission, FailedJobError, FailedSubmissionError
+    from submitit.core.utils import DelayedSubmission
 
     with disk_errors("write", folder):
         make_folder(folder)
@@ -50,14 +83,11 @@ def submit(
     extra = dict(parameters["additional_parameters"])
     own = extra.pop("comment", parameters["comment"])  # it would take the mark's place
     wanted = {**parameters, "additional_parameters": extra, "comment": f"{own or ''} {mark}".strip() or None}
-    try:
-        # submitit's own limit on starts is not used: see launch/launchers/slurm/job.py.
-        executor = submitit.AutoExecutor(folder=folder, cluster="slurm")
-        executor.update_parameters(**for_submitit(wanted, _setup(folder), _teardown(starts)))
-        with contextlib.redirect_stderr(io.StringIO()):  # where submitit repeats what sbatch says
-            submitted = executor.submit_array([work] * jobs)
-    except (FailedJobError, FailedSubmissionError) as error:
-        raise SlurmError(f"sbatch refused the job: {_sbatch_said(str(error))}") from error
+    # submitit's own limit on starts is not used: see launch/launchers/slurm/job.py.
+    executor = submitit.AutoExecutor(folder=folder, cluster="slurm")
+    executor.update_parameters(**for_submitit(wanted, _setup(folder), _teardown(starts)))
+    with contextlib.redirect_stderr(io.StringIO()):  # where submitit repeats what sbatch says
+        submitted = executor.submit_array([work] * jobs)
     return str(submitted[0].job_id).partition("_")[0]
 
 
@@ -90,5 +120,6 @@ def _teardown(starts: int) -> list[str]:
 
 def _sbatch_said(whole: str) -> str:
     """sbatch's own words out of submitit's."""
-    lines = [line.partition("error:")[2].strip() for line in whole.splitlines() if "sbatch: error:" in line]
+    marks = ("sbatch: error:", "allocation failure:")
+    lines = [line.partition(mark)[2].strip() for line in whole.splitlines() for mark in marks if mark in line]
     return " ".join(dict.fromkeys(lines)) or " ".join(whole.split())

@@ -150,8 +150,8 @@ def _gpu_kind(store: Store, only_shown: bool, command: Sequence[str] | None) -> 
         raise ConfigError(f"{words}has calibrations of {len(kinds)}: say {named}.")
     words += (
         "has no calibration of one. A short job measures it, by this command; then give yours again: "
-        f"{calibrating(store, command)} (Or name the GPU, as `nvidia-smi --query-gpu=name --format=csv` does on a node: "
-        "hydra.launcher.device_kind='...')"
+        f"{calibrating(store, command)} (Or name the GPU, as `nvidia-smi --query-gpu=name --format=csv` does on a "
+        "node: hydra.launcher.device_kind='...')"
     )
     if only_shown:
         say(f"{words} The plan below is {GPU.calibration.basis}.")

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import secrets
 import shutil
 import sys
@@ -25,6 +26,19 @@ LATE_SECONDS = 15.0
 """An answer may show up this much later than the end of its job: file servers and their clients keep caches."""
 
 _ADVICE = "give the command again"
+_NOT_THE_TASK = re.compile(r"srun: |slurmstepd: error: \*\*\*")
+"""Beginnings of lines in a log that say that a task has ended, and not why."""
+_WAYS_OUT = (
+    (
+        r"execve\(\)|command not found|: not found|No module named|ImportError|GLIBC|shared object|Illegal instruction",
+        "its node needs this machine's Python and packages, {python}: put them where all nodes see them, or have "
+        "hydra.launcher.setup load them",
+    ),
+    (r"oom.kill|[Oo]ut [Oo]f [Mm]emory|MemoryError|Cannot allocate memory", "ask for more: hydra.launcher.mem_gb"),
+    (r"No space left|[Qq]uota", "free some space there, or name another store"),
+    (r"Permission denied|Read-only file system", "put the store where nodes can write"),
+)
+"""What a log, or Slurm, says of a job that brought no answer, and what to do then."""
 
 
 class NoAnswer(cluster.SlurmError):
@@ -175,8 +189,13 @@ def _why(sent: Sent) -> str:
     state = states_of([sent.job], cluster.PATIENCE_SECONDS)[0].get(sent.job)
     ended = "" if state is None else f" ({state}, on {state.nodes})"
     lines = [line for line in (read(sent.log) or b"").decode(errors="replace").splitlines() if line.strip()]
-    if lines:
-        return f"Job {sent.job} ended without an answer{ended}; the last line of {sent.log} is: {lines[-1].strip()}"
+    told = [line for line in lines if not _NOT_THE_TASK.match(line)] or lines
+    if told:
+        why = f"Job {sent.job} ended without an answer{ended}; {sent.log} ends with: {told[-1].strip()}"
+        advice = next((advice for words, advice in _WAYS_OUT if re.search(words, f"{ended} {told[-1]}")), "")
+        return f"{why}; {advice.format(python=sys.executable)}." if advice else why
+    if state is not None and state.state == "OUT_OF_MEMORY":
+        return f"Job {sent.job} ended without a word{ended}; ask for more: hydra.launcher.mem_gb."
     return (
         f"Job {sent.job} ended without a word{ended}: the folder {sent.folder} is not there on its node, or cannot be "
         "written there; put the store, or hydra.launcher.submitit_folder, on a file system that all nodes share."

@@ -10,7 +10,7 @@ from launch.doctor import node
 from launch.doctor.finding import FAILS, OK, UNKNOWN
 from launch.doctor.machine import of_software, software
 from launch.doctor.node import FROM_HERE, Visit
-from launch.doctor.slurm import _partitions
+from launch.doctor.partitions import of_partitions
 from launch.launchers.slurm import short_job
 from launch.plan.compiling import NO_COMPILER
 from plasticity_lab.assembly import benchmarks_of
@@ -38,7 +38,7 @@ def visit(store):
     trial.mkdir(parents=True)
     (trial / FROM_HERE).touch()
     benchmarks = benchmarks_of(runs_of("seed=0,1"))
-    return Visit(str(store.root), str(trial), software(), benchmarks, None, 120, False, "cpu", False, True)
+    return Visit(str(store.root), str(trial), software(), benchmarks, None, 120, False, "cpu", 0, False, True)
 
 
 def bad(visit):
@@ -143,7 +143,7 @@ def test_what_would_fail_of_slurm_and_no_job_is_sent(stand_in, doctor, words, se
 
 @pytest.mark.parametrize(("constraint", "asks"), [(None, "hydra.launcher.constraint=<"), ("zen4", "constraint=zen4")])
 def test_kinds_of_nodes_are_named_by_their_features(stand_in, constraint, asks):
-    *_, found = _partitions(PARAMETERS | {"partition": "cpu", "constraint": constraint})
+    *_, found = of_partitions(PARAMETERS | {"partition": "cpu", "constraint": constraint}, "PreemptType = preempt/none")
     assert found.state == OK
     assert all(words in found.words for words in ("12 with zen4", "8 with icelake", asks))
 
@@ -225,7 +225,7 @@ def test_a_job_that_ends_without_a_word(stand_in, doctor, monkeypatch):
         "fails        Job 12 ended without a word (ended early: could not begin, as where the folder "
     )
     stand_in.put("srun", 'file=${3//%j/12}; echo "python: not found" >"${file//%t/0}"')
-    assert doctor()[1][2].endswith("_log.out is: python: not found")
+    assert "_log.out ends with: python: not found; its node needs this machine's Python" in doctor()[1][2]
 
 
 @pytest.mark.parametrize(
