@@ -111,8 +111,8 @@ def _fitting(
     if constraint and _FEATURE.fullmatch(constraint):
         some = [nodes for nodes in left if constraint in nodes.features.split(",")]
         if not some:
-            features = ", ".join(sorted({nodes.features for nodes in left}))
-            return [], f"none has the feature of hydra.launcher.constraint={constraint}; there are {features}."
+            features = ", ".join(sorted({nodes.features for nodes in left} - {"(null)"})) or "none"
+            return [], f"none has the feature of hydra.launcher.constraint={constraint}; there are these: {features}."
         left = some
     most = max(nodes.cores for nodes in left)
     if most < cores:

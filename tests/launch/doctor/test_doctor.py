@@ -9,36 +9,10 @@ from launch.__main__ import main
 from launch.doctor import node
 from launch.doctor.finding import FAILS, OK, UNKNOWN
 from launch.doctor.machine import of_software, software
-from launch.doctor.node import FROM_HERE, Visit
 from launch.doctor.partitions import of_partitions
 from launch.launchers.slurm import short_job
 from launch.plan.compiling import NO_COMPILER
-from plasticity_lab.assembly import benchmarks_of
 from tests.helpers.slurm_files import PARAMETERS
-from tests.helpers.sweeps import runs_of
-
-
-@pytest.fixture
-def doctor(store, capsys):
-    """Gives the command → its status, and the lines that are not ok."""
-
-    def run(*words):
-        words = words if any(word.startswith("store=") for word in words) else (f"store={store.root}", *words)
-        status = main(["doctor", *words])
-        return status, [line.strip() for line in capsys.readouterr().out.splitlines() if not line.startswith("  ok")]
-
-    return run
-
-
-@pytest.fixture
-def visit(store):
-    """A visit to this machine as a node."""
-    store.prepare()
-    trial = store.short_job_folder("trial")
-    trial.mkdir(parents=True)
-    (trial / FROM_HERE).touch()
-    benchmarks = benchmarks_of(runs_of("seed=0,1"))
-    return Visit(str(store.root), str(trial), software(), benchmarks, None, 120, False, "cpu", 0, False, True)
 
 
 def bad(visit):
@@ -217,6 +191,7 @@ def test_a_node_of_another_kind_without_a_gpu_or_a_key(visit, monkeypatch):
 
 
 def test_a_job_that_ends_without_a_word(stand_in, doctor, monkeypatch):
+    monkeypatch.setattr(short_job, "LOOK_SECONDS", 0.05)
     monkeypatch.setattr(short_job, "LATE_SECONDS", 0)
     stand_in.put("srun", "exit 1")
     status, (_, _, line, _) = doctor()
