@@ -160,7 +160,7 @@ def _taken_apart(words: Sequence[str]) -> tuple[list[str], list[str]]:
 def _environments(store: Store, launcher: Sequence[str], words: Sequence[str]) -> dict[str, str]:
     """The environments to be timed, as `environments_of` finds them: of the runs that are named, or planned here.
 
-    launcher: the words that name one, and the folder of own options.
+    launcher: the words for the launcher, and for the folder of the user's own options.
     """
     from launch.launchers.prepare import costs_to_show  # torch: --help need not wait for it
     from launch.plan.environments import environments_of

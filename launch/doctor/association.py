@@ -9,7 +9,7 @@ from launch.launchers.slurm import cluster
 from plasticity_lab.account import user_name
 
 _ACCOUNTS = {"associations", "limits", "qos", "safe", "all"}
-"""Words of AccountingStorageEnforce with which Slurm checks that a job's account is one of its user's."""
+"""If AccountingStorageEnforce has one of these words, Slurm refuses accounts that are not the user's."""
 _QOS, _LIMITS = {"qos", "all"}, {"limits", "safe", "all"}
 """The same for the quality of service, and for limits of time."""
 
@@ -29,7 +29,7 @@ def of_association(parameters: Mapping[str, Any], configuration: str) -> list[Fi
         return [Finding(UNKNOWN, f"Account and quality of service: {error}")] if account or qos else []
     accounts = sorted({row[0] for row in own})
     if account and account.lower() not in accounts:
-        are = f"there are {', '.join(accounts)}" if own else "there is none; ask who runs the cluster for one"
+        are = f"there are {', '.join(accounts)}" if own else "no account is; ask who runs the cluster for one"
         return [Finding(FAILS, f"Account {account} is not one of {user}'s; {are}.")]
     meant = [row for row in own if account is None or row[0] == account.lower()]
     allowed = sorted({each for row in meant for each in row[1].split(",") if each})

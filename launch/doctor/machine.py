@@ -89,7 +89,7 @@ def _space(place: Path) -> Finding:
     if free < LEAST_FREE:
         return Finding(FAILS, f"Space: {in_bytes(free)} are free there, too little; free some, or name another store.")
     if files.f_files and files.f_favail < LEAST_FILES:  # some file systems do not count them
-        words = f"Space: there is room for {files.f_favail:,} more files there, too few"
+        words = f"Space: the disk can hold only {files.f_favail:,} more files"
         return Finding(FAILS, f"{words}; remove some, or name another store.")
     try:
         with beside(place / "space", bytes(TRIAL_BYTES)):

@@ -35,7 +35,7 @@ class Visit:
     trial: a folder of the store, for files that the other side is to see. here: `software` where the command was given.
     benchmarks: one for each resource that runs need.
     gpu: whether workers train on one. kind: of device that packs are planned for; None where that is not known. memory:
-    bytes that a job needs. online: whether runs are written to W&B while they train. compiled: whether long runs are.
+    bytes that a job takes. online: whether runs are written to W&B while they train. compiled: whether long runs are.
     """
 
     store: str

@@ -14,7 +14,7 @@ from launch.wording import in_bytes
 
 _COLUMNS = "%P|%a|%l|%D|%T|%c|%m|%f|%G"
 _OUT_OF_USE = {"down", "drained", "draining", "drng", "drain", "error", "fail", "failing", "inval", "maint", "unknown"}
-"""States of nodes that start no job until somebody has seen to them."""
+"""Nodes in these states start no job until an administrator has seen to them."""
 _FEATURE = re.compile(r"[\w.-]+")
 """A constraint that names one feature; others are left to sbatch."""
 _GPU_TYPE = re.compile(r"\bgpu:([A-Za-z][\w.-]*)")
@@ -24,8 +24,8 @@ _GPU_TYPE = re.compile(r"\bgpu:([A-Za-z][\w.-]*)")
 class Nodes:
     """Nodes of a partition that sinfo describes in one row.
 
-    up: the partition's state. limit: its time limit, as Slurm writes it. cores, memory: of each node, in bytes.
-    features and gres: as Slurm lists them, (null) for none.
+    up: the partition's state. limit: its time limit in Slurm's notation. cores: per node. memory: per node, in bytes.
+    features and gres: Slurm's lists, (null) for none.
     """
 
     partition: str
@@ -87,7 +87,7 @@ def _partition(name: str, known: Sequence[Nodes], parameters: Mapping[str, Any],
 def _nodes(name: str, own: Sequence[Nodes], known: Sequence[Nodes], parameters: Mapping[str, Any]) -> Finding:
     """Whether some node has everything that a job asks for, and how the nodes differ."""
     there = [nodes for nodes in own if nodes.count]
-    fitting, lacking = _fitting(there, known, parameters) if there else ([], "there are none; name another partition.")
+    fitting, lacking = _fitting(there, known, parameters) if there else ([], "it has no nodes; name another partition.")
     if not fitting:
         return Finding(FAILS, f"Nodes of {name}: {lacking}")
     if not any(nodes.in_use for nodes in fitting):
@@ -136,7 +136,7 @@ def _kinds(name: str, own: Sequence[Nodes], parameters: Mapping[str, Any]) -> Fi
     if wants_gpu(parameters, "auto") and len(types) > 1 and not asked and not _GPU_TYPE.search(_gpus(parameters)):
         words = f"Nodes of {name} have GPUs of several types: {', '.join(types)}. Packs are planned for one kind of GPU"
         ways = f"hydra.launcher.gpus_per_node=null with hydra.launcher.gres=gpu:{types[0]}:1 asks for one type"
-        return Finding(UNKNOWN, f"{words}, and jobs that come to another kind end at once; {ways}.")
+        return Finding(UNKNOWN, f"{words}, and a job on another kind ends at once; {ways}.")
     if list(features) == ["(null)"]:
         words = "Slurm names no features of theirs, so it cannot be asked for nodes of one kind"
         return Finding(OK, f"Nodes of {name}: {words}.")
@@ -148,7 +148,7 @@ def _kinds(name: str, own: Sequence[Nodes], parameters: Mapping[str, Any]) -> Fi
 
 
 def _gpus(parameters: Mapping[str, Any]) -> str:
-    """What the parameters say of GPUs, as gres writes it."""
+    """The parameters about GPUs, in the form of gres."""
     extra = parameters["additional_parameters"]
     kinds = [f"gpu:{value}" for key, value in extra.items() if key.replace("_", "-").startswith("gpus")]
     return ",".join([parameters["gres"] or "", str(extra.get("gres", "")), *kinds])

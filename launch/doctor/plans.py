@@ -26,20 +26,20 @@ from plasticity_lab.run import Run
 
 _WAYS_OUT = (
     ("array specification|submit limit|MaxSubmit", "launch.workers=NUMBER asks for fewer jobs at once"),
-    ("[Ff]eature", "hydra.launcher.constraint names what no node has"),
+    ("[Ff]eature", "no node has the feature in hydra.launcher.constraint"),
     ("qos", "hydra.launcher.qos names another one"),
     ("account", "hydra.launcher.account names another one"),
     ("[Tt]ime limit", "lower hydra.launcher.timeout_min"),
     ("configuration", "no node has all of gpus_per_node, gres, mem_gb and cpus_per_task; lower them"),
 )
-"""What sbatch says, and what to do then."""
+"""Pairs of a pattern of sbatch's message and the way out."""
 
 
 @dataclass(frozen=True)
 class Planned:
-    """What a command's plan asks of jobs.
+    """The demands of a command's plan on its jobs.
 
-    kind: of device that packs are planned for; None if that is not known. jobs: how many the array has. memory: bytes
+    kind: the kind of device in the plan; None if it is not known. jobs: the number of jobs in the array. memory: bytes
     that the workers of one job take with their largest packs.
     """
 

@@ -35,8 +35,10 @@ def _requeue(parameters: Mapping[str, Any]) -> list[Finding]:
     extra = {key.replace("_", "-"): value for key, value in parameters["additional_parameters"].items()}
     if not extra.get("no-requeue") and extra.get("requeue", True):
         return []
-    words = "no job comes back that was preempted, lost its node or reached its time limit"
-    return [Finding(FAILS, f"Requeue: as additional_parameters have it, {words}; leave requeue and no-requeue out.")]
+    words = (
+        "Requeue: with these additional_parameters no job comes back after preemption, a lost node or its time limit"
+    )
+    return [Finding(FAILS, f"{words}; leave requeue and no-requeue out.")]
 
 
 def _accounting() -> Finding:

@@ -54,7 +54,7 @@ def submit(
 def check_taken(jobs: int, parameters: Mapping[str, Any]) -> None:
     """Asks sbatch whether it would take an array of jobs with these parameters; none is queued.
 
-    Raises SlurmError with what it said.
+    Raises SlurmError with sbatch's message.
     """
     from submitit.core.utils import FailedJobError, FailedSubmissionError
 
@@ -64,7 +64,7 @@ def check_taken(jobs: int, parameters: Mapping[str, Any]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             job = _submitted(Path(folder), print, 1, asked, "", 0)
     except FailedSubmissionError:
-        return  # it names no job, as there is none
+        return  # sbatch has accepted the script, and started no job
     except FailedJobError as error:
         raise SlurmError(f"sbatch would refuse the jobs: {_sbatch_said(str(error))}") from error
     cluster.cancel([job])  # by an sbatch that does not heed the option in a script
@@ -102,7 +102,7 @@ def _setup(folder: Path) -> list[str]:
         "export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1",
         *(f"export {name}={shlex.quote(value)}" for name, value in for_children().items()),
         "export PYTHONIOENCODING=utf-8:backslashreplace",
-        f'(cd {shlex.quote(str(folder))} && [ -e "{own}" ] || ln -s {PICKLE} "{own}") 2>/dev/null || true',
+        f'(cd {shlex.quote(str(folder))} && {{ [ -e "{own}" ] || ln -s {PICKLE} "{own}"; }}) 2>/dev/null || true',
     ]
 
 

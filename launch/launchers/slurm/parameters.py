@@ -36,7 +36,7 @@ class PackedSlurmConf(SlurmQueueConf):
 OURS = ("submitit_folder", "max_num_timeout", "device_kind", "memory_gb")
 """Those that the sbatch script does not know."""
 CONFIG_DIR = ("--config-dir", "-cd")
-"""The flag that names a folder of own options, of which a launcher may be one."""
+"""The flag for a folder with the user's own options, such as launchers."""
 _GENERAL = frozenset(BaseQueueConf.__dataclass_fields__)
 
 
@@ -52,7 +52,7 @@ def names_launcher(word: str) -> bool:
 
 
 def launcher_words(command: Sequence[str]) -> list[str]:
-    """The words of a command that say how jobs are submitted: launcher, parameters, and the folder of own options."""
+    """The words of a command about its jobs: launcher, parameters, and the folder of the user's own options."""
     words: list[str] = []
     for before, word in zip(("", *command), command, strict=False):
         if before in CONFIG_DIR:

@@ -31,14 +31,14 @@ _NOT_THE_TASK = re.compile(r"srun: |slurmstepd: error: \*\*\*")
 _WAYS_OUT = (
     (
         r"execve\(\)|command not found|: not found|No module named|ImportError|GLIBC|shared object|Illegal instruction",
-        "its node needs this machine's Python and packages, {python}: put them where all nodes see them, or have "
-        "hydra.launcher.setup load them",
+        "the node needs this machine's Python and packages, {python}: put them on a file system that all nodes share, "
+        "or load them in hydra.launcher.setup",
     ),
     (r"oom.kill|[Oo]ut [Oo]f [Mm]emory|MemoryError|Cannot allocate memory", "ask for more: hydra.launcher.mem_gb"),
     (r"No space left|[Qq]uota", "free some space there, or name another store"),
     (r"Permission denied|Read-only file system", "put the store where nodes can write"),
 )
-"""What a log, or Slurm, says of a job that brought no answer, and what to do then."""
+"""Pairs of a pattern in a job's log, or in its state, and the way out; for jobs without an answer."""
 
 
 class NoAnswer(cluster.SlurmError):

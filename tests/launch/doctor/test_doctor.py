@@ -200,7 +200,7 @@ def test_a_job_that_ends_without_a_word(stand_in, doctor, monkeypatch):
         "fails        Job 12 ended without a word (ended early: could not begin, as where the folder "
     )
     stand_in.put("srun", 'file=${3//%j/12}; echo "python: not found" >"${file//%t/0}"')
-    assert "_log.out ends with: python: not found; its node needs this machine's Python" in doctor()[1][2]
+    assert "_log.out ends with: python: not found; the node needs this machine's Python" in doctor()[1][2]
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
+import subprocess
+
 import pytest
 
 from launch.launchers.slurm.cluster import in_seconds
-from launch.launchers.slurm.job_array import jobs_needed
-from launch.launchers.slurm.parameters import PackedSlurmConf, check_parameters, for_submitit, wants_gpu
+from launch.launchers.slurm.job_array import _setup, jobs_needed
+from launch.launchers.slurm.parameters import PackedSlurmConf, check_parameters, for_submitit, launcher_words, wants_gpu
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.plan import Pack
 
@@ -87,3 +89,23 @@ def test_as_many_jobs_as_the_packs_are_worth_and_the_cluster_allows(seconds, wor
 )
 def test_slurms_times(words, seconds):
     assert in_seconds(words) == seconds
+
+
+def test_a_script_whose_folder_is_not_there_leaves_nothing_in_the_folder_where_it_runs(tmp_path):
+    script = "\n".join(_setup(tmp_path / "gone"))
+    subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, env={"SLURM_JOB_ID": "12", "PATH": "/bin:/usr/bin"}, check=True
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_words_of_a_command_about_its_jobs():
+    launcher = ["hydra/launcher=slurm_gpu", "+hydra.launcher.additional_parameters.reservation=r"]
+    folder = ["--config-dir", "own/conf"]
+    assert launcher_words(["python", "-m", "plasticity_lab.main", *launcher, "seed=0", *folder]) == [*launcher, *folder]
+    assert launcher_words(["main.py", "-cd", "conf", launcher[0], "store=here"]) == [
+        "--config-dir",
+        "conf",
+        launcher[0],
+    ]
+    assert launcher_words(["--config-dir=conf", "activation=relu"]) == ["--config-dir=conf"]
