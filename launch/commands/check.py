@@ -11,12 +11,13 @@ import argparse
 from collections.abc import Sequence
 
 from launch.own_classes.check import Checked
+from launch.packs.lookup import add_config_dir, config_dir_words
 from plasticity_lab.errors import OwnClassError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own options."""
-    parser.add_argument("--config-dir", "-cd", help="a folder of your own options, as the main command takes it")
+    add_config_dir(parser)
     parser.add_argument("words", nargs="*", metavar="WORD", help="as in activation=mine or hydra.searchpath=[file://…]")
 
 
@@ -27,8 +28,7 @@ def run(options: argparse.Namespace) -> int:
     from launch.own_classes.checked_before import mark
     from launch.own_classes.named import own_classes
 
-    words = options.words if options.config_dir is None else ["--config-dir", options.config_dir, *options.words]
-    found = asked(words).resolved
+    found = asked([*config_dir_words(options), *options.words]).resolved
     owns = own_classes(found.runs)
     if not owns:
         print("The words name no class from outside the package. The package's own are checked by its tests.")

@@ -10,7 +10,7 @@ the last task's end is looked at. What a run was looked at by already is left as
 import argparse
 
 from launch.command import resolve
-from launch.packs.lookup import add_config_dir, add_store, store_there
+from launch.packs.lookup import add_config_dir, add_store, config_dir_words, store_there
 from launch.wording import say
 from plasticity_lab.errors import ConfigError, PlasticityError, StoreError
 from plasticity_lab.records.lookup import recorded_runs, run_named
@@ -46,8 +46,7 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError(f"{wrong[0]} is about no diagnostic; here words are diagnostics=… and their settings.")
     if not any(word.startswith(f"{GROUP}=") for word in asked):
         asked.append(f"{GROUP}=cheap")
-    own = [] if options.config_dir is None else ["--config-dir", options.config_dir]
-    chosen = resolve([*own, *asked]).runs[0]
+    chosen = resolve([*config_dir_words(options), *asked]).runs[0]
     if not diagnostics_of(chosen):
         raise ConfigError("diagnostics=none measures nothing; name one, as in diagnostics=cheap.")
     store = store_there(options.store)
