@@ -35,7 +35,7 @@ def beside(group, name):
     """
     target = yaml.safe_load((CONF / group / f"{name}.yaml").read_text()).get("_target_")
     if (group, name) == ("hyperparams", "search"):
-        return ["optimizer.lr=choice(0.01,0.001)"]
+        return ["optimizer.lr=tag(log,interval(1e-3,1e-2))"]
     if group == "intervention" and component.load(target).unit_kind == "expert":
         return ["head=softmoe", "head.experts=4", "network=cnn"]
     if group != "agent" or target is None or issubclass(PermutedPixels, component.load(target).learns):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from torch.nn.functional import cross_entropy
 
 from plasticity_lab.agents.supervised.step import cross_entropy_of
 from plasticity_lab.agents.update import example_losses
@@ -18,7 +19,7 @@ from plasticity_lab.diagnostics.of_module import measure
 from plasticity_lab.diagnostics.sensitivities import mean_gradients, sensitivities
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.diagnostics.zero_gradient_units import ZeroGradientUnits
-from plasticity_lab.errors import ConfigError, OwnClassError
+from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.cnn import CNN
 from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.networks.small_nature import SmallNature
@@ -166,14 +167,28 @@ class ByPlace(torch.nn.Module):
         self.first, self.act, self.last = torch.nn.Linear(4, 5), torch.nn.ReLU(), torch.nn.Linear(10, 3)
 
     def forward(self, x):
-        return self.last(self.act(self.first(x.reshape(-1, 4))).reshape(len(x), 10))
+        return self.last(self.act(self.first(x.reshape(-1, 4)).reshape(len(x), 10)))
 
 
-def test_rows_of_a_module_that_are_no_examples_are_refused_where_gradients_of_examples_are_asked_for():
-    loader = [(torch.randn(6, 8, generator=torch.Generator().manual_seed(0)), torch.arange(6) % 3)]
-    for asked in (GradientNoise(), GradientRank(layer="first")):
-        with pytest.raises(OwnClassError) as caught:
-            measure(ByPlace(), loader, [asked])
-        for part in ("first", "12 rows", "6 examples"):
-            assert part in str(caught.value)
-    assert "grama_inactive" in measure(ByPlace(), loader, [GraMa()])
+def test_gradients_of_examples_leave_out_a_layer_whose_rows_are_no_examples():
+    module, y = ByPlace(), torch.arange(6) % 3
+    x = torch.randn(6, 8, generator=torch.Generator().manual_seed(0))
+    with pytest.raises(ConfigError) as caught:
+        measure(module, [(x, y)], [GradientRank(layer="first")])
+    assert str(caught.value).endswith("one of auto, all, last.")
+    found = measure(module, [(x, y)], [GradientNoise(), GraMa()])
+    weights = list(module.last.parameters())
+    each = torch.stack(
+        [
+            torch.cat(
+                [
+                    own.flatten()
+                    for own in torch.autograd.grad(cross_entropy(module(x), y, reduction="none")[at], weights)
+                ]
+            )
+            for at in range(6)
+        ]
+    )
+    mean = each.mean(dim=0)
+    assert found["gradient_snr"] == pytest.approx(float(mean.square().sum() / each.var(dim=0).sum()), rel=1e-4)
+    assert "grama_inactive" in found
