@@ -7,6 +7,8 @@ import pytest
 import torch
 from torch._inductor.runtime.cache_dir_utils import default_cache_dir
 
+from tests.helpers.walks import pytest_collection_modifyitems, pytest_report_header  # noqa: F401 (hooks)
+
 # A shell starts what runs in its background with SIGINT ignored, and children inherit that: Ctrl-C could not be tested.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -89,6 +89,7 @@ def test_what_is_produced_can_be_passed_on_whole(name):
     assert (activation.produced(100) * activation.expansion).denominator == 1
 
 
+@pytest.mark.walk(40)
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("name", NAMES)
@@ -129,6 +130,7 @@ def test_the_gain_is_a_positive_number(name):
     assert 0.1 < choice(name).gain() < 10
 
 
+@pytest.mark.walk(5)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_whole_of_it_is_one_graph(name):
     activation = choice(name)

@@ -38,6 +38,7 @@ def refused(words, intervention):
     return (of_experts and EXPERTS[0] not in words) or (intervention == "ewc" and remembers)
 
 
+@pytest.mark.walk(8)
 @pytest.mark.parametrize("intervention", choices("intervention"))
 @pytest.mark.parametrize(
     "words",
@@ -59,12 +60,14 @@ def test_with_every_intervention(words, intervention):
         first_steps(on_meta, *words)
 
 
+@pytest.mark.walk(4)
 @pytest.mark.parametrize("agent", BY_AGENT)
 @pytest.mark.parametrize("head", HEADS)
 def test_with_every_head(agent, head):
     first_steps(on_meta, *BY_AGENT[agent], *PIXELS, f"head={head}")
 
 
+@pytest.mark.walk(1)
 @pytest.mark.parametrize("tokens", TOKENS)
 def test_with_every_sort_of_tokens(tokens):
     first_steps(on_meta, *BY_AGENT["rainbow"], *PIXELS, *EXPERTS, f"network.tokens={tokens}")

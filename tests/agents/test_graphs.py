@@ -42,6 +42,7 @@ def test_functions_of_the_same_words_share_a_graph_and_shapes_have_their_own(com
         assert len(compilations) == count
 
 
+@pytest.mark.slow
 def test_code_for_vectors_of_another_width_is_another_graph(compilations, monkeypatch, tmp_path):
     x, factor = torch.ones(4), torch.tensor(2.0)
     for bits, count in ((256, 1), (1, 2), (None, 3), (256, 3)):
@@ -118,6 +119,7 @@ def test_where_torch_cannot_compile_one_loop_there_are_several():
     assert all(torch.allclose(*pair, rtol=1e-6) for pair in zip(eager, compiled, strict=True))
 
 
+@pytest.mark.slow
 def test_packs_of_a_family_share_their_graphs_bit_for_bit(compilations, monkeypatch, tmp_path):
     kept = ["step", "score"]  # torch's own cache stays where it is, so that the second compilation is short
     monkeypatch.setattr(graphs, "_path", lambda known, arguments: tmp_path / kept["score" in known])

@@ -72,6 +72,7 @@ def test_every_agent_is_among_the_cases():
     assert {f"agent={name}" for name in choices("agent")} - {"agent=supervised"} <= words
 
 
+@pytest.mark.walk(1)
 @pytest.mark.parametrize(
     "name", [pytest.param(each, marks=() if each in AT_ONCE else pytest.mark.slow) for each in CASES]
 )

@@ -110,6 +110,7 @@ def test_training_draws_numbers_by_the_step_of_the_run_and_evaluation_draws_none
         assert agent.evaluate(task)["final_accuracy"].tolist() == expected
 
 
+@pytest.mark.walk(6)
 @pytest.mark.parametrize("there", [1, 3, 360, 500, 501, 1203, 10_000])
 @pytest.mark.parametrize(
     ("benchmark", "kernels"), [("pixels", False), pytest.param("pixels", True, marks=needs_kernels), ("labels", False)]

@@ -53,6 +53,7 @@ def test_its_table_is_complete(body):
         assert all(low < high for low, high in zip(body.low, body.high, strict=True))
 
 
+@pytest.mark.walk(10)
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_packed_run_equals_the_run_alone(body, count):
     packed = walked(Environments(body, SEEDS, count, task=2), SEEDS, count, range(steps_of(body)))
@@ -71,6 +72,7 @@ def test_an_environment_is_the_same_among_more_of_them(body):
         assert np.array_equal(few.observations, many.observations[:, :2])
 
 
+@pytest.mark.walk(16)
 @pytest.mark.parametrize("steps", [0, 1, 37, 38, 39])
 def test_saved_and_restored_in_the_middle_of_episodes_equals_undisturbed(body, steps):
     undisturbed = Environments(body, SEEDS, 2, task=1)

@@ -89,11 +89,13 @@ def packed(name: str, network: str):
     return trained(runs_of(name, SEEDS, network), IMAGES)
 
 
+@pytest.mark.walk(12)
 @pytest.mark.parametrize("network", NETWORKS)
 def test_a_packed_run_equals_the_run_alone(name, network):
     assert not differing(packed(name, network).of(1), trained(runs_of(name, SEEDS[1:2], network), IMAGES).of(0))
 
 
+@pytest.mark.walk(8)
 @pytest.mark.parametrize("network", NETWORKS)
 def test_a_run_resumed_in_the_middle_of_a_task_equals_the_undisturbed_one(name, network):
     whole, resumed = packed(name, network), trained(runs_of(name, SEEDS, network), IMAGES, stops=[1, 2, 3])
@@ -111,6 +113,7 @@ def words_of(name: str) -> list[str]:
     return [*BOTH, "benchmark.environment_steps=64", "agent.epochs=1", f"intervention={VARIANTS.get(name, name)}", *own]
 
 
+@pytest.mark.walk(4)
 def test_under_ppo_packed_alone_and_resumed_are_the_same(name):
     pack = tenants.packs_of(*words_of(name), "seed=1,2")
     whole = tenants.trained(pack)
@@ -150,6 +153,7 @@ def words_of_values(agent: str, name: str) -> list[str]:
     return [*BY_AGENT[agent], *short, f"intervention={VARIANTS.get(name, name)}", *own]
 
 
+@pytest.mark.walk(3)
 @pytest.mark.parametrize(("option", "agent"), PAIRS)
 def test_under_value_agents_packed_alone_and_resumed_are_the_same(option, agent):
     if EXAMPLES in component.load(busy(option)[0]).requires:
@@ -226,6 +230,7 @@ def test_the_verbs_keep_the_shapes_and_the_run_axis(name):
     assert all(value.shape == (3,) for value in measured.values())
 
 
+@pytest.mark.walk(20)
 @pytest.mark.parametrize(("width", "optimizer"), [*((91, each) for each in choices("optimizer")), (1, "adam")])
 def test_the_padding_of_weights_stays_zero(name, width, optimizer):
     """The classifier is stored with twelve columns for ten classes; one unit of 64 inputs without padding."""

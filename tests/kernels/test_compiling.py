@@ -1,5 +1,6 @@
 """What torch's compiler makes of what kernels are given."""
 
+import pytest
 import torch
 from torch import Tensor
 
@@ -25,6 +26,7 @@ def given() -> tuple[Tensor, ...]:
     return images_RI, torch.randint(7, (2, 3)), torch.randn(2, 5, 4), torch.randn(2, 1, 4), torch.randn(2, 3, 4)
 
 
+@pytest.mark.slow
 def test_what_two_kernels_read_is_computed_once(monkeypatch):
     """Whatever was compiled in this process before, and with the numbers that it has eagerly."""
     from torch._inductor import graph, lowering

@@ -249,6 +249,7 @@ TABLE = [
 ] + SHELL
 
 
+@pytest.mark.walk(30)
 @pytest.mark.parametrize(("words", "said"), TABLE, ids=lambda value: " ".join(value) if isinstance(value, list) else "")
 def test_bad_input_is_answered_in_a_sentence(words, said, tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("HYDRA_FULL_ERROR", raising=False)

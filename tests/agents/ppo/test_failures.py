@@ -57,6 +57,7 @@ def store(tmp_path) -> Store:
     return Store(tmp_path / "store")
 
 
+@pytest.mark.walk(1)
 @pytest.mark.parametrize(("begins", "sentence"), [(True, "cannot begin"), (False, "cannot move")])
 def test_a_body_that_raises_fails_its_own_run_and_no_other(store, tmp_path, monkeypatch, begins, sentence):
     there_are(monkeypatch)

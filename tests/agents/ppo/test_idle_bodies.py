@@ -31,6 +31,7 @@ def everything(learner) -> dict[str, torch.Tensor]:
     return numbers(learner) | {f"kept {name}": value.clone() for name, value in learner.network.kept.items()}
 
 
+@pytest.mark.walk(4)
 @pytest.mark.parametrize(
     ("words", "activation"), [*((words, "relu") for words in WORDS), *((words, "prelu") for words in OF_SLOPES)]
 )

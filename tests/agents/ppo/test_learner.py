@@ -33,6 +33,7 @@ def with_made_up_bodies(monkeypatch):
     there_are(monkeypatch)
 
 
+@pytest.mark.walk(3)
 @pytest.mark.parametrize(
     "words",
     [
@@ -138,6 +139,7 @@ def test_by_our_kernels_packed_alone_and_resumed_are_the_same_and_near_to_eager(
         torch.testing.assert_close(value, theirs[name], rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.walk(4)
 @pytest.mark.parametrize(
     ("activation", "body"), [*((name, "sliders") for name in DETERMINISTIC), ("relu", "chosen"), ("crelu", "chosen")]
 )

@@ -20,6 +20,7 @@ def with_made_up_bodies(monkeypatch):
     there_are(monkeypatch)
 
 
+@pytest.mark.walk(1)
 @pytest.mark.parametrize(
     "words",
     [

@@ -30,6 +30,7 @@ ARMS = {
 CYCLE = ("benchmark=atari_cycle", "benchmark.bodies=[pong,breakout]", "benchmark.tasks=2")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arm", [pytest.param(name, marks=[] if name == "der" else pytest.mark.slow) for name in (*ARMS, "cycle")]
 )

@@ -26,6 +26,7 @@ def words_of(head: str, tokens: str) -> tuple[str, ...]:
     return (*WORDS, f"agent={agent}", f"head={head}", *experts, *kind)
 
 
+@pytest.mark.walk(2)
 @pytest.mark.parametrize(("head", "tokens"), WALKED)
 def test_packed_alone_and_resumed_are_the_same(head, tokens):
     pack = packs_of(*words_of(head, tokens), "benchmark.tasks=1", "seed=0,1")
@@ -43,6 +44,7 @@ def test_losses_that_balance_experts_are_learned_by_the_same_alone_and_packed():
     assert not differing(packed[1], trained(pack[1:])[0])
 
 
+@pytest.mark.walk(2)
 @pytest.mark.parametrize("intervention", ["redo", "continual_backprop", "snr", "selective_reinit"])
 def test_interventions_work_on_experts(intervention):
     every = () if intervention in ("continual_backprop", "snr") else ("intervention.every=3",)
@@ -61,6 +63,7 @@ RESETS = {
 }  # fmt: skip
 
 
+@pytest.mark.walk(1)
 @pytest.mark.parametrize("how", RESETS)
 def test_resets_of_experts_are_the_same_packed_alone_and_resumed(how):
     every = "intervention.reset_experts.every=3" if how == "beside another" else "intervention.every=3"
@@ -72,6 +75,7 @@ def test_resets_of_experts_are_the_same_packed_alone_and_resumed(how):
     assert differing(packed[0], plain[0]), "something was reset"
 
 
+@pytest.mark.walk(1)
 @pytest.mark.parametrize("head", ["softmoe", "expert_choice", "token_choice"])
 def test_pruned_experts_are_the_same_packed_alone_and_resumed(head):
     pruned = ("intervention=prune_experts", "intervention.count=1", "intervention.first=3")

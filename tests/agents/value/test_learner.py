@@ -29,6 +29,7 @@ def with_made_up_bodies(monkeypatch):
     there_are(monkeypatch)
 
 
+@pytest.mark.walk(3)
 @pytest.mark.parametrize(
     "words",
     [
@@ -76,6 +77,7 @@ def test_its_floats_differ_from_run_to_run():
 COMPILED = ("benchmark.tasks=1", "benchmark.environment_steps=160")
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_compiled_a_run_is_the_same_alone_and_in_a_pack():
     runs = packs_of(*BY_AGENT["rainbow_lite"], *COMPILED, "seed=range(3)")

@@ -136,6 +136,7 @@ def more_arms(store):
     trained(store, STUDY[0], "intervention=snr", "seed=0,1,2")
 
 
+@pytest.mark.walk(4)
 @pytest.mark.parametrize(
     ("change", "words"),
     [

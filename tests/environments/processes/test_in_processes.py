@@ -21,6 +21,7 @@ def helpers_of(environments):
     return [helper for helper, _ in environments._simulation._helpers]
 
 
+@pytest.mark.walk(1)
 @pytest.mark.parametrize("body", [BODIES["cartpole"], BODIES["hopper"], atari("pong")], ids=lambda body: body.name)
 def test_they_show_the_bits_of_one_process_and_their_state_goes_on_in_any(body):
     friction = np.array([[0.5], [1.0], [2.0]]) if body.has_friction else None

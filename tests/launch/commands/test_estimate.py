@@ -71,6 +71,7 @@ def test_of_several_sweeps_one_must_be_named(store, estimate):
     assert estimate("--workers", "0", plans[0].sweep)[::2] == (1, "--workers is 0; it must be at least 1.\n")
 
 
+@pytest.mark.walk(1)
 @pytest.mark.parametrize(
     "words",
     [

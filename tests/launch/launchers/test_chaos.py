@@ -76,6 +76,7 @@ def kill(launcher, victims, draw):
     return int(bool(numbers))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kills", "words"),
     [

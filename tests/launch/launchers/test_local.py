@@ -235,6 +235,7 @@ def test_a_read_only_disk_is_a_sentence(run, small_disk):
     assert "the disk is mounted read-only" in err
 
 
+@pytest.mark.walk(1)
 @pytest.mark.parametrize(("how", "moment"), [("Ctrl-C", "importing"), ("SIGTERM", "training")])
 def test_an_interrupted_sweep_ends_quietly_and_goes_on_bit_for_bit(store, undisturbed, how, moment):
     words = ("activation=relu,rand_smooth_leaky", "seed=0,1", "launch.workers=1", "benchmark.tasks=6")

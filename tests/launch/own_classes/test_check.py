@@ -41,6 +41,7 @@ def test_every_group_has_classes_of_both_kinds():
     assert IN_ORDER.keys() == FAULTY.keys() == COMPONENTS.keys()
 
 
+@pytest.mark.walk(5)
 @pytest.mark.parametrize(("group", "cls"), [(group, cls) for group, several in IN_ORDER.items() for cls in several])
 def test_a_class_in_order_passes(group, cls, tmp_path):
     result = found(tmp_path, group, cls)
@@ -59,6 +60,7 @@ def test_under_a_value_agent_a_small_pack_learns_too(tmp_path):
     assert not checked(own, resolved.settings).faults
 
 
+@pytest.mark.walk(16)
 @pytest.mark.parametrize(("group", "cls", "word"), ALL_FAULTY, ids=lambda each: getattr(each, "__name__", None))
 def test_a_faulty_class_is_found_with_its_file_and_line(group, cls, word, tmp_path):
     result = found(tmp_path, group, cls)

@@ -120,6 +120,7 @@ def test_reports_of_the_only_setting_are_no_candidates_either(store):
         selected(store, *words)
 
 
+@pytest.mark.walk(3)
 @pytest.mark.parametrize(
     "words",
     [
