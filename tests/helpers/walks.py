@@ -1,0 +1,34 @@
+"""Walks over everything: of a test marked `walk(n)`, n cases drawn at random are run, and all of them with SLOW=1.
+
+The seed is the day, unless PLASTICITY_DRAW gives one; the header of a test run prints it.
+"""
+
+import os
+from collections import defaultdict
+from datetime import UTC, datetime
+from random import Random
+
+import pytest
+
+SEED = os.environ.setdefault("PLASTICITY_DRAW", f"{datetime.now(UTC):%Y%m%d}")
+"""Processes of one test run inherit it, so that all draw the same cases also around midnight."""
+
+
+def pytest_report_header() -> str:
+    """How to draw the same cases again."""
+    return f"drawn cases: PLASTICITY_DRAW={SEED}"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks as slow, before -m selects, all cases of a walk but the drawn ones."""
+    walks = defaultdict[str, list[pytest.Item]](list)
+    for item in items:
+        if item.get_closest_marker("walk") and not item.get_closest_marker("slow"):
+            walks[item.nodeid.partition("[")[0]].append(item)
+    for name, cases in walks.items():
+        (number,) = cases[0].get_closest_marker("walk").args
+        drawn = Random(f"{SEED} {name}").sample(range(len(cases)), min(number, len(cases)))
+        for at, case in enumerate(cases):
+            if at not in drawn:
+                case.add_marker(pytest.mark.slow)
