@@ -6,7 +6,7 @@ The seed is the day, unless PLASTICITY_DRAW gives one; the header of a test run 
 import os
 from collections import defaultdict
 from datetime import UTC, datetime
-from random import Random
+from hashlib import sha256
 
 import pytest
 
@@ -22,13 +22,15 @@ def pytest_report_header() -> str:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks as slow, before -m selects, all cases of a walk but the drawn ones."""
-    walks = defaultdict[str, list[pytest.Item]](list)
+    walks = defaultdict[tuple[str, int], list[pytest.Item]](list)
     for item in items:
-        if item.get_closest_marker("walk") and not item.get_closest_marker("slow"):
-            walks[item.nodeid.partition("[")[0]].append(item)
-    for name, cases in walks.items():
-        (number,) = cases[0].get_closest_marker("walk").args
-        drawn = Random(f"{SEED} {name}").sample(range(len(cases)), min(number, len(cases)))
-        for at, case in enumerate(cases):
-            if at not in drawn:
-                case.add_marker(pytest.mark.slow)
+        walk = item.get_closest_marker("walk")
+        if walk and not item.get_closest_marker("slow"):
+            walks[item.nodeid.partition("[")[0], *walk.args].append(item)
+    for (_, number), cases in walks.items():
+        for case in sorted(cases, key=_place)[number:]:
+            case.add_marker(pytest.mark.slow)
+
+
+def _place(case: pytest.Item) -> bytes:
+    return sha256(f"{SEED} {case.nodeid}".encode()).digest()
