@@ -72,6 +72,7 @@ def filled(request, store, record, seeds, benchmarks):
     return request.param, store
 
 
+@pytest.mark.walk(1)
 @pytest.mark.parametrize("filled", ["one", "broken off", "several", "players"], indirect=True)
 def test_every_table_answers(filled, capsys):
     kind, store = filled

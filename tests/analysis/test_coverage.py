@@ -30,6 +30,7 @@ def test_the_quantiles_of_a_law_are_those_of_its_draws(name):
         assert np.mean(drawn <= np.quantile(grid, part)) == pytest.approx(part, abs=0.005)
 
 
+@pytest.mark.walk(1)
 @pytest.mark.parametrize(("of", "seeds", "tasks"), [("mean", 3, 1), ("iqm", 5, 1), ("iqm", 3, 4)])
 def test_other_seeds_come_to_the_same(of, seeds, tasks):
     again = simulated(Cell(of, "normal", seeds, tasks), Sizes(datasets=2500, few=1, replicates=2, seed=77))

@@ -3,12 +3,15 @@
 from math import nan
 
 import polars as pl
+import pytest
 
 from analysis.__main__ import main
 from analysis.figures.early_warning import left_at
 from plasticity_lab.diagnostics.diagnostic import of_epochs
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import trained
+
+pytestmark = pytest.mark.sample(1)
 
 COLUMNS = [of_epochs(name, name) for name in ("calm", "late", "down", "still", "broken")]
 FIRST = [1.0, 3.0] * 5

@@ -62,6 +62,7 @@ def drawn(store, name, **asked):
     return list(csv.DictReader(io.StringIO(csv_text(drawing_of(store, name, **asked)))))
 
 
+@pytest.mark.walk(8)
 @pytest.mark.parametrize("name", sorted(FIGURES.keys() - OF_RUNS_OF_THEIR_OWN))
 def test_a_figure_is_written_in_three_forms_with_its_numbers(two_rates, in_both_orders, record, name, capsys):
     for each in in_both_orders:

@@ -106,6 +106,7 @@ def test_shapes_are_grouped_as_figures_2_and_3_group_them():
     assert len(listing("activation_shapes").body) == len(shapes()) > 60
 
 
+@pytest.mark.walk(1)
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_figure_of_activations_needs_no_store(name, no_store, capsys):
     assert main(["figure", name]) == 0

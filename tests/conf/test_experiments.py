@@ -35,6 +35,7 @@ def published(table):
     return {key[:2] for key in cells if (CONF / "benchmark" / f"{key.benchmark}.yaml").exists()}
 
 
+@pytest.mark.walk(12)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_preset_is_planned_without_data_and_a_typed_word_wins(name, tmp_path, capsys, monkeypatch):
     found, really = [], command.resolved
@@ -55,6 +56,7 @@ def test_a_presets_first_comment_is_the_whole_command(name):
     assert shlex.split(words.removeprefix("# ")) == ["python", "-m", "plasticity_lab.main", f"experiment={name}"]
 
 
+@pytest.mark.walk(3)
 @pytest.mark.parametrize("name", AT_HOME)
 def test_a_preset_on_embedded_data_runs(name, tmp_path):
     words = (f"experiment={name}", "activation=relu,prelu", "optimizer.lr=1e-3", "seed=0")
@@ -112,6 +114,7 @@ def test_the_tables_of_appendix_g_are_made_by_their_presets():
     assert {activation for _, activation in two & three} == {"rand_smooth_leaky"}
 
 
+@pytest.mark.walk(2)
 @pytest.mark.parametrize("name", GRIDS)
 def test_a_search_is_of_the_activations_of_table_2_on_one_benchmark(name):
     runs = runs_of(name, "seed=0", "hyperparams=default")

@@ -1,5 +1,7 @@
 """Walks over everything: of a test marked `walk(n)`, n cases drawn at random are run, and all of them with SLOW=1.
 
+Of a file marked `sample(n)`, n tests are drawn in the same way, beside those with a mark of their own.
+
 The seed is the day, unless PLASTICITY_DRAW gives one; the header of a test run prints it.
 """
 
@@ -21,12 +23,15 @@ def pytest_report_header() -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks as slow, before -m selects, all cases of a walk but the drawn ones."""
+    """Marks as slow, before -m selects, all cases but the drawn ones."""
     walks = defaultdict[tuple[str, int], list[pytest.Item]](list)
     for item in items:
-        walk = item.get_closest_marker("walk")
-        if walk and not item.get_closest_marker("slow"):
+        if item.get_closest_marker("slow"):
+            continue
+        if walk := item.get_closest_marker("walk"):
             walks[item.nodeid.partition("[")[0], *walk.args].append(item)
+        elif sample := item.get_closest_marker("sample"):
+            walks[item.nodeid.partition("::")[0], *sample.args].append(item)
     for (_, number), cases in walks.items():
         for case in sorted(cases, key=_place)[number:]:
             case.add_marker(pytest.mark.slow)

@@ -221,6 +221,7 @@ def test_a_network_of_experts_is_the_same_alone_and_packed(activation, slots):
     held(activation=activation, slots=slots)
 
 
+@pytest.mark.walk(3)
 @pytest.mark.parametrize(
     "intervention",
     [

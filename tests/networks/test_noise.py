@@ -76,6 +76,7 @@ def held(target, packs, activation="relu", how=None, **network):
     return alone
 
 
+@pytest.mark.walk(1)
 @pytest.mark.parametrize(
     ("activation", "network"),
     [

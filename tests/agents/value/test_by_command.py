@@ -31,6 +31,8 @@ from tests.helpers.sweeps import (
     workers_of,
 )
 
+pytestmark = pytest.mark.sample(3)
+
 WORDS = (*SMALL, "seed=0,1", "save_weights=final", "launch.workers=1", "launch.lease_seconds=60")
 BESIDE = (*WORDS, "replay_memory_mib=0", "replay_memory_minutes=0", "checkpoint_minutes=0.0001")
 NEVER_WRITTEN = (*WORDS, "replay_memory_mib=0", "replay_memory_minutes=null", "checkpoint_minutes=0.0001")

@@ -12,6 +12,8 @@ from plasticity_lab.records.record import read_record, write_record
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import planned, trained
 
+pytestmark = pytest.mark.sample(5)
+
 STUDY = ("benchmark=permuted_digits", "intervention=none,l2_init", "seed=0,1,2")
 FIX = ["--hypothesis", "L2-Init is better than none", "--metric", "taoa"]
 

@@ -19,7 +19,10 @@ HOSTILE = "<script>window.harmed = true</script><img src=x onerror=window.harmed
 FORMULA = '=HYPERLINK("https://harm.example","relu")'
 """Spreadsheets calculate it."""
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine (apt-get install chromium)")
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine (apt-get install chromium)"),
+    pytest.mark.sample(3),
+]
 playwright = pytest.importorskip("playwright.sync_api", reason="the extra dev is not installed")
 
 

@@ -7,6 +7,7 @@ from analysis.rows import rows
 from launch.command import resolve
 
 
+@pytest.mark.walk(3)
 @pytest.mark.parametrize(
     "asked",
     [

@@ -8,6 +8,8 @@ import pytest
 
 from launch.bench import plain_ppo, plain_sac
 
+pytestmark = pytest.mark.sample(1)
+
 
 @pytest.mark.parametrize(
     ("script", "at_once"), [("plain_ppo", plain_ppo.ROLLOUT), ("plain_sac", plain_sac.STEPS_OF_A_BURST)]

@@ -23,6 +23,8 @@ from plasticity_lab.records.position import Position
 from tests.helpers.packs import CPU
 from tests.helpers.same_beginnings import begun_alike
 
+pytestmark = pytest.mark.sample(2)
+
 ROWS = 256
 WORDS = (
     *("experiment=ppo_cleanrl", "benchmark=mujoco", "benchmark.bodies=[hopper]", "seed=0", "device=cpu"),

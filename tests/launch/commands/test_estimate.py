@@ -16,6 +16,8 @@ from launch.work.worker import work
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
 from tests.helpers.sweeps import SMOKE, after_looks, never, planned
 
+pytestmark = pytest.mark.sample(4)
+
 CPU = AVX2.calibration
 
 ONE = ("launch.workers=1",)

@@ -17,6 +17,8 @@ from plasticity_lab.records.store import Store
 from tests.helpers.old_files import flat, plan_in_format, record_in_format_1
 from tests.helpers.sweeps import SMOKE, after_looks, all_kept, never, planned, runs_of, said_last, trained
 
+pytestmark = pytest.mark.sample(3)
+
 ENDED = ("seed=0", "launch.workers=1", "save_weights=final")
 BEGUN = ("seed=5,6", "launch.workers=1", "save_weights=final")
 

@@ -21,6 +21,8 @@ from tests.helpers.faulty_classes.interventions import Idle, Misspelt, OneNumber
 from tests.helpers.faulty_classes.planting import FAULTY, IN_ORDER, planted
 from tests.helpers.sweeps import SMOKE
 
+pytestmark = pytest.mark.sample(3)
+
 ALL_FAULTY = [(group, cls, word) for group, several in FAULTY.items() for cls, word in several.items()]
 
 

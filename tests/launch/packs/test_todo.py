@@ -16,6 +16,8 @@ from plasticity_lab.records.plan import write_plan
 from plasticity_lab.records.record import CorruptRecord, read_record
 from tests.helpers.sweeps import after_looks, all_kept, ended_packs, planned, runs_of, trained
 
+pytestmark = pytest.mark.sample(6)
+
 TWO = ("activation=relu,leaky_relu", "seed=0")
 
 

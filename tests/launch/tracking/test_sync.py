@@ -15,6 +15,8 @@ from tests.helpers.sweeps import trained
 from tests.helpers.wandb_files import read_offline
 from tests.helpers.wandb_server import serving
 
+pytestmark = pytest.mark.sample(4)
+
 
 def synced(store, *words):
     return main(["sync", "--store", str(store.root), *words])

@@ -239,6 +239,8 @@ def test_wandb_is_imported_only_where_runs_are_written(store):
 import sys, launch.work.worker, launch.launchers.local
 from launch.__main__ import main
 from launch.tracking.sync import Survey, catch_up
+
+pytestmark = pytest.mark.sample(5)
 main(["sync", "--dry-run", "--store", {str(store.root)!r}])
 catch_up(None, Survey(), print)
 assert "wandb" not in sys.modules

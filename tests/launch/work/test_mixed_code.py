@@ -17,6 +17,8 @@ from plasticity_lab.records.plan import read_plan
 from plasticity_lab.records.record import read_record
 from tests.helpers.sweeps import after_looks, all_kept, never, planned, resolved, runs_of, trained
 
+pytestmark = pytest.mark.sample(2)
+
 WORDS = ("seed=0,1", "launch.workers=1")
 
 

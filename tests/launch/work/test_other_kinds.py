@@ -22,6 +22,8 @@ from plasticity_lab.records.plan import read_plan, write_plan
 from plasticity_lab.records.record import read_record
 from tests.helpers.sweeps import after_looks, all_kept, ended_packs, never, planned, resolved, runs_of, trained
 
+pytestmark = pytest.mark.sample(4)
+
 CPU = AVX2.calibration
 
 WORDS = ("seed=0,1", "launch.workers=1", "launch.lease_seconds=100")

@@ -20,6 +20,8 @@ from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import all_kept, ended_packs, never, planned, runs_of
 
+pytestmark = pytest.mark.sample(4)
+
 WORDS = ("seed=0,1", "launch.workers=1", "checkpoint_minutes=0.0001", "launch.lease_seconds=60")
 
 

@@ -56,6 +56,7 @@ def soft_slowly(parameters, maps: torch.Tensor, experts: int, slots: int) -> tor
     return torch.cat([sum(s * y for s, y in zip(share, made, strict=True)) for share in shares])
 
 
+@pytest.mark.walk(1)
 @pytest.mark.parametrize(("experts", "slots"), [(1, 25), (2, 3), (4, 1)])
 def test_softmoe_is_what_its_equations_say_forward_and_backward(experts, slots):
     built = model(SoftMoE(experts, slots=slots))
