@@ -9,6 +9,8 @@ from analysis.__main__ import main
 from plasticity_lab.records.store import Store
 from tests.helpers.curves import classified
 
+pytestmark = pytest.mark.sample(5)
+
 
 @pytest.fixture
 def store(tmp_path, record):

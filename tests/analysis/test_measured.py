@@ -35,6 +35,7 @@ def named(path):
     return "/".join(path.parts[-2:])
 
 
+@pytest.mark.walk(20)
 @pytest.mark.parametrize("path", MAKERS, ids=named)
 def test_a_stored_table_or_figure_is_what_its_data_make(path):
     again, stored = MAKERS[path](), path.read_bytes()

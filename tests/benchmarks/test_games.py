@@ -76,6 +76,7 @@ def test_a_game_that_comes_again_begins_other_episodes():
     assert keys[0] != keys[2]
 
 
+@pytest.mark.walk(1)
 @pytest.mark.parametrize("words", [["benchmark=games", "benchmark.game=invaders"], ["benchmark=games_cycle"]])
 def test_ppo_learns_them_too(words):
     run = run_of(*words, "agent=ppo", "network=actor_critic", "schedule=smoke", "benchmark.environment_steps=300")
@@ -90,6 +91,7 @@ def test_ppo_learns_them_too(words):
         assert any((value != before[name]).any() for name, value in learner.weights().items())
 
 
+@pytest.mark.walk(2)
 @pytest.mark.parametrize(
     ("words", "named"),
     [

@@ -141,6 +141,7 @@ def test_the_searches_of_tables_e9_to_e11_are_of_their_text_and_of_what_they_pri
     assert {run.science["activation"].get("negative_slope") for run in runs} == {0.6, None}
 
 
+@pytest.mark.walk(1)
 @pytest.mark.parametrize(("number", "benchmark"), [*enumerate(BENCHMARKS, start=4)])
 def test_tables_of_interventions_are_made_by_their_presets(number, benchmark):
     """Every cell of the paper's five times, and a network that begins anew beside them."""

@@ -59,6 +59,7 @@ def _asked_besides(run, group):
     return next(name for name in contents if "+".join(members(name)) == run.name(group))
 
 
+@pytest.mark.walk(25)
 @pytest.mark.parametrize(("group", "name"), OPTIONS)
 def test_every_option_composes_and_its_component_builds(group, name):
     run, *others = resolve([f"{group}={name}", *beside(group, name), "seed=100"]).runs
@@ -71,6 +72,7 @@ def test_every_option_composes_and_its_component_builds(group, name):
         assert isinstance(built, component.Component)
 
 
+@pytest.mark.walk(20)
 @pytest.mark.parametrize(
     "path",
     [path for path in FILES if path.parent.name != "experiment"],  # which test_experiments.py plans
@@ -152,6 +154,7 @@ def test_the_schedules_shorten_every_benchmark():
         assert cut == full | capped != full
 
 
+@pytest.mark.walk(3)
 @pytest.mark.parametrize("name", [path.stem for path in sorted((CONF / "agent").glob("*.yaml"))])
 def test_the_schedules_shorten_what_an_agent_declares_and_nothing_else_of_it(name):
     """An agent's warm-up alone could be longer than a smoke run; what others call by such a name stays as it is."""

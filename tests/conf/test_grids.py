@@ -60,6 +60,7 @@ def whole_grid(name):
     return found
 
 
+@pytest.mark.walk(12)
 @pytest.mark.parametrize("name", NOMINAL)
 @pytest.mark.parametrize("activation", NAMES)
 def test_what_is_trained_of_a_grid(activation, name):

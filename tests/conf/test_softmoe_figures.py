@@ -48,6 +48,7 @@ def test_every_figure_that_our_copy_has_arms_of_is_there():
     assert there == {f"softmoe_figure{number}_games" for number in ARMS}
 
 
+@pytest.mark.walk(2)
 @pytest.mark.parametrize("number", ARMS)
 def test_a_figure_has_all_arms_on_every_game_and_seed(number):
     runs = resolve([f"experiment=softmoe_figure{number}_games"]).runs

@@ -122,6 +122,7 @@ def test_under_ppo_packed_alone_and_resumed_are_the_same(name):
     assert not [each for k in range(len(pack)) for each in tenants.differing(whole[k], resumed[k])]
 
 
+@pytest.mark.walk(6)
 def test_only_what_is_active_changes(name):
     """While one of two bodies is trained, the other's layers, moments and what is kept of its units stand still."""
     learner, chunks = begun(tenants.packs_of(*words_of(name), "seed=0"))

@@ -60,6 +60,7 @@ def test_what_means_nothing_is_refused_in_a_sentence(words, named, capsys, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.walk(3)
 @pytest.mark.parametrize(
     ("words", "shown"),
     [

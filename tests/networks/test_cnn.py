@@ -187,6 +187,7 @@ def hold(family: tuple[str, dict], setting: str, packs: dict[int, tuple[int, ...
             assert not differing(alone, pack.of(place)), f"place {place} of {runs}"
 
 
+@pytest.mark.walk(4)
 @pytest.mark.parametrize("setting", ["digits", "digits, 5×5, pooled first"])
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 def test_a_run_is_the_same_alone_and_at_every_place_of_a_pack(family, setting):

@@ -121,6 +121,7 @@ def test_an_activation_that_matches_parameters_narrows_every_layer():
     assert matched.size == pytest.approx(plain.size, rel=0.05)
 
 
+@pytest.mark.walk(2)
 @pytest.mark.parametrize("activation", ["relu", "crelu", "rand_smooth_leaky"])
 @pytest.mark.parametrize("network", ["nature", "small_nature"])
 def test_a_run_is_the_same_alone_and_at_every_place_of_a_pack(network, activation):

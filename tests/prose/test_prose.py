@@ -61,6 +61,7 @@ def test_a_count_that_rises_is_named_and_one_that_falls_is_not():
     assert risen(before, {})[0] == (COMMENTS, "what …, without its noun", 0, 1), "nothing committed is a count of 0"
 
 
+@pytest.mark.slow
 def test_the_command_lists_where_a_kind_occurs():
     run = subprocess.run(
         [sys.executable, "-m", "tests.prose", "--list", "mates"], cwd=ROOT, capture_output=True, text=True, check=True

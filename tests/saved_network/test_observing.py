@@ -32,6 +32,7 @@ def observe(store, *words):
     return main(["observe", "--store", str(store.root), *words])
 
 
+@pytest.mark.walk(1)
 @pytest.mark.parametrize(
     "words", [DIGITS, PPO, pytest.param(DQN, marks=pytest.mark.slow)], ids=["digits", "ppo", "dqn"]
 )

@@ -177,6 +177,7 @@ def differing(
     return found
 
 
+@pytest.mark.walk(1)
 @pytest.mark.parametrize("minibatch", [8, 12, 16, 32, 64])
 def test_a_pack_learns_what_each_run_learns_alone(minibatch):
     for actions, hidden in ((2, [16, 16]), (6, [64])):

@@ -152,6 +152,7 @@ def test_parameters_are_those_of_nn_conv2d():
         assert ours.size == sum(value.numel() for value in theirs.parameters())
 
 
+@pytest.mark.walk(10)
 @pytest.mark.parametrize("batch", [1, 3, 5])
 @pytest.mark.parametrize(("image", "outputs", "kernel", "padding", "stride"), SHAPES)
 def test_so_it_is_in_packs_of_any_width_and_with_batches_of_any_size(image, outputs, kernel, padding, stride, batch):

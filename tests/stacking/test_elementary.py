@@ -122,6 +122,7 @@ def test_gradients():
     torch.testing.assert_close(gradient(lambda x: log_softmax(x) * weights, x), expected)
 
 
+@pytest.mark.walk(2)
 @pytest.mark.usefixtures("both")
 @pytest.mark.parametrize("of", [lambda x: x, lambda x: 2 * x, lambda x: larger(x, x.flip(0))])
 def test_compiled_gradients_are_there_by_an_argument_itself_and_by_what_is_made_of_it(of):

@@ -24,6 +24,7 @@ def scores(experiment: str, *words: str, **mode: bool) -> np.ndarray:
 BOARD = ("network=mlp", "network.width=64", "benchmark.environment_steps=5000")
 
 
+@pytest.mark.slow
 def test_five_packed_runs_learn_the_board():
     assert (scores("catch", *BOARD) >= 0.95).all()
 

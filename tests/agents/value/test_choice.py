@@ -80,6 +80,7 @@ def test_a_smoke_run_is_never_the_full_run():
     assert len({short.id, full.id, long.id}) == 3
 
 
+@pytest.mark.walk(8)
 @pytest.mark.parametrize(
     ("words", "named"),
     [

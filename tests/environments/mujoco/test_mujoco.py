@@ -40,6 +40,7 @@ def stepped(simulation, body, copies, steps):
     return shown
 
 
+@pytest.mark.walk(3)
 @pytest.mark.parametrize("step", [1, 77])
 def test_restored_steps_are_those_of_the_undisturbed_for_hundreds_of_steps(body, step):
     undisturbed = started(body, 1)

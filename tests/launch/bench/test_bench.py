@@ -198,6 +198,7 @@ def test_what_is_not_measured_is_named():
         Workload(activation="rational")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "among", [("--networks", "mlp", "--interventions", "none,l2_init"), pytest.param((), marks=pytest.mark.slow)]
 )

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 
 
+@pytest.mark.slow
 def test_it_learns_made_images_from_torchvisions_files(tmp_path):
     """Ten classes, each with pixels of its own that are white: whoever reads images and labels rightly learns them."""
     raw = tmp_path / "MNIST" / "raw"

@@ -19,6 +19,8 @@ from plasticity_lab.records.record import new_record, read_record, write_metrics
 from tests.helpers.sweeps import after_looks, never, planned, runs_of, trained
 from tests.launch.packs.test_progress import journal
 
+pytestmark = pytest.mark.sample(8)
+
 ONE = ("launch.workers=1",)
 
 

@@ -145,6 +145,7 @@ def test_packs_that_do_not_fit_into_a_job(stand_in, doctor, words, what, way_out
     assert way_out in line
 
 
+@pytest.mark.walk(3)
 @pytest.mark.parametrize(
     ("log", "way_out"),
     [

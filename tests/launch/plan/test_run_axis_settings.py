@@ -6,6 +6,7 @@ from tests.helpers.float_settings import planted
 from tests.helpers.sweeps import all_kept, ended_packs, runs_of, trained
 
 
+@pytest.mark.walk(1)
 @pytest.mark.parametrize(
     "words", [["benchmark=turned", "benchmark.degrees=10,90"], ["network=scaled", "network.scale=0.5,2"]]
 )

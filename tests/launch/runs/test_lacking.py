@@ -14,6 +14,7 @@ def found(*words):
     return resolved.runs, resolved.notes
 
 
+@pytest.mark.walk(5)
 @pytest.mark.parametrize(
     ("common", "choices", "setting", "of"),
     [

@@ -69,6 +69,7 @@ def test_a_file_with_a_defaults_list_is_composed(outside):
     assert run.science["activation"] == {"name": "steeper", "scale": 3.0}
 
 
+@pytest.mark.walk(4)
 @pytest.mark.parametrize(
     ("content", "said"),
     [

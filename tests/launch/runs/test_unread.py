@@ -17,6 +17,7 @@ def lines(*words):
     return [note for note in resolve(["schedule=smoke", *words]).notes if "It changes nothing." in note]
 
 
+@pytest.mark.walk(4)
 @pytest.mark.parametrize(
     ("setting", "common", "unread", "read"),
     [

@@ -48,6 +48,7 @@ def test_a_name_says_what_is_searched_and_what_is_not_the_default(words, name):
     assert names_of(*words) == [name]
 
 
+@pytest.mark.walk(4)
 @pytest.mark.parametrize(
     "swept",
     [

@@ -22,6 +22,8 @@ from tests.helpers.slurm_files import PARAMETERS
 from tests.helpers.stores import SETTINGS
 from tests.helpers.sweeps import planned, said_last
 
+pytestmark = pytest.mark.sample(4)
+
 WORDS = ("hydra/launcher=packed_slurm", "schedule=smoke", "tracking=store", "mode=eager", "seed=0,1")
 SUBMITS = 'sed "" "$1" >"$JOBS/12"; echo "$1" >>"$JOBS/sbatch"; echo "Submitted batch job 12"'
 
