@@ -2,6 +2,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from tests.prose.__main__ import COUNTS, ROOT, counted, risen
 from tests.prose.passages import COMMENTS, DOCS, MESSAGES, of_page, of_python
 from tests.prose.patterns import PATTERNS
