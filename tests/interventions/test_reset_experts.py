@@ -30,6 +30,12 @@ def test_most_dormant_by_hand():
     assert most_dormant(np.zeros((2, 3)), 0.025, 1).tolist() == [0], "where nothing is active all are dormant"
 
 
+def test_a_unit_is_dormant_compared_with_its_own_expert():
+    """A tenth of the own mean is 0.3 and 0.01: one of four, and none. A tenth of all experts' mean would be 0.16."""
+    sizes = np.array([[0.1, 0.1, 0.1, 0.1], [4, 4, 3.8, 0.2]])
+    assert most_dormant(sizes, 0.1, 1).tolist() == [1]
+
+
 def network(**settings):
     """A packed network of two runs with three experts, moments of ones, and a target, 10 updates after its start."""
     runs = [

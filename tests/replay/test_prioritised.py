@@ -97,6 +97,41 @@ def test_priorities_follow_losses_and_new_steps_have_the_largest():
     assert remembered._priorities.of(remembered._places(at))[0].tolist() == [2, 2, 1]
 
 
+def test_after_small_losses_a_new_step_still_has_the_largest_priority_that_there_was():
+    """Schaul et al. 2016, algorithm 1, line 6: the maximum is over all that there were, 1 at first."""
+    ring = Ring(EMULATOR, 2, 1, 8)
+    remembered, rng = Prioritised(ring, NStep(1)), np.random.default_rng(0)
+    ends = np.ones((2, 1), bool)
+
+    def new(losses: list[float] | None) -> list[float]:
+        """Learns from the first step, adds a step, and says what the newest that can be learned from has."""
+        nonlocal ends
+        if losses is not None:
+            at = Index(np.zeros((2, 1), np.int64), np.zeros((2, 1), np.int64))
+            remembered.learned(at, np.array(losses, np.float32)[:, None])
+        ends = drawn_at_random(ring, rng, ends, never_ends=True)
+        remembered.added()
+        return remembered._priorities.of(np.full((2, 1), ring.end - 2))[:, 0].tolist()
+
+    new(None)
+    assert new(None) == [1, 1]
+    assert new([0.25, 9.0]) == [1, 3], "of each run by itself"
+    assert new([4.0, 0.01]) == [2, 3]
+    assert new([0.0, 1e-6]) == [2, 3]
+
+
+def test_importance_is_by_the_largest_of_the_runs_own_batch():
+    """The priorities are 1 and 4 of one run, 16 and 64 of another: in each the rarer step counts 1, the other 1/2."""
+    ring = Ring(EMULATOR, 2, 1, 8)
+    remembered, rng, ends = Prioritised(ring, NStep(1)), np.random.default_rng(0), np.ones((2, 1), bool)
+    for _ in range(3):
+        ends = drawn_at_random(ring, rng, ends, never_ends=True)
+        remembered.added()
+    at = Index(np.array([[0, 1], [0, 1]]), np.zeros((2, 2), np.int64))
+    remembered.learned(at, np.array([[1, 16], [16**2, 64**2]], np.float32))
+    assert remembered.importance(at) == pytest.approx(np.array([[1, 0.5], [1, 0.5]]))
+
+
 def test_without_a_step_that_can_be_learned_from_nothing_is_drawn():
     ring = Ring(EMULATOR, 1, 1, 8)
     remembered, ends = Prioritised(ring, NStep(3)), np.ones((1, 1), bool)

@@ -1,5 +1,7 @@
 """Acting ε-greedily, and what is remembered of it."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -57,6 +59,21 @@ def test_rewards_are_clipped_in_the_memory_alone(clips, monkeypatch):
     kept = np.abs(learner.memory.ring.arrays["reward"][: learner.memory.ring.end])
     assert kept.max() == 1.0 if clips == "true" else kept.max() > 5
     assert np.abs(rows.episodes.values["return"]).max() > 15
+
+
+@pytest.mark.parametrize(("clips", "kept"), [("true", [-1, -0.25, 0, 0.5, 1, 1]), ("false", [-3, -0.25, 0, 0.5, 1, 7])])
+def test_a_clipped_reward_between_the_bounds_is_as_it_was(clips, kept, monkeypatch):
+    there_are(monkeypatch)
+    learner, chunks = begun(packs_of(*CHOSEN, f"agent.clip_rewards={clips}", "benchmark.environment_steps=60"))
+    earned, step = itertools.cycle([-3, -0.25, 0, 0.5, 1, 7]), learner.environments._simulation.step
+
+    def stepped(actions):
+        shown, rewards, terminated = step(actions)
+        return shown, np.full_like(rewards, next(earned)), terminated
+
+    learner.environments._simulation.step = stepped
+    advanced(learner, chunks)
+    assert learner.memory.ring.arrays["reward"][:60, 0, 0].tolist() == kept * 10
 
 
 def _ten_times(step):

@@ -10,6 +10,7 @@ from analysis.reported.reported import lines
 from launch.command import resolve
 from plasticity_lab.assembly import resources
 from plasticity_lab.environments.atari.games import SETS, atari, game_named, games, members, spellings
+from plasticity_lab.environments.atari.simulation import Atari
 from plasticity_lab.environments.environments import Environments
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
@@ -131,6 +132,28 @@ def test_a_lost_life_is_said_and_the_episode_goes_on():
             assert environments.first[0, 0], "the next one begins at once; no step is a reset's"
             assert not environments.observations[0, 0, :3].any()
     assert lost >= 5 * ended > 0
+
+
+class Lives:
+    """In place of the emulator's games: two copies with these lives after each step, and nothing else."""
+
+    def __init__(self, *lives):
+        self.lives = iter(lives)
+
+    def step(self, actions):
+        nothing = np.zeros(2)
+        return np.zeros((2, 1, 84, 84), np.uint8), nothing, nothing, nothing, {"lives": np.array(next(self.lives))}
+
+
+def test_a_life_is_lost_where_there_are_fewer_and_not_where_one_is_gained():
+    """As with the extra lives of Seaquest and Space Invaders, which come with points."""
+    copies = Atari(2, "seaquest")
+    copies.games, copies.lives = Lives([3, 4], [4, 4], [4, 3], [2, 4]), np.array([3, 3])
+    lost = []
+    for _ in range(4):
+        copies.step(np.zeros(2, np.int64))
+        lost.append(copies.life_lost().tolist())
+    assert lost == [[False, False], [False, False], [False, True], [True, False]]
 
 
 def test_an_episode_is_broken_off_after_its_most_steps():
