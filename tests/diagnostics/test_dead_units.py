@@ -72,12 +72,12 @@ def test_each_familys_criterion(name, settings, before, dead):
 
 
 def test_of_units_that_pass_on_several_values():
-    """CReLU passes z on and −z: one of both is always at zero, and a unit is dead where both are. Sines never die."""
+    """CReLU passes z on and −z: one of both is always at zero, and a unit is dead if both always are. Sines never die."""
     activations = [built("crelu")]
     model = classifier(MLP(depth=1, width=4), activations, (1, 1, 4), 2)
     parameters = {key: torch.zeros_like(value) for key, value in model.start([0], torch.device("cpu")).items()}
     parameters["hidden1.weight"][0, :2, :2] = torch.eye(2)
-    x = torch.tensor([[[1.0, 0.0, 0.0, 0.0], [-1.0, 0.0, 0.0, 0.0]] * 2])
+    x = torch.tensor([[[1.0, 0.0, 0.0, 0.0], [2.0, 0.0, 0.0, 0.0]] * 2])
     found = DeadUnits().look(view_of(model, parameters, x, activations))
     assert (found["dead_pairs"].item(), found["dead_units"].item()) == (0.75, 0.5)
     fourier = built("deep_fourier")

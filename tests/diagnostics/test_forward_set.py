@@ -39,6 +39,14 @@ def test_a_unit_is_dormant_by_its_share_of_the_layers_mean():
     assert silent["dormant_units"] == 1, "where nothing is active all are dormant"
 
 
+def test_the_size_of_a_unit_that_passes_on_several_values_is_their_mean():
+    """CReLU's two units give 3 and 0, and 0.4 and 0.4, of which the means are 1.5 and 0.4, and that of both 0.95."""
+    unit = view_given(BEFORE, "crelu").units[0]
+    h = torch.tensor([[3.0, 0.4, 0.0, 0.4]] * 4)
+    for tau, dormant in ((0.43, [False, True]), (0.41, [False, False])):
+        assert DormantUnits(tau=tau)._dormant(h, unit).tolist() == dormant
+
+
 def test_duplicates_are_the_units_that_point_where_an_earlier_one_does():
     rows = [[1.0, 3.0, -1.0, 0.0], [2.0, 6.0, -2.0, 0.0], [0.0, 0.0, 0.0, 0.0], [1.0, 3.0, -1.0, 0.0]]
     linear = {"name": "leaky_relu", "negative_slope": 1.0}

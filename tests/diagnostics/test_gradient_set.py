@@ -25,7 +25,7 @@ from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.networks.small_nature import SmallNature
 from plasticity_lab.stacking.run_axis import on_run_axis
 from tests.helpers.networks import classifier
-from tests.helpers.shown import built, seen
+from tests.helpers.shown import built, seen, view_given
 
 NETWORKS = {
     "mlp": (MLP(width=8), (1, 2, 4)),
@@ -137,6 +137,17 @@ def test_units_without_gradient_and_those_that_gradients_hardly_reach():
     assert sizes[0] > 0, "by h, of which little is left of a unit that is off"
     for tau in (0.01, 0.9):
         assert seen(GraMa(tau=tau), view)["grama_inactive_hidden1"] == (sizes <= tau * sizes.mean()).sum() / 8
+
+
+def test_grama_takes_the_size_of_each_gradient_whatever_its_sign():
+    """Sizes 1, 0.1, 2 and 0, of which the mean is 0.775; the first unit's gradients would cancel."""
+    (unit, *_), (gated, *_) = (view_given([[0.0] * 4], name).units for name in ("relu", "crelu"))
+    own = torch.tensor([[1.0, 0.1, 2.0, 0.0], [-1.0, -0.1, 2.0, 0.0]])
+    for tau, inactive in ((0.2, [False, True, False, True]), (0.12, [False, False, False, True])):
+        assert GraMa(tau=tau)._inactive(own, unit).tolist() == inactive
+    # Of two units with two values each: sizes 0.2 and 1, means over the values.
+    assert GraMa(tau=0.35)._inactive(torch.tensor([[0.0, 1.0, 0.4, -1.0]]), gated).tolist() == [True, False]
+    assert GraMa(tau=0.33)._inactive(torch.tensor([[0.0, 1.0, 0.4, -1.0]]), gated).tolist() == [False, False]
 
 
 def test_norms_and_churn_look_back_to_the_look_before():

@@ -10,7 +10,7 @@ from analysis.statistics.hedges import correction, hedges
 from analysis.statistics.holm import holm
 from analysis.statistics.paired import paired
 from analysis.statistics.summaries import mean_sd
-from analysis.statistics.welch import welch
+from analysis.statistics.welch import welch, welch_of_summaries
 
 
 def test_mean_and_sample_sd_by_hand():
@@ -54,6 +54,17 @@ def test_welch_is_scipys():
 def five(mean, sd):
     """Five values with exactly this mean and SD."""
     return mean + sd * np.array([-1.0, -1.0, 0.0, 1.0, 1.0])
+
+
+def test_of_printed_means_and_deviations_it_is_the_same_test_as_of_the_values():
+    """Four values that vary much and nine that vary little: with one variance for both p would be another."""
+    ours, theirs = np.array([0.0, 4.0, 9.0, 1.0]), np.linspace(0.9, 1.3, 9)
+    printed = [(float(each.mean()), float(each.std(ddof=1)), len(each)) for each in (ours, theirs)]
+    p = welch_of_summaries(*printed)
+    assert p == pytest.approx(welch(ours, theirs).p)
+    assert p != pytest.approx(scipy.stats.ttest_ind(ours, theirs).pvalue, rel=0.1)
+    assert welch_of_summaries((1.0, 0.0, 3), (2.0, 0.0, 3)) is None, "nothing varies"
+    assert welch_of_summaries((1.0, 0.5, 1), (2.0, 0.5, 3)) is None, "one value"
 
 
 def test_welch_agrees_with_what_the_paper_calls_significant():
