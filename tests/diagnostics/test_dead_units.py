@@ -72,7 +72,7 @@ def test_each_familys_criterion(name, settings, before, dead):
 
 
 def test_of_units_that_pass_on_several_values():
-    """CReLU passes z on and −z: one of both is always at zero, and a unit is dead if both always are. Sines never die."""
+    """CReLU passes z on and −z: one of both is always zero, and a unit is dead if both always are. Sines never die."""
     activations = [built("crelu")]
     model = classifier(MLP(depth=1, width=4), activations, (1, 1, 4), 2)
     parameters = {key: torch.zeros_like(value) for key, value in model.start([0], torch.device("cpu")).items()}
