@@ -165,7 +165,10 @@ def _study(options: Options, request: Request, requests: Sequence[Request]) -> t
 def _check(found: Search) -> None:
     """Raises ConfigError for a range that reaches where a component takes no value, and for what no search can do."""
     if found.settings.rerun:
-        raise ConfigError("rerun=true trains finished runs again, and what a search tries next follows from them.")
+        raise ConfigError(
+            "rerun=true trains finished runs again, and what a search tries next follows from them; give it without "
+            "hyperparams=search, and the values of a trial instead of the ranges."
+        )
     if found.settings.plan_only:
         raise ConfigError("plan_only=true plans runs that are known, and those of a search follow from one another.")
     for study in found.studies:

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Collection, Sequence
 
 from launch.launchers.report import SweepFailed
+from launch.launchers.slurm.cancellation import cancellations, cancellations_before
+from launch.launchers.slurm.submit_once import SweepCancelled
 from launch.runs.desk import merged
 from launch.runs.search import Search
 from launch.search.early_stopping import Medians
@@ -10,7 +12,9 @@ from launch.search.new_trials import new_trials
 from launch.search.outcome import say_batch, say_best, words_of
 from launch.search.sampler import ask
 from launch.wording import counted, say
+from plasticity_lab.command_age import seconds_since_command
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.plan import sweep_of
 from plasticity_lab.records.searches.batches import Batch, Trial, batches_of, distinct, write_batch
 from plasticity_lab.records.searches.results import Results
 from plasticity_lab.records.settings import Settings, StopRule
@@ -109,6 +113,8 @@ class Searcher:
         """Has the runs of a batch trained; False where they are not at their end, since a cluster trains them."""
         batch = self.batches[number]
         runs = self._runs(batch)
+        if number:
+            self._check_not_cancelled(self._runs(self.batches[number - 1]))
         say_batch(self.search, self.batches, number)
         if runs:
             try:
@@ -127,6 +133,18 @@ class Searcher:
             "on (with launch.wait=true it waits)."
         )
         return False
+
+    def _check_not_cancelled(self, before: Sequence[Run]) -> None:
+        """Raises SweepCancelled if the sweep of the batch before was cancelled since the command was given.
+
+        No job of it may have been left then; it was the one that `launch status` listed.
+        """
+        sweep = sweep_of(before)
+        if cancellations(self.store, sweep) > cancellations_before(self.store, sweep, seconds_since_command()):
+            raise SweepCancelled(
+                f"Sweep {sweep}, a batch of search {self.search.id}, was cancelled while this command went on with the "
+                "search; the same command goes on."
+            )
 
     def _show(self) -> None:
         """What `dry_run=true` says: the batch that comes next, or is being trained, and its plan."""

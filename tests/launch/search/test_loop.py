@@ -7,9 +7,13 @@ from itertools import pairwise
 import pytest
 
 from launch.launchers.report import SweepFailed
+from launch.launchers.slurm.cancellation import add_cancellation
+from launch.launchers.slurm.submit_once import SweepCancelled
 from launch.search.loop import Searcher
+from plasticity_lab.command_age import command_begins
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.damage import DamagedFile
+from plasticity_lab.records.plan import sweep_of
 from plasticity_lab.records.searches.batches import batches_of
 from plasticity_lab.records.store import Store
 from tests.helpers.searches import Trained, leave, search
@@ -217,3 +221,23 @@ class Disturbed(Trained):
         if len(self.batches) == self.at:
             self.happens()
         super().__call__(runs, settings)
+
+
+class Cancelled(Trained):
+    """A launcher whose first sweep is cancelled as it ends, when no job of it is left."""
+
+    def __call__(self, runs, settings):
+        super().__call__(runs, settings)
+        if len(self.batches) == 1:
+            add_cancellation(Store(settings.store), sweep_of(runs))
+
+
+def test_a_cancellation_between_two_batches_holds_until_the_command_is_given_again(store, tmp_path):
+    whole, cancelled, again = Trained(value), Cancelled(value), Trained(value)
+    found = searched(Store(tmp_path / "whole"), whole)
+    with pytest.raises(SweepCancelled):
+        searched(store, cancelled)
+    command_begins(with_process=False)
+    searched(store, again)
+    assert cancelled.batches + again.batches == whole.batches
+    assert trials(store, found) == trials(Store(tmp_path / "whole"), found)
