@@ -1,5 +1,6 @@
 """Counts, sizes, times and lists as words, and a line on stderr."""
 
+import re
 import sys
 from collections.abc import Collection
 from datetime import timedelta
@@ -15,8 +16,10 @@ _FLAGS = {
 
 
 def counted(count: int, what: str) -> str:
-    """«1 pack», «2,000 packs»."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+    """«1 pack», «2,000 packs», «2 studies»."""
+    if count == 1:
+        return f"1 {what}"
+    return f"{count:,} {re.sub('(?<=[^aeiou])y$', 'ie', what)}s"
 
 
 def run_steps(units: Collection[str]) -> str:

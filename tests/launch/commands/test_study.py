@@ -56,6 +56,7 @@ def test_each_study_of_a_search_is_an_optuna_study_with_its_trials_and_can_be_dr
     path = tmp_path / "study.db"
     assert command(found.id[:6], "--store", str(store.root), "--out", str(path)) == 0
     storage = f"sqlite:///{path}"
+    assert "2 studies" in capsys.readouterr().out
     names = optuna.get_all_study_names(storage)
     assert len(names) == 2
     study = optuna.load_study(study_name=next(name for name in names if "leaky" not in name), storage=storage)
