@@ -12,10 +12,14 @@ from launch.runs.options import CONF, Options
 from launch.runs.requests import Preset
 from launch.runs.search import Search, search_of
 from plasticity_lab.records.classifier import CLASSIFIER
+from plasticity_lab.records.lookup import recorded_runs
 from plasticity_lab.records.record import new_record, write_metrics, write_record
+from plasticity_lab.records.searches.batches import batches_of
+from plasticity_lab.records.searches.studies import searches_of
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
+from tests.helpers.sweeps import ended_packs, kept
 
 
 def search(*words: str) -> Search:
@@ -57,3 +61,25 @@ def leave(folder: Path, run: Run, value: float | None, **ended: object) -> None:
         files = {}
     record = new_record(run, provenance={}, summary={"taoa": value}, files=files, **{"status": "", **how})
     write_record(store, record)
+
+
+def begun(store: Store, number: int) -> bool:
+    """Whether the one search of a store has come to a batch."""
+    return any(store.batch(search, number).exists() for search in searches_of(store))
+
+
+def check_undisturbed(store: Store, alone: Store) -> None:
+    """The one search of a store has the trials of the same search in another one, with the same numbers to the bit,
+    and every run of both was trained once.
+    """
+    (search,) = searches_of(alone)
+    assert searches_of(store) == [search]
+    batches = batches_of(alone, search)
+    assert batches_of(store, search) == batches
+    runs = [run for batch in batches for trial in batch.trials for run in trial.runs]
+    assert len(runs) == len(set(runs)), "a trial repeats another one"
+    for each in (store, alone):
+        assert sorted(recorded_runs(each)) == sorted(runs)
+        done = [run for pack in ended_packs(each) if pack["status"] == "done" for run in pack["runs"]]
+        assert sorted(done) == sorted(runs), "a run was trained twice"
+    assert {run: kept(store, run) for run in runs} == {run: kept(alone, run) for run in runs}
