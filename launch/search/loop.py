@@ -137,7 +137,7 @@ class Searcher:
     def _check_not_cancelled(self, before: Sequence[Run]) -> None:
         """Raises SweepCancelled if the sweep of the batch before was cancelled since the command was given.
 
-        No job of it may have been left then; it was the one that `launch status` listed.
+        That sweep may have had no job left: until the next batch has a plan, a person can name no other.
         """
         sweep = sweep_of(before)
         if cancellations(self.store, sweep) > cancellations_before(self.store, sweep, seconds_since_command()):

@@ -24,7 +24,7 @@ LOOKS = 6
 
 @pytest.fixture
 def given(monkeypatch):
-    """Gives the command, whose one worker trains in this process until it is to stop; its exit status."""
+    """Gives the command. Its one worker trains in this process until `stop` is true. Returns the exit status."""
 
     def give(store, stop):
         def train(store, plan, *_):

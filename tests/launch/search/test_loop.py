@@ -224,7 +224,7 @@ class Disturbed(Trained):
 
 
 class Cancelled(Trained):
-    """A launcher whose first sweep is cancelled as it ends, when no job of it is left."""
+    """A launcher. Its first sweep is cancelled as it ends, when no job of it is left."""
 
     def __call__(self, runs, settings):
         super().__call__(runs, settings)
