@@ -52,8 +52,9 @@ def measure(
     Inputs that are floats are converted to the type of the parameters. diagnostics: None for `OF_ONE_MOMENT` with their
     default settings. loss: one number per example, (B,), or a loss of torch.nn, taken without its reduction. The
     module is left as it was. Its activations must be modules of one kind (nn.ReLU, …) with the same settings; one such
-    module may be called at several places, and may work in place. Linear layers whose rows are the examples, and
-    convolutions that are not grouped or dilated, are looked into; gradients of single examples leave out all others.
+    module may be called at several places, and may work in place. Linear layers with one row
+    for each example, and convolutions without groups and dilation, are looked into; gradients of single examples leave
+    out all other layers.
 
     Raises InputError for a module, a loader or a loss that does not fit; ConfigError for a setting that names no layer.
     """
