@@ -98,11 +98,13 @@ def hold(case: Case, packs: dict[int, tuple[int, ...]], monkeypatch, **how) -> N
     assert not differing(alone, resumed.of(2)), "interrupted"
 
 
+@pytest.mark.walk(5)
 @pytest.mark.parametrize("family", FAMILIES, ids=named)
 def test_a_run_is_the_same_alone_packed_and_resumed(family, monkeypatch):
     hold(Case(family, "digits"), {4: (1,), 32: (0, 13, 31)}, monkeypatch)
 
 
+@pytest.mark.walk(3)
 @pytest.mark.parametrize("shape", ["mnist", "width 91"])
 @pytest.mark.parametrize(
     "family",
@@ -113,6 +115,7 @@ def test_so_it_is_at_other_shapes(family, shape, monkeypatch):
     hold(Case(family, shape), {4: (1,), 32: (0, 13, 31)}, monkeypatch)
 
 
+@pytest.mark.walk(4)
 @pytest.mark.parametrize("family", STRUCTURES, ids=named)
 def test_so_is_every_other_structure_of_an_activation(family, monkeypatch):
     hold(Case(family, "digits"), {4: (3,)}, monkeypatch)
@@ -135,6 +138,7 @@ def test_so_is_every_optimizer(optimizer, monkeypatch):
     hold(Case(("prelu", {"scope": "neuron"}), "width 91", optimizer, tasks=2), {4: (1,), 13: (12,)}, monkeypatch)
 
 
+@pytest.mark.walk(2)
 @pytest.mark.parametrize(
     "settings",
     [{"batch_size": 7}, {"batch_size": 10, "network": {"width": 91}}, {"batch_size": 1, "steps": 12}],

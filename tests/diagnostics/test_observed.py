@@ -65,6 +65,7 @@ def with_made_up_bodies(monkeypatch):
     there_are(monkeypatch)
 
 
+@pytest.mark.walk(1)
 @pytest.mark.parametrize("words", PACKS.values(), ids=PACKS)
 def test_with_and_without_alone_packed_and_resumed_all_numbers_are_the_same(words):
     runs = list(runs_of(*words, "seed=0,1,2"))

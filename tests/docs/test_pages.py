@@ -97,11 +97,13 @@ def test_there_are_commands():
     assert len(COMMANDS) > 60
 
 
+@pytest.mark.walk(30)
 @pytest.mark.parametrize("command", TRAINING, ids=str)
 def test_a_command_that_trains_names_runs(command, surroundings):
     resolves([word.replace(IDEAS, str(surroundings / "ideas")) for word in command.words])
 
 
+@pytest.mark.walk(40)
 @pytest.mark.parametrize("command", AROUND, ids=str)
 def test_a_command_around_sweeps_is_read_by_its_own_parser(command, monkeypatch):
     options = parsed(command.module, list(command.words), monkeypatch)

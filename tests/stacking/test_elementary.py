@@ -181,6 +181,7 @@ def test_sums_over_actions(actions):
     assert summed_last(torch.tensor([[1.0, inf], [nan, 1.0]])).isfinite().tolist() == [False, False]
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_scalar_vector_and_eager_code_give_the_same_bits():
     """With torch's own exp and log they do not; 11 rows, so that vectors have a remainder."""

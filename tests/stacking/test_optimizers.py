@@ -127,6 +127,7 @@ def test_both_forms_agree_with_pytorchs_in_float64_to_rounding(kind, form):
             assert error < 2e-5 * moved + rounding, (k, name)
 
 
+@pytest.mark.walk(8)
 @ALL
 @FORMS
 @pytest.mark.parametrize("rows", [[0], [3], [2, 1], [3, 2, 1]])

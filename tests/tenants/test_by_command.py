@@ -76,6 +76,7 @@ def test_it_is_shown_and_tabled(swept, capsys, tmp_path):
     assert "Return of the last ten episodes" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_killed_and_given_again_it_ends_with_the_undisturbed_numbers(store, tmp_path):
     undisturbed = Store(tmp_path / "undisturbed")
     trained(undisturbed, *LONG)

@@ -9,6 +9,7 @@ WIDTHS = (2, 3, 5, 6, 8, 12)
 SHORT = ("benchmark.tasks=1", "benchmark.environment_steps=128")
 
 
+@pytest.mark.walk(1)
 @pytest.mark.parametrize("words", [BODIES, (*BODIES, *RESETS), (*DIGITS, *RESETS)], ids=["agent", "both", "resets"])
 def test_packed_alone_and_resumed_are_the_same(words):
     pack = packs_of(*words, "seed=3,1,0,2,4")
