@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import shutil
 import tarfile
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from plasticity_lab.records.archive import LIST, PARTS, export_store
 from plasticity_lab.records.archive_import import import_archive
 from plasticity_lab.records.record import read_record, write_record
 from plasticity_lab.records.store import Store
+from tests.helpers.leases import leases
 from tests.helpers.sweeps import after_looks, never, planned, trained
 
 WORDS = ("activation=relu,tanh", "seed=0,1")
@@ -59,6 +61,19 @@ def test_it_comes_back_bit_for_bit_and_the_unfinished_pack_goes_on(whole, archiv
     plan = trained(alone, "activation=elu")
     (run,) = [run for pack in plan.packs for run in pack.runs]
     assert there.metrics(run).read_bytes() == alone.metrics(run).read_bytes(), "as if it had never been stopped"
+
+
+def test_a_pack_that_is_being_trained_stays_behind(whole, archive, tmp_path):
+    store = Store(shutil.copytree(whole.root, tmp_path / "store"))
+    (pack,) = {path.name for path in (store.root / "packs").iterdir()}
+    for path, held, there in ((archive, False, True), (tmp_path / "held.tar", True, False)):
+        if held:
+            assert leases(store).claim([pack]) is not None
+            assert launch(["export", str(path), "--store", str(store.root)]) == 0
+        with tarfile.open(path) as opened:
+            names = opened.getnames()
+        assert any(name.startswith(f"packs/{pack}/") for name in names) == there
+        assert len([name for name in names if name.endswith("/record.json")]) == 4
 
 
 def test_what_is_there_stays_and_a_second_time_brings_nothing(whole, archive, tmp_path, capsys):
