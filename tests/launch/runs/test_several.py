@@ -139,11 +139,18 @@ def test_a_group_that_is_no_science_is_not_swept(no_science, words):
 
 
 def test_ids_of_other_groups_do_not_depend_on_what_is_no_science(no_science):
-    part = Part("a.B", {"name": "x"}, {"name": "x"})
+    part = Part("plasticity_lab.activations.relu.ReLU", {"name": "x"}, {"name": "x"})
     numbers = Numbers(seed=0, stream_seed=None, init_seed=None, precision="fp32")
     ids = {
         next(
-            runs_of({"activation": part, "intervention": Part("c.D", {"name": name}, {"name": name})}, [numbers], {})
+            runs_of(
+                {
+                    "activation": part,
+                    "intervention": Part("plasticity_lab.interventions.redo.ReDo", {"name": name}, {"name": name}),
+                },
+                [numbers],
+                {},
+            )
         ).id
         for name in ("one", "other")
     }
