@@ -1,10 +1,14 @@
-"""Compiles the kernels on the machine that uses them, once, and loads them."""
+"""Compiles the kernels on the machine that uses them, part by part and each once, and loads them."""
 
+import contextlib
+import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
@@ -13,7 +17,6 @@ import torch
 from plasticity_lab.errors import PlasticityError
 
 HERE = Path(__file__).parent
-SOURCE = HERE / "kernels.cpp"
 FLAGS = {
     "AVX512": ("-mavx512f", "-mavx2", "-mfma", "-mtune=native"),
     "AVX2": ("-mavx2", "-mfma", "-mtune=native"),
@@ -38,18 +41,21 @@ def compiler() -> str | None:
     return next(filter(None, map(shutil.which, (os.environ.get("CXX", "g++"), "g++", "clang++"))), None)
 
 
+def expect(parts: Iterable[str]) -> None:
+    """Begins to compile parts that are not there yet, in processes beside this one, as many as there are cores.
+
+    Returns at once; `load` waits for them.  Raises KernelsMissing where none can be compiled.
+    """
+    _check()
+    for part in parts:
+        _begun(part)
+
+
 @cache
-def load() -> None:
-    """Makes torch.ops.plasticity_lab known in this process.  Raises KernelsMissing."""
-    why = missing()
-    if why is not None:
-        raise KernelsMissing(f"The kernels of mode=kernels cannot be compiled here: {why}; say mode=auto.")
-    flags = (*COMMON, *FLAGS[torch.backends.cpu.get_cpu_capability()])
-    written = b"".join(path.read_bytes() for path in sorted([*HERE.glob("*.cpp"), *HERE.glob("*.h")]))
-    known = written + repr((flags, torch.__version__, compiler())).encode()
-    library = folder() / f"kernels-{hashlib.sha256(known).hexdigest()[:16]}.so"
-    if not library.exists():
-        _compile(library, flags)
+def load(part: str) -> None:
+    """Gives torch the operators of a part, which is compiled before unless it is there.  Raises KernelsMissing."""
+    _check()
+    library = _begun(part).result()
     try:
         torch.ops.load_library(str(library))
     except OSError as error:
@@ -59,9 +65,29 @@ def load() -> None:
         ) from error
 
 
-def is_loaded() -> bool:
-    """Whether this process has them."""
-    return load.cache_info().currsize > 0
+def _check() -> None:
+    why = missing()
+    if why is not None:
+        raise KernelsMissing(f"The kernels of mode=kernels cannot be compiled here: {why}; say mode=auto.")
+
+
+@cache
+def _begun(part: str) -> "Future[Path]":
+    """The library of a part, which lies there already or is being compiled."""
+    flags = (*COMMON, *FLAGS[torch.backends.cpu.get_cpu_capability()])
+    written = b"".join(path.read_bytes() for path in [HERE / f"{part}.cpp", *sorted(HERE.glob("*.h"))])
+    known = written + repr((flags, torch.__version__, compiler())).encode()
+    library = folder() / f"{part}-{hashlib.sha256(known).hexdigest()[:16]}.so"
+    if library.exists():
+        found: Future[Path] = Future()
+        found.set_result(library)
+        return found
+    return _compilers().submit(_compiled, part, library, flags)
+
+
+@cache
+def _compilers() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(len(os.sched_getaffinity(0)), thread_name_prefix="compiling kernels")
 
 
 def folder() -> Path:
@@ -74,20 +100,22 @@ def folder() -> Path:
     )
 
 
-def _compile(library: Path, flags: tuple[str, ...]) -> None:
-    home = Path(torch.__file__).parent
+def _compiled(part: str, library: Path, flags: tuple[str, ...]) -> Path:
+    """Compiles a part, unless another process does meanwhile: then waits for it.  Raises KernelsMissing."""
     library.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=library.parent) as own:  # others may compile it at this moment too
+    with library.with_suffix(".lock").open("w") as lock:
+        with contextlib.suppress(OSError):  # a file system without locks: then both compile it
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        if not library.exists():
+            _compile(part, library, flags)
+    return library
+
+
+def _compile(part: str, library: Path, flags: tuple[str, ...]) -> None:
+    home = Path(torch.__file__).parent
+    with tempfile.TemporaryDirectory(dir=library.parent) as own:  # a compiler that is stopped leaves half a file
         made = Path(own) / library.name
-        places = (
-            f"-I{home / 'include'}",
-            str(SOURCE),
-            "-o",
-            str(made),
-            f"-L{home / 'lib'}",
-            "-ltorch_cpu",
-            "-lc10",
-        )
+        places = (f"-I{home / 'include'}", str(HERE / f"{part}.cpp"), "-o", str(made), f"-L{home / 'lib'}", "-ltorch_cpu")
         done = subprocess.run([compiler(), *flags, *places], capture_output=True, text=True)
         if done.returncode:
             raise KernelsMissing(f"The kernels cannot be compiled here; the compiler says: {done.stderr.strip()[:500]}")

@@ -51,12 +51,12 @@ void correlate(const Image& image, const float* at, long kernel, const float* we
 
 // The same of all images (K, B, H, W, C). turn: (weights of a run as they are stored, room) lays them out as `correlate` has them.
 template <class Turn>
-at::Tensor correlated(const at::Tensor& images, const at::Tensor& weight, Turn turn, const float* starts, long outputs, long kernel,
+Tensor correlated(const Tensor& images, const Tensor& weight, Turn turn, const float* starts, long outputs, long kernel,
                       long margin) {
   const long runs = images.size(0), batch = images.size(1), stored = weight.size(1) * weight.size(2);
   const Image image{images.size(2), images.size(3), images.size(4), margin};
   const long rows = image.rows + 2 * margin - kernel + 1, columns = image.columns + 2 * margin - kernel + 1;
-  at::Tensor found = at::empty({runs, batch, rows, columns, outputs}, images.options());
+  Tensor found = empty({runs, batch, rows, columns, outputs});
   std::vector<float> turned(stored), room;
   for (long k = 0; k < runs; k++) {
     turn(weight.const_data_ptr<float>() + k * stored, turned.data());
@@ -80,8 +80,8 @@ at::Tensor correlated(const at::Tensor& images, const at::Tensor& weight, Turn t
 }
 
 // h (K, B, R, S, O) = bias (K, 1, O) + patches of x (K, B, H, W, C) · weight (K, C · kernel², O), channel by channel.
-at::Tensor conv(const at::Tensor& x_given, const at::Tensor& weight, const at::Tensor& bias, int64_t kernel, int64_t margin) {
-  const at::Tensor x = x_given.contiguous();
+Tensor conv(const Tensor& x_given, const Tensor& weight, const Tensor& bias, int64_t kernel, int64_t margin) {
+  const Tensor x = in_one_piece(x_given);
   check(x), check(weight), check(bias);
   const long channels = x.size(4), outputs = weight.size(2), places = kernel * kernel;
   const auto by_place = [=](const float* w, float* turned) {
@@ -93,8 +93,8 @@ at::Tensor conv(const at::Tensor& x_given, const at::Tensor& weight, const at::T
 }
 
 // The gradient by x from that by h, delta (K, B, R, S, O): its own patches times the weights of a kernel turned by 180 degrees.
-at::Tensor conv_input(const at::Tensor& delta_given, const at::Tensor& weight, int64_t kernel, int64_t margin) {
-  const at::Tensor delta = delta_given.contiguous();
+Tensor conv_input(const Tensor& delta_given, const Tensor& weight, int64_t kernel, int64_t margin) {
+  const Tensor delta = in_one_piece(delta_given);
   check(delta), check(weight);
   const long outputs = delta.size(4), places = kernel * kernel, channels = weight.size(1) / places;
   const auto around = [=](const float* w, float* turned) {
@@ -121,15 +121,15 @@ void add_weights(const Image& image, const float* at, long kernel, const float* 
 }
 
 // The gradients by weight (K, C · kernel², O) and bias (K, 1, O).
-std::tuple<at::Tensor, at::Tensor> conv_weight(const at::Tensor& x_given, const at::Tensor& delta_given, int64_t kernel,
+std::tuple<Tensor, Tensor> conv_weight(const Tensor& x_given, const Tensor& delta_given, int64_t kernel,
                                                int64_t margin) {
-  const at::Tensor x = x_given.contiguous(), delta = delta_given.contiguous();
+  const Tensor x = in_one_piece(x_given), delta = in_one_piece(delta_given);
   check(x), check(delta);
   const long runs = x.size(0), batch = x.size(1), channels = x.size(4), places = kernel * kernel;
   const long rows = delta.size(2), columns = delta.size(3), outputs = delta.size(4);
   const Image image{x.size(2), x.size(3), channels, margin};
-  at::Tensor weight = at::empty({runs, channels * places, outputs}, x.options());
-  at::Tensor bias = at::empty({runs, 1, outputs}, x.options());
+  Tensor weight = empty({runs, channels * places, outputs});
+  Tensor bias = empty({runs, 1, outputs});
   std::vector<float> found, room;
   for (long k = 0; k < runs; k++) {
     found.assign(places * channels * outputs, 0);
@@ -159,19 +159,8 @@ std::tuple<at::Tensor, at::Tensor> conv_weight(const at::Tensor& x_given, const 
 
 }  // namespace
 
-TORCH_LIBRARY_FRAGMENT(plasticity_lab, library) {
-  library.def("conv(Tensor x, Tensor weight, Tensor bias, int kernel, int margin) -> Tensor", SAME_LAYOUT);
-  library.def("conv_input(Tensor delta, Tensor weight, int kernel, int margin) -> Tensor", SAME_LAYOUT);
-  library.def("conv_weight(Tensor x, Tensor delta, int kernel, int margin) -> (Tensor, Tensor)", SAME_LAYOUT);
-}
-
-TORCH_LIBRARY_IMPL(plasticity_lab, CPU, library) {
-  library.impl("conv", conv);
-  library.impl("conv_input", conv_input);
-  library.impl("conv_weight", conv_weight);
-}
-
-// What these operators are to autograd is said in Python; see conv.py.
-TORCH_LIBRARY_IMPL(plasticity_lab, Autograd, library) {
-  for (const char* name : {"conv", "conv_input", "conv_weight"}) library.impl(name, torch::CppFunction::makeFallthrough());
+STABLE_TORCH_LIBRARY_IMPL(plasticity_lab, CPU, library) {
+  library.impl("conv", TORCH_BOX(&conv));
+  library.impl("conv_input", TORCH_BOX(&conv_input));
+  library.impl("conv_weight", TORCH_BOX(&conv_weight));
 }

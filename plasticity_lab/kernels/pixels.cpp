@@ -54,15 +54,15 @@ void reordered_squares(const uint8_t* from, const std::vector<int64_t>& order, s
 }
 
 // to[n, d] = images[n, order[d]]; images and to are (N, D), order is (D) and below D.
-void reordered(const at::Tensor& images, const at::Tensor& order, const at::Tensor& to) {
-  for (const at::Tensor& bytes : {images, to})
-    TORCH_CHECK(bytes.scalar_type() == at::kByte && bytes.is_contiguous(), "bytes in one piece are needed");
-  TORCH_CHECK(order.scalar_type() == at::kLong && order.is_contiguous(), "an order is int64, in one piece");
-  TORCH_CHECK(images.sizes() == to.sizes() && images.size(1) == order.size(0), "images and order are of one size");
+void reordered(const Tensor& images, const Tensor& order, const Tensor& to) {
+  for (const Tensor& bytes : {images, to})
+    STD_TORCH_CHECK(bytes.scalar_type() == ScalarType::Byte && bytes.is_contiguous(), "bytes in one piece are needed");
+  STD_TORCH_CHECK(order.scalar_type() == ScalarType::Long && order.is_contiguous(), "an order is int64, in one piece");
+  STD_TORCH_CHECK(images.size(0) == to.size(0) && images.size(1) == to.size(1) && images.size(1) == order.size(0), "images and order are of one size");
   const long count = images.size(0), pixels = images.size(1);
   const int64_t* given = order.const_data_ptr<int64_t>();
   const std::vector<int64_t> places(given, given + pixels);
-  for (int64_t place : places) TORCH_CHECK(place >= 0 && place < pixels, "an order names pixels of the image");
+  for (int64_t place : places) STD_TORCH_CHECK(place >= 0 && place < pixels, "an order names pixels of the image");
   const uint8_t* from = images.const_data_ptr<uint8_t>();
   uint8_t* out = to.mutable_data_ptr<uint8_t>();
   std::vector<uint8_t> columns(pixels * SQUARE);
@@ -75,8 +75,4 @@ void reordered(const at::Tensor& images, const at::Tensor& order, const at::Tens
 
 }  // namespace
 
-TORCH_LIBRARY_FRAGMENT(plasticity_lab, library) {
-  library.def("reordered(Tensor images, Tensor order, Tensor(a!) to) -> ()");
-}
-
-TORCH_LIBRARY_IMPL(plasticity_lab, CPU, library) { library.impl("reordered", reordered); }
+STABLE_TORCH_LIBRARY_IMPL(plasticity_lab, CPU, library) { library.impl("reordered", TORCH_BOX(&reordered)); }

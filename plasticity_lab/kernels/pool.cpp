@@ -36,14 +36,14 @@ struct Windows {
 };
 
 // Values (N, R, S, C) and which of the image's pixels they are, row by row: as floats, which tell 2²⁴ pixels apart.
-std::tuple<at::Tensor, at::Tensor> pool(const at::Tensor& x_given, int64_t size, int64_t stride, int64_t above, int64_t left,
+std::tuple<Tensor, Tensor> pool(const Tensor& x_given, int64_t size, int64_t stride, int64_t above, int64_t left,
                                         int64_t high, int64_t wide) {
-  const at::Tensor x = x_given.contiguous();
+  const Tensor x = in_one_piece(x_given);
   check(x);
   const Windows windows{x.size(1), x.size(2), x.size(3), size, stride, above, left};
   const long pixels = windows.rows * windows.columns * windows.channels, answers = high * wide * windows.channels;
-  at::Tensor found = at::empty({x.size(0), high, wide, windows.channels}, x.options());
-  at::Tensor where = at::empty(found.sizes(), x.options());
+  Tensor found = empty({x.size(0), high, wide, windows.channels});
+  Tensor where = empty({x.size(0), high, wide, windows.channels});
   for (long n = 0; n < x.size(0); n++) {
     const float* image = x.const_data_ptr<float>() + n * pixels;
     float *values = found.mutable_data_ptr<float>() + n * answers, *places = where.mutable_data_ptr<float>() + n * answers;
@@ -65,13 +65,13 @@ std::tuple<at::Tensor, at::Tensor> pool(const at::Tensor& x_given, int64_t size,
 }
 
 // The gradient by x (N, H, W, C) from that by the values.
-at::Tensor pool_input(const at::Tensor& delta_given, const at::Tensor& where, int64_t size, int64_t stride, int64_t above,
+Tensor pool_input(const Tensor& delta_given, const Tensor& where, int64_t size, int64_t stride, int64_t above,
                       int64_t left, int64_t rows, int64_t columns) {
-  const at::Tensor delta = delta_given.contiguous();
+  const Tensor delta = in_one_piece(delta_given);
   check(delta), check(where);
   const Windows windows{rows, columns, delta.size(3), size, stride, above, left};
   const long high = delta.size(1), wide = delta.size(2), pixels = rows * columns * windows.channels;
-  at::Tensor gradient = at::empty({delta.size(0), rows, columns, windows.channels}, delta.options());
+  Tensor gradient = empty({delta.size(0), rows, columns, windows.channels});
   for (long n = 0; n < delta.size(0); n++) {
     const long answers = high * wide * windows.channels;
     const float *given = delta.const_data_ptr<float>() + n * answers, *places = where.const_data_ptr<float>() + n * answers;
@@ -91,18 +91,7 @@ at::Tensor pool_input(const at::Tensor& delta_given, const at::Tensor& where, in
 
 }  // namespace
 
-TORCH_LIBRARY_FRAGMENT(plasticity_lab, library) {
-  library.def("pool(Tensor x, int size, int stride, int above, int left, int high, int wide) -> (Tensor, Tensor)", SAME_LAYOUT);
-  library.def("pool_input(Tensor delta, Tensor where, int size, int stride, int above, int left, int rows, int columns) -> Tensor",
-              SAME_LAYOUT);
-}
-
-TORCH_LIBRARY_IMPL(plasticity_lab, CPU, library) {
-  library.impl("pool", pool);
-  library.impl("pool_input", pool_input);
-}
-
-// What these operators are to autograd is said in Python; see pool.py.
-TORCH_LIBRARY_IMPL(plasticity_lab, Autograd, library) {
-  for (const char* name : {"pool", "pool_input"}) library.impl(name, torch::CppFunction::makeFallthrough());
+STABLE_TORCH_LIBRARY_IMPL(plasticity_lab, CPU, library) {
+  library.impl("pool", TORCH_BOX(&pool));
+  library.impl("pool_input", TORCH_BOX(&pool_input));
 }

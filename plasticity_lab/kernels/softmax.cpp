@@ -102,11 +102,11 @@ void along_input(const float* delta, const float* shares, float* to, long column
 }
 
 // x (N, R, C) → of each column, or of each row, the shares; rows from `there` on take no part in columns, and have 0.
-at::Tensor softmax(const at::Tensor& given, bool of_columns, int64_t there) {
-  const at::Tensor x = given.contiguous();
+Tensor softmax(const Tensor& given, bool of_columns, int64_t there) {
+  const Tensor x = in_one_piece(given);
   check(x);
   const long rows = x.size(1), columns = x.size(2);
-  at::Tensor found = at::empty(x.sizes(), x.options());
+  Tensor found = empty({x.size(0), rows, columns});
   std::vector<float> row(columns + PARTS);
   for (long n = 0; n < x.size(0); n++) {
     const float* from = x.const_data_ptr<float>() + n * rows * columns;
@@ -120,11 +120,11 @@ at::Tensor softmax(const at::Tensor& given, bool of_columns, int64_t there) {
 }
 
 // The gradient by x from that by the shares, all (N, R, C).
-at::Tensor softmax_input(const at::Tensor& delta_given, const at::Tensor& shares, bool of_columns) {
-  const at::Tensor delta = delta_given.contiguous();
+Tensor softmax_input(const Tensor& delta_given, const Tensor& shares, bool of_columns) {
+  const Tensor delta = in_one_piece(delta_given);
   check(delta), check(shares);
   const long rows = shares.size(1), columns = shares.size(2);
-  at::Tensor found = at::empty(shares.sizes(), shares.options());
+  Tensor found = empty({shares.size(0), rows, columns});
   for (long n = 0; n < shares.size(0); n++) {
     const long at = n * rows * columns;
     const float *by = delta.const_data_ptr<float>() + at, *share = shares.const_data_ptr<float>() + at;
@@ -139,17 +139,7 @@ at::Tensor softmax_input(const at::Tensor& delta_given, const at::Tensor& shares
 
 }  // namespace
 
-TORCH_LIBRARY_FRAGMENT(plasticity_lab, library) {
-  library.def("softmax(Tensor x, bool of_columns, int there) -> Tensor", SAME_LAYOUT);
-  library.def("softmax_input(Tensor delta, Tensor shares, bool of_columns) -> Tensor", SAME_LAYOUT);
-}
-
-TORCH_LIBRARY_IMPL(plasticity_lab, CPU, library) {
-  library.impl("softmax", softmax);
-  library.impl("softmax_input", softmax_input);
-}
-
-// What these operators are to autograd is said in Python; see softmax.py.
-TORCH_LIBRARY_IMPL(plasticity_lab, Autograd, library) {
-  for (const char* name : {"softmax", "softmax_input"}) library.impl(name, torch::CppFunction::makeFallthrough());
+STABLE_TORCH_LIBRARY_IMPL(plasticity_lab, CPU, library) {
+  library.impl("softmax", TORCH_BOX(&softmax));
+  library.impl("softmax_input", TORCH_BOX(&softmax_input));
 }

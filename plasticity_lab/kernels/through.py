@@ -1,15 +1,15 @@
-"""The parameters of a pack whose layers are computed by the kernels, and loading these.
+"""The parameters of a pack whose layers are computed by the kernels, and preparing these.
 
 Legend: K runs, B examples, C channels, H, W rows and columns, I inputs, O outputs; of tables R rows, C columns.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 import torch
 from torch import Tensor
 
-from plasticity_lab.kernels import build
+from plasticity_lab.kernels import build, operators
 from plasticity_lab.kernels.conv import conv
 from plasticity_lab.kernels.conv import tell_shapes as tell_shapes_of_conv
 from plasticity_lab.kernels.linear import linear
@@ -64,10 +64,19 @@ def as_given(parameters: Tensors, own: Tensors) -> Tensors:
     return ThroughKernels(own) if isinstance(parameters, ThroughKernels) else own
 
 
+def prepare(parts: Iterable[str] = ()) -> None:
+    """Tells torch of the kernels, and begins to compile those parts that are not there yet; others follow when called.
+
+    Raises KernelsMissing.
+    """
+    build.expect(parts)
+    _define()
+
+
 @cache
-def prepare() -> None:
-    """Loads the kernels, and gives torch the shapes of what they return.  Raises KernelsMissing."""
-    build.load()
+def _define() -> None:
+    """Gives torch the operators, and the shapes of what they return."""
+    operators.define()
     # Dynamo would trace into the functions and, in torch 2.13, forget their backward under torch.func.grad; what it
     # leaves to the tracing after it keeps it. Said here and not where they are: it imports all of torch.compile.
     for function in (linear, conv, pool, softmax):

@@ -1,0 +1,112 @@
+// K linear layers side by side on one core of a CPU: one step of an optimizer by the gradient of the weights, which is never laid
+// out in memory whole. A Rule says what becomes of some parameters p by their gradients g, and by numbers of a run, which are data.
+//
+// Legend: K runs, B examples, I inputs, O outputs.
+#pragma once
+
+#include <cstring>
+
+#include "filled.h"
+#include "linear.h"
+#include "tensors.h"
+
+namespace {
+
+// A step over some numbers that lie one after another, a vector at a time.
+template <class Rule>
+struct Update {
+  Rule rule;
+  const float* gradient = nullptr;
+  float* parameter = nullptr;
+  float* moments[Rule::MOMENTS] = {};
+  long left = 0;
+
+  template <class... Lanes>
+  INLINE void take(Lanes... lanes) {
+    Vector p = load(parameter, lanes...), m[Rule::MOMENTS];
+    UNROLLED for (int i = 0; i < Rule::MOMENTS; i++) m[i] = load(moments[i], lanes...);
+    rule.step(load(gradient, lanes...), p, m);
+    store(parameter, p, lanes...);
+    UNROLLED for (int i = 0; i < Rule::MOMENTS; i++) store(moments[i], m[i], lanes...);
+  }
+  INLINE void some() {
+    if (left < LANES) return;
+    take();
+    gradient += LANES, parameter += LANES, left -= LANES;
+    UNROLLED for (int i = 0; i < Rule::MOMENTS; i++) moments[i] += LANES;
+  }
+  INLINE void rest() {
+    Update own = *this;  // stays in registers
+    while (own.left >= LANES) own.some();
+    if (own.left) own.take(static_cast<int>(own.left));
+    left = 0;
+  }
+};
+
+// A layer's weights or biases, and moments of it, all (K, ...).
+template <class Rule>
+struct Learned {
+  float* parameter;
+  float* moments[Rule::MOMENTS];
+};
+
+float* changed(const Tensor& x) {
+  check(x);
+  return x.mutable_data_ptr<float>();
+}
+
+// Room for some numbers that begins on a vector's boundary.
+struct Room {
+  std::vector<float> room;
+  float* begin;
+
+  explicit Room(long count) : room(count + LANES), begin(room.data()) {
+    while (reinterpret_cast<uintptr_t>(begin) % sizeof(Vector)) begin++;
+  }
+};
+
+// One step of an optimizer by those gradients, in place, of which those of a few rows of the weights are held at a time. While the
+// next rows' are multiplied, the rows before are updated: between products, or where most inputs are 0 between rows.
+// numbers (K, NUMBERS).
+template <class Rule>
+void linear_update(const Tensor& x_given, const Tensor& delta_given, const Tensor& numbers, Learned<Rule> weight,
+                   Learned<Rule> bias) {
+  const Tensor x = in_one_piece(x_given), delta = in_one_piece(delta_given);
+  check(x), check(delta), check(numbers);
+  const long runs = x.size(0), batch = x.size(1), inputs = x.size(2), outputs = delta.size(2);
+  const float *all_x = x.const_data_ptr<float>(), *all_delta = delta.const_data_ptr<float>();
+  const long padded = (outputs + LANES - 1) / LANES * LANES;
+  const Room halves(2 * MANY * outputs), lined(batch * padded);  // a run's delta with rows that begin on a vector's boundary
+  float* d = lined.begin;
+  Filled few;
+  for (long k = 0; k < runs; k++) {
+    const float* xs = all_x + k * batch * inputs;
+    for (long b = 0; b < batch; b++) std::memcpy(d + b * padded, all_delta + (k * batch + b) * outputs, outputs * sizeof(float));
+    Update<Rule> update{Rule(numbers.const_data_ptr<float>() + Rule::NUMBERS * k)};
+    const auto begin = [&](const Learned<Rule>& of, long from, const float* gradient, long count) {
+      update.gradient = gradient, update.left = count, update.parameter = of.parameter + from;
+      for (int i = 0; i < Rule::MOMENTS; i++) update.moments[i] = of.moments[i] + from;
+    };
+    const bool are_few = filled(xs, batch, inputs, few);
+    const long at_once = are_few ? MANY : ROWS;
+    float *half = halves.begin, *other = half + at_once * outputs;
+    for (long i = 0; i < inputs; i += at_once) {
+      const long rows = std::min(at_once, inputs - i), from = (k * inputs + i) * outputs;
+      const Product own{{xs + i, 1, inputs}, d, padded, {batch}, nullptr, 0, half, outputs};
+      if (are_few) {
+        filled_product<PANEL>(few, i, rows, outputs, own, update);
+      } else {
+        product<ROWS, NARROW>(rows, outputs, own, update);
+      }
+      update.rest();
+      begin(weight, from, half, rows * outputs);
+      std::swap(half, other);
+    }
+    sum_rows(batch, outputs, d, padded, half);
+    update.rest();
+    begin(bias, k * outputs, half, outputs);
+    update.rest();
+  }
+}
+
+}  // namespace

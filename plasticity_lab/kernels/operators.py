@@ -1,0 +1,82 @@
+"""The operators of our kernels as torch knows them, and the part of the C++ in which each is.
+
+A part is compiled when the first of its operators is called, unless `build.expect` has begun before.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import torch
+from torch.library import Library, fallthrough_kernel
+
+from plasticity_lab.kernels import build
+
+SPACE = "plasticity_lab"
+ANY_LAYOUT = torch.Tag.flexible_layout
+"""torch.compile may choose the layout of inputs, and lays out once what several operators read. An operator copies an
+input that is not in one piece, so this is for operators whose inputs are."""
+SAME_LAYOUT = torch.Tag.needs_fixed_stride_order
+"""Inputs are laid out as in eager mode: images with their channels last, by the loops that compute them."""
+PARTS: dict[str, dict[str, torch.Tag]] = {
+    "linear": {"linear(Tensor x, Tensor weight, Tensor bias) -> Tensor": SAME_LAYOUT},
+    "linear_gradients": {
+        "linear_input(Tensor delta, Tensor weight) -> Tensor": SAME_LAYOUT,
+        "linear_weight(Tensor x, Tensor delta) -> (Tensor, Tensor)": SAME_LAYOUT,
+    },
+    "linear_adam": {
+        "linear_adam(Tensor x, Tensor delta, Tensor numbers, Tensor(a!) weight, Tensor(b!) bias, Tensor(c!) weight1, "
+        "Tensor(d!) bias1, Tensor(e!) weight2, Tensor(f!) bias2) -> ()": ANY_LAYOUT,
+    },
+    "linear_sgd": {
+        "linear_sgd(Tensor x, Tensor delta, Tensor numbers, Tensor(a!) weight, Tensor(b!) bias, Tensor(c!) weight1, "
+        "Tensor(d!) bias1) -> ()": ANY_LAYOUT,
+    },
+    "conv": {
+        "conv(Tensor x, Tensor weight, Tensor bias, int kernel, int margin) -> Tensor": SAME_LAYOUT,
+        "conv_input(Tensor delta, Tensor weight, int kernel, int margin) -> Tensor": SAME_LAYOUT,
+        "conv_weight(Tensor x, Tensor delta, int kernel, int margin) -> (Tensor, Tensor)": SAME_LAYOUT,
+    },
+    "pool": {
+        "pool(Tensor x, int size, int stride, int above, int left, int high, int wide) -> (Tensor, Tensor)": SAME_LAYOUT,
+        "pool_input(Tensor delta, Tensor where, int size, int stride, int above, int left, int rows, int columns)"
+        " -> Tensor": SAME_LAYOUT,
+    },
+    "softmax": {
+        "softmax(Tensor x, bool of_columns, int there) -> Tensor": SAME_LAYOUT,
+        "softmax_input(Tensor delta, Tensor shares, bool of_columns) -> Tensor": SAME_LAYOUT,
+    },
+    "pixels": {"reordered(Tensor images, Tensor order, Tensor(a!) to) -> ()": ANY_LAYOUT},
+}
+"""Part, a .cpp file of this folder → the schemas of its operators."""
+
+
+@cache
+def define() -> Library:
+    """Tells torch of all operators, once in a process; compiles nothing."""
+    library = Library(SPACE, "FRAGMENT")
+    for part, schemas in PARTS.items():
+        for schema, layout in schemas.items():
+            name = schema.partition("(")[0]
+            library.define(schema, tags=(layout,))
+            # The compiled operator is registered for the CPU, and goes before this one from then on.
+            library.impl(name, _loading(part, name), "CompositeExplicitAutograd")
+            library.impl(name, fallthrough_kernel, "Autograd")  # gradients are declared by the functions that call it
+    return library
+
+
+def are_defined() -> bool:
+    """Whether this process uses kernels."""
+    return define.cache_info().currsize > 0
+
+
+def _loading(part: str, name: str) -> Callable[..., Any]:
+    """The operator until its part is loaded: it loads it, and calls the compiled one."""
+
+    def operator(*arguments: Any) -> Any:
+        if any(isinstance(each, torch.Tensor) and each.device.type != "cpu" for each in arguments):
+            raise NotImplementedError(f"{SPACE}::{name} is for tensors on a CPU")  # which would be met here again
+        build.load(part)
+        return getattr(getattr(torch.ops, SPACE), name)(*arguments)
+
+    return operator
