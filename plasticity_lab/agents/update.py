@@ -97,10 +97,11 @@ def update_of(
     (K, B, ...), goes through each layer once, their optimizer's step is taken by a kernel too, unless somebody needs
     their gradients.
     """
-    if kernels:
-        prepare()
     once = examples is not None and model.network.rows_are_examples
     fused = kernels and once and fuses(optimizer, intervention, clip is not None)
+    if kernels:
+        step = [optimizer.by_kernel.operator] if fused and optimizer.by_kernel is not None else []
+        prepare([*model.kernel_parts, *step, "linear_gradients"])
     layers = [layer for each in model.design.layers if isinstance(layer := linear_of(each), StackedLinear)]
     tapped = layers if fused else []
     names = {f"{layer.name}.{part}" for layer in tapped for part in ("weight", "bias")}

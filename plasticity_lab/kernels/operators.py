@@ -48,7 +48,7 @@ PARTS: dict[str, dict[str, torch.Tag]] = {
     },
     "pixels": {"reordered(Tensor images, Tensor order, Tensor(a!) to) -> ()": ANY_LAYOUT},
 }
-"""Part, a .cpp file of this folder → the schemas of its operators."""
+"""Part, a .cpp file of this folder → the schemas of its operators. An optimizer's step is called as its part."""
 
 
 @cache

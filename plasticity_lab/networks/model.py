@@ -19,6 +19,8 @@ from plasticity_lab.networks.expert_units import experts_first, units_first
 from plasticity_lab.networks.network import Design, Layer, Network, Shapes
 from plasticity_lab.networks.noise import TakesNoise, WithNoise
 from plasticity_lab.randomness.host import host_stream
+from plasticity_lab.stacking.conv import StackedConv2d
+from plasticity_lab.stacking.normed import linear_of
 from plasticity_lab.stacking.router import StackedRouter
 
 LOSS = "loss: "
@@ -79,6 +81,17 @@ class Model:
     def losses(self) -> list[str]:
         """Under which names a forward pass hands over the network's own losses, beside the activations."""
         return [f"{LOSS}{name}" for name in self.design.losses]
+
+    @property
+    def kernel_parts(self) -> list[str]:
+        """The parts of our kernels that its layers call (`kernels.operators.PARTS`): those that compile for longest.
+
+        A layer that calls another part all the same has it compiled then.
+        """
+        layers = [linear_of(layer) for layer in self.design.layers]
+        convolves = any(isinstance(layer, StackedConv2d) and layer.stride == 1 for layer in layers)
+        shares = any(isinstance(layer, StackedRouter) for layer in layers)
+        return [*(["conv"] if convolves else []), "linear", *(["softmax"] if shares else [])]
 
     @property
     def learned_by_activation(self) -> frozenset[str]:

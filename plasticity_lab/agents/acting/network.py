@@ -72,7 +72,7 @@ class ActingNetwork:
         }
         self._at = torch.tensor(0, device=network.device)
         if kernels:
-            prepare()
+            prepare(model.kernel_parts)
         draws = model.draws(rows, body) if randomised else 0
         noise = model.noise(environments, body) if noisy else 0
 
