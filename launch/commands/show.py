@@ -20,8 +20,10 @@ import yaml
 from analysis.outcomes import over_tasks, some_tasks, why_without
 from launch.packs.lease_files import LeaseFiles
 from launch.packs.lookup import add_config_dir, add_store, plans_to_read, runs_of, store_there, the_one
+from launch.packs.owner import Owner
+from launch.packs.pauses import read_pause
 from launch.runs.groups import COMPONENTS
-from launch.wording import flagged
+from launch.wording import counted, flagged, say
 from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.records.classifier import declared_in
 from plasticity_lab.records.measures import Column, Declared, Measures
@@ -106,12 +108,15 @@ def _follow(store: Store, run: str, seconds: float) -> None:
     from rich.live import Live
     from rich.text import Text
 
-    console = Console()
+    console, before = Console(), ""
     with Live(console=console, auto_refresh=False) as live:
         while True:
             shown = _recorded(store, run) or _planned(store, run, plans_to_read(store))
             words = f"Run {run}: {shown.state}\n{_in_letters(shown, run, console.size, console.is_terminal)}"
             live.update(Text.from_ansi(words), refresh=True)
+            if not console.is_terminal and shown.state != before and shown.in_training:
+                say(f"Run {run}: {shown.state}")  # the curve comes at the end
+                before = shown.state
             if not shown.in_training:
                 return
             time.sleep(seconds)
@@ -171,13 +176,27 @@ def _planned(store: Store, run: str, plans: list[Plan]) -> Shown:
         raise StoreError(f"Run {run} has no record in {store.root} that can be read; give its command again.")
     plan, pack = found[-1]
     held = LeaseFiles(store).states([pack.id], plan.settings.launch.lease_seconds)[pack.id]
-    state = f"in training by {held.owner}" if held.held else "waiting"
+    state = _in_training(store, pack.id, held.owner) if held.held else _why_it_waits(store, plan)
     measures = measures_of(plan.runs[run].targets, plan.runs[run].science)
     measures, table, diverged_at = _so_far(store, pack, run, measures)
     sections = {"science": plan.runs[run].science, "asked_as": plan.runs[run].asked_as}
     length = f"{pack.steps:,} {pack.unit}"
     sections["pack"] = {"id": pack.id, "runs": pack.width, "length": length, "mode": pack.mode, "kind": pack.kind}
     return Shown(state, sections, table, measures.declared, diverged_at, store.pack_folder(pack.id), in_training=True)
+
+
+def _in_training(store: Store, pack: str, owner: Owner | None) -> str:
+    pause = read_pause(store, pack)
+    return f"in training by {owner}" if pause is None else f"{pause.words}, by {owner}, which trains it then"
+
+
+def _why_it_waits(store: Store, plan: Plan) -> str:
+    """That no worker holds the run's pack, and whether any worker may take it."""
+    others = [pack.id for pack in plan.packs if not store.done(pack.id).exists()]
+    held = sum(each.held for each in LeaseFiles(store).states(others, plan.settings.launch.lease_seconds).values())
+    if held:
+        return f"waiting for one of the workers of sweep {plan.sweep}, which train {counted(held, 'other pack')} now"
+    return f"waiting: no worker trains sweep {plan.sweep}; the same command goes on, and so does `launch resume`"
 
 
 def _so_far(store: Store, pack: Pack, run: str, measures: Measures) -> tuple[Measures, pa.Table | None, int | None]:

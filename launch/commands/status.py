@@ -147,6 +147,9 @@ def _overview(states: Sequence[SweepState], known: Mapping[str, SweepJobs | None
 
 
 def _time_left(state: SweepState, known: Mapping[str, SweepJobs | None]) -> str:
+    pauses = [pack.pause for pack in state.running if pack.pause is not None]
+    if pauses and len(pauses) == len(state.running):
+        return pauses[0].doing
     if state.left is not None:
         return in_time(state.left) if state.left else "-"
     if state.sweep not in known:
@@ -172,7 +175,7 @@ def _held_packs(state: SweepState) -> Table:
             str(pack.width),
             str(pack.diverged or "-"),
             f"{100 * pack.steps_done // pack.steps} %",
-            in_time(pack.left),
+            in_time(pack.left) if pack.pause is None else pack.pause.words,
             f"{pack.silent:.0f} s ago",
             pack.worker,
         )

@@ -63,7 +63,9 @@ class Rate:
             parts = ["the run is trained" if now.runs == 1 else f"all {now.runs} runs are trained", waits_for]
         else:
             parts = [f"{now.runs_done} of {now.runs} runs", f"{100 * now.run_steps_done // max(1, now.run_steps)} %"]
-        if taken > 0 and elapsed > 1 and not waits_for:
+        if now.pause and not waits_for:
+            parts += [now.pause]
+        elif taken > 0 and elapsed > 1 and not waits_for:
             parts += [f"{taken / elapsed:,.0f} {now.unit}/s"]
             parts += [f"{timedelta(seconds=round(now.left))} left"] if now.left is not None else []
         parts += [f"{count} {word}" for count, word in ((now.diverged, "diverged"), (now.failed, "failed")) if count]
@@ -101,13 +103,17 @@ class LogLines:
         self.rate = Rate()
         self.silence = FIRST_LINE_SECONDS
         self.last = time.monotonic()
-        self.waits = False
+        self.waits = self.pauses = False
 
     def show(self, now: Progress, waits_for: str = "") -> None:
         """Prints a line when one is due."""
         moment = time.monotonic()
         words = self.rate.words(now, moment, waits_for)
+        pauses = now.pause != ""
         news = bool(waits_for) and not self.waits
+        if pauses and not self.pauses:
+            self.silence = FIRST_LINE_SECONDS
+        self.pauses = pauses
         if moment - self.last < self.silence and not news:
             return
         self.last, self.waits = moment, bool(waits_for)

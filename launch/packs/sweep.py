@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from launch.packs.endings import ending_of
 from launch.packs.lease_files import LeaseFiles, PackState
 from launch.packs.pace import seconds_needed, until_the_last
+from launch.packs.pauses import Pause, read_pause
 from launch.packs.progress import NOWHERE, Reached, reached
 from plasticity_lab.records.bulk_log import bytes_on_disk
 from plasticity_lab.records.files import names
@@ -29,7 +30,8 @@ class HeldPack:
 
     family: what its runs are, in words. steps: of each run, in its `unit`; steps_done: how many of them are done.
     lately: what its runs measured last, by columns of metrics.parquet (see `Journal.lately`). worker: who holds it.
-    silent: seconds since the worker was last heard of. left: seconds that the pack still needs.
+    silent: seconds since the worker was last heard of. left: seconds that the pack still needs. pause: what the worker
+    does instead of training; None where it trains.
     """
 
     pack: str
@@ -44,6 +46,7 @@ class HeldPack:
     worker: str
     silent: float
     left: float
+    pause: Pause | None = None
 
 
 @dataclass(frozen=True)
@@ -137,7 +140,7 @@ def state_of(store: Store, plan: Plan, index: RunIndex | None = None) -> SweepSt
             if state == "failed" and (often := outcomes[run].failures) > plan.settings.launch.retries
         },
         unreadable=unreadable,
-        running=[_held(pack, far.get(pack.id), leases[pack.id], needed[pack.id]) for pack in held],
+        running=[_held(store, pack, far.get(pack.id), leases[pack.id], needed[pack.id]) for pack in held],
         packs=sorted({pack.id for pack in plan.packs} | {each.pack for each in outcomes.values() if each.pack}),
         progress=sum(share.values()) / max(1, len(share)),
         left=until_the_last(
@@ -218,7 +221,7 @@ def _took(packs: Sequence[Pack], outcomes: Mapping[str, Outcome]) -> dict[str, f
     return found
 
 
-def _held(pack: Pack, now: Reached | None, state: PackState, left: float) -> HeldPack:
+def _held(store: Store, pack: Pack, now: Reached | None, state: PackState, left: float) -> HeldPack:
     now = now or NOWHERE
     return HeldPack(
         pack=pack.id,
@@ -233,6 +236,7 @@ def _held(pack: Pack, now: Reached | None, state: PackState, left: float) -> Hel
         worker=str(state.owner),
         silent=state.age or 0.0,
         left=left,
+        pause=read_pause(store, pack.id),
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from launch.packs.endings import REPLACED, Ending, ending_of
 from launch.packs.pace import seconds_needed, until_the_last
+from launch.packs.pauses import read_pause
 from launch.packs.progress import Reached, reached
 from launch.wording import run_steps
 from plasticity_lab.records.files import names
@@ -19,7 +20,7 @@ class Progress:
     runs, run_steps: of all of them, run-steps being steps of each run summed over runs. runs_done: of packs that ended
     well. run_steps_done: all of packs that ended, and of the others as far as they are. diverged, failed: runs. unit:
     what run-steps are called. left: seconds until the last pack ends, by how fast these have been so far; None where
-    none is trained.
+    none is trained. pause: what a worker does instead of training, where none trains.
     """
 
     runs: int
@@ -30,6 +31,7 @@ class Progress:
     failed: int
     unit: str = "run-steps"
     left: float | None = None
+    pause: str = ""
 
 
 class Watch:
@@ -76,7 +78,14 @@ class Watch:
             failed=sum(pack.width for pack in self.packs if (ending := self.ended.get(pack.id)) and ending.failed),
             unit=run_steps({pack.unit for pack in self.packs}),
             left=self._seconds_left(left, far),
+            pause=self._pause([pack.id for pack in left if pack.id in begun]),
         )
+
+    def _pause(self, begun: Sequence[str]) -> str:
+        """What workers of packs do while none trains, in words, of that which has lasted for longest."""
+        pauses = [read_pause(self.store, pack) for pack in begun]
+        known = [pause for pause in pauses if pause is not None]
+        return max(known, key=lambda pause: pause.seconds).words if known and len(known) == len(pauses) else ""
 
     def _seconds_left(self, left: Sequence[Pack], far: dict[str, Reached]) -> float | None:
         """Seconds until the last pack ends, if as many go on being trained as are now; None where none is."""

@@ -44,6 +44,7 @@ from plasticity_lab.records.training_code import (
     trained_by,
 )
 from plasticity_lab.trainer import train
+from plasticity_lab.waits import seconds_waited, waiting
 
 log = logging.getLogger(__name__)
 PROGRESS_SECONDS = 1.0
@@ -83,6 +84,7 @@ class PackKeeper:
         self.store, self.pack, self.lease, self.heartbeat, self.stop = store, pack, lease, heartbeat, stop
         self.patience, self.parts, self.memory, self.rules = patience, parts, memory, rules
         self.began, self.before, self.resumed, self.tracking = began, before, time.monotonic(), tracking
+        self.waited = seconds_waited()
         self.every = {
             "checkpoint": checkpoint_minutes * 60,
             "progress": PROGRESS_SECONDS,
@@ -93,8 +95,8 @@ class PackKeeper:
 
     @property
     def seconds(self) -> float:
-        """Seconds of training so far, those before a resume included."""
-        return self.before + time.monotonic() - self.resumed
+        """Seconds of training so far, those before a resume included; while it compiles no time passes."""
+        return self.before + time.monotonic() - self.resumed - (seconds_waited() - self.waited)
 
     def look(self, learner: Learner, journal: Journal) -> None:
         """Reports and saves when each is due; where the store does not work, training goes on and it is tried later.
@@ -208,7 +210,8 @@ def _train(
         else:
             begun = None
         if pack.compiled:
-            prepare_compiling()
+            with waiting("compiling", "graphs"):
+                prepare_compiling()
         stream, learner = assembled(
             runs,
             resource,

@@ -19,8 +19,10 @@ from pathlib import Path
 from launch.packs.leases import Lease, Leases, LostLease
 from launch.packs.owner import this_owner
 from launch.packs.pace import Pace
+from launch.packs.pauses import noted
 from launch.plan.device import kind_of
 from launch.tracking.choice import tracking_of
+from launch.wording import counted
 from launch.work.binding import Binder
 from launch.work.clocks import say_if_clocks_differ
 from launch.work.failures import Died, Failures, failure_of, unknown
@@ -38,10 +40,13 @@ from plasticity_lab.records.files import names
 from plasticity_lab.records.plan import Pack, Plan, in_parts, read_plan
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.training_code import code_digest
+from plasticity_lab.waits import waiting
 
 log = logging.getLogger("launch.work.worker")
 POLL_SECONDS, LONGEST_POLL_SECONDS, POLL_SHARE = 1.0, 15.0, 0.25
 """How long a worker that waits for others pauses: a share of how long it has waited, so that many may wait for long."""
+SILENT_SECONDS = 4.0
+"""How long it waits for others without a word."""
 
 
 class OutOfTime(Exception):
@@ -130,14 +135,14 @@ class Worker:
 
     def work(self, patience: float) -> bool:
         """As the function of that name."""
-        busy = time.monotonic()
+        busy, said = time.monotonic(), False
         try:
             say_if_clocks_differ(self.store)
             while not self.stop() and self.trying.until_done("packs", self._look):
                 claimed = self.trying.until_done("lease", self._claim)
                 if claimed is not None:
                     self.well &= self._train_claimed(*claimed)
-                    self.begun, busy = True, time.monotonic()
+                    self.begun, busy, said = True, time.monotonic(), False
                     continue
                 if self.refused:
                     raise OutOfTime(self.well)
@@ -153,6 +158,9 @@ class Worker:
                 if waited > patience:
                     log.info("Others train the %d packs that are left, or will.", len(self.left))
                     break
+                if waited > SILENT_SECONDS and not said:
+                    log.info("Waits for %s, which other workers hold.", counted(len(self.left), "pack"))
+                    said = True
                 self._sleep(min(max(POLL_SECONDS, POLL_SHARE * waited), LONGEST_POLL_SECONDS))
         except Stopped:
             pass  # it was asked to stop while it waited for the store
@@ -228,12 +236,14 @@ class Worker:
                 if not self.trying.until_done("claims", lambda: self.elsewhere.is_free(plan, pack, lease)):
                     return True
                 self.trying.until_done("leases", lambda: self.failures.look_back(pack, lease))
-                resource = _resources(plan.settings.data)(runs[0])
-                bound = self.trying.until_done("binding", lambda: self.binder.bound(plan, pack, lease, resource))
-                if bound is None:
-                    return True
-                pack = bound
-                train_pack(self.store, plan, pack, resource, self.device, lease, self.stop, self.tracking, self.cores)
+                with noted(self.store, pack.id):
+                    with waiting("reading", "data"):
+                        resource = _resources(plan.settings.data)(runs[0])
+                    bound = self.trying.until_done("binding", lambda: self.binder.bound(plan, pack, lease, resource))
+                    if bound is None:
+                        return True
+                    pack, given = bound, (resource, self.device, lease, self.stop, self.tracking, self.cores)
+                    train_pack(self.store, plan, pack, *given)
                 recorded = True
             except (StoreError, DataError):
                 # Nothing of the run's is wrong: the pack stays unfinished, and goes on once disk or data are back.

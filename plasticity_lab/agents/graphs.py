@@ -24,6 +24,7 @@ from plasticity_lab.kernels.convolution import convolution
 from plasticity_lab.kernels.product import product as gpu_product
 from plasticity_lab.stacking.pool import larger
 from plasticity_lab.stacking.whole_pool import whole_pool
+from plasticity_lab.waits import waiting
 
 Graph = Callable[..., Any]
 KEPT = 64
@@ -42,12 +43,14 @@ def graph_of(function: Callable[..., Any], same: Sequence[str] | None, arguments
     """
     _prepare_dynamo()
     if same is None:
-        return _compiled(function, arguments)
+        with waiting("compiling", "graphs"):
+            return _compiled(function, arguments)
     known = repr((same, _shapes(arguments), torch.get_num_threads(), _width_of_vectors()))
     graph = _here.pop(known, None)
     if graph is None:
         path = _path(known, arguments)
-        graph = _loaded(path, function) or _compiled_and_kept(function, arguments, path)
+        with waiting("compiling", "graphs"):
+            graph = _loaded(path, function) or _compiled_and_kept(function, arguments, path)
     _here[known] = graph
     while len(_here) > KEPT:
         _here.popitem(last=False)

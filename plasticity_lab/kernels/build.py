@@ -15,6 +15,7 @@ from pathlib import Path
 import torch
 
 from plasticity_lab.errors import PlasticityError
+from plasticity_lab.waits import waiting
 
 HERE = Path(__file__).parent
 FLAGS = {
@@ -55,7 +56,8 @@ def expect(parts: Iterable[str]) -> None:
 def load(part: str) -> None:
     """Gives torch the operators of a part, which is compiled before unless it is there.  Raises KernelsMissing."""
     _check()
-    library = _begun(part).result()
+    with waiting("compiling", f"kernels ({part})"):
+        library = _begun(part).result()
     try:
         torch.ops.load_library(str(library))
     except OSError as error:
@@ -115,7 +117,14 @@ def _compile(part: str, library: Path, flags: tuple[str, ...]) -> None:
     home = Path(torch.__file__).parent
     with tempfile.TemporaryDirectory(dir=library.parent) as own:  # a compiler that is stopped leaves half a file
         made = Path(own) / library.name
-        places = (f"-I{home / 'include'}", str(HERE / f"{part}.cpp"), "-o", str(made), f"-L{home / 'lib'}", "-ltorch_cpu")
+        places = (
+            f"-I{home / 'include'}",
+            str(HERE / f"{part}.cpp"),
+            "-o",
+            str(made),
+            f"-L{home / 'lib'}",
+            "-ltorch_cpu",
+        )
         done = subprocess.run([compiler(), *flags, *places], capture_output=True, text=True)
         if done.returncode:
             raise KernelsMissing(f"The kernels cannot be compiled here; the compiler says: {done.stderr.strip()[:500]}")

@@ -38,7 +38,8 @@ PARTS: dict[str, dict[str, torch.Tag]] = {
         "conv_weight(Tensor x, Tensor delta, int kernel, int margin) -> (Tensor, Tensor)": SAME_LAYOUT,
     },
     "pool": {
-        "pool(Tensor x, int size, int stride, int above, int left, int high, int wide) -> (Tensor, Tensor)": SAME_LAYOUT,
+        "pool(Tensor x, int size, int stride, int above, int left, int high, int wide)"
+        " -> (Tensor, Tensor)": SAME_LAYOUT,
         "pool_input(Tensor delta, Tensor where, int size, int stride, int above, int left, int rows, int columns)"
         " -> Tensor": SAME_LAYOUT,
     },

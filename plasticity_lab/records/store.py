@@ -60,6 +60,10 @@ class Store:
         """How far a running pack has come."""
         return self.pack_folder(pack) / "progress.json"
 
+    def pause(self, pack: str) -> Path:
+        """What the worker of a running pack does while it does not train."""
+        return self.pack_folder(pack) / "pause.json"
+
     def binding(self, pack: str) -> Path:
         """On which kind of device a pack is trained, and how."""
         return self.pack_folder(pack) / "binding.json"

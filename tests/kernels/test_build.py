@@ -32,7 +32,7 @@ echo code > "$made"
 
 @pytest.fixture
 def stand_in(tmp_path, monkeypatch):
-    """A compiler that notes which parts of the kernels it is given: (commands of a shell that it carries out) → notes."""
+    """A compiler that notes which parts of the kernels it is given: (a shell's commands meanwhile) → its notes."""
 
     def put(meanwhile: str = ":") -> Path:
         path = tmp_path / "compiler"

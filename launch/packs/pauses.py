@@ -1,0 +1,77 @@
+"""Pauses of a pack's training, in which its worker compiles or reads data: a small file of the pack names them."""
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from launch.wording import in_time
+from plasticity_lab import waits
+from plasticity_lab.errors import StoreError
+from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping, write_mapping
+from plasticity_lab.records.files import disk_errors
+from plasticity_lab.records.store import Store
+
+FROM_SECONDS, AGAIN_SECONDS, LOOK_SECONDS = 1.0, 5.0, 0.25
+"""A pause that lasts this long is noted; how often its length is; how often the process is asked."""
+_FIELDS = {"doing": str, "of": str, "seconds": int | float}
+
+
+@dataclass(frozen=True)
+class Pause:
+    """doing: in one word ("compiling"). of: what, in a few. seconds: how long, when it was noted last."""
+
+    doing: str
+    of: str
+    seconds: float
+
+    @property
+    def words(self) -> str:
+        """«compiling kernels for 0:00:12»."""
+        return f"{self.doing} {self.of} for {in_time(self.seconds)}"
+
+
+def read_pause(store: Store, pack: str) -> Pause | None:
+    """What the worker of a pack does instead of training; None where it trains, or the file is damaged."""
+    try:
+        value = read_mapping(store.pause(pack), "")
+    except DamagedFile:
+        return None
+    return (
+        None if value is None or fault_of_fields(value, _FIELDS) else Pause(**{name: value[name] for name in _FIELDS})
+    )
+
+
+@contextlib.contextmanager
+def noted(store: Store, pack: str) -> Iterator[None]:
+    """Around a pack's training: notes its pauses, from a thread of its own, and takes the note away afterwards."""
+    over = threading.Event()
+    thread = threading.Thread(target=_note, args=(store, pack, over), name=f"pauses of {pack}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _note(store: Store, pack: str, over: threading.Event) -> None:
+    path = store.pause(pack)
+    there, due = path.exists(), FROM_SECONDS  # a worker that was killed leaves its note
+    while not over.wait(LOOK_SECONDS):
+        wait = waits.current()
+        with contextlib.suppress(StoreError):  # training goes on, and so does this once the store works again
+            if wait is None and there:
+                _forget(path)
+                there, due = False, FROM_SECONDS
+            elif wait is not None and wait.seconds >= due:
+                write_mapping(path, {"doing": wait.doing, "of": wait.of, "seconds": round(wait.seconds, 1)})
+                there, due = True, wait.seconds + AGAIN_SECONDS
+    with contextlib.suppress(StoreError):
+        _forget(path)
+
+
+def _forget(path: Path) -> None:
+    with disk_errors("write", path):
+        path.unlink(missing_ok=True)

@@ -1,0 +1,53 @@
+"""Work for which this process stops training: it compiles, reads data, or waits for a file system.
+
+Whoever begins such work says so here; whoever reports to people asks here, from another thread. Training time is
+counted without it.
+"""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Wait:
+    """doing: one word for a table ("compiling"). of: what, in a few words ("kernels"). began: by `time.monotonic`."""
+
+    doing: str
+    of: str
+    began: float
+
+    @property
+    def seconds(self) -> float:
+        """How long it has lasted."""
+        return time.monotonic() - self.began
+
+
+_open: list[Wait] = []
+_ended_seconds = 0.0
+
+
+@contextlib.contextmanager
+def waiting(doing: str, of: str) -> Iterator[None]:
+    """Around such work. Within another one it is part of that."""
+    global _ended_seconds
+    wait = Wait(doing, of, time.monotonic())
+    _open.append(wait)
+    try:
+        yield
+    finally:
+        _open.remove(wait)
+        if not _open:
+            _ended_seconds += wait.seconds
+
+
+def current() -> Wait | None:
+    """The work that this process does now instead of training; None where it trains."""
+    return next(iter(_open[:1]), None)
+
+
+def seconds_waited() -> float:
+    """Seconds of all such work since this process began, the present one included."""
+    wait = current()
+    return _ended_seconds + (0.0 if wait is None else wait.seconds)

@@ -1,0 +1,135 @@
+"""While a worker compiles, the store says so: to `status`, to `show`, and to whoever watches; training time stands."""
+
+import json
+import time
+
+import pytest
+
+from launch.__main__ import main
+from launch.launchers.display import Rate
+from launch.packs import pauses
+from launch.packs.leases import Leases
+from launch.packs.owner import this_owner
+from launch.packs.pauses import Pause, noted, read_pause
+from launch.packs.watch import Watch
+from launch.work import training
+from launch.work.worker import work
+from plasticity_lab import waits
+from plasticity_lab.kernels import build
+from plasticity_lab.records.record import read_record
+from plasticity_lab.waits import waiting
+from tests.helpers.packs import needs_kernels
+from tests.helpers.sweeps import never, planned, wait_until
+
+COMPILING = Pause("compiling", "kernels", 12.0)
+ONE = ("seed=0", "launch.workers=1")
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    monkeypatch.setattr(pauses, "FROM_SECONDS", 0.0)
+    monkeypatch.setattr(pauses, "LOOK_SECONDS", 0.01)
+
+
+@pytest.fixture
+def held(store):
+    """A pack that a worker holds, which compiles."""
+    (pack,) = planned(store, *ONE).packs
+    lease = Leases(store, 100, this_owner()).claim([pack.id])
+    store.pack_folder(pack.id).mkdir(parents=True)
+    store.pause(pack.id).write_text(json.dumps(vars(COMPILING)))
+    yield pack
+    lease.release()
+
+
+def test_a_pause_is_noted_while_it_lasts(store, at_once):
+    with noted(store, "p"):
+        assert read_pause(store, "p") is None
+        with waiting("compiling", "kernels"):
+            wait_until(lambda: read_pause(store, "p") is not None)
+            pause = read_pause(store, "p")
+            assert (pause.doing, pause.of) == ("compiling", "kernels")
+        wait_until(lambda: read_pause(store, "p") is None)
+    assert not store.pause("p").exists()
+
+
+def test_a_note_of_a_worker_that_was_killed_goes(store, at_once):
+    store.pack_folder("p").mkdir(parents=True)
+    store.pause("p").write_text(json.dumps(vars(COMPILING)))
+    with noted(store, "p"):
+        wait_until(lambda: not store.pause("p").exists())
+
+
+def test_time_within_time_is_counted_once():
+    before = waits.seconds_waited()
+    began = time.monotonic()
+    with waiting("compiling", "graphs"):
+        with waiting("compiling", "kernels"):
+            time.sleep(0.02)
+            assert waits.current().of == "graphs"
+        assert 0.02 <= waits.seconds_waited() - before <= time.monotonic() - began
+    assert waits.current() is None
+    assert 0.02 <= waits.seconds_waited() - before <= time.monotonic() - began
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"doing": 1}'])
+def test_a_damaged_note_is_none(store, content):
+    store.pack_folder("p").mkdir(parents=True)
+    store.pause("p").write_text(content)
+    assert read_pause(store, "p") is None
+
+
+def test_status_says_that_a_pack_compiles(store, held, capsys):
+    assert main(["status", "--json", "--store", str(store.root)]) == 0
+    assert '"doing": "compiling"' in capsys.readouterr().out
+    assert main(["status", "--store", str(store.root)]) == 0
+    assert COMPILING.doing in capsys.readouterr().out.splitlines()[1]
+    (sweep,) = (path.name for path in (store.root / "sweeps").iterdir())
+    assert main(["status", sweep, "--store", str(store.root)]) == 0
+    assert COMPILING.words in capsys.readouterr().out
+
+
+def test_a_command_says_that_its_workers_compile(store, held):
+    now = Watch(store, [held]).look()
+    assert now.pause == COMPILING.words
+    assert now.pause in Rate().words(now, 0.0)
+
+
+def test_a_run_that_is_followed_says_what_its_worker_does_and_why_it_waits(store, held, capsys):
+    (run,) = held.runs
+    assert main(["show", run, "--store", str(store.root)]) == 0
+    assert COMPILING.words in capsys.readouterr().out
+    plan = planned(store, "seed=7", "launch.workers=1")
+    (other,) = plan.packs
+    assert main(["show", other.runs[0], "--store", str(store.root)]) == 0
+    assert plan.sweep in capsys.readouterr().out.splitlines()[0]
+
+
+@needs_kernels
+def test_a_slow_compiler_is_announced(store, tmp_path, monkeypatch, at_once):
+    """The compiler goes on once the note is there, and leaves a library that nobody can load."""
+    slow, note = tmp_path / "slow", store.pause("p")
+    waits_for_it = f"while ! [ -e {note} ]; do sleep 0.1; done"
+    slow.write_text(f"#!/bin/sh\n{waits_for_it}\nfor word; do case $word in *.so) echo > $word;; esac; done\n")
+    slow.chmod(0o755)
+    monkeypatch.setenv("CXX", str(slow))
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "compiled"))
+    build._begun.cache_clear()
+    with noted(store, "p"), pytest.raises(build.KernelsMissing):
+        build.load.__wrapped__("softmax")
+    build._begun.cache_clear()
+
+
+def test_time_of_compiling_is_not_time_of_training(store, monkeypatch):
+    whole = training.train
+
+    def train_after_compiling(*given):
+        with waiting("compiling", "graphs"):
+            time.sleep(0.5)
+        return whole(*given)
+
+    monkeypatch.setattr(training, "train", train_after_compiling)
+    plan, began = planned(store, *ONE), time.monotonic()
+    work(store, plan.sweep, "cpu", never)
+    (run,) = plan.asked
+    assert read_record(store, run)["provenance"]["pack_seconds"] <= time.monotonic() - began - 0.5
