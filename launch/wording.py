@@ -1,11 +1,16 @@
 """Counts, sizes, times and lists as words, and a line on stderr."""
 
+import contextlib
 import re
 import sys
-from collections.abc import Collection
+import threading
+import time
+from collections.abc import Collection, Iterator
 from datetime import timedelta
 
 SHOWN = 5
+FIRST_WORD_SECONDS, LONGEST_SILENCE_SECONDS = 4.0, 60.0
+"""What takes longer than the first is said on stderr; the pauses between lines grow up to the second."""
 _FLAGS = {
     "collapsed": "collapsed to chance",
     "mixed_code": "begun by other code",
@@ -62,3 +67,26 @@ def flag_in_words(flag: str) -> str:
 def say(words: str) -> None:
     """A line on stderr, at once."""
     print(words, file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def said_while(doing: str) -> Iterator[None]:
+    """Says on stderr that something goes on, with the time so far: after FIRST_WORD_SECONDS, then more and more rarely.
+
+    doing: as in "Planning".
+    """
+    over, began = threading.Event(), time.monotonic()
+
+    def say_it() -> None:
+        pause = FIRST_WORD_SECONDS
+        while not over.wait(pause):
+            say(f"{doing}: {in_time(time.monotonic() - began)} so far.")
+            pause = min(1.5 * pause, LONGEST_SILENCE_SECONDS)
+
+    thread = threading.Thread(target=say_it, name=doing, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch._inductor.runtime.cache_dir_utils import default_cache_dir
 
+from launch import wording
 from tests.helpers.walks import pytest_collection_modifyitems, pytest_report_header  # noqa: F401 (hooks)
 
 # A shell starts what runs in its background with SIGINT ignored, and children inherit that: Ctrl-C could not be tested.
@@ -29,3 +30,4 @@ os.environ |= dict.fromkeys(("WANDB__SERVICE_WAIT", "WANDB_INIT_TIMEOUT", "WANDB
 def _as_a_worker():
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
+    wording.FIRST_WORD_SECONDS = 600.0  # on a busy machine lines would come between those that tests read

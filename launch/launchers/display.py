@@ -10,9 +10,9 @@ from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
 from launch.packs.watch import Progress
+from launch.wording import LONGEST_SILENCE_SECONDS
 
 FIRST_LINE_SECONDS = 5.0
-LONGEST_SILENCE_SECONDS = 60.0
 
 
 class Display(Protocol):

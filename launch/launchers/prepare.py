@@ -19,7 +19,7 @@ from launch.plan.planner import plan
 from launch.plan.speed import Calibration
 from launch.plan.too_short import too_short, unseen
 from launch.tracking.choice import decided
-from launch.wording import say
+from launch.wording import said_while, say
 from plasticity_lab import assembly
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.data.folder import data_folder
@@ -88,6 +88,7 @@ class Prepared:
     of_another: bool = False
 
 
+@said_while("Planning")
 def prepared(
     runs: Sequence[Run], settings: Settings, resources: Resources, command: Sequence[str] | None = None
 ) -> Prepared:

@@ -17,6 +17,7 @@ from launch.runs.requests import Preset, Request, requests_of
 from launch.runs.unread import unread
 from launch.runs.values.place import Combination, put
 from launch.runs.values.sources import Sources
+from launch.wording import said_while
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.searches.space import Range
 from plasticity_lab.records.settings import Settings
@@ -32,6 +33,7 @@ class Resolved:
     settings: Settings
 
 
+@said_while("Reading the command's choices")
 def resolved(options: Options, preset: Preset, typed: Sequence[str]) -> Resolved:
     """The runs that an experiment's words and the typed words name together; a typed word replaces the experiment's.
 

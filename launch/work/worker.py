@@ -45,8 +45,7 @@ from plasticity_lab.waits import waiting
 log = logging.getLogger("launch.work.worker")
 POLL_SECONDS, LONGEST_POLL_SECONDS, POLL_SHARE = 1.0, 15.0, 0.25
 """How long a worker that waits for others pauses: a share of how long it has waited, so that many may wait for long."""
-SILENT_SECONDS = 4.0
-"""How long it waits for others without a word."""
+SILENT_SECONDS = 4.0  # it waits for others this long without a word
 
 
 class OutOfTime(Exception):
@@ -229,8 +228,7 @@ class Worker:
 
     def _train_claimed(self, plan: Plan, pack: Pack, lease: Lease) -> bool:
         """Trains one pack and deals with its failure, if it fails.  Returns False if failed runs were recorded."""
-        runs = plan.runs_of(pack)
-        recorded, failure = False, None
+        runs, recorded, failure = plan.runs_of(pack), False, None
         try:
             try:
                 if not self.trying.until_done("claims", lambda: self.elsewhere.is_free(plan, pack, lease)):

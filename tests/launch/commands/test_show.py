@@ -109,7 +109,8 @@ def test_an_unfinished_run_is_shown_as_far_as_its_last_checkpoint(store, show):
     plan = planned(store, "seed=0,1", *ONE)
     (pack,) = plan.packs
     out = show(pack.runs[1])[1]
-    assert out.startswith(f"Run {pack.runs[1]}: waiting\n")
+    assert out.startswith(f"Run {pack.runs[1]}: waiting: ")
+    assert plan.sweep in out.splitlines()[0]
     assert f"pack:\n  id: {pack.id}\n  runs: 2\n  length: 270 steps\n" in out
     assert out.endswith("Nothing has been measured yet: no epoch has ended.\n")
     trained(store, "seed=0,1", *ONE, stop=after_looks(4))
