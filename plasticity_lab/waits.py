@@ -1,7 +1,7 @@
 """Work for which this process stops training: it compiles, reads data, or waits for a file system.
 
-Whoever begins such work says so here; whoever reports to people asks here, from another thread. Training time is
-counted without it.
+The code that does such work says so here. Reports to people read it, from another thread. Training time is counted
+without it.
 """
 
 import contextlib

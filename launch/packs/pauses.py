@@ -45,7 +45,7 @@ def read_pause(store: Store, pack: str) -> Pause | None:
 
 @contextlib.contextmanager
 def noted(store: Store, pack: str) -> Iterator[None]:
-    """Around a pack's training: notes its pauses, from a thread of its own, and takes the note away afterwards."""
+    """Around a pack's training: a further thread notes its pauses, and removes the note afterwards."""
     over = threading.Event()
     thread = threading.Thread(target=_note, args=(store, pack, over), name=f"pauses of {pack}", daemon=True)
     thread.start()

@@ -54,7 +54,7 @@ def expect(parts: Iterable[str]) -> None:
 
 @cache
 def load(part: str) -> None:
-    """Gives torch the operators of a part, which is compiled before unless it is there.  Raises KernelsMissing."""
+    """Gives torch the operators of a part, which is compiled first if its library is missing.  Raises KernelsMissing."""
     _check()
     with waiting("compiling", f"kernels ({part})"):
         library = _begun(part).result()
@@ -103,7 +103,7 @@ def folder() -> Path:
 
 
 def _compiled(part: str, library: Path, flags: tuple[str, ...]) -> Path:
-    """Compiles a part, unless another process does meanwhile: then waits for it.  Raises KernelsMissing."""
+    """Compiles a part; if another process compiles it already, waits for that.  Raises KernelsMissing."""
     library.parent.mkdir(parents=True, exist_ok=True)
     with library.with_suffix(".lock").open("w") as lock:
         with contextlib.suppress(OSError):  # a file system without locks: then both compile it
