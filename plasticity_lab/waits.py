@@ -43,7 +43,7 @@ def waiting(doing: str, of: str) -> Iterator[None]:
 
 
 def current() -> Wait | None:
-    """The work that this process does now instead of training; None where it trains."""
+    """The work that this process does now instead of training; None if it trains."""
     return next(iter(_open[:1]), None)
 
 

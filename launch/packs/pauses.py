@@ -33,7 +33,7 @@ class Pause:
 
 
 def read_pause(store: Store, pack: str) -> Pause | None:
-    """What the worker of a pack does instead of training; None where it trains, or the file is damaged."""
+    """What the worker of a pack does instead of training; None if it trains, or the file is damaged."""
     try:
         value = read_mapping(store.pause(pack), "")
     except DamagedFile:

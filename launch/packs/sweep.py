@@ -31,7 +31,7 @@ class HeldPack:
     family: what its runs are, in words. steps: of each run, in its `unit`; steps_done: how many of them are done.
     lately: what its runs measured last, by columns of metrics.parquet (see `Journal.lately`). worker: who holds it.
     silent: seconds since the worker was last heard of. left: seconds that the pack still needs. pause: what the worker
-    does instead of training; None where it trains.
+    does instead of training; None if it trains.
     """
 
     pack: str

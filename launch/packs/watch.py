@@ -20,7 +20,7 @@ class Progress:
     runs, run_steps: of all of them, run-steps being steps of each run summed over runs. runs_done: of packs that ended
     well. run_steps_done: all of packs that ended, and of the others as far as they are. diverged, failed: runs. unit:
     what run-steps are called. left: seconds until the last pack ends, by how fast these have been so far; None where
-    none is trained. pause: what a worker does instead of training, where none trains.
+    none is trained. pause: the work of the workers if none trains now.
     """
 
     runs: int

@@ -43,9 +43,9 @@ def compiler() -> str | None:
 
 
 def expect(parts: Iterable[str]) -> None:
-    """Begins to compile parts that are not there yet, in processes beside this one, as many as there are cores.
+    """Begins to compile the parts whose libraries are missing, in as many processes as there are cores.
 
-    Returns at once; `load` waits for them.  Raises KernelsMissing where none can be compiled.
+    Returns at once; `load` waits for them.  Raises KernelsMissing if none can be compiled.
     """
     _check()
     for part in parts:
@@ -54,7 +54,7 @@ def expect(parts: Iterable[str]) -> None:
 
 @cache
 def load(part: str) -> None:
-    """Gives torch the operators of a part, which is compiled first if its library is missing.  Raises KernelsMissing."""
+    """Gives torch the operators of a part, compiled first if its library is missing.  Raises KernelsMissing."""
     _check()
     with waiting("compiling", f"kernels ({part})"):
         library = _begun(part).result()
