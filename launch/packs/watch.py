@@ -82,7 +82,7 @@ class Watch:
         )
 
     def _pause(self, begun: Sequence[str]) -> str:
-        """What workers of packs do while none trains, in words, of that which has lasted for longest."""
+        """The longest pause of the workers, in words; nothing if any of them trains."""
         pauses = [read_pause(self.store, pack) for pack in begun]
         known = [pause for pause in pauses if pause is not None]
         return max(known, key=lambda pause: pause.seconds).words if known and len(known) == len(pauses) else ""

@@ -1,4 +1,4 @@
-"""The parameters of a pack whose layers are computed by the kernels, and preparing these.
+"""The parameters of a pack that computes its layers by the kernels, and the preparation of these.
 
 Legend: K runs, B examples, C channels, H, W rows and columns, I inputs, O outputs; of tables R rows, C columns.
 """
