@@ -9,8 +9,7 @@ from typing import Any, NoReturn
 
 from hydra.core.override_parser.types import Override
 
-from launch.runs.files import check_experiment, folder_of
-from launch.runs.options import CONF
+from launch.runs.files import CONF, check_experiment, folder_of
 from launch.runs.words import plain, read, shown, spelled
 from plasticity_lab.account import expanded
 from plasticity_lab.errors import ConfigError

@@ -11,6 +11,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from launch.command_line import CommandLine
+from launch.runs.files import CONF, folders_of, options_in
 from launch.runs.words import read
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.version import version_line
@@ -47,14 +48,12 @@ def _help(words: list[str], hydra: Hydra, resolve: bool) -> str:
     """hydra.help.template, filled in as Hydra fills it in; which takes four times as long over it."""
     config = hydra.compose_config("config", words, RunMode.RUN, with_log_configuration=True)
     template: str = config.hydra.help.template
-    loader = hydra.config_loader
-    hydras = [word for word in words if word.lstrip("+~").startswith("hydra")]
     groups = []
     if "$APP_CONFIG_GROUPS" in template:
-        for group in sorted(set(loader.list_groups("")) - {"hydra"}):
-            # With the words about Hydra, options in folders of hydra.searchpath are found too.
-            options = loader.get_group_options(group, config_name="config", overrides=hydras)
-            groups += [f"{group}: {', '.join(sorted(options))}\n"] if options else []
+        folders = folders_of(config)
+        for group in sorted(folder.name for folder in CONF.iterdir() if folder.is_dir() and folder.name != "hydra"):
+            options = options_in(folders, group)
+            groups += [f"{group}: {', '.join(options)}\n"] if options else []
     hydra_groups = ""
     if "$HYDRA_CONFIG_GROUPS" in template:
         hydra_groups = hydra.format_config_groups(lambda group: group.startswith("hydra/"))

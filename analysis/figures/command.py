@@ -8,9 +8,10 @@ from pathlib import Path
 
 from analysis.asked import FILTERS, add_options, folder_of, places_of, rows_asked_for, write
 from analysis.derived.curves import WRITING, ActivationCurve, of_text
-from analysis.figures import FIGURES, READ_BY, SHAPES, named, style
+from analysis.figures import style
 from analysis.figures.asked import Asked
 from analysis.figures.drawing import Drawing
+from analysis.figures.named import FIGURES, READ_BY, SHAPES, named
 from analysis.figures.numbers import csv_text
 from analysis.figures.paper import SHIPPED, Paper, only
 from analysis.figures.shapes import ACTIVATIONS_FIGURE, figure

@@ -1,18 +1,21 @@
 """The course of one run as a picture: what it measured, a panel for each unit."""
 
+import hashlib
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from plasticity_lab.records.files import write_atomically
 from plasticity_lab.records.measures import Column, Declared
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 WIDTH, HEIGHT, DOTS = 8.0, 3.0, 150
 """Inches of a panel, and dots to each."""
@@ -20,14 +23,23 @@ FEW_POINTS = 60
 """Of more a line alone is drawn."""
 COARSE_POINTS = 10
 """Where there are fewer tasks than that, what is measured more often is drawn as often: one task would be one point."""
+BEGINNING = 4096
+"""Bytes of a PNG that hold its comment."""
 
 
 def draw_curve(path: Path, table: pa.Table, declared: Declared, title: str, diverged_at: int | None) -> None:
     """Writes a PNG of a run's metrics, against its steps.  No screen is needed.  Raises StoreError.
 
     table: as metrics.parquet has it. declared: what its columns are. diverged_at: the step at which the run diverged,
-    which gets a mark.
+    which gets a mark. A picture that was drawn of the same by the same code stays as it is.
     """
+    shows = _digest(table, declared, title, diverged_at)
+    if _is_drawn(path, shows):
+        return
+    # Half a second, for which a picture that is there already, and a curve in letters, need not wait.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     panels = panels_of(declared)
     figure = Figure(figsize=(WIDTH, HEIGHT * len(panels)), layout="constrained")
     FigureCanvasAgg(figure)
@@ -43,7 +55,27 @@ def draw_curve(path: Path, table: pa.Table, declared: Declared, title: str, dive
     drawn[0].set_title(title)
     drawn[-1].set_xlabel("step")
     drawn[-1].xaxis.set_major_formatter("{x:,.0f}")
-    write_atomically(path, lambda file: figure.savefig(file, format="png", dpi=DOTS))
+    write_atomically(path, lambda file: figure.savefig(file, format="png", dpi=DOTS, metadata={"Comment": shows}))
+
+
+def _digest(table: pa.Table, declared: Declared, title: str, diverged_at: int | None) -> str:
+    """64 hex digits of all that a picture shows, and of the code that draws it."""
+    digest = hashlib.sha256(Path(__file__).read_bytes())
+    digest.update(json.dumps([declared.as_json(), title, diverged_at], sort_keys=True).encode())
+    columns = pa.BufferOutputStream()
+    with pa.ipc.new_stream(columns, table.schema) as written:
+        written.write_table(table)
+    digest.update(columns.getvalue())
+    return digest.hexdigest()
+
+
+def _is_drawn(path: Path, shows: str) -> bool:
+    """Whether the file is a picture of this already."""
+    try:
+        with path.open("rb") as file:
+            return shows.encode() in file.read(BEGINNING)
+    except OSError:
+        return False
 
 
 def panels_of(declared: Declared) -> list[tuple[str, Sequence[Column]]]:
@@ -54,7 +86,7 @@ def panels_of(declared: Declared) -> list[tuple[str, Sequence[Column]]]:
     return list(panels.items())
 
 
-def _draw(axes: Axes, table: pa.Table, column: Column) -> None:
+def _draw(axes: "Axes", table: pa.Table, column: Column) -> None:
     """A column from rows of one kind; tasks that do not count (not `hard`) are pale."""
     kind = kind_of(table, column)
     rows = rows_of(table, kind)
@@ -73,7 +105,7 @@ def _draw(axes: Axes, table: pa.Table, column: Column) -> None:
 
 def rows_of(table: pa.Table, kind: str) -> pa.Table:
     """Those of one kind."""
-    return table.filter(pc.field("kind") == kind)
+    return table.filter(pc.equal(table["kind"], kind))
 
 
 def kind_of(table: pa.Table, column: Column) -> str:

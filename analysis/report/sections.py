@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from analysis.figures import FIGURES
 from analysis.figures.asked import Asked, Metrics
 from analysis.figures.drawing import Drawing
+from analysis.figures.named import FIGURES
 from analysis.figures.sensitivity import varied
 from analysis.names import BENCHMARKS, display
 from analysis.report.plotly_figure import charts

@@ -4,11 +4,12 @@ What a seed's tasks do to both arms alike cancels in their difference, so that s
 Welch's test. It needs the same seeds on both sides.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.statistics.sample import Values, sample, why_not
+from analysis.statistics.sample import Values, sample, variance, why_not
 
 ROUNDING = 1e-13
 """Differences that vary by less than this part of the values vary by rounding alone."""
@@ -33,8 +34,6 @@ def paired(ours: Values, theirs: Values, level: float = 0.95) -> Paired:
     No p for fewer than two pairs, for values that are not finite, nor where all differences are the same.
     Raises ValueError for lists of different lengths.  Source: `scipy.stats.ttest_rel`.
     """
-    import scipy.stats  # slow to import; see `welch`
-
     a, b = sample(ours), sample(theirs)
     if len(a) != len(b):
         raise ValueError(f"Pairs need the same seeds on both sides; there are {len(a)} and {len(b)} values.")
@@ -43,13 +42,10 @@ def paired(ours: Values, theirs: Values, level: float = 0.95) -> Paired:
         reason = "no variance in the differences"
     if reason:
         return Paired(None, None, None, None, None, len(a), reason)
-    found = scipy.stats.ttest_rel(a, b)
-    interval = found.confidence_interval(level)
-    return Paired(
-        float((a - b).mean()),
-        float(interval.low),
-        float(interval.high),
-        float(found.statistic),
-        float(found.pvalue),
-        len(a),
-    )
+    import scipy.special  # slow to import; see `welch`
+
+    differences, tail = a - b, (1 - level) / 2
+    mean, error = float(differences.mean()), math.sqrt(variance(differences) / len(a))
+    low, high = (float(scipy.special.stdtrit(len(a) - 1, p)) * error + mean for p in (tail, 1 - tail))
+    t = mean / error
+    return Paired(mean, low, high, t, float(2 * scipy.special.stdtr(len(a) - 1, -abs(t))), len(a))

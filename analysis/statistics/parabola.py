@@ -38,7 +38,7 @@ def parabola(x: Values, y: Values, level: float = 0.95) -> Parabola:
 
     Raises ValueError for lists of different lengths.
     """
-    import scipy.stats  # slow to import; see `welch`
+    import scipy.special  # slow to import; see `welch`
 
     a, b = sample(x), sample(y)
     if len(a) != len(b):
@@ -50,7 +50,7 @@ def parabola(x: Values, y: Values, level: float = 0.95) -> Parabola:
     freedom = len(a) - 3
     variance = float(((b - design @ solved) ** 2).sum()) / freedom
     covariance = variance * np.linalg.inv(design.T @ design)
-    width = float(scipy.stats.t.ppf((1 + level) / 2, freedom))
+    width = float(scipy.special.stdtrit(freedom, (1 + level) / 2))
     _, slope, curvature = map(float, solved)
     half = width * float(covariance[2, 2]) ** 0.5
     vertex = -slope / (2 * curvature) if curvature else None

@@ -30,3 +30,8 @@ def why_not(groups: Sequence[np.ndarray], least: int) -> str | None:
 def constant(values: np.ndarray) -> bool:
     """Whether all values are the same: (n,), of which there is at least one."""
     return bool(np.ptp(values) == 0)
+
+
+def variance(values: np.ndarray) -> float:
+    """The sample variance of values (n,), rounded as SciPy's tests do it: divided by n, then times n / (n − 1)."""
+    return float(((values - values.mean()) ** 2).mean() * (len(values) / (len(values) - 1)))

@@ -39,13 +39,13 @@ def half_width(values_N: np.ndarray, level: float = 0.95) -> np.ndarray:
 
     NaN of fewer than two values, and of equal ones, which say nothing of how others would vary.
     """
-    import scipy.stats  # slow to import; see `welch`
+    import scipy.special  # slow to import; see `welch`
 
     values = np.asarray(values_N, dtype=np.float64)
     n = len(values)
     if n < 2:
         return np.full(values.shape[1:], np.nan)
-    half = scipy.stats.t.ppf(0.5 + level / 2, n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n)
+    half = scipy.special.stdtrit(n - 1, 0.5 + level / 2) * values.std(axis=0, ddof=1) / np.sqrt(n)
     return np.where(np.ptp(values, axis=0) > 0, half, np.nan)
 
 

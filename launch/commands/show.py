@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     if shown.metrics is None or not len(shown.metrics):
         print(NOTHING_YET if shown.in_training else NOTHING)
         return 0
-    from analysis.figures.curve import draw_curve  # matplotlib: who asks for a run without a curve need not wait for it
+    from analysis.figures.curve import draw_curve  # NumPy: a run without a curve need not wait for it
 
     path = options.out or shown.folder / "curve.png"
     draw_curve(path, shown.metrics, shown.declared, _title(name, shown), shown.diverged_at)

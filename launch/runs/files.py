@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -27,6 +27,21 @@ def folder_of(schema: str, path: str) -> Traversable:
         return resources.files(path.replace("/", ".").rstrip("."))
     except (ImportError, ValueError) as error:
         raise ConfigError(f"A folder of hydra.searchpath does not exist: pkg://{path} is no Python package.") from error
+
+
+def folders_of(config: DictConfig) -> list[Traversable]:
+    """The folders in which Hydra looks for options, in its order.  config: composed, with Hydra's own part."""
+    return [folder_of(each.schema, each.path) for each in config.hydra.runtime.config_sources if each.path]
+
+
+def options_in(folders: Iterable[Traversable], group: str) -> list[str]:
+    """The names of a group's options in any of the folders, sorted.
+
+    Hydra's own list is the same; it composes the whole configuration again for each group that is asked for.
+    """
+    of_group = [folder.joinpath(group) for folder in folders]
+    files = [file.name for folder in of_group if folder.is_dir() for file in folder.iterdir() if file.is_file()]
+    return sorted({name.removesuffix(".yaml") for name in files if name.endswith(".yaml")})
 
 
 def option_in(file: Traversable) -> Mapping[str, Any]:

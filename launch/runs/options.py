@@ -13,7 +13,7 @@ from pydantic import Field, create_model
 
 from launch.runs.arguments import Vocabulary, check_option
 from launch.runs.extras import Activation, Beside, Diagnostic, Extras, Intervention
-from launch.runs.files import CONF, folder_of, option_in
+from launch.runs.files import CONF, folders_of, option_in, options_in
 from launch.runs.groups import AUTO, COMPONENTS, GroupName, alone_in
 from launch.runs.settings import TEXTS, keys
 from plasticity_lab.component import Component, load
@@ -164,7 +164,7 @@ class Options:
     def __init__(self, loader: ConfigLoader, config: DictConfig) -> None:
         self._loader, self._config = loader, config
         self._read: dict[tuple[str, str], Option] = {}
-        self._folders = [folder_of(each.schema, each.path) for each in config.hydra.runtime.config_sources if each.path]
+        self._folders = folders_of(config)
         self.notes: list[str] = []
         self.experiment: str | None = config.hydra.runtime.choices["experiment"]
         self.chosen: dict[str, str] = {group: _chosen(config, group) for group in GROUPS}
@@ -234,10 +234,7 @@ def classes_of(group: str) -> list[type[Component]]:
 
 
 class Offered(Mapping[str, list[str]]):
-    """The options of each group in any of the folders, listed when first asked for.
-
-    Hydra's own list is the same; it composes the whole configuration anew for each group that is asked for.
-    """
+    """The options of each group in any of the folders, listed when first asked for."""
 
     def __init__(self, folders: Sequence[Traversable]) -> None:
         self._folders = folders
@@ -247,9 +244,7 @@ class Offered(Mapping[str, list[str]]):
         if group not in (*GROUPS, *ONCE):
             raise KeyError(group)
         if group not in self._listed:
-            of_group = [folder.joinpath(group) for folder in self._folders]
-            files = [file.name for folder in of_group if folder.is_dir() for file in folder.iterdir() if file.is_file()]
-            self._listed[group] = sorted({name.removesuffix(".yaml") for name in files if name.endswith(".yaml")})
+            self._listed[group] = options_in(self._folders, group)
         return self._listed[group]
 
     def __iter__(self) -> Iterator[str]:

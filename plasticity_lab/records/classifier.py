@@ -8,13 +8,11 @@ from collections.abc import Mapping
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from plasticity_lab.records.measures import Better, Column, Declared, Measure, Measures
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from numpy.typing import NDArray
 
 _CHANCE_FACTOR = 1.2
 _COLLAPSED_TASKS = 3
@@ -27,6 +25,8 @@ def summarise(table: "pa.Table") -> dict[str, float | None]:
     aoa_first_tenth and aoa_last_tenth (of at least one task), aoa_slope (least squares, change of AOA a hard task),
     final_accuracy, final_accuracy_last_task, and gap: final accuracy − AOA.
     """
+    import numpy as np  # a tenth of a second, which commands that only read declarations need not wait for
+
     tasks = _tasks(table)
     batches = np.diff(tasks["step"], prepend=0)
     hard = tasks["hard"].astype(bool)
@@ -55,22 +55,24 @@ def flags(table: "pa.Table", facts: Mapping[str, float]) -> dict[str, bool]:
     return {"collapsed": longest >= _COLLAPSED_TASKS}
 
 
-def _tasks(table: "pa.Table") -> dict[str, NDArray[Any]]:
+def _tasks(table: "pa.Table") -> "dict[str, NDArray[Any]]":
     are_tasks = table["kind"].to_numpy() == "task"
     return {name: table[name].to_numpy()[are_tasks] for name in ("step", "aoa", "final_accuracy", "hard")}
 
 
-def _mean(values: NDArray[Any], weights: NDArray[Any] | None = None) -> float | None:
+def _mean(values: "NDArray[Any]", weights: "NDArray[Any] | None" = None) -> float | None:
     """The mean, rounded once; None of nothing."""
     if not len(values):
         return None
     return fmean(values.tolist(), None if weights is None else weights.tolist())
 
 
-def _slope(values: NDArray[Any]) -> float | None:
+def _slope(values: "NDArray[Any]") -> float | None:
     """Least-squares slope of values against their number; None for fewer than two."""
     if len(values) < 2:
         return None
+    import numpy as np  # as above
+
     x = np.arange(len(values)) - (len(values) - 1) / 2
     return math.fsum(x * values) / math.fsum(x * x)
 

@@ -8,7 +8,6 @@ from plasticity_lab.component import load
 from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.measures import Column, Measures
-from plasticity_lab.records.task_matrix import with_matrix
 from plasticity_lab.run import Run, group_of, option_of
 
 
@@ -22,6 +21,8 @@ def measures_of(targets: Mapping[str, str], science: Mapping[str, Any] | None = 
     agent: Any = load(targets["agent"]) if "agent" in targets else None
     measures = CLASSIFIER if agent is None else agent.measures
     if ((science or {}).get("benchmark") or {}).get("eval_matrix"):
+        from plasticity_lab.records.task_matrix import with_matrix  # NumPy, for which few runs have a use here
+
         benchmark: Any = load(targets["benchmark"]) if "benchmark" in targets else None
         measures = with_matrix(measures, forward=not getattr(benchmark, "classes_come_once", False))
     perturbation = (science or {}).get("perturbation")

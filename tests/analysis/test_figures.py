@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 from analysis.__main__ import main
-from analysis.figures import FIGURES
 from analysis.figures.asked import Asked
 from analysis.figures.courses import binned, extents, over_runs
 from analysis.figures.curve import draw_curve, panels_of
+from analysis.figures.named import FIGURES
 from analysis.figures.numbers import csv_text
 from analysis.figures.shocks.by_factor import FIGURES as OF_SHOCKS
 from analysis.figures.static import pictures
@@ -289,6 +289,21 @@ def test_the_curve_of_any_agent_has_a_panel_for_each_unit(tmp_path):
     }
     draw_curve(tmp_path / "curve.png", rollouts([0, 1]).table(1), PLAYER.declared, "a run", 300)
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_curve_is_drawn_again_only_if_it_would_show_something_else(tmp_path):
+    path, table, other = tmp_path / "curve.png", rollouts([0, 1]).table(1), rollouts([0, 1]).table(0)
+    draw_curve(path, table, PLAYER.declared, "a run", 300)
+    first = path.stat().st_ino
+    draw_curve(path, table, PLAYER.declared, "a run", 300)
+    assert path.stat().st_ino == first
+    for what in ((other, "a run", 300), (other, "another", 300), (other, "another", None)):
+        before = path.read_bytes()
+        draw_curve(path, what[0], PLAYER.declared, *what[1:])
+        assert path.read_bytes() != before
+    path.write_bytes(b"")
+    draw_curve(path, table, PLAYER.declared, "a run", 300)
+    assert path.stat().st_size > 1000
 
 
 def test_panels_of_one_benchmark_say_in_what_their_runs_differ(two_rates, record):

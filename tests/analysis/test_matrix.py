@@ -7,8 +7,8 @@ from functools import partial
 import pytest
 
 from analysis.__main__ import main
-from analysis.figures import FIGURES
 from analysis.figures.asked import Asked
+from analysis.figures.named import FIGURES
 from analysis.figures.numbers import csv_text
 from analysis.read_metrics import metrics_of
 from analysis.report.plotly_figure import charts

@@ -7,8 +7,8 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from analysis.figures import FIGURES
 from analysis.figures.asked import Asked
+from analysis.figures.named import FIGURES
 from analysis.figures.numbers import csv_text
 from analysis.figures.static import draw
 from analysis.report.plotly_figure import charts

@@ -3,8 +3,8 @@
 import pytest
 
 from analysis.__main__ import main
-from analysis.figures import FIGURES
 from analysis.figures.asked import Asked
+from analysis.figures.named import FIGURES
 from analysis.read_metrics import metrics_of
 from analysis.rows import rows, rows_in
 from plasticity_lab.errors import ConfigError

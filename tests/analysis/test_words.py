@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from analysis.__main__ import main
-from analysis.figures import FIGURES, READ_BY
+from analysis.figures.named import FIGURES, READ_BY
 from plasticity_lab.records.record import write_record
 from plasticity_lab.records.store import Store
 
