@@ -23,6 +23,7 @@ from yaml import YAMLError
 
 from launch.command_line import CommandLine, check_heeded, taken_apart
 from launch.launchers.slurm.parameters import slurm_parameters
+from launch.runs.answers import answers_kept, save_answers
 from launch.runs.arguments import instead
 from launch.runs.options import CONF, Options
 from launch.runs.overrides import overrides_of, run_from
@@ -84,7 +85,9 @@ class TakesRuns(Protocol):
 def run_command(arguments: Sequence[str], with_process: bool = False) -> int:
     """Does what a command says → its exit status, as `status_of` has it.  with_process: see `command_begins`."""
     command_begins(with_process)
-    return status_of(lambda: _done(arguments), INTERRUPTED)
+    # A process that carries out other commands too may change classes between them.
+    with answers_kept() if with_process else contextlib.nullcontext():
+        return status_of(lambda: _done(arguments), INTERRUPTED)
 
 
 def resolve(arguments: Sequence[str]) -> Resolved:
@@ -121,6 +124,7 @@ def _train(line: CommandLine, hydra: Hydra) -> None:
     config = hydra.compose_config("config", list(line.composed), RunMode.MULTIRUN, with_log_configuration=True)
     words = _words(line, hydra, config)
     found = search_of(*words) or _with_data(resolved(*words), line)
+    save_answers()
     check_tracking(found.settings.tracking)
     for note in found.notes:
         print(note, file=sys.stderr)

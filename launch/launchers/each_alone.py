@@ -7,8 +7,9 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
+from launch.launchers.finished import SweepFailed
 from launch.launchers.prepare import Prepared, Resources, calibrated, prepared
-from launch.launchers.report import SweepFailed, announce, say_planned, settled, show_plan
+from launch.launchers.report import announce, say_planned, settled, show_plan
 from launch.plan.compiling import not_compiled_here
 from launch.plan.device import devices, kind_of
 from launch.runs.settings import store_option

@@ -9,7 +9,7 @@ from launch.launchers.prepare import Prepared, Resources, calibrated, prepared
 from launch.launchers.report import announce, report, say_planned, settled, show_plan
 from launch.packs.bindings import binding_of
 from launch.plan.compiling import not_compiled_here
-from launch.plan.device import cores, devices, kind_of, limited_memory, memory_here, memory_of
+from launch.plan.device import cores, devices, kind_of, limited_memory, memory_here, memory_of, most_workers
 from launch.plan.planner import TooLarge
 from launch.wording import counted, in_bytes
 from plasticity_lab.errors import ConfigError, PlanError
@@ -18,9 +18,6 @@ from plasticity_lab.records.plan import Pack
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
-
-WORKERS_A_CORE, FEWEST = 4, 16
-"""How many workers a machine may have: some for each core, where packs wait for data or a GPU; a few on any machine."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +36,7 @@ class Machine:
         names = devices(settings.device)
         kind = kind_of(names[0])
         workers = workers or settings.launch.workers or (cores() if names == ["cpu"] else len(names))
-        most = max(FEWEST, WORKERS_A_CORE * cores())
-        if workers > most:
+        if workers > (most := most_workers()):
             raise ConfigError(
                 f"launch.workers is {workers:,}; this machine has {counted(cores(), 'core')}, and may have {most:,} "
                 "workers at most: more would only wait for one another."

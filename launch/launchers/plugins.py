@@ -24,7 +24,12 @@ class PackedLauncher(Launcher):
 
     def launch_runs(self, runs: Sequence[Run], settings: Settings) -> None:
         """Trains the runs, or prints their plan."""
-        from launch.launchers.local import train_here  # torch: every command, --help too, imports this file
+        # Every command, --help too, imports this file: neither what reads a store, nor torch, is needed by all of them.
+        from launch.launchers.finished import all_finished
+
+        if all_finished(runs, settings):
+            return
+        from launch.launchers.local import train_here
 
         train_here(runs, settings)
 

@@ -1,6 +1,5 @@
 """What every launcher does with a command's runs before it starts workers: which are left, and the plan of them."""
 
-import contextlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from launch.packs.other_code import begun_by_other_code, free_to_replace, put_as
 from launch.packs.other_diagnostics import begun_with_others
 from launch.packs.other_diagnostics import said_of_them as said_of_others
 from launch.packs.other_kinds import said_of_anew, to_train_anew
-from launch.packs.todo import Outstanding, adopted, mark_ended, outstanding, settle
+from launch.packs.todo import Outstanding, adopted, outstanding, tidied
 from launch.plan.calibration import calibration_of
 from launch.plan.compiling import NotCompiled
 from launch.plan.figures import default_calibration
@@ -130,16 +129,9 @@ def put_in_order(ready: Prepared) -> list[str]:
     Returns a line for each thing that was damaged.  Raises StoreError.
     """
     store, todo, sweep = ready.store, ready.todo, ready.plan.sweep
-    if todo.left or todo.renamed:
-        store.prepare()
-    with contextlib.suppress(StoreError):  # tidying up: a store that cannot be written may be read all the same
-        mark_ended(store, todo, ready.settings.launch.lease_seconds)
-        if todo.left:
-            store.clear_unfinished(sweep)
-    if todo.index is not None:
-        todo.index.save()
+    lines = tidied(store, todo, sweep, ready.settings.launch.lease_seconds)
     put_aside(store, ready.replaced)
-    lines = [*settle(store, todo), *(_set_aside(ready, error) for error in ready.unreadable)]
+    lines += [_set_aside(ready, error) for error in ready.unreadable]
     if ready.of_another:
         return lines
     if todo.left or any(isinstance(e, DamagedFile) and e.path == store.plan(sweep) for e in ready.unreadable):

@@ -1,33 +1,30 @@
 """What is said of a sweep before its workers start and when they have ended."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from analysis.outcomes import over_tasks, some_tasks, why_without
+from launch.launchers.finished import (
+    SweepFailed,
+    result,
+    say_all_finished,
+    say_finished,
+    say_next,
+    say_of_finished,
+)
 from launch.launchers.prepare import CostOf, Prepared, Resources, put_in_order
 from launch.packs.bindings import binding_of
 from launch.packs.endings import ending_of
-from launch.packs.todo import Outstanding, how_to_try_again
+from launch.packs.todo import how_to_try_again
 from launch.plan.store_size import memory_bytes, store_bytes
 from launch.plan.table import print_plan
-from launch.runs.settings import store_option
-from launch.wording import counted, flagged, say, some
-from plasticity_lab.errors import PlasticityError
-from plasticity_lab.records.classifier import declared_in
+from launch.wording import counted, say
 from plasticity_lab.records.index_files import Digests
 from plasticity_lab.records.kinds import goes_on, is_cpu, sort_of
-from plasticity_lab.records.own_classes import file_of_class
 from plasticity_lab.records.plan import Pack, read_plan
 from plasticity_lab.records.provenance import CHECKOUT, why_no_commit
-from plasticity_lab.records.record import STATUSES, add_asked_as, failures, flags_of, read_record
+from plasticity_lab.records.record import STATUSES, add_asked_as, failures, read_record
 from plasticity_lab.records.run_index import RunIndex
 from plasticity_lab.records.settings import Settings
-from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
-
-
-class SweepFailed(PlasticityError):
-    """Some runs of a sweep failed, or its workers ended before it did."""
 
 
 def show_plan(ready: Prepared, workers: int) -> None:
@@ -35,7 +32,9 @@ def show_plan(ready: Prepared, workers: int) -> None:
     for error in [*ready.todo.corrupt, *ready.unreadable]:
         say(str(error))
     _say_of_code(ready)
-    _say_of_finished(ready)
+    say_of_finished(ready.todo, ready.settings)
+    if ready.looked_at:
+        say(ready.looked_at)
     finished = len(ready.todo.finished)
     print_packs(ready.plan.packs, ready.plan.runs, finished, ready.resources, workers, ready.settings, ready.cost_of)
 
@@ -67,19 +66,9 @@ def settled(ready: Prepared) -> bool:
     """
     for words in put_in_order(ready):
         say(words)
-    todo = ready.todo
-    if todo.left:
+    if ready.todo.left:
         return True
-    if todo.given_up:
-        runs = len(todo.finished) + len(todo.given_up)
-        words = f"Of {counted(runs, 'run')} {len(todo.finished):,} finished already, {len(todo.given_up):,} failed."
-        raise SweepFailed(f"{words} {how_to_try_again(todo.given_up)}")
-    _say_of_finished(ready)
-    if len(todo.finished) == 1:
-        say(f"The run is finished already; rerun=true trains it again. {_result(ready.store, todo.finished[0])}")
-    else:
-        _say_finished(ready.store, len(todo.finished), " already; rerun=true trains them again")
-    _say_next(ready.store, todo.finished)
+    say_all_finished(ready.store, ready.todo, ready.settings)
     return False
 
 
@@ -102,7 +91,9 @@ def announce(ready: Prepared, workers: str) -> None:
         f"{counted(len(planned.packs), 'pack')}{done}; {workers}; store {ready.store.root}"
     )
     _say_of_code(ready)
-    _say_of_finished(ready)
+    say_of_finished(ready.todo, ready.settings)
+    if ready.looked_at:
+        say(ready.looked_at)
     for family, width in sorted({(pack.family, pack.width) for pack in planned.packs if pack.narrowed}):
         say(f"Packs of {family} are {counted(width, 'run')} wide: more do not fit into memory.")
     if uncompiled := ready.resources.uncompiled:
@@ -143,10 +134,10 @@ def report(ready: Prepared, runs: Sequence[Run], reasons: Sequence[str]) -> None
     words = ", ".join(f"{count:,} {status}" for status, count in counts.items() if count)
     if not failed and not waiting:
         if len(asked) == 1:
-            say(_result(store, *asked))
+            say(result(store, *asked))
         else:
-            _say_finished(store, len(asked), f": {words}")
-        _say_next(store, list(asked))
+            say_finished(store, len(asked), f": {words}")
+        say_next(store, list(asked))
         return
     if waiting:
         words += f"{', ' if words else ''}{len(waiting):,} not finished"
@@ -183,75 +174,3 @@ def _say_of_code(ready: Prepared) -> None:
         )
     if ready.plan.code["commit"] is None and (CHECKOUT / ".git").exists():
         say(f"The records will name no commit, only a digest of the code: {CHECKOUT}: {why_no_commit()}.")
-
-
-def _say_of_finished(ready: Prepared) -> None:
-    """Says which runs are not trained though somebody may expect it."""
-    todo: Outstanding = ready.todo
-    if todo.given_up and todo.left:
-        say(how_to_try_again(todo.given_up))
-    for target, edited in todo.edited.items():
-        say(
-            f"{file_of_class(target)} or what it imports has changed since {target.rpartition('.')[2]} trained "
-            f"{counted(len(edited), 'finished run')} ({some(edited, 3)}), which the command takes as they are; "
-            "rerun=true trains them again."
-        )
-    if ready.settings.save_weights != "none" and todo.without_weights:
-        count = len(todo.without_weights)
-        were, them = ("was", "it") if count == 1 else ("were", "them")
-        say(
-            f"{counted(count, 'finished run')} {were} trained without save_weights=final, and no weights were kept; "
-            f"rerun=true trains {them} again."
-        )
-    for name, without in todo.without_diagnostics.items():
-        say(
-            f"{counted(len(without), 'finished run')} ({some(without, 3)}) trained without diagnostics={name}, and "
-            "the records have no columns of it; rerun=true trains them again, to the same other numbers."
-        )
-    if ready.looked_at:
-        say(ready.looked_at)
-
-
-def _say_finished(store: Store, runs: int, how: str) -> None:
-    say(f"All {runs:,} runs are finished{how}. Records: {store.root}")
-
-
-def _say_next(store: Store, runs: Sequence[str]) -> None:
-    """Says which command shows more."""
-    if len(runs) == 1:
-        say(f"All about it: python -m launch show {runs[0]}{store_option(store)}")
-    else:
-        say(f"Their table: python -m analysis table{store_option(store)}")
-
-
-def _result(store: Store, run: str) -> str:
-    """How a finished run ended, what it came to, and where it is, in a line."""
-    record: Any = read_record(store, run)
-    if record is None:
-        return f"Run {run} has no record."
-    step = record.get("diverged_at_step") or record.get("stopped_at_step")
-    ended = record["status"] + (f" at step {step:,}" if step else "")
-    numbers = ", ".join(_numbers(record)) or _without_numbers(record)
-    return f"Run {run} is {flagged(ended, flags_of(record))}: {numbers}. Record: {store.run_folder(run)}"
-
-
-def _without_numbers(record: Mapping[str, Any]) -> str:
-    """Why a finished run has no number."""
-    if record["status"] != "done":
-        return "no task has ended"
-    name = declared_in(record).headline
-    silent = why_without("done", record["summary"], name) == "no_episode"
-    return "no episode ended" if silent else f"it has no value of {name}"
-
-
-def _numbers(record: Mapping[str, Any]) -> list[str]:
-    """What a run came to: the headline of its summary, and what else is better more or less and has a short title."""
-    declared, summary = declared_in(record), record["summary"]
-    shown = [each for each in declared.with_direction if each.short or each.name == declared.headline]
-    values = {measure: summary.get(measure.name) for measure in shown}
-    tasks = some_tasks(summary)
-    return [
-        f"{measure.short or measure.title} {measure.scale * value:,.1f} {measure.unit}".rstrip()
-        for measure, value in values.items()
-        if isinstance(value, float)
-    ] + ([f"means over {over_tasks([tasks])} tasks, in which an episode ended"] if tasks else [])

@@ -144,7 +144,23 @@ def how_to_try_again(given_up: Mapping[str, int]) -> str:
     )
 
 
-def settle(store: Store, found: Outstanding) -> list[str]:
+def tidied(store: Store, found: Outstanding, sweep: str, lease_seconds: float) -> list[str]:
+    """Sets aside what is damaged of the runs, marks packs that have ended, and gives finished runs their new names.
+
+    Returns a line for each thing that was damaged.  Raises StoreError.
+    """
+    if found.left or found.renamed:
+        store.prepare()
+    with contextlib.suppress(StoreError):  # a store that cannot be written may be read all the same
+        mark_ended(store, found, lease_seconds)
+        if found.left:
+            store.clear_unfinished(sweep)
+    if found.index is not None:
+        found.index.save()
+    return _settle(store, found)
+
+
+def _settle(store: Store, found: Outstanding) -> list[str]:
     """Sets aside what corrupt runs have left, and gives finished runs their new names.
 
     Returns a line for each run set aside.  Raises StoreError.

@@ -14,6 +14,9 @@ COMMAND_BYTES, WORKER_BYTES = 192 * 2**20, 256 * 2**20
 """What a command takes that trains on this machine, and each of its workers without a pack: torch and other libraries.
 Measured as anonymous memory: 180 and 235 MiB."""
 
+WORKERS_A_CORE, FEWEST_WORKERS = 4, 16
+"""How many workers a machine may have: some for each core, where packs wait for data or a GPU; a few on any machine."""
+
 
 def devices(setting: str) -> list[str]:
     """The devices that `device=` names: the CPU, or for auto all GPUs like the first.  Raises ConfigError."""
@@ -87,6 +90,11 @@ def cores() -> int:
 def allotted_cores() -> int:
     """The cores on which this process may run, for whatever share of their time."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def most_workers() -> int:
+    """How many workers this machine may have."""
+    return max(FEWEST_WORKERS, WORKERS_A_CORE * cores())
 
 
 def _physical() -> int:

@@ -7,9 +7,9 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from launch.runs.classes import settings_of
 from launch.runs.options import Option
 from launch.runs.precedence import Nodes
-from plasticity_lab import component
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.run import group_of
 
@@ -70,4 +70,4 @@ def _place_of(name: str, parts: Mapping[str, Option]) -> tuple[str, str]:
 
 
 def _has(option: Option, setting: str) -> bool:
-    return setting in component.parameters(component.load(option.target))
+    return setting in settings_of(option.target)

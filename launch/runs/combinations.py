@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from launch.runs import classes
 from launch.runs.addresses import addressed
 from launch.runs.groups import AUTO, COMPONENTS
 from launch.runs.options import ADJUSTABLE, RULES, Hyperparams, Option, Options
@@ -59,7 +60,7 @@ def _component(options: Options, group: str, name: str, benchmark: Option) -> Op
     if option.target is None:
         raise ConfigError(f"{group}={name} has no _target_; its file must name the class it stands for.")
     base = COMPONENTS[group].base
-    if not issubclass(component.load(option.target), component.load(base)):
+    if not classes.is_derived(option.target, base):
         raise ConfigError(f"{group}={name}: '{option.target}' is no {group}; its class must be derived from {base}.")
     return option
 
@@ -72,11 +73,11 @@ def _class_of(agent: Option) -> "type[Agent]":
 
 def _check_learns(options: Options, agent: Option, benchmark: Option) -> None:
     """Raises ConfigError if the agent learns another kind of benchmark, with those that learn this one."""
+    if classes.learns(agent.target or "", benchmark.target or ""):
+        return
     from plasticity_lab.benchmarks.benchmark import Benchmark
 
     learns, kind = _class_of(agent).learns, component.load_as(benchmark.target, Benchmark)
-    if issubclass(kind, learns):
-        return
     own = getattr(benchmark.extras, AUTO["agent"])
     if own is not None:
         right = f"agent=auto takes the benchmark's own ({own})"
@@ -92,10 +93,10 @@ def _check_learns(options: Options, agent: Option, benchmark: Option) -> None:
 
 def _check_provided(options: Options, agent: Option, part: Option) -> None:
     """Raises ConfigError if the agent does not provide all that an option requires, with the agents that do."""
-    requires = getattr(component.load(part.target), "requires", frozenset())
-    missing = sorted(requires - _class_of(agent).provides)
+    missing = classes.lacks(agent.target or "", part.target or "")
     if not missing:
         return
+    requires = getattr(component.load(part.target), "requires", frozenset())
     others = [options.option("agent", name) for name in options.vocabulary.options["agent"]]
     able = [each.name for each in others if each.target and requires <= _class_of(each).provides]
     right = f"agent={' or '.join(able)} does" if able else "no agent here does"

@@ -5,10 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from launch.runs import classes
 from launch.runs.groups import COMPONENTS
 from launch.runs.settings import Numbers
-from plasticity_lab import component
-from plasticity_lab.component import Chosen
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.identity import run_id_of, spelled
 from plasticity_lab.run import JOINED, Run, group_of, option_of
@@ -35,8 +34,7 @@ class Desk:
         # Unlike the keys of a dictionary, JSON distinguishes 1, 1.0 and true.
         key = json.dumps([group, name, target, settings], default=repr)
         if key not in self._checked:
-            component.build(group, name, target, settings)
-            typed = component.typed(component.load(target), group, name, settings)
+            typed = classes.typed(target, group, name, settings)
             self._checked[key] = Part(target, {"name": name, **typed}, _canonical_part(group, name, target, typed))
         return self._checked[key]
 
@@ -50,17 +48,15 @@ class Desk:
         if key in self._fit:
             return
         names = {group: part.science["name"] for group, part in asked.items()}
-        agent, benchmark = (_built(group, part) for group, part in asked.items())
-        if (why := agent.objection(benchmark)) is not None:
+        if (why := classes.objection(*((part.target, part.science) for part in asked.values()))) is not None:
             raise ConfigError(f"agent={names['agent']} cannot learn benchmark={names['benchmark']}: {why}.")
         self._fit.add(key)
 
 
 def _check_units(parts: Mapping[str, Part]) -> None:
-    head: Any = component.load(parts["head"].target) if "head" in parts else None
+    experts = "head" in parts and classes.has_experts(parts["head"].target)
     for address, part in parts.items():
-        kind = getattr(component.load(part.target), "unit_kind", None)
-        if kind == "expert" and not getattr(head, "has_experts", False):
+        if not experts and classes.unit_kind_of(part.target) == "expert":
             name = option_of(address) or part.science["name"]
             raise Misfit(
                 f"intervention={name} works on experts, and head={parts['head'].science['name']} has none; "
@@ -79,10 +75,10 @@ def runs_of(parts: Mapping[str, Part], numbers: Iterable[Numbers], asked: Mappin
     runs fit into memory, and nobody changes it.
     """
     by_group = _by_group({address: part.science for address, part in parts.items()})
-    chosen = {address: Chosen(component.load(part.target), part.science) for address, part in parts.items()}
+    chosen = {address: (part.target, part.science) for address, part in parts.items()}
     seen = _by_group(
         {
-            address: {**_version(part, chosen), **part.canonical}
+            address: {**_version(address, chosen), **part.canonical}
             for address, part in parts.items()
             if part.canonical is not None
         }
@@ -110,11 +106,6 @@ def _by_group(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[st
         name = JOINED.join([before["name"], option] if before else [option])
         found[group] = {**before, "name": name, option: {key: of for key, of in own.items() if key != "name"}}
     return found
-
-
-def _built(group: str, part: Part) -> Any:
-    settings = dict(part.science)
-    return component.build(group, settings.pop("name"), part.target, settings)
 
 
 def run_of(parts: Mapping[str, Part], numbers: Numbers, asked: Mapping[str, Any]) -> Run:
@@ -153,10 +144,10 @@ def _canonical(numbers: Numbers) -> dict[str, Any]:
 def _canonical_part(group: str, name: str, target: str, settings: Mapping[str, Any]) -> dict[str, Any] | None:
     if COMPONENTS[group].neutral == name:
         return None
-    return {"name": name, **component.load(target).canonical(settings)}
+    return {"name": name, **classes.canonical_of(target, settings)}
 
 
-def _version(part: Part, chosen: Mapping[str, Chosen]) -> dict[str, int]:
+def _version(address: str, chosen: Mapping[str, classes.Option]) -> dict[str, int]:
     """The version of a component's numbers as the id sees it: nothing for the first."""
-    version = component.load(part.target).version_beside(part.science, chosen)
+    version = classes.version_of(address, chosen)
     return {} if version == 1 else {"science_version": version}

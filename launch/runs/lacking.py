@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from launch.runs.addresses import addressed, has_setting
 from launch.runs.arguments import instead
+from launch.runs.classes import settings_of
 from launch.runs.options import ADJUSTABLE, Option
 from launch.wording import some
-from plasticity_lab import component
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.run import JOINED, group_of
 
@@ -90,6 +90,6 @@ def _has(key: str, options: Sequence[Option]) -> bool:
 
 def _settings(option: Option) -> list[str]:
     if option.target is not None:
-        return list(component.parameters(component.load(option.target)))
+        return settings_of(option.target)
     own = {key.partition(".")[2]: needed for key, needed in ADJUSTABLE.items() if group_of(key) == option.group}
     return [name for name, needed in own.items() if getattr(option.extras, needed) is not None]

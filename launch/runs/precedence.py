@@ -9,8 +9,8 @@ Everything here is a pure function of plain dictionaries: address â†’ setting â†
 from collections.abc import Mapping
 from typing import Any
 
+from launch.runs.classes import capped_of, defaults_of
 from launch.runs.options import Option, Protocol, Schedule
-from plasticity_lab import component
 from plasticity_lab.run import group_of
 
 Nodes = dict[str, dict[str, Any]]
@@ -37,10 +37,7 @@ def overlaid(nodes: Nodes, values: Mapping[str, Mapping[str, Any]]) -> Nodes:
 
 def completed(option: Option) -> dict[str, Any]:
     """The settings of an option's file, and the constructor's defaults for those that the file does not name."""
-    known = component.parameters(component.load(option.target)).items()
-    return {name: parameter.default for name, parameter in known if parameter.default is not parameter.empty} | dict(
-        option.settings
-    )
+    return defaults_of(option.target) | dict(option.settings)
 
 
 def before_hyperparams(options: Mapping[str, Option], schedule: Schedule, protocol: Protocol) -> Nodes:
@@ -54,6 +51,6 @@ def before_hyperparams(options: Mapping[str, Option], schedule: Schedule, protoc
     for address, option in options.items():
         own = schedule.at_most
         if address != "benchmark":
-            own = {name: most for name, most in own.items() if name in component.load(option.target).capped}
+            own = {name: most for name, most in own.items() if name in capped_of(option.target)}
         nodes[address] = capped(nodes[address], own)
     return overlaid(nodes, protocol.set)

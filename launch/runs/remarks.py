@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
 
+from launch.runs.classes import remarks_of
 from plasticity_lab.records.cautions import cautions
 from plasticity_lab.run import Run
 
@@ -70,11 +70,8 @@ def _of_perturbation(run: Run) -> Sequence[str]:
     """What a perturbation says of the benchmark's tasks."""
     if run.science.get("perturbation") is None:
         return ()
-    perturbation: Any = run.component("perturbation")
-    if not perturbation.perturbs:
-        return ()
-    benchmark: Any = run.component("benchmark")
-    return perturbation.remarks(run.science["benchmark"]["name"], benchmark.epochs_of(0))
+    perturbation, benchmark = ((run.targets[group], run.science[group]) for group in ("perturbation", "benchmark"))
+    return remarks_of(perturbation, benchmark)
 
 
 def _listed(names: Sequence[str]) -> str:

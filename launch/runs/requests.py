@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 from launch.runs.arguments import MOST_RUNS, Axes, check_count, distinct, parse, together
+from launch.runs.classes import named_values_of
 from launch.runs.combinations import options_named
 from launch.runs.groups import COMPONENTS
 from launch.runs.groups import SCIENCE as GROUPS_OF_SCIENCE
@@ -15,7 +16,6 @@ from launch.runs.lacking import Choice, lines, owners_of
 from launch.runs.options import ADJUSTABLE, Hyperparams, Options
 from launch.runs.sets import spread
 from launch.runs.settings import Numbers, keys, nested, numbers, settings
-from plasticity_lab import component
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.run import group_of
@@ -149,7 +149,7 @@ def _without_names(
     known: dict[str, Sequence[Any]] = {}
     for name in names:
         if name != "auto" and (target := options.option(group, name).target) is not None:
-            known |= component.load(target).named_values.get(setting, {})
+            known |= named_values_of(target, setting)
 
     def meant(value: Any) -> Sequence[Any]:
         if isinstance(value, list):

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from launch.runs.classes import settings_of
 from launch.runs.groups import COMPONENTS
 from launch.runs.options import Option
-from plasticity_lab import component
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.run import JOINED
 
@@ -81,4 +81,4 @@ def _members(group: str, name: str, within: tuple[Option, ...], option_of: Optio
 
 
 def _settings(option: Option) -> list[str]:
-    return [] if option.target is None else list(component.parameters(component.load(option.target)))
+    return [] if option.target is None else settings_of(option.target)

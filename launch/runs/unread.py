@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from launch.runs.classes import reader_of
 from launch.runs.groups import COMPONENTS
-from plasticity_lab.component import as_typed, load
+from plasticity_lab.component import as_typed
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.run import Run, group_of, option_of
 
@@ -33,10 +34,10 @@ def _of_component(key: str, runs: Sequence[Run]) -> Iterator[str]:
             values = run.settings(address)
             if setting not in values:
                 continue
-            needed = load(run.targets[address]).read_if.get(setting)
-            if needed is None or needed[1](values[needed[0]]):
+            reader = reader_of(run.targets[address], setting, values)
+            if reader is None:
                 return
-            why[f"{address}.{needed[0]}={as_typed(values[needed[0]]).strip(chr(39))}"] = None
+            why[f"{address}.{reader}={as_typed(values[reader]).strip(chr(39))}"] = None
     if why:
         yield f"{key} is not read with {' or '.join(why)}."
 

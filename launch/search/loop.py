@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 
-from launch.launchers.report import SweepFailed
+from launch.launchers.finished import SweepFailed
 from launch.launchers.slurm.cancellation import cancellations, cancellations_before
 from launch.launchers.slurm.submit_once import SweepCancelled
 from launch.runs.desk import merged

@@ -9,11 +9,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from launch.runs.arguments import instead
+from launch.runs.classes import settings_of
 from launch.runs.options import Activation, BenchmarkAlone, Grid, GridWithIntervention
 from launch.runs.values.place import Combination, FoundValues, LearningRates, extras_of, unpinned
 from launch.runs.values.published import Rows, Tables
 from launch.runs.values.with_intervention import WithIntervention, has_strength, intervenes, strengths
-from plasticity_lab import component
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.identity import canonical_json
 
@@ -108,7 +108,7 @@ class Grids:
         shapes: list[Settings] = [{}]
         if name in grids:
             shapes = list(combinations(blocks(activation.name, name, grids[name]), _own(place.pinned)))
-        elif component.parameters(component.load(activation.target)):
+        elif settings_of(activation.target):
             _once(self._missing.setdefault(name, []), activation.name)
         if table is not None:
             rows = self._tables.table(table).rows.items()

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from launch.launchers.report import SweepFailed
+from launch.launchers.finished import SweepFailed
 from launch.launchers.slurm.cancellation import add_cancellation
 from launch.launchers.slurm.submit_once import SweepCancelled
 from launch.search.loop import Searcher

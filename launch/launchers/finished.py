@@ -1,0 +1,146 @@
+"""What is said of runs that are finished, and a command with nothing else: that is seen before torch is imported."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analysis.outcomes import over_tasks, some_tasks, why_without
+from launch.launchers.damage import damaged_files, damaged_jobs
+from launch.packs.todo import Outstanding, adopted, how_to_try_again, outstanding, tidied
+from launch.plan.device import most_workers
+from launch.runs.settings import store_option
+from launch.wording import counted, flagged, say, some
+from plasticity_lab.errors import PlasticityError, StoreError
+from plasticity_lab.records.classifier import declared_in
+from plasticity_lab.records.identity import sweep_id
+from plasticity_lab.records.kept_files import ended_for
+from plasticity_lab.records.own_classes import file_of_class
+from plasticity_lab.records.record import CorruptRecord, flags_of, read_record
+from plasticity_lab.records.run_index import RunIndex
+from plasticity_lab.records.settings import Settings
+from plasticity_lab.records.store import Store
+from plasticity_lab.run import Run
+
+
+class SweepFailed(PlasticityError):
+    """Some runs of a sweep failed, or its workers ended before it did."""
+
+
+def all_finished(runs: Sequence[Run], settings: Settings) -> bool:
+    """Whether a command has nothing to train on this machine, and then says so and puts the store in order.
+
+    A plan is wanted, or a setting or a file of the store may be wrong: False, since the sentence about it needs to know
+    the device, and torch is imported for that.  Raises as `report.settled`.
+    """
+    plain = settings.device in ("auto", "cpu") and (settings.launch.workers or 1) <= most_workers()
+    if not plain or settings.dry_run or settings.plan_only or settings.rerun:
+        return False
+    store = Store(settings.store)
+    if not _may_be_finished(store, runs):
+        return False
+    todo = outstanding(store, runs, settings.rerun, settings.launch.retries, ended_for(settings))
+    if todo.left:
+        return False
+    sweep = sweep_id([*todo.finished, *todo.given_up])
+    unreadable: list[StoreError] = []
+    adopted(store, [], "", settings.launch.lease_seconds, unreadable)
+    if unreadable or damaged_files(store, todo.packs) or damaged_jobs(store, [sweep]):
+        return False
+    for words in tidied(store, todo, sweep, settings.launch.lease_seconds):
+        say(words)
+    say_all_finished(store, todo, settings)
+    return True
+
+
+def _may_be_finished(store: Store, runs: Sequence[Run]) -> bool:
+    """False if the first or the last run has no record: most commands that train are known by that."""
+    if not store.root.exists():
+        return False
+    index = RunIndex(store)
+    try:
+        return all(index.of(run.id) is not None for run in (runs[0], runs[-1]))
+    except CorruptRecord:
+        return False
+
+
+def say_all_finished(store: Store, todo: Outstanding, settings: Settings) -> None:
+    """Says that no run of a command is left.  Raises SweepFailed if some failed too often to be tried again."""
+    if todo.given_up:
+        runs = len(todo.finished) + len(todo.given_up)
+        words = f"Of {counted(runs, 'run')} {len(todo.finished):,} finished already, {len(todo.given_up):,} failed."
+        raise SweepFailed(f"{words} {how_to_try_again(todo.given_up)}")
+    say_of_finished(todo, settings)
+    if len(todo.finished) == 1:
+        say(f"The run is finished already; rerun=true trains it again. {result(store, todo.finished[0])}")
+    else:
+        say_finished(store, len(todo.finished), " already; rerun=true trains them again")
+    say_next(store, todo.finished)
+
+
+def say_of_finished(todo: Outstanding, settings: Settings) -> None:
+    """Says which runs are not trained though somebody may expect it."""
+    if todo.given_up and todo.left:
+        say(how_to_try_again(todo.given_up))
+    for target, edited in todo.edited.items():
+        say(
+            f"{file_of_class(target)} or what it imports has changed since {target.rpartition('.')[2]} trained "
+            f"{counted(len(edited), 'finished run')} ({some(edited, 3)}), which the command takes as they are; "
+            "rerun=true trains them again."
+        )
+    if settings.save_weights != "none" and todo.without_weights:
+        count = len(todo.without_weights)
+        were, them = ("was", "it") if count == 1 else ("were", "them")
+        say(
+            f"{counted(count, 'finished run')} {were} trained without save_weights=final, and no weights were kept; "
+            f"rerun=true trains {them} again."
+        )
+    for name, without in todo.without_diagnostics.items():
+        say(
+            f"{counted(len(without), 'finished run')} ({some(without, 3)}) trained without diagnostics={name}, and "
+            "the records have no columns of it; rerun=true trains them again, to the same other numbers."
+        )
+
+
+def say_finished(store: Store, runs: int, how: str) -> None:
+    """Says that all runs are finished.  how: behind that."""
+    say(f"All {runs:,} runs are finished{how}. Records: {store.root}")
+
+
+def say_next(store: Store, runs: Sequence[str]) -> None:
+    """Says which command shows more."""
+    if len(runs) == 1:
+        say(f"All about it: python -m launch show {runs[0]}{store_option(store)}")
+    else:
+        say(f"Their table: python -m analysis table{store_option(store)}")
+
+
+def result(store: Store, run: str) -> str:
+    """How a finished run ended, what it came to, and where it is, in a line."""
+    record: Any = read_record(store, run)
+    if record is None:
+        return f"Run {run} has no record."
+    step = record.get("diverged_at_step") or record.get("stopped_at_step")
+    ended = record["status"] + (f" at step {step:,}" if step else "")
+    numbers = ", ".join(_numbers(record)) or _without_numbers(record)
+    return f"Run {run} is {flagged(ended, flags_of(record))}: {numbers}. Record: {store.run_folder(run)}"
+
+
+def _without_numbers(record: Mapping[str, Any]) -> str:
+    """Why a finished run has no number."""
+    if record["status"] != "done":
+        return "no task has ended"
+    name = declared_in(record).headline
+    silent = why_without("done", record["summary"], name) == "no_episode"
+    return "no episode ended" if silent else f"it has no value of {name}"
+
+
+def _numbers(record: Mapping[str, Any]) -> list[str]:
+    """What a run came to: the headline of its summary, and what else is better more or less and has a short title."""
+    declared, summary = declared_in(record), record["summary"]
+    shown = [each for each in declared.with_direction if each.short or each.name == declared.headline]
+    values = {measure: summary.get(measure.name) for measure in shown}
+    tasks = some_tasks(summary)
+    return [
+        f"{measure.short or measure.title} {measure.scale * value:,.1f} {measure.unit}".rstrip()
+        for measure, value in values.items()
+        if isinstance(value, float)
+    ] + ([f"means over {over_tasks([tasks])} tasks, in which an episode ended"] if tasks else [])

@@ -1,0 +1,161 @@
+"""What a command asks the classes that options name, before anything is trained; see `answers`.
+
+Each function imports the class only if no earlier command asked the same, and raises ConfigError as `component.load`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from launch.runs.answers import answer
+from plasticity_lab import component
+from plasticity_lab.component import Chosen, Component
+
+Option = tuple[str, Mapping[str, Any]]
+"""A class, and the settings given to it with the option's `name`."""
+_ALWAYS: Any = getattr(Component.version_beside, "__func__", None)
+"""The method that classes have whose version does not depend on their settings."""
+
+
+def settings_of(target: str | None) -> list[str]:
+    """The settings that a class takes, in their order."""
+    target = target or ""
+    return answer("settings", [target], None, lambda: list(component.parameters(component.load(target))))
+
+
+def defaults_of(target: str | None) -> dict[str, Any]:
+    """The settings that have a default in the class's constructor, with it."""
+    target = target or ""
+
+    def ask() -> dict[str, Any]:
+        known = component.parameters(component.load(target)).items()
+        return {name: parameter.default for name, parameter in known if parameter.default is not parameter.empty}
+
+    return answer("defaults", [target], None, ask)
+
+
+def is_derived(target: str, base: str) -> bool:
+    """Whether a class is derived from another one."""
+    return answer("derived", [target, base], None, lambda: issubclass(component.load(target), component.load(base)))
+
+
+def unit_kind_of(target: str) -> str | None:
+    """The kind of units that an intervention works on; None if the class names none."""
+    return answer("unit kind", [target], None, lambda: getattr(component.load(target), "unit_kind", None))
+
+
+def has_experts(target: str) -> bool:
+    """Whether a head has experts."""
+    return answer("experts", [target], None, lambda: bool(getattr(component.load(target), "has_experts", False)))
+
+
+def capped_of(target: str | None) -> list[str]:
+    """The settings that a schedule caps (see `Component.capped`)."""
+    target = target or ""
+    return answer("capped", [target], None, lambda: sorted(component.load(target).capped))
+
+
+def named_values_of(target: str, setting: str) -> dict[str, list[Any]]:
+    """Word → the values that it stands for in a setting (see `Component.named_values`)."""
+
+    def ask() -> dict[str, list[Any]]:
+        return {word: list(of) for word, of in component.load(target).named_values.get(setting, {}).items()}
+
+    return answer("named values", [target], setting, ask)
+
+
+def reader_of(target: str, setting: str, values: Mapping[str, Any]) -> str | None:
+    """The setting whose value is the reason that another setting is not read; None if it is read.
+
+    values: the settings of the class.
+    """
+
+    def ask() -> str | None:
+        needed = component.load(target).read_if.get(setting)
+        return None if needed is None or needed[1](values[needed[0]]) else needed[0]
+
+    return answer("reader", [target], [setting, values], ask)
+
+
+def canonical_of(target: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings as the run id sees them (see `Component.canonical`)."""
+    return answer("canonical", [target], settings, lambda: component.load(target).canonical(settings))
+
+
+def typed(target: str, group: str, name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings as science, once the class has taken them.  Raises ConfigError if it does not."""
+
+    def ask() -> dict[str, Any]:
+        component.build(group, name, target, settings)
+        return component.typed(component.load(target), group, name, settings)
+
+    return answer("typed", [target], [group, name, settings], ask)
+
+
+def lacks(agent: str, other: str) -> list[str]:
+    """What a class requires of its agent and the agent does not provide, sorted."""
+
+    def ask() -> list[str]:
+        provides: Any = component.load(agent)
+        return sorted(getattr(component.load(other), "requires", frozenset()) - provides.provides)
+
+    return answer("lacks", [agent, other], None, ask)
+
+
+def learns(agent: str, benchmark: str) -> bool:
+    """Whether an agent learns a benchmark's kind of tasks."""
+
+    def ask() -> bool:
+        from plasticity_lab.agents.agent import Agent  # torch: a command whose questions were asked before needs none
+
+        return issubclass(component.load(benchmark), component.load_as(agent, Agent).learns)
+
+    return answer("learns", [agent, benchmark], None, ask)
+
+
+def objection(agent: Option, benchmark: Option) -> str | None:
+    """Why an agent with these settings cannot learn a benchmark with those; None if it can."""
+
+    def ask() -> str | None:
+        built: Any = _built("agent", agent)
+        return built.objection(_built("benchmark", benchmark))
+
+    return answer("objection", [agent[0], benchmark[0]], [agent[1], benchmark[1]], ask)
+
+
+def remarks_of(perturbation: Option, benchmark: Option) -> list[str]:
+    """What a perturbation says of a benchmark's tasks."""
+
+    def ask() -> list[str]:
+        built: Any = _built("perturbation", perturbation)
+        if not built.perturbs:
+            return []
+        tasks: Any = _built("benchmark", benchmark)
+        return list(built.remarks(benchmark[1]["name"], tasks.epochs_of(0)))
+
+    return answer("remarks", [perturbation[0], benchmark[0]], [perturbation[1], benchmark[1]], ask)
+
+
+def version_of(address: str, chosen: Mapping[str, Option]) -> int:
+    """The `science_version` of the class at an address of a run (see `Component.version_beside`)."""
+    target, settings = chosen[address]
+
+    def always() -> int | None:
+        cls = component.load(target)
+        by_settings = getattr(cls.version_beside, "__func__", None) is not _ALWAYS
+        return None if by_settings else cls.science_version
+
+    version = answer("version", [target], None, always)
+    if version is not None:
+        return version
+
+    def ask() -> int:
+        others = {each: Chosen(component.load(of), own) for each, (of, own) in chosen.items()}
+        return component.load(target).version_beside(settings, others)
+
+    classes = [target, *(of for of, _ in chosen.values())]
+    return answer("version beside", classes, [address, {each: own for each, (_, own) in chosen.items()}], ask)
+
+
+def _built(group: str, option: Option) -> Component:
+    target, settings = option
+    return component.build(group, settings["name"], target, {key: of for key, of in settings.items() if key != "name"})
