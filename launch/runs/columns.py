@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from launch.runs.answers import answer
 from launch.runs.desk import Part
 from launch.runs.groups import COMPONENTS
 from plasticity_lab import component
@@ -21,6 +22,16 @@ def check_columns(parts: Mapping[str, Part]) -> None:
     chosen = {at: part for at, part in chosen.items() if part.science["name"] != COMPONENTS[GROUP].neutral}
     if not chosen:
         return
+
+    def ask() -> bool:
+        _check(chosen, parts)
+        return True
+
+    answer("columns", [part.target for part in parts.values()], {at: part.science for at, part in parts.items()}, ask)
+
+
+def _check(chosen: Mapping[str, Part], parts: Mapping[str, Part]) -> None:
+    """Raises as `check_columns`.  chosen: the diagnostics among the parts."""
     from plasticity_lab.diagnostics import diagnostic  # torch
 
     built = {}
