@@ -1,11 +1,14 @@
 """`python -m analysis report`: everything that a store holds, as one HTML page that needs no network."""
 
 import argparse
+import tempfile
 import time
 from functools import partial
+from pathlib import Path
 
 from analysis.asked import add_options, places_of, rows_asked_for, tell, write
 from analysis.read_metrics import metrics_of
+from analysis.report.gathered import gathered
 from analysis.report.report import report
 from analysis.report.searches import search_sections
 from plasticity_lab.errors import ConfigError
@@ -46,7 +49,9 @@ def _written(asked: argparse.Namespace) -> int:
     waiting = sum(row.status == "waiting" for row in rows)
     again = asked.watch if waiting else None
     searches = search_sections(places, {row.run for row in rows}, told)
-    page = report(rows, partial(metrics_of, places, rows, told=told), places, left_out, again, searches)
+    with tempfile.TemporaryDirectory(prefix="plasticity-report-") as own:
+        metrics = gathered(rows, partial(metrics_of, places, rows, told=told), Path(own))
+        page = report(rows, metrics, places, left_out, again, searches)
     path = asked.out or folder / "report.html"
     write(path, page.encode())
     many = f"; {waiting:,} runs wait, again in {again} s" if again else ""

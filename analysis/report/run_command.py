@@ -12,6 +12,7 @@ import yaml
 from analysis.conf import FOLDER, groups, option
 from analysis.rows import Row
 
+_SEEDS = ("seed", "stream_seed", "init_seed")
 _PLAIN = re.compile(r"[\w.+-]+")
 
 
@@ -21,6 +22,11 @@ def words(row: Row) -> list[str]:
     What a run's settings are wins over what its protocol and schedule would make of them, being said; those two are
     named so that tables find the run under them again.
     """
+    return [*words_of_settings(row), *words_of_seeds(row)]
+
+
+def words_of_settings(row: Row) -> list[str]:
+    """Those of them that runs have alike which differ in their seeds only."""
     settings = {**row.study, **row.own}
     chosen: dict[str, Any] = {group: settings.get(f"{group}.name") for group in groups()}
     chosen |= {name: getattr(row, name) for name in ("activation", "benchmark", "intervention")}
@@ -36,10 +42,13 @@ def words(row: Row) -> list[str]:
         and not key.endswith(".name")
         and (key in touched or not _same(value, _in_its_file(key, chosen[group])))
     ]
-    seeds = dict(zip(("seed", "stream_seed", "init_seed"), row.seeds, strict=True))
-    alone = {key: value for key, value in settings.items() if "." not in key and key not in seeds}
-    said += [f"{key}={_spelled(value)}" for key, value in alone.items() if not _same(value, usual.get(key, ...))]
-    return said + [f"{key}={value}" for key, value in seeds.items() if value is not None]
+    alone = {key: value for key, value in settings.items() if "." not in key and key not in _SEEDS}
+    return said + [f"{key}={_spelled(value)}" for key, value in alone.items() if not _same(value, usual.get(key, ...))]
+
+
+def words_of_seeds(row: Row) -> list[str]:
+    """The others."""
+    return [f"{key}={value}" for key, value in zip(_SEEDS, row.seeds, strict=True) if value is not None]
 
 
 def command(row: Row) -> str:

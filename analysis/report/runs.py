@@ -8,7 +8,7 @@ from typing import Any
 
 from analysis.conf import groups
 from analysis.report.packed import coded, rounded
-from analysis.report.run_command import words
+from analysis.report.run_command import words_of_seeds, words_of_settings
 from analysis.rows import Row, varying
 from plasticity_lab.records.measures import Measure
 
@@ -29,7 +29,13 @@ def runs_payload(rows: Sequence[Row]) -> dict[str, Any]:
     told of one run. vocabulary: the words of all commands; words: those of each run's, by their places there.
     measures: name → title, unit, scale, decimals of summaries.
     """
-    commands = [words(row) for row in rows]
+    same: dict[tuple[Any, ...], list[str]] = {}
+    commands = []
+    for row in rows:
+        of_settings = (id(row.study), id(row.own), *(getattr(row, name) for name in (*FIRST[2:], *NAMED)))
+        if of_settings not in same:
+            same[of_settings] = words_of_settings(row)
+        commands.append([*same[of_settings], *words_of_seeds(row)])
     vocabulary = {word: place for place, word in enumerate(dict.fromkeys(word for line in commands for word in line))}
     return {
         "columns": _columns(rows),
@@ -74,16 +80,18 @@ def _columns(rows: Sequence[Row]) -> list[dict[str, Any]]:
 def _varied(rows: Sequence[Row]) -> list[str]:
     """The settings in which runs differ that made the same choice: those of two activations differ anyhow."""
     found: set[str] = set()
+    # Rows share their settings: each is looked at once.
+    different = {(id(row.study), id(row.own), row.activation, row.benchmark, row.intervention): row for row in rows}
     for group in groups():
         alike: dict[Any, list[dict[str, Any]]] = {}
-        for row in rows:
+        for row in different.values():
             settings = {**row.study, **row.own}
             its_own = {name: value for name, value in settings.items() if name.startswith(f"{group}.")}
             alike.setdefault(its_own.get(f"{group}.name", getattr(row, group, None)), []).append(its_own)
         found.update(*(varying(settings) for settings in alike.values()))
         if group not in FIRST and group not in NAMED and len(alike) > 1:
             found.add(f"{group}.name")
-    alone = varying({name: value for name, value in row.study.items() if "." not in name} for row in rows)
+    alone = varying({name: value for name, value in row.study.items() if "." not in name} for row in different.values())
     return sorted(found | {name for name in alone if name not in SEEDS})
 
 

@@ -68,14 +68,15 @@ def _result(table: Table[Result], selection: Mapping[str, str], rows: Sequence[R
     )
     telling = _telling(table, columns.values())
     order = _order(table.only.get(table.rows) or [name for name, _ in paper])
-    heads = {_head(table, row, telling): row for row in rows} if rows else _papers_heads(table, paper)
+    head_of = _heads(table, telling)
+    heads = {head_of(row): row for row in rows} if rows else _papers_heads(table, paper)
     found: dict[Place, Cell] = {}
     tests: dict[Place, list[Welch]] = {}
     effect = shared(row.methods for row in rows)["effect"]
     for column, there in columns.items():
         runs: dict[Heading, list[Row]] = {}
         for row in there:
-            runs.setdefault(_head(table, row, telling), []).append(row)
+            runs.setdefault(head_of(row), []).append(row)
         most = max((len({row.seeds for row in alike}) for alike in runs.values()), default=0)
         drawn = {
             head: replace(cell_of(alike, shown, table.beside, most), paper=paper.get((head.name, column.name)))
@@ -178,10 +179,19 @@ def _telling(table: Table[Result], columns: Iterable[Sequence[Row]]) -> dict[str
     return {name: sorted(settings) for name, settings in telling.items()}
 
 
-def _head(table: Table[Result], row: Row, differing: Mapping[str, Sequence[str]]) -> Heading:
-    name = getattr(row, table.rows)
-    own = tuple(f"{setting}={word(row.own[setting])}" for setting in differing[name] if setting in row.own)
-    return Heading(name, _label(table.rows, name, words_of(row.own, differing[name])), own)
+def _heads(table: Table[Result], differing: Mapping[str, Sequence[str]]) -> Callable[[Row], Heading]:
+    """Row → the heading of its line; made once for the rows that share their settings."""
+    known: dict[tuple[str, int], Heading] = {}
+
+    def head(row: Row) -> Heading:
+        name = getattr(row, table.rows)
+        same = (name, id(row.own))
+        if same not in known:
+            own = tuple(f"{setting}={word(row.own[setting])}" for setting in differing[name] if setting in row.own)
+            known[same] = Heading(name, _label(table.rows, name, words_of(row.own, differing[name])), own)
+        return known[same]
+
+    return head
 
 
 def cell_of(runs: Sequence[Row], shown: Measure, beside: Sequence[str], most: int) -> Cell:
