@@ -1,8 +1,8 @@
 """What a figure is made from."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from analysis.rows import Row
 
@@ -19,9 +19,11 @@ class Asked:
 
     metrics: reads what runs measured, for those figures that show it. metric: a name of the records' summary (of a
     curve: of a column of metrics.parquet), None for what a run's agent names first. by: the setting that is varied.
+    made: what one figure has made of the rows, for others of the same rows.
     """
 
     rows: Sequence[Row]
     metrics: Metrics
     metric: str | None = None
     by: str | None = None
+    made: dict[str, Any] = field(default_factory=dict, compare=False)

@@ -9,11 +9,10 @@ from typing import get_args
 
 from analysis.figures.asked import Asked, Metrics
 from analysis.figures.drawing import Drawing, Panel, Series
-from analysis.figures.groups import Group, caption, groups
+from analysis.figures.groups import Group, caption, headline_groups
 from analysis.figures.style import MOST, POINTS
 from analysis.outcomes import Why, in_words
 from analysis.rows import Row
-from analysis.tables.declared.headline import HEADLINE
 from analysis.tables.result import Cell, Heading
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.measures import Column
@@ -22,7 +21,7 @@ from plasticity_lab.records.measures import Column
 def curves(asked: Asked) -> Drawing:
     """The figure.  Raises ConfigError where no run that finished has a curve."""
     row_of = {row.run: row for row in asked.rows}
-    found = groups(HEADLINE, asked.rows)
+    found = headline_groups(asked)
     panels: list[Panel] = []
     drawn: list[Group] = []
     for group in found:

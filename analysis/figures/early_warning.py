@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from analysis.figures.asked import Asked, Metrics
 from analysis.figures.drawing import Drawing, Panel, Series
-from analysis.figures.groups import Group, caption, groups
+from analysis.figures.groups import Group, caption, headline_groups
 from analysis.rows import Row
-from analysis.tables.declared.headline import HEADLINE
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.measures import Column
 
@@ -31,7 +30,7 @@ def early_warning(asked: Asked) -> Drawing:
     Raises ConfigError where no finished run has more tasks than those that make the range.
     """
     row_of = {row.run: row for row in asked.rows}
-    found = groups(HEADLINE, asked.rows)
+    found = headline_groups(asked)
     panels: list[Panel] = []
     never: list[str] = []
     for group in found:

@@ -5,13 +5,12 @@ from collections.abc import Mapping, Sequence
 from analysis.figures.asked import Asked
 from analysis.figures.correlated import correlation_said
 from analysis.figures.drawing import Drawing, Panel, Series
-from analysis.figures.groups import Group, caption, groups
+from analysis.figures.groups import Group, caption, headline_groups
 from analysis.figures.slopes import DEAD
 from analysis.metrics import metric
 from analysis.names import ACTIVATIONS, display
 from analysis.reported.reported import lines
 from analysis.rows import Row
-from analysis.tables.declared.headline import HEADLINE
 from plasticity_lab.errors import ConfigError
 
 AGAINST = {DEAD: "accuracy and dead units", "gradient_norm": "accuracy and gradient norms"}
@@ -24,7 +23,7 @@ def figure_c1(asked: Asked) -> Drawing:
     panels: list[Panel] = []
     said: list[str] = []
     drawn: list[Group] = []
-    for group in groups(HEADLINE, asked.rows):
+    for group in headline_groups(asked):
         done = [row_of[run] for _, cell in group.cells for run in cell.done]
         before = len(panels)
         for name, words in AGAINST.items():

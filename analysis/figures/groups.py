@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from analysis.figures.asked import Asked
 from analysis.figures.drawing import Marker, Series
 from analysis.outcomes import over_tasks
 from analysis.rows import Row
 from analysis.tables.build import build
+from analysis.tables.declared.headline import HEADLINE
 from analysis.tables.made_by import made_lines
 from analysis.tables.result import Cell, Heading, Result
 from analysis.tables.table import Table
@@ -42,6 +44,13 @@ def groups(table: Table[Result], rows: Sequence[Row], metric: str | None = None)
             cells = [(head, cell) for head in result.rows if (cell := result.cells.get((head, column)))]
             found.append(Group(title, result, column, cells))
     return found
+
+
+def headline_groups(asked: Asked) -> list[Group]:
+    """The groups of what each agent names first, made once for all figures of the same rows."""
+    if "headline" not in asked.made:
+        asked.made["headline"] = groups(HEADLINE, asked.rows)
+    return asked.made["headline"]
 
 
 def dots(label: str, marker: Marker, cells: Sequence[tuple[Heading, Cell]]) -> Series:

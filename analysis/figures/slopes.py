@@ -8,13 +8,12 @@ from statistics import fmean, stdev
 
 from analysis.figures.asked import Asked
 from analysis.figures.drawing import Drawing, Panel, Series
-from analysis.figures.groups import Group, caption, groups
+from analysis.figures.groups import Group, caption, headline_groups
 from analysis.metrics import metric
 from analysis.names import ACTIVATIONS, display
 from analysis.reported.reported import lines
 from analysis.rows import Row
 from analysis.statistics.parabola import parabola
-from analysis.tables.declared.headline import HEADLINE
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.measures import Measure
 
@@ -26,7 +25,7 @@ DEAD, RANK, CURVATURE = "dead_pairs", "gradient_rank", "lambda_max"
 def figure_1(asked: Asked) -> Drawing:
     """The figure: a row of panels for each law.  Raises ConfigError where no finished run has such a slope."""
     row_of = {row.run: row for row in asked.rows}
-    found = groups(HEADLINE, asked.rows)
+    found = headline_groups(asked)
     panels: list[Panel] = []
     drawn: list[Group] = []
     for group in found:

@@ -1,4 +1,4 @@
-"""What the runs of a report measured, in a few files: each figure reads it, and ten thousand small files take seconds."""
+"""What the runs of a report measured, in a few files: each figure reads it, and to open thousands takes seconds."""
 
 import contextlib
 from collections.abc import Collection, Sequence

@@ -68,13 +68,14 @@ def _figures(
     settings: those that were varied.
     """
     found: dict[str, Figure] = {}
-    asked = [(name, FIGURES[name], Asked(rows, metrics)) for name in ORDER]
+    of_rows = Asked(rows, metrics)
+    asked = [(name, FIGURES[name], of_rows) for name in ORDER]
     for name in settings[:MOST_SETTINGS]:
-        asked.append((f"sensitivity to {name}", FIGURES["sensitivity"], Asked(rows, metrics, by=name)))
+        asked.append((f"sensitivity to {name}", FIGURES["sensitivity"], replace(of_rows, by=name)))
     for name, figure, of in asked:
         if name not in leaving_out and (drawing := _drawn(figure, of)):
             found[name] = Figure(drawing.title, charts(drawing), drawing.caption)
-        if name == BESIDE and BESIDE in found and (beside := _beside(rows, metrics)):
+        if name == BESIDE and BESIDE in found and (beside := _beside(of_rows)):
             found["beside"] = beside
     if more := settings[MOST_SETTINGS:]:
         words = f"`python -m analysis figure sensitivity --by` draws them: {', '.join(more)}."
@@ -82,12 +83,12 @@ def _figures(
     return found
 
 
-def _beside(rows: Sequence[Row], metrics: Metrics) -> Figure | None:
+def _beside(asked: Asked) -> Figure | None:
     """The curves of everything else that the runs measured, diagnostics among it; None where there is nothing."""
-    columns = {column.name: column for row in rows for column in row.declared.curves[1:]}
-    first = {row.declared.curves[0].name for row in rows if row.declared.curves}
+    columns = {column.name: column for row in asked.rows for column in row.declared.curves[1:]}
+    first = {row.declared.curves[0].name for row in asked.rows if row.declared.curves}
     names = [name for name in columns if name not in first]
-    drawings = [_drawn(FIGURES[BESIDE], Asked(rows, metrics, metric=name)) for name in names[:MOST_CURVES]]
+    drawings = [_drawn(FIGURES[BESIDE], replace(asked, metric=name)) for name in names[:MOST_CURVES]]
     drawn = [drawing for drawing in drawings if drawing]
     if not drawn:
         return None
