@@ -105,7 +105,7 @@ def _draw(axes: "Axes", table: pa.Table, column: Column) -> None:
 
 def rows_of(table: pa.Table, kind: str) -> pa.Table:
     """Those of one kind."""
-    return table.filter(pc.equal(table["kind"], kind))
+    return table.filter(pc.field("kind") == kind)
 
 
 def kind_of(table: pa.Table, column: Column) -> str:

@@ -57,8 +57,8 @@ def _lines(bins: pl.DataFrame, place_of: dict[str, int], row_of: dict[str, Row])
         y: list[float | None] = []
         before: int | None = None
         for _, _, task, place, value in of_curve:
-            before = task if before is None else before
-            if several and task > before + 1:  # another body was learned in between: the line is broken
+            # If another body was learned in between, the line is broken.
+            if several and before is not None and task > before + 1:
                 x.append(None)
                 y.append(None)
             before = task

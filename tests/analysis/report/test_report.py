@@ -12,6 +12,7 @@ import pytest
 from analysis.__main__ import main
 from analysis.read_metrics import metrics_of
 from analysis.report import run_curves
+from analysis.report.gathered import gathered
 from analysis.report.overview import overview
 from analysis.report.packed import coded, packed, rounded
 from analysis.report.runs import one_each, runs_payload
@@ -49,6 +50,21 @@ def test_the_page_needs_nothing_from_elsewhere(store, capsys):
     assert not re.search(r'(src|href)="(?!#|data:)', ours)
     assert len(data["runs"]["words"]) == 3
     assert len(data["charts"]) == content.count("data-chart=")
+
+
+def test_what_is_gathered_is_what_the_files_hold(store, tmp_path):
+    found, _ = rows_in(store.root)
+    read = partial(metrics_of, [store.root], found)
+    runs = [row.run for row in found]
+    assert len(runs) == 3
+    for folder in (tmp_path, tmp_path / "there is no such folder"):
+        together = gathered(found, read, folder)
+        for named in ([], runs[:1], runs[1:], runs):
+            ours, theirs = (of(named).collect() for of in (together, read))
+            assert set(ours.columns) == set(theirs.columns)
+            order = ["run", "kind", "task", "epoch", "step"]
+            assert ours.select(theirs.columns).sort(order).equals(theirs.sort(order))
+    assert len([*tmp_path.glob("*.parquet")]) == 2
 
 
 def test_a_store_that_is_still_running_has_a_report(tmp_path, record, capsys):
