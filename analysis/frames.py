@@ -7,8 +7,10 @@ file 34 s; a mean by task over all files, Polars 2.6 s, DuckDB 9.6 s; the record
 Hence Polars for frames, and records as every other command reads them, which names the damaged ones.
 """
 
+import contextlib
+import gc
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -29,17 +31,34 @@ _ID, _FILE = 12, "/metrics.parquet"
 def frames(store: "str | PathLike[str]", where: Where) -> tuple[pl.DataFrame, pl.LazyFrame]:
     """The frames of a store, as `analysis.load` describes them."""
     root = expanded(store)
-    rows, left_out = rows_in(root)
-    rows = chosen(rows, where)
-    metrics, damaged = metrics_frame(Store(root), rows)
+    with without_collecting():
+        rows, left_out = rows_in(root)
+        rows = chosen(rows, where)
+        metrics, damaged = metrics_frame(Store(root), rows)
+        runs = runs_frame(rows)
     for sentence in (*left_out, *damaged):
         warnings.warn(f"Left out: {sentence}", stacklevel=3)
-    return runs_frame(rows), metrics
+    return runs, metrics
+
+
+@contextlib.contextmanager
+def without_collecting() -> Iterator[None]:
+    """Python looks for no garbage meanwhile: records are millions of objects, all of them in use, and it would look
+    through them again and again, an eighth of the time.
+    """
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def runs_frame(rows: Sequence[Row]) -> pl.DataFrame:
     """A line for each row; see `analysis.load`. A summary that has the name of a setting is called `summary.<name>`."""
-    settings = [settings_of(row) for row in rows]
+    known: dict[tuple[int, int], Mapping[str, Any]] = {}
+    settings = [settings_of(row, known) for row in rows]
     taken = {key for of_row in settings for key in of_row}
     ended = {
         "diverged_at_step": [row.diverged_at_step for row in rows],

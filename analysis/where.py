@@ -39,22 +39,30 @@ def chosen(rows: Sequence[Row], where: Where) -> list[Row]:
     return left
 
 
-def settings_of(row: Row) -> dict[str, Any]:
-    """All by which a row can be chosen: what became of it, what was asked for, and what computed it."""
-    return {**_became(row), **asked_for(row), **_made_by(row)}
+def settings_of(row: Row, known: dict[tuple[int, int], Mapping[str, Any]] | None = None) -> dict[str, Any]:
+    """All by which a row can be chosen: what became of it, what was asked for, and what computed it.
+
+    known: shared settings of rows, in order, by the objects that hold them; for callers with many rows.
+    """
+    return {**_became(row), **asked_for(row, known), **_made_by(row)}
 
 
 def _became(row: Row) -> dict[str, Any]:
     return {"run": row.run, "status": row.status, "collapsed": row.collapsed, **row.flags}
 
 
-def asked_for(row: Row) -> dict[str, Any]:
-    """Choices and settings by the keys of a command; a choice's option stands under the name of its group."""
+def asked_for(row: Row, known: dict[tuple[int, int], Mapping[str, Any]] | None = None) -> dict[str, Any]:
+    """Choices and settings by the keys of a command; a choice's option stands under the name of its group.
+
+    known: as in `settings_of`.
+    """
     names = ("activation", "benchmark", "intervention", "protocol", "schedule", "hyperparams")
     seeds = dict(zip(("seed", "stream_seed", "init_seed"), row.seeds, strict=True))
-    settings = {key.removesuffix(".name"): value for key, value in sorted((*row.study.items(), *row.own.items()))}
-    groups = {key: value for key, value in settings.items() if "." not in key}
-    return {**{name: getattr(row, name) for name in names}, **groups, **settings, **seeds}
+    known, same = ({} if known is None else known), (id(row.study), id(row.own))
+    if same not in known:
+        settings = {key.removesuffix(".name"): value for key, value in sorted((*row.study.items(), *row.own.items()))}
+        known[same] = {key: value for key, value in settings.items() if "." not in key} | settings
+    return {**{name: getattr(row, name) for name in names}, **known[same], **seeds}
 
 
 def _made_by(row: Row) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""What is drawn: the papers' figures, figures of any runs, and the course of one run."""
+"""Figures of the papers, figures of any runs, and the course of one run."""

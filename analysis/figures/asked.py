@@ -19,7 +19,7 @@ class Asked:
 
     metrics: reads what runs measured, for those figures that show it. metric: a name of the records' summary (of a
     curve: of a column of metrics.parquet), None for what a run's agent names first. by: the setting that is varied.
-    made: what one figure has made of the rows, for others of the same rows.
+    made: results of one figure that others of the same rows share.
     """
 
     rows: Sequence[Row]

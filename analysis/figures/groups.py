@@ -47,7 +47,7 @@ def groups(table: Table[Result], rows: Sequence[Row], metric: str | None = None)
 
 
 def headline_groups(asked: Asked) -> list[Group]:
-    """The groups of what each agent names first, made once for all figures of the same rows."""
+    """The groups of each agent's main metric, made once for all figures of the same rows."""
     if "headline" not in asked.made:
         asked.made["headline"] = groups(HEADLINE, asked.rows)
     return asked.made["headline"]

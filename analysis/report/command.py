@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from analysis.asked import add_options, places_of, rows_asked_for, tell, write
+from analysis.frames import without_collecting
 from analysis.read_metrics import metrics_of
 from analysis.report.gathered import gathered
 from analysis.report.report import report
@@ -44,7 +45,8 @@ def _written(asked: argparse.Namespace) -> int:
         left_out.append(sentence)
         tell(sentence)
 
-    folder, rows = rows_asked_for(asked, told=told, unfinished=True)
+    with without_collecting():
+        folder, rows = rows_asked_for(asked, told=told, unfinished=True)
     places = places_of(asked)
     waiting = sum(row.status == "waiting" for row in rows)
     again = asked.watch if waiting else None

@@ -1,4 +1,4 @@
-"""What the runs of a report measured, in a few files: each figure reads it, and to open thousands takes seconds."""
+"""The metrics of a report's runs in a few files: each figure reads them, and to open thousands takes seconds."""
 
 import contextlib
 from collections.abc import Collection, Sequence
@@ -14,7 +14,7 @@ from plasticity_lab.records.kept_files import MEASURED
 def gathered(rows: Sequence[Row], metrics: Metrics, folder: Path) -> Metrics:
     """The same metrics, read from files in the folder: one for the runs of a benchmark that measure the same.
 
-    metrics: reads those of any runs. They stay where they are if the folder has no room for them.
+    metrics: reads those of any runs, also later, for runs that could not be written to the folder.
     """
     runs: dict[tuple[int, str], dict[str, None]] = {}
     for row in rows:

@@ -1,4 +1,4 @@
-"""What is said of runs that are finished, and a command with nothing else: that is seen before torch is imported."""
+"""Sentences about finished runs, and the check for a command that has no others, which imports no torch."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,14 +6,12 @@ from typing import Any
 from analysis.outcomes import over_tasks, some_tasks, why_without
 from launch.launchers.damage import damaged_files, damaged_jobs
 from launch.packs.todo import Outstanding, adopted, how_to_try_again, outstanding, tidied
-from launch.plan.calibration import read_calibration
+from launch.plan.calibration import damaged_calibrations
 from launch.plan.device import most_workers
 from launch.runs.settings import store_option
 from launch.wording import counted, flagged, say, some
 from plasticity_lab.errors import PlasticityError, StoreError
 from plasticity_lab.records.classifier import declared_in
-from plasticity_lab.records.damage import DamagedFile, is_aside
-from plasticity_lab.records.files import names
 from plasticity_lab.records.identity import sweep_id
 from plasticity_lab.records.kept_files import ended_for
 from plasticity_lab.records.own_classes import file_of_class
@@ -46,7 +44,7 @@ def all_finished(runs: Sequence[Run], settings: Settings) -> bool:
     sweep = sweep_id([*todo.finished, *todo.given_up])
     unreadable: list[StoreError] = []
     adopted(store, [], "", settings.launch.lease_seconds, unreadable)
-    if unreadable or damaged_files(store, todo.packs) or damaged_jobs(store, [sweep]) or _is_calibration_damaged(store):
+    if unreadable or damaged_files(store, todo.packs) or damaged_jobs(store, [sweep]) or damaged_calibrations(store):
         return False
     for words in tidied(store, todo, sweep, settings.launch.lease_seconds):
         say(words)
@@ -63,18 +61,6 @@ def _may_be_finished(store: Store, runs: Sequence[Run]) -> bool:
         return all(index.of(run.id) is not None for run in (runs[0], runs[-1]))
     except CorruptRecord:
         return False
-
-
-def _is_calibration_damaged(store: Store) -> bool:
-    """Whether one of the store's calibrations cannot be read; which one counts here is known with the device."""
-    folder = store.root / "calibration"
-    for name in names(folder):
-        try:
-            if not is_aside(name):
-                read_calibration(folder / name)
-        except DamagedFile:
-            return True
-    return False
 
 
 def say_all_finished(store: Store, todo: Outstanding, settings: Settings) -> None:

@@ -24,7 +24,7 @@ class PackedLauncher(Launcher):
 
     def launch_runs(self, runs: Sequence[Run], settings: Settings) -> None:
         """Trains the runs, or prints their plan."""
-        # Every command, --help too, imports this file: neither what reads a store, nor torch, is needed by all of them.
+        # Every command, --help too, imports this file: most of them need neither a store nor torch.
         from launch.launchers.finished import all_finished
 
         if all_finished(runs, settings):

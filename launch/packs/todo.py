@@ -145,7 +145,7 @@ def how_to_try_again(given_up: Mapping[str, int]) -> str:
 
 
 def tidied(store: Store, found: Outstanding, sweep: str, lease_seconds: float) -> list[str]:
-    """Sets aside what is damaged of the runs, marks packs that have ended, and gives finished runs their new names.
+    """Sets damaged files of the runs aside, marks packs that have ended, and gives finished runs their new names.
 
     Returns a line for each thing that was damaged.  Raises StoreError.
     """

@@ -1,6 +1,6 @@
 """Answers of the package's classes, kept in the user's cache: a command that asks again need not import torch for it.
 
-Which settings a class has, whether it takes certain values, and what a run id sees of them follows from the question
+An answer (the settings of a class, whether it takes certain values, their part in the run id) follows from the question
 alone: from classes of this package, the settings given to them, the files of the package and the installed versions. A
 digest of the files and versions names the file that keeps the answers. Questions about a class from outside the package
 are never answered from it. The file holds data, nothing of it is run, and it is used only if it belongs to the user.
@@ -100,7 +100,7 @@ def answer(question: str, classes: Sequence[str], given: Any, ask: Callable[[], 
             return json.loads(answers[key])
     found = ask()
     if _is_plain(found):
-        book.new[key] = json.dumps(found)  # the caller may change what it gets
+        book.new[key] = json.dumps(found)  # the caller may change the answer
     return found
 
 

@@ -1,4 +1,4 @@
-"""What a command asks the classes that options name, before anything is trained; see `answers`.
+"""Questions of a command to the classes of its options, before anything is trained; see `answers`.
 
 Each function imports the class only if no earlier command asked the same, and raises ConfigError as `component.load`.
 """
@@ -92,7 +92,7 @@ def typed(target: str, group: str, name: str, settings: Mapping[str, Any]) -> di
 
 
 def lacks(agent: str, other: str) -> list[str]:
-    """What a class requires of its agent and the agent does not provide, sorted."""
+    """The requirements of a class (`requires`) that the agent does not provide, sorted."""
 
     def ask() -> list[str]:
         provides: Any = component.load(agent)
@@ -123,7 +123,7 @@ def objection(agent: Option, benchmark: Option) -> str | None:
 
 
 def remarks_of(perturbation: Option, benchmark: Option) -> list[str]:
-    """What a perturbation says of a benchmark's tasks."""
+    """The remarks of a perturbation on a benchmark's tasks."""
 
     def ask() -> list[str]:
         built: Any = _built("perturbation", perturbation)
