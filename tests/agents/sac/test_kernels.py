@@ -27,6 +27,7 @@ def with_made_up_bodies(monkeypatch):
     there_are(monkeypatch)
 
 
+@pytest.mark.walk(1)
 @pytest.mark.parametrize("words", [(), ("intervention=l2_init",)], ids=["fused", "with gradients"])
 def test_updates_are_those_of_the_other_modes(words):
     """But for the last digits: sums are taken in another order."""
@@ -44,6 +45,7 @@ def test_updates_are_those_of_the_other_modes(words):
     assert not all(torch.equal(value, before[name]) for name, value in after.items())
 
 
+@pytest.mark.slow
 def test_a_run_is_the_same_alone_in_a_pack_and_resumed():
     runs = packs_of(*SMALL, "seed=range(3)")
     alone = trained(runs[2:], **BY_KERNELS)[0]

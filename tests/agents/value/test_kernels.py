@@ -36,6 +36,7 @@ def test_one_update_is_that_of_the_other_modes(head, tokens):
     assert not all(torch.equal(value, before[name]) for name, value in after.items())
 
 
+@pytest.mark.slow
 def test_a_run_is_the_same_alone_and_in_a_pack():
     runs = packs_of(*BOARDS["dqn"], "seed=range(3)")
     assert not differing(trained(runs[2:], **BY_KERNELS)[0], trained(runs, **BY_KERNELS)[2])
