@@ -43,7 +43,7 @@ def compiler() -> str | None:
 
 
 def expect(parts: Iterable[str]) -> None:
-    """Begins to compile the parts whose libraries are missing, in as many processes as there are cores.
+    """Begins to compile parts that have no library yet, in one process for each core.
 
     Returns at once; `load` waits for them.  Raises KernelsMissing if none can be compiled.
     """

@@ -82,7 +82,7 @@ def test_a_run_compiles_the_parts_that_it_calls(network, shape, optimizer, clip,
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
 def test_parts_are_compiled_beside_each_other(stand_in):
     """Each compiler waits until the other has begun."""
-    other = "for n in $(seq 300); do [ $(wc -l < {0}/begun) -ge 2 ] && break; sleep 0.1; done; [ $n -lt 300 ]"
+    other = "for n in $(seq 300); do [ $(wc -l < {0}/begun) -ge 2 ] && break; sleep 0.1; done; [ $n -lt 300 ] || exit 1"
     begun = stand_in(other.format("$(dirname $0)"))
     build.expect(["linear", "conv"])
     made(["linear", "conv"])
