@@ -40,7 +40,7 @@ def chosen(rows: Sequence[Row], where: Where) -> list[Row]:
 
 
 def settings_of(row: Row, known: dict[tuple[int, int], Mapping[str, Any]] | None = None) -> dict[str, Any]:
-    """All by which a row can be chosen: what became of it, what was asked for, and what computed it.
+    """All that a row can be chosen by: its outcome, its settings, and the machine that computed it.
 
     known: shared settings of rows, in order, by the objects that hold them; for callers with many rows.
     """

@@ -14,7 +14,7 @@ from plasticity_lab.records.kept_files import MEASURED
 def gathered(rows: Sequence[Row], metrics: Metrics, folder: Path) -> Metrics:
     """The same metrics, read from files in the folder: one for the runs of a benchmark that measure the same.
 
-    metrics: reads those of any runs, also later, for runs that could not be written to the folder.
+    metrics: reads the files of any runs; it stays in use for runs that could not be written to the folder.
     """
     runs: dict[tuple[int, str], dict[str, None]] = {}
     for row in rows:

@@ -26,7 +26,7 @@ def words(row: Row) -> list[str]:
 
 
 def words_of_settings(row: Row) -> list[str]:
-    """Those of them that runs have alike which differ in their seeds only."""
+    """The words without seeds: equal for runs that differ in seeds only."""
     settings = {**row.study, **row.own}
     chosen: dict[str, Any] = {group: settings.get(f"{group}.name") for group in groups()}
     chosen |= {name: getattr(row, name) for name in ("activation", "benchmark", "intervention")}

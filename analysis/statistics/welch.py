@@ -52,7 +52,7 @@ def welch(ours: Values, theirs: Values) -> Welch:
 
 
 def _test(difference: float, variances: tuple[float, float], n: tuple[int, int]) -> tuple[float, float, float]:
-    """t, the two-sided p, and the degrees of freedom.  difference: of the means."""
+    """t, the two-sided p, and the degrees of freedom.  difference: first mean minus second."""
     import scipy.special  # a fifth of a second, and `scipy.stats` three times that; --help and figures need neither
 
     first, second = (variance / size for variance, size in zip(variances, n, strict=True))

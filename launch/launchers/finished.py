@@ -115,7 +115,7 @@ def say_next(store: Store, runs: Sequence[str]) -> None:
 
 
 def result(store: Store, run: str) -> str:
-    """How a finished run ended, what it came to, and where it is, in a line."""
+    """The outcome, the results and the folder of a finished run, in a line."""
     record: Any = read_record(store, run)
     if record is None:
         return f"Run {run} has no record."

@@ -21,9 +21,9 @@ from plasticity_lab.named_code import PACKAGE
 
 T = TypeVar("T")
 MOST = 20_000
-"""Answers that a file keeps. If there would be more, it begins again with those of the last command."""
+"""The most answers in a file. If there would be more, it begins again with the last command's."""
 DIGESTS = 4
-"""Files that are kept: of the code and the versions that were used last."""
+"""The most files; those written longest ago are removed."""
 _PARTS = {"plasticity_lab": None, "launch": {".py"}, "conf": {".yaml", ".csv"}}
 """Folder → the endings of its files that may decide an answer; None for all files."""
 _PLAIN = (str, int, float, bool, type(None))
@@ -45,7 +45,7 @@ class _Book:
         self.mixed = False
 
     def save(self) -> None:
-        """Keeps the new answers for later commands; not those of files that were edited while the command ran."""
+        """Keeps the new answers for later commands, unless a file was edited while the command ran."""
         if not self.new or self.mixed or _digest() != self.digest:
             return
         path = _file(self.digest)

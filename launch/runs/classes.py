@@ -13,7 +13,7 @@ from plasticity_lab.component import Chosen, Component
 Option = tuple[str, Mapping[str, Any]]
 """A class, and the settings given to it with the option's `name`."""
 _ALWAYS: Any = getattr(Component.version_beside, "__func__", None)
-"""The method that classes have whose version does not depend on their settings."""
+"""The method of classes with one version for all settings."""
 
 
 def settings_of(target: str | None) -> list[str]:
@@ -64,7 +64,7 @@ def named_values_of(target: str, setting: str) -> dict[str, list[Any]]:
 
 
 def reader_of(target: str, setting: str, values: Mapping[str, Any]) -> str | None:
-    """The setting whose value is the reason that another setting is not read; None if it is read.
+    """The setting that makes a class ignore another setting; None if the class reads it.
 
     values: the settings of the class.
     """
@@ -105,7 +105,7 @@ def learns(agent: str, benchmark: str) -> bool:
     """Whether an agent learns a benchmark's kind of tasks."""
 
     def ask() -> bool:
-        from plasticity_lab.agents.agent import Agent  # torch: a command whose questions were asked before needs none
+        from plasticity_lab.agents.agent import Agent  # torch: known answers need none
 
         return issubclass(component.load(benchmark), component.load_as(agent, Agent).learns)
 

@@ -30,7 +30,7 @@ def folder_of(schema: str, path: str) -> Traversable:
 
 
 def folders_of(config: DictConfig) -> list[Traversable]:
-    """The folders in which Hydra looks for options, in its order.  config: composed, with Hydra's own part."""
+    """The folders of options, in Hydra's order.  config: composed, with Hydra's own part."""
     return [folder_of(each.schema, each.path) for each in config.hydra.runtime.config_sources if each.path]
 
 

@@ -291,7 +291,7 @@ def read_metrics(store: Store, run: str) -> pa.Table | None:
     if content is None:
         return None
     try:
-        # Not `pq.read_table`: it imports pandas where that is installed, and takes twice as long over a small file.
+        # Not `pq.read_table`: it imports pandas if that is installed, and takes twice as long over a small file.
         return pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).partition("\n")[0]

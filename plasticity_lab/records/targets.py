@@ -21,7 +21,7 @@ def measures_of(targets: Mapping[str, str], science: Mapping[str, Any] | None = 
     agent: Any = load(targets["agent"]) if "agent" in targets else None
     measures = CLASSIFIER if agent is None else agent.measures
     if ((science or {}).get("benchmark") or {}).get("eval_matrix"):
-        from plasticity_lab.records.task_matrix import with_matrix  # NumPy, for which few runs have a use here
+        from plasticity_lab.records.task_matrix import with_matrix  # NumPy, which few runs need here
 
         benchmark: Any = load(targets["benchmark"]) if "benchmark" in targets else None
         measures = with_matrix(measures, forward=not getattr(benchmark, "classes_come_once", False))
