@@ -43,8 +43,8 @@ def frames(store: "str | PathLike[str]", where: Where) -> tuple[pl.DataFrame, pl
 
 @contextlib.contextmanager
 def without_collecting() -> Iterator[None]:
-    """Python looks for no garbage meanwhile: records are millions of objects, all of them in use, and it would look
-    through them again and again, an eighth of the time.
+    """Stops Python's search for garbage: records are millions of objects, all of them in use, and the search took an
+    eighth of the time.
     """
     collecting = gc.isenabled()
     gc.disable()

@@ -28,7 +28,7 @@ _PARTS = {"plasticity_lab": None, "launch": {".py"}, "conf": {".yaml", ".csv"}}
 """Folder → the endings of its files that may decide an answer; None for all files."""
 _PLAIN = (str, int, float, bool, type(None))
 _OTHERS = 0o022
-"""Rights to write that nobody else may have."""
+"""Write permission of group and others, which the file must not have."""
 
 
 class _Book:
@@ -62,9 +62,9 @@ _books: list[_Book] = []
 
 @contextlib.contextmanager
 def answers_kept() -> Iterator[None]:
-    """While this lasts, answers come from the user's cache if they are there.
+    """While this lasts, answers come from the user's cache if it has them.
 
-    It is for a process that carries out a single command: elsewhere, as in tests, classes may be changed meanwhile.
+    It is for a process that carries out a single command: elsewhere, as in tests, classes may change between commands.
     """
     _books.append(_Book())
     try:
@@ -140,7 +140,7 @@ def _file(digest: str) -> Path:
 
 
 def _read(path: Path) -> dict[str, str]:
-    """The answers in a file; none if it is damaged, or if somebody else may have written it."""
+    """The answers in a file; none if it is damaged, or if another user may have written it."""
     try:
         with path.open("rb") as file:
             state = os.fstat(file.fileno())

@@ -55,7 +55,7 @@ def capped_of(target: str | None) -> list[str]:
 
 
 def named_values_of(target: str, setting: str) -> dict[str, list[Any]]:
-    """Word → the values that it stands for in a setting (see `Component.named_values`)."""
+    """Word → the values that it names in a setting (see `Component.named_values`)."""
 
     def ask() -> dict[str, list[Any]]:
         return {word: list(of) for word, of in component.load(target).named_values.get(setting, {}).items()}

@@ -42,7 +42,7 @@ def digest_of_class(target: str) -> str | None:
     The files are read once a process: what it has imported does not change. Raises ConfigError.
     """
     if target.partition(".")[0] == "plasticity_lab":
-        return None  # nothing is imported: the laboratory names none of others by names of its own
+        return None  # a class of ours by its name: nothing is imported
     names = {load(target).__module__, target.rpartition(".")[0]}
     imported = _files(names)
     others = {f"{name}: {other}": path for name, file in imported.items() for other, path in _loaded(file, imported)}
