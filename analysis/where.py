@@ -42,7 +42,7 @@ def chosen(rows: Sequence[Row], where: Where) -> list[Row]:
 def settings_of(row: Row, known: dict[tuple[int, int], Mapping[str, Any]] | None = None) -> dict[str, Any]:
     """All that a row can be chosen by: its outcome, its settings, and the machine that computed it.
 
-    known: shared settings of rows, in order, by the objects that hold them; for callers with many rows.
+    known: shared and sorted settings of rows by the objects that hold them; for callers with many rows.
     """
     return {**_became(row), **asked_for(row, known), **_made_by(row)}
 

@@ -36,7 +36,7 @@ def draw_curve(path: Path, table: pa.Table, declared: Declared, title: str, dive
     shows = _digest(table, declared, title, diverged_at)
     if _is_drawn(path, shows):
         return
-    # Half a second; a picture that is there already, and a curve in letters, do without.
+    # Half a second; a picture drawn before, and a curve in letters, do without.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -27,7 +27,7 @@ class SweepFailed(PlasticityError):
 
 
 def all_finished(runs: Sequence[Run], settings: Settings) -> bool:
-    """Whether a command has nothing to train on this machine, and then says so and puts the store in order.
+    """Whether a command has nothing to train on this machine, and then says so and tidies the store.
 
     A plan is wanted, or a setting or a file of the store may be wrong: False, since the sentence about it needs to know
     the device, and torch is imported for that.  Raises as `report.settled`.

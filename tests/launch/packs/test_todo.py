@@ -8,11 +8,11 @@ import pytest
 
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner, this_owner
-from launch.packs.todo import adopted, outstanding, settle
+from launch.packs.todo import adopted, outstanding, tidied
 from launch.plan.device import kind_of
 from launch.work import worker
 from plasticity_lab.records.checkpoint import save_checkpoint
-from plasticity_lab.records.plan import write_plan
+from plasticity_lab.records.plan import sweep_of, write_plan
 from plasticity_lab.records.record import CorruptRecord, read_record
 from tests.helpers.sweeps import after_looks, all_kept, ended_packs, planned, runs_of, trained
 
@@ -172,7 +172,7 @@ def test_a_corrupt_record_is_set_aside_and_trained_again(store):
     found = outstanding(store, [run], rerun=False, retries=2)
     assert found.left == [run]
     assert store.record(run.id).exists(), "looking changes nothing"
-    (line,) = settle(store, found)
+    (line,) = tidied(store, found, sweep_of([run.id]), lease_seconds=60)
     assert "record.json is not JSON" in line
     assert "record.json.corrupt-1" in line
     assert not store.record(run.id).exists()
