@@ -172,7 +172,7 @@ def test_a_corrupt_record_is_set_aside_and_trained_again(store):
     found = outstanding(store, [run], rerun=False, retries=2)
     assert found.left == [run]
     assert store.record(run.id).exists(), "looking changes nothing"
-    (line,) = tidied(store, found, sweep_of([run.id]), lease_seconds=60)
+    (line,) = tidied(store, found, sweep_of([run]), lease_seconds=60)
     assert "record.json is not JSON" in line
     assert "record.json.corrupt-1" in line
     assert not store.record(run.id).exists()

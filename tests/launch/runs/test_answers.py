@@ -1,12 +1,12 @@
 """Answers of classes that the user's cache keeps: they change no run, and nothing but the same question finds them."""
 
 import json
+import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from launch.command import resolve
@@ -16,7 +16,6 @@ from plasticity_lab import component
 from plasticity_lab.errors import ConfigError
 from tests.conf.test_run_ids import COMMANDS
 from tests.helpers.stores import left_behind
-from tests.helpers.walks import SEED
 
 ROOT = Path(__file__).resolve().parents[3]
 OURS, THEIRS = "plasticity_lab.activations.relu.ReLU", "mine.ReLU"
@@ -54,14 +53,10 @@ def asked(question="settings", classes=(OURS,), given=None, found=1):
     return value, bool(calls)
 
 
-def drawn():
-    luck = np.random.default_rng(int(SEED))
-    return luck.choice(SHORT, 2, replace=False).tolist()
-
-
-@pytest.mark.parametrize("command", [*WORDS, *drawn()])
+@pytest.mark.walk(4)
+@pytest.mark.parametrize("command", [*WORDS, *SHORT])
 def test_a_run_is_the_same_whether_answers_are_kept_and_asks_no_class_again(command, cache, monkeypatch):
-    words = command.split()
+    words = shlex.split(command)
     plain = spelled(words)
     with answers_kept():
         assert spelled(words) == plain
