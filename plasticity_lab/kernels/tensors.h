@@ -32,8 +32,8 @@ inline Tensor empty(std::initializer_list<int64_t> sizes) {
   int64_t step = 1;
   for (size_t i = sizes.size(); i-- > 0; step *= std::max<int64_t>(sizes.begin()[i], 1)) strides[i] = step;
   AtenTensorHandle made;
-  STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(sizes.size(), sizes.begin(), strides.data(), aoti_torch_dtype_float32(),
-                                                         aoti_torch_device_type_cpu(), 0, &made));
+  TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(sizes.size(), sizes.begin(), strides.data(), aoti_torch_dtype_float32(),
+                                                  aoti_torch_device_type_cpu(), 0, &made));
   return Tensor(made);
 }
 
