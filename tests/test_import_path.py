@@ -10,6 +10,8 @@ import pytest
 
 from plasticity_lab.import_path import for_children, importing_alike
 
+pytestmark = pytest.mark.sample(1)
+
 ROOT = Path(__file__).resolve().parents[1]
 MAIN = ("-m", "plasticity_lab.main", "dry_run=true", "tracking=store", "schedule=smoke")
 

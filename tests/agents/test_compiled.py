@@ -4,6 +4,8 @@ import torch
 from plasticity_lab.agents.compiled import Compiled
 from tests.helpers.packs import needs_compiler
 
+pytestmark = pytest.mark.sample(1)
+
 
 def scaled_by(factor):
     def scaled(x, more):

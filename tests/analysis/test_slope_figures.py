@@ -11,6 +11,8 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import trained
 
+pytestmark = pytest.mark.sample(2)
+
 SPLIT = ("benchmark=split_digits", "diagnostics=case_studies", "seed=0,1")
 
 

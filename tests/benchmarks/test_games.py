@@ -13,6 +13,8 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.position import Position
 from tests.helpers.packs import CPU
 
+pytestmark = pytest.mark.sample(3)
+
 NAMES = [*GAMES]
 SMALL = ("network=mlp", "network.width=8")
 

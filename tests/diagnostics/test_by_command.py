@@ -14,6 +14,8 @@ from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import after_looks, all_kept, ended_packs, planned, runs_of, trained
 from tests.tenants.packs import BODIES
 
+pytestmark = pytest.mark.sample(5)
+
 SEEN = "diagnostics=dead_units"
 ONE_PACK = ("seed=0,1", "launch.workers=1")
 

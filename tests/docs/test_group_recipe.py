@@ -12,6 +12,8 @@ import pytest
 from launch.command import resolve
 from tests.docs.pages import ROOT, fences, files_of
 
+pytestmark = pytest.mark.sample(1)
+
 PAGE = ROOT / "docs" / "recipes" / "group.md"
 FOLDERS = ("plasticity_lab", "launch", "analysis", "conf", "tests/helpers", "tests/tenants", "tests/agents/ppo")
 WORDS = ("schedule=smoke", "benchmark=permuted_digits", "device=cpu", "tracking=store")

@@ -18,6 +18,8 @@ from tests.helpers.same_numbers import differences
 from tests.helpers.sweeps import all_kept, ended_packs
 from tests.helpers.sweeps import trained as trained_by_command
 
+pytestmark = pytest.mark.sample(2)
+
 RECIPES = {name: name for name in ("activation", "agent", "benchmark", "intervention", "perturbation")} | {
     "diagnostic": "diagnostics"
 }

@@ -12,6 +12,8 @@ from plasticity_lab.records.targets import measures_of
 from tests.helpers.packs import needs_compiler
 from tests.tenants.packs import differing, packs_of, trained
 
+pytestmark = pytest.mark.sample(3)
+
 DIGITS = ("benchmark=permuted_digits", "benchmark.tasks=2", "network.width=20")
 BOTH = (*DIGITS, "intervention=[l2_init,redo]", "intervention.redo.every=3", "intervention.redo.strength=0.6")
 NEVER = "intervention.redo.every=1000000"

@@ -18,7 +18,7 @@ from plasticity_lab.stacking.adam import Adam
 from plasticity_lab.stacking.sgd import SGD
 from tests.helpers.packs import choice, needs_compiler, needs_kernels
 
-pytestmark = [needs_compiler, needs_kernels]
+pytestmark = [needs_compiler, needs_kernels, pytest.mark.sample(4)]
 STAND_IN = """#!/bin/sh
 case "$*" in *kernels/*) ;; *) exec {compiler} "$@" ;; esac
 for word in "$@"; do

@@ -7,8 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.helpers.stores import left_behind
 from tests.helpers.sweeps import runs_of, trained
+
+pytestmark = pytest.mark.sample(2)
 
 ROOT = Path(__file__).resolve().parents[2]
 SLOW = {"torch", "wandb", "wandb_workspaces", "scipy", "sklearn", "pandas", "polars"}

@@ -16,6 +16,8 @@ from plasticity_lab.records.training_code import code_digest
 from plasticity_lab.records.worker_code import ENTRIES, files_of_worker
 from tests.helpers.sweeps import planned
 
+pytestmark = pytest.mark.sample(1)
+
 WORKER = """
 import atexit, json, runpy, sys
 import launch.launchers.slurm.job

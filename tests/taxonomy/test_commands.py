@@ -9,6 +9,8 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.taxonomy.__main__ import DERIVED, main
 from plasticity_lab.taxonomy.options import by_words, names, published
 
+pytestmark = pytest.mark.sample(12)
+
 
 def alike(one, other):
     """Whether two JSON values are the same but for the last digits of their numbers."""

@@ -26,6 +26,8 @@ from tests.helpers.sweeps import (
 )
 from tests.tenants.packs import BODIES, FIND, RESETS
 
+pytestmark = pytest.mark.sample(2)
+
 SWEEP = (*BODIES, *RESETS, "seed=0,1,2", "save_weights=final", "launch.workers=1")
 LONG = (*BODIES, *RESETS, "seed=0,1", "benchmark.environment_steps=4096", "launch.workers=1")
 

@@ -10,6 +10,8 @@ from plasticity_lab.environments.environments import Environments
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
 
+pytestmark = pytest.mark.sample(1)
+
 JOYSTICK = (
     "noop", "fire", "up", "right", "left", "down", "upright", "upleft", "downright", "downleft", "upfire", "rightfire",
     "leftfire", "downfire", "uprightfire", "upleftfire", "downrightfire", "downleftfire",

@@ -14,6 +14,8 @@ from launch.launchers.slurm import short_job
 from launch.plan.compiling import NO_COMPILER
 from tests.helpers.slurm_files import PARAMETERS
 
+pytestmark = pytest.mark.sample(8)
+
 
 def bad(visit):
     """What fails there."""

@@ -38,6 +38,8 @@ from tests.helpers.sweeps import (
     workers_of,
 )
 
+pytestmark = pytest.mark.sample(4)
+
 
 @pytest.fixture
 def run(store, monkeypatch, capsys):
@@ -181,8 +183,6 @@ def test_a_worker_that_cannot_start_says_why_once(run, tmp_path, monkeypatch):
 
 BROKEN = """
 from plasticity_lab.activations.relu import ReLU
-
-pytestmark = pytest.mark.sample(4)
 
 class Broken(ReLU):
     calls = 0  # it goes well in the small packs that a command tries first

@@ -6,6 +6,8 @@ from launch.command import asked, resolve
 from launch.runs import arguments, requests
 from plasticity_lab.errors import ConfigError
 
+pytestmark = pytest.mark.sample(8)
+
 EXPERTS = ("agent=rainbow", "benchmark=catch", "network=small_nature")
 
 

@@ -7,6 +7,8 @@ from launch.runs.options import CONF
 from plasticity_lab import component
 from plasticity_lab.errors import ConfigError
 
+pytestmark = pytest.mark.sample(6)
+
 PYTHON = """
 from plasticity_lab.activations.activation import Activation
 from plasticity_lab.component import check

@@ -5,6 +5,8 @@ import pytest
 from launch.command import resolve
 from plasticity_lab.errors import ConfigError
 
+pytestmark = pytest.mark.sample(8)
+
 SMOKE = ["benchmark=random_label_mnist", "schedule=smoke"]
 
 

@@ -22,6 +22,8 @@ from tests.helpers.stores import SETTINGS
 from tests.helpers.sweeps import OFTEN, SMOKE, after_looks, all_kept, runs_of, said_last, trained
 from tests.helpers.wandb_files import read_offline
 
+pytestmark = pytest.mark.sample(5)
+
 OFFLINE = "tracking=wandb_offline"
 ONLINE = "tracking=wandb_online"
 
@@ -239,8 +241,6 @@ def test_wandb_is_imported_only_where_runs_are_written(store):
 import sys, launch.work.worker, launch.launchers.local
 from launch.__main__ import main
 from launch.tracking.sync import Survey, catch_up
-
-pytestmark = pytest.mark.sample(5)
 main(["sync", "--dry-run", "--store", {str(store.root)!r}])
 catch_up(None, Survey(), print)
 assert "wandb" not in sys.modules

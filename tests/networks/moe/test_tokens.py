@@ -6,6 +6,8 @@ import torch
 from plasticity_lab.networks.tokenization import Tokens, shuffled_order
 from tests.helpers.packs import needs_compiler
 
+pytestmark = pytest.mark.sample(4)
+
 MAPS = torch.arange(2 * 3 * 2 * 5 * 5, dtype=torch.float32).view(2, 3, 2, 5, 5)
 
 

@@ -14,6 +14,8 @@ from plasticity_lab.records.store import Store
 from tests.helpers.stores import left_behind
 from tests.helpers.sweeps import planned
 
+pytestmark = pytest.mark.sample(8)
+
 SWISH = ["activation=swish", "activation.beta=0.1,0.5,1", "optimizer.lr=1e-3,1e-4"]
 WANTED = ("activation=swish", "hyperparams=selected")
 
