@@ -116,7 +116,10 @@ def _is_plain(value: Any) -> bool:
 def _digest() -> str:
     """40 hex digits of all that decides answers: our files, Python, and which distributions are installed where."""
     # The current folder, which comes last, adds nothing that is found elsewhere.
-    places = [place for place in sys.path if place not in ("", os.getcwd())]
+    here = {""}
+    with contextlib.suppress(FileNotFoundError):  # a folder that was removed; the command says so by itself
+        here.add(os.getcwd())
+    places = [place for place in sys.path if place not in here]
     digest = hashlib.sha256(repr((sys.version, sys.flags.optimize, places, os.environ.get("PYTHONPATH"))).encode())
     for folder, endings in _PARTS.items():
         for path in sorted(_files(CONF.parent / folder)):
