@@ -23,7 +23,7 @@ def pytest_report_header() -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks as slow, before -m selects, all cases but the drawn ones."""
+    """Marks as `drawn`, before -m selects, all cases of which some are drawn, and the others of them as slow too."""
     walks = defaultdict[tuple[str, int], list[pytest.Item]](list)
     for item in items:
         if item.get_closest_marker("slow"):
@@ -33,8 +33,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         elif sample := item.get_closest_marker("sample"):
             walks[item.nodeid.partition("::")[0], *sample.args].append(item)
     for (_, number), cases in walks.items():
-        for case in sorted(cases, key=_place)[number:]:
-            case.add_marker(pytest.mark.slow)
+        for place, case in enumerate(sorted(cases, key=_place)):
+            case.add_marker(pytest.mark.drawn)
+            if place >= number:
+                case.add_marker(pytest.mark.slow)
 
 
 def _place(case: pytest.Item) -> bytes:
