@@ -10,7 +10,7 @@ from datetime import timedelta
 
 SHOWN = 5
 FIRST_WORD_SECONDS, LONGEST_SILENCE_SECONDS = 4.0, 60.0
-"""What takes longer than the first is said on stderr; the pauses between lines grow up to the second."""
+"""Longer work is said on stderr after the first; the pauses between lines grow up to the second."""
 _FLAGS = {
     "collapsed": "collapsed to chance",
     "mixed_code": "begun by other code",

@@ -1,4 +1,4 @@
-"""Work for which this process stops training: it compiles, reads data, or waits for a file system.
+"""Pauses of this process's training: it compiles, reads data, or waits for a file system.
 
 The code that does such work says so here. Reports to people read it, from another thread. Training time is counted
 without it.

@@ -14,6 +14,7 @@ from launch.launchers.prepare import CostOf, Prepared, Resources, put_in_order
 from launch.packs.bindings import binding_of
 from launch.packs.endings import ending_of
 from launch.packs.todo import how_to_try_again
+from launch.plan.first_compiling import first_compiling
 from launch.plan.store_size import memory_bytes, store_bytes
 from launch.plan.table import print_plan
 from launch.wording import counted, say
@@ -56,7 +57,8 @@ def print_packs(
 
     stored = store_bytes(packs, runs, settings.save_weights, cost_of, settings.save_weights_every)
     memories = memory_bytes(packs, runs, cost_of, workers)
-    print_plan(packs, finished, workers, resources.calibration, stored, memories, why)
+    first = first_compiling(packs, runs, cost_of, workers, resources.kind if resources.known else None)
+    print_plan(packs, finished, workers, resources.calibration, stored, memories, first, why)
 
 
 def settled(ready: Prepared) -> bool:

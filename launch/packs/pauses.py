@@ -1,4 +1,4 @@
-"""Pauses of a pack's training, in which its worker compiles or reads data: a small file of the pack names them."""
+"""Pauses of a pack's training: its worker compiles, reads data or waits. A small file of the pack names them."""
 
 import contextlib
 import threading
@@ -33,7 +33,7 @@ class Pause:
 
 
 def read_pause(store: Store, pack: str) -> Pause | None:
-    """What the worker of a pack does instead of training; None if it trains, or the file is damaged."""
+    """The pause of a pack's worker; None if it trains, or the file is damaged."""
     try:
         value = read_mapping(store.pause(pack), "")
     except DamagedFile:

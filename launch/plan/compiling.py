@@ -42,6 +42,17 @@ def compiled_folder() -> Path:
     return Path(os.environ.get(FOLDER) or cache_folder() / "plasticity_lab" / "compiled" / processor)
 
 
+def workers_folder() -> Path:
+    """The worker's folder for compiled code: in `compiled_folder`, one for each of torch's vector capabilities.
+
+    torch's cache ignores the capability. It gave an AVX2 process the summing order of AVX-512.
+    """
+    import torch
+
+    folder, capability = compiled_folder(), torch.backends.cpu.get_cpu_capability().lower()
+    return folder if folder.name == capability else folder / capability  # a process that a worker starts gets it
+
+
 def not_compiled_here() -> NotCompiled | None:
     """Why nothing can be compiled here, found out by compiling and running a line; None where it works."""
     compiler = next(filter(None, map(shutil.which, (os.environ.get("CXX", "g++"), "g++", "clang++"))), None)

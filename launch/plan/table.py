@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from launch.makespan import makespan
+from launch.plan.first_compiling import FirstCompiling
 from launch.plan.speed import Calibration
 from launch.wording import counted, in_bytes, in_time, run_steps
 from plasticity_lab.records.plan import Pack
@@ -22,12 +23,13 @@ def print_plan(
     calibration: Calibration,
     stored: int,
     memories: int,
+    first: FirstCompiling,
     why: Callable[[Pack], str],
 ) -> None:
     """Packs that are alike in one line each, then the sums; times are estimates by the calibration.
 
-    stored: bytes that the runs' records will take. memories: bytes of replay memories in the store, at most. why: a
-    pack is in its mode, in a few words.
+    stored: bytes that the runs' records will take. memories: bytes of replay memories in the store, at most. first: the
+    compiling before packs are trained. why: the reason for a pack's mode, in a few words.
     """
     console = Console(width=None if Console().is_terminal else PRINTED_WIDTH)
     if packs:
@@ -43,8 +45,11 @@ def print_plan(
         words += f", {finished:,} finished already"
     if packs:
         at_once = min(workers, len(packs))
-        words += f"; {_length(packs)}; about {in_time(makespan([0.0] * at_once, [pack.seconds for pack in packs]))}"
-        words += f" on {counted(at_once, 'worker')} ({calibration.basis}); {in_bytes(stored)} in the store"
+        trained = makespan([0.0] * at_once, [pack.seconds for pack in packs])
+        words += f"; {_length(packs)}; about {in_time(trained + first.seconds)}"
+        words += f" on {counted(at_once, 'worker')} ({calibration.basis})"
+        words += f", including {in_time(first.seconds)} to compile, once {first.where}" if first.seconds else ""
+        words += f"; {in_bytes(stored)} in the store"
         words += f", and up to {in_bytes(memories)} of replay memories while they train" if memories else ""
     console.print(f"{words}.", soft_wrap=True, highlight=False)
 

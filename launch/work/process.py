@@ -6,7 +6,7 @@ import os
 
 import torch
 
-from launch.plan.compiling import FOLDER, compiled_folder
+from launch.plan.compiling import FOLDER, workers_folder
 from plasticity_lab.errors import PlasticityError
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
@@ -45,13 +45,8 @@ def _of_glibc(name: str, *arguments: int) -> None:
 
 
 def prepare_compiling() -> None:
-    """Says where compiled code is kept: in `compiled_folder`, in a folder for each of torch's vector capabilities.
-
-    Its cache does not look at them, and gave an AVX2 process AVX-512's order of summing.
-    """
-    folder, capability = compiled_folder(), torch.backends.cpu.get_cpu_capability().lower()
-    if folder.name != capability:  # a process that this one starts gets the folder
-        os.environ[FOLDER] = str(folder / capability)
+    """Tells torch the worker's folder for compiled code."""
+    os.environ[FOLDER] = str(workers_folder())
 
 
 def free_memory(device: str) -> None:

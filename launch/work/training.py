@@ -13,6 +13,7 @@ from launch.packs.endings import Ending
 from launch.packs.heartbeat import Heartbeat
 from launch.packs.leases import Lease
 from launch.packs.progress import write_progress
+from launch.plan.first_compiling import marked_as_compiled
 from launch.tracking.choice import UNTRACKED, Tracking
 from launch.work.notice import seconds_left
 from launch.work.patience import Patience, Stopped
@@ -35,14 +36,7 @@ from plasticity_lab.records.settings import StopRule
 from plasticity_lab.records.stopping import rules_of, stop_worse
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.targets import measures_of
-from plasticity_lab.records.training_code import (
-    UNKNOWN,
-    differences,
-    made_by,
-    other_kind,
-    parts_from,
-    trained_by,
-)
+from plasticity_lab.records.training_code import UNKNOWN, differences, made_by, other_kind, parts_from, trained_by
 from plasticity_lab.trainer import train
 from plasticity_lab.waits import seconds_waited, waiting
 
@@ -255,7 +249,8 @@ def _train(
         patience.tried("progress", lambda: write_progress(store, pack, journal, before, parts, memory.refills))
         tracking.begin(runs, measures)
         try:
-            train(stream, kept, journal, keeper)
+            with marked_as_compiled(runs[0], pack):
+                train(stream, kept, journal, keeper)
         except AllOver:
             log.info("Every run of pack %s has diverged or was stopped early.", pack.id)
         source = provenance(resource.packages) | pack_facts(pack) | made_by(parts)

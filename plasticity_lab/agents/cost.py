@@ -30,7 +30,8 @@ class Cost:
     one of the rows. looks: of diagnostics, in passes of `look_flops` operations each. looked: numbers that they leave.
     left_out: diagnostics that have nothing to measure in its network, and so no columns.
     kernels: whether kernels of our own serve its updates, on a CPU. fused: whether they take the optimizer's step too,
-    as they do unless something takes the gradients.
+    as they do unless something takes the gradients. kernel_parts: the parts of the kernels that an update calls, if
+    kernels serve it.
     """
 
     length: int
@@ -48,6 +49,7 @@ class Cost:
     graphs: int = 1
     kernels: bool = False
     fused: bool = True
+    kernel_parts: Sequence[str] = ()
     bulk_bytes: int = 0
     statistics: Sequence[int] = ()
     epochs: int = 0

@@ -34,6 +34,7 @@ WHOLE = (larger, whole_pool, convolution, gpu_product)
 PACKAGE = Path(__file__).resolve().parents[1]
 STANDARD_LIBRARY = Path(sysconfig.get_path("stdlib")).resolve()
 _here: OrderedDict[str, Graph] = OrderedDict()
+_not_kept = 0
 
 
 def graph_of(function: Callable[..., Any], same: Sequence[str] | None, arguments: Sequence[Any]) -> Graph:
@@ -41,20 +42,32 @@ def graph_of(function: Callable[..., Any], same: Sequence[str] | None, arguments
 
     same: words that determine the function; None where its graph is to serve nobody else.
     """
+    global _not_kept
     _prepare_dynamo()
     if same is None:
+        _not_kept += 1
         with waiting("compiling", "graphs"):
             return _compiled(function, arguments)
     known = repr((same, _shapes(arguments), torch.get_num_threads(), _width_of_vectors()))
-    graph = _here.pop(known, None)
+    graph, path = _here.pop(known, None), _path(known, arguments)
     if graph is None:
-        path = _path(known, arguments)
         with waiting("compiling", "graphs"):
             graph = _loaded(path, function) or _compiled_and_kept(function, arguments, path)
     _here[known] = graph
     while len(_here) > KEPT:
         _here.popitem(last=False)
+    _not_kept += path is None or not path.exists()
     return graph
+
+
+def not_kept() -> int:
+    """How often this process has asked for a graph that is not on the disk afterwards."""
+    return _not_kept
+
+
+def code_version() -> str:
+    """A digest of this package's source files as this process began with them. Each change needs new graphs."""
+    return _AT_START
 
 
 def forget() -> None:

@@ -80,6 +80,16 @@ def fuses(optimizer: Optimizer, intervention: Intervention, clipped: bool) -> bo
     return optimizer.by_kernel is not None and not clipped and not intervention.takes_gradients()
 
 
+def called_kernels(model: Model, optimizer: Optimizer, intervention: Intervention, clipped: bool) -> list[str]:
+    """The parts of the kernels that an update by kernels calls, if each row of its batch is an example.
+
+    clipped: whether gradients are clipped.
+    """
+    fused = model.network.rows_are_examples and fuses(optimizer, intervention, clipped)
+    step = [optimizer.by_kernel.operator] if fused and optimizer.by_kernel is not None else []
+    return [*model.kernel_parts, *step, "linear_gradients"]
+
+
 def update_of(
     model: Model,
     loss: Loss,
@@ -100,8 +110,7 @@ def update_of(
     once = examples is not None and model.network.rows_are_examples
     fused = kernels and once and fuses(optimizer, intervention, clip is not None)
     if kernels:
-        step = [optimizer.by_kernel.operator] if fused and optimizer.by_kernel is not None else []
-        prepare([*model.kernel_parts, *step, "linear_gradients"])
+        prepare(called_kernels(model, optimizer, intervention, clipped=clip is not None or not once))
     layers = [layer for each in model.design.layers if isinstance(layer := linear_of(each), StackedLinear)]
     tapped = layers if fused else []
     names = {f"{layer.name}.{part}" for layer in tapped for part in ("weight", "bias")}

@@ -23,6 +23,8 @@ FLAGS = {
     "AVX2": ("-mavx2", "-mfma", "-mtune=native"),
 }
 """By what torch says that the processor can do. The numbers are the same; see the source."""
+OWN = "plasticity_lab"
+"""In torch's folder for compiled code, the folder of this package's code."""
 COMMON = ("-std=c++20", "-O3", "-fno-math-errno", "-ffp-contract=off", "-shared", "-fPIC")
 
 
@@ -43,7 +45,7 @@ def compiler() -> str | None:
 
 
 def expect(parts: Iterable[str]) -> None:
-    """Begins to compile parts that have no library yet, in one process for each core.
+    """Begins to compile the parts that have no library yet, one process for each core.
 
     Returns at once; `load` waits for them.  Raises KernelsMissing if none can be compiled.
     """
@@ -75,16 +77,24 @@ def _check() -> None:
 
 @cache
 def _begun(part: str) -> "Future[Path]":
-    """The library of a part, which lies there already or is being compiled."""
-    flags = (*COMMON, *FLAGS[torch.backends.cpu.get_cpu_capability()])
-    written = b"".join(path.read_bytes() for path in [HERE / f"{part}.cpp", *sorted(HERE.glob("*.h"))])
-    known = written + repr((flags, torch.__version__, compiler())).encode()
-    library = folder() / f"{part}-{hashlib.sha256(known).hexdigest()[:16]}.so"
+    """The library of a part, which is compiled already or is being compiled."""
+    library = library_of(part, folder())
     if library.exists():
         found: Future[Path] = Future()
         found.set_result(library)
         return found
-    return _compilers().submit(_compiled, part, library, flags)
+    return _compilers().submit(_compiled, part, library, _flags())
+
+
+def library_of(part: str, among: Path) -> Path:
+    """The place of a part's library in a folder like `folder()`.  Its name changes with all that it is made from."""
+    written = b"".join(path.read_bytes() for path in [HERE / f"{part}.cpp", *sorted(HERE.glob("*.h"))])
+    known = written + repr((_flags(), torch.__version__, compiler())).encode()
+    return among / f"{part}-{hashlib.sha256(known).hexdigest()[:16]}.so"
+
+
+def _flags() -> tuple[str, ...]:
+    return (*COMMON, *FLAGS[torch.backends.cpu.get_cpu_capability()])
 
 
 @cache
@@ -95,11 +105,9 @@ def _compilers() -> ThreadPoolExecutor:
 def folder() -> Path:
     """Where compiled code is kept: torch's own folder for it, in which the graphs lie too."""
     configured = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
-    return (
-        Path(configured) / "plasticity_lab"
-        if configured
-        else Path(tempfile.gettempdir()) / f"plasticity_lab_{os.getuid()}"
-    )
+    if configured:
+        return Path(configured) / OWN
+    return Path(tempfile.gettempdir()) / f"plasticity_lab_{os.getuid()}"
 
 
 def _compiled(part: str, library: Path, flags: tuple[str, ...]) -> Path:

@@ -1,4 +1,4 @@
-"""The operators of our kernels as torch knows them, and the part of the C++ in which each is.
+"""The operators of our kernels as torch knows them, and their parts of the C++.
 
 A part is compiled when the first of its operators is called, unless `build.expect` has begun before.
 """
@@ -14,8 +14,8 @@ from plasticity_lab.kernels import build
 
 SPACE = "plasticity_lab"
 ANY_LAYOUT = torch.Tag.flexible_layout
-"""torch.compile may choose the layout of inputs, and lays out once an input that several operators read. An operator
-copies an input that is not contiguous: this tag is for operators with contiguous inputs."""
+"""torch.compile may choose the layout of inputs. It lays out a tensor once for several operators. An operator copies an
+input that is not in one piece, so this tag is for operators with contiguous inputs."""
 SAME_LAYOUT = torch.Tag.needs_fixed_stride_order
 """Inputs are laid out as in eager mode: images with their channels last, by the loops that compute them."""
 PARTS: dict[str, dict[str, torch.Tag]] = {

@@ -75,7 +75,7 @@ def prepare(parts: Iterable[str] = ()) -> None:
 
 @cache
 def _define() -> None:
-    """Gives torch the operators, and the shapes of what they return."""
+    """Gives torch the operators, and the shapes of their results."""
     operators.define()
     # Dynamo would trace into the functions and, in torch 2.13, forget their backward under torch.func.grad; what it
     # leaves to the tracing after it keeps it. Said here and not where they are: it imports all of torch.compile.

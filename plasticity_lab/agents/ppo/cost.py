@@ -9,7 +9,7 @@ from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.ppo.normalise import Normaliser
 from plasticity_lab.agents.ppo.statistics import kept_of
-from plasticity_lab.agents.update import fuses
+from plasticity_lab.agents.update import called_kernels, fuses
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.stream import Stages
 from plasticity_lab.environments.body import Body
@@ -38,6 +38,7 @@ def cost_of(agent: "PPO", parts: Parts[BodyBenchmark], model: Model, resource: B
     size = aligned(agent.steps // agent.minibatches)
     widest = max(prod(body.observation) + 2 * body.actions for body in bodies)
     between = sum(prod(unit.produced) for unit in model.units)
+    clipped = agent.max_norm is not None
     rollout = 4 * agent.steps * (2 * widest + NUMBERS_A_STEP) + 16 * agent.steps * agent.epochs
     return Cost(
         length=stages.total_steps,
@@ -61,7 +62,8 @@ def cost_of(agent: "PPO", parts: Parts[BodyBenchmark], model: Model, resource: B
         host_steps=host_steps(parts.benchmark, resource, stages.rollouts * stages.steps),
         graphs=2 * len({body.name for body in bodies}),
         kernels=True,
-        fused=fuses(parts.optimizers[0], parts.interventions[0], clipped=agent.max_norm is not None),
+        fused=fuses(parts.optimizers[0], parts.interventions[0], clipped),
+        kernel_parts=called_kernels(model, parts.optimizers[0], parts.interventions[0], clipped),
         statistics=_statistics(agent, bodies),
     )
 

@@ -8,7 +8,7 @@ from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.sac.settings import SACSettings
 from plasticity_lab.agents.sac.step import ACTOR
-from plasticity_lab.agents.update import fuses
+from plasticity_lab.agents.update import called_kernels, fuses
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.segments import SegmentedTasks
 from plasticity_lab.networks.model import Model
@@ -50,6 +50,12 @@ def cost_of(
     batch = 4 * rows * (4 * (prod(body.observation) + body.actions) + 3 * between)
     remembered = min(agent.capacity, steps) // agent.environments * agent.environments
     memory = remembered * bytes_of_step(body)
+    optimizers, interventions = parts.optimizers, parts.interventions
+    called = {
+        part
+        for model in models.values()
+        for part in called_kernels(model, optimizers[0], interventions[0], clipped=False)
+    }
     return Cost(
         length=steps,
         unit="environment steps",
@@ -74,6 +80,7 @@ def cost_of(
         graphs=3 if ACTOR in models else 2,
         kernels=ACTOR in models,
         fused=fuses(parts.optimizers[0], parts.interventions[0], clipped=False),
+        kernel_parts=sorted(called) if ACTOR in models else (),
         bulk_bytes=memory,
     )
 

@@ -6,7 +6,7 @@ from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.evenly_spread import PROBE
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.supervised.score import AT_ONCE
-from plasticity_lab.agents.update import fuses
+from plasticity_lab.agents.update import called_kernels, fuses
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.networks.model import Model
 
@@ -52,6 +52,7 @@ def cost_of(parts: Parts, model: Model, images: ImageSet) -> Cost:
         looked=COLUMNS * seen,
         kernels=True,
         fused=fuses(parts.optimizers[0], parts.interventions[0], clipped=False),
+        kernel_parts=called_kernels(model, parts.optimizers[0], parts.interventions[0], clipped=False),
     )
 
 

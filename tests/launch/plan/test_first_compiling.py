@@ -1,0 +1,129 @@
+"""A plan counts the compiling that comes first on a machine: each structure once, and nothing that is there already."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from launch.command import run_command
+from launch.launchers.prepare import costs_to_show
+from launch.plan import first_compiling as room
+from launch.plan.compiling import workers_folder
+from launch.plan.first_compiling import GRAPHS_ON_CPU, PART_SECONDS, first_compiling, mark_of, marked_as_compiled
+from launch.wording import in_time
+from launch.work.process import prepare_compiling
+from plasticity_lab.agents import graphs
+from plasticity_lab.kernels.build import OWN, library_of
+from plasticity_lab.records.store import Store
+from tests.helpers.packs import needs_compiler, needs_kernels
+from tests.helpers.sweeps import SMOKE, planned, said_last
+
+pytestmark = [needs_compiler, needs_kernels]
+MLP = {"linear", "linear_adam", "linear_gradients"}
+DENSE = GRAPHS_ON_CPU["dense"]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_compiled(tmp_path, monkeypatch):
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "compiled"))
+    monkeypatch.setattr(room, "cores", lambda: 1)
+
+
+@pytest.fixture
+def seconds(tmp_path):
+    """What a plan counts: words of its command, and keywords for `first_compiling`."""
+
+    def seconds(*words, workers=1, kind=None):
+        plan = planned(Store(tmp_path / f"store {' '.join(words)}"), *words)
+        kind = plan.packs[0].kind if kind is None else kind
+        return first_compiling(plan.packs, plan.runs, costs_to_show(plan.settings), workers, kind).seconds
+
+    return seconds
+
+
+def compile_parts(parts):
+    for part in parts:
+        library = library_of(part, workers_folder() / OWN)
+        library.parent.mkdir(parents=True, exist_ok=True)
+        library.touch()
+
+
+def compile_graphs(plan):
+    for pack in plan.packs:
+        with marked_as_compiled(plan.runs_of(pack)[0], pack):
+            pass
+
+
+def test_a_structure_is_counted_once_by_its_mode_and_the_parts_that_it_calls(seconds):
+    of_parts = sum(PART_SECONDS[part] for part in MLP)
+    assert seconds("mode=eager") == 0
+    assert seconds("mode=compiled") == pytest.approx(DENSE.first)
+    assert seconds("mode=kernels") == pytest.approx(DENSE.first + of_parts)
+    by_sgd = of_parts - PART_SECONDS["linear_adam"] + PART_SECONDS["linear_sgd"]
+    assert seconds("mode=kernels", "optimizer=sgd") == pytest.approx(DENSE.first + by_sgd)
+    clipped = ("agent=ppo", "benchmark=classic_cycle", "agent.max_norm=0.5")
+    assert seconds("mode=kernels", *clipped) == pytest.approx(DENSE.first + of_parts - PART_SECONDS["linear_adam"])
+    many = ("mode=compiled", "seed=range(40)", "launch.workers=2")
+    assert seconds(*many, workers=2) <= 2 * DENSE.first, "packs of one structure share its graphs"
+    two = ("mode=compiled", "activation=relu,tanh")
+    assert seconds(*two) == pytest.approx(DENSE.first + DENSE.further)
+    assert seconds(*two, "seed=1", workers=2) == pytest.approx(DENSE.first)
+
+
+def test_code_that_is_there_is_not_counted_and_of_other_machines_it_is_not_known(seconds, store):
+    words = ("mode=kernels", "seed=0")
+    whole = seconds(*words)
+    compile_parts(["linear"])
+    assert seconds(*words) == pytest.approx(whole - PART_SECONDS["linear"])
+    compile_parts(MLP)
+    assert seconds(*words) == pytest.approx(DENSE.first)
+    compile_graphs(planned(store, *words))
+    assert seconds(*words) == 0
+    assert seconds("mode=kernels", "activation=tanh") == pytest.approx(DENSE.first), "another structure's graphs"
+    assert seconds(*words, kind="cpu-avx2-000000") == pytest.approx(whole)
+
+
+def test_it_is_said_and_costs_of_packs_do_not_contain_it(store, capsys):
+    asked = ("mode=kernels", "seed=0", "launch.workers=1")
+    words = said_last(*SMOKE, *asked, f"store={store.root}", "dry_run=true")
+    assert run_command(words) == 0
+    cold = capsys.readouterr().out
+    compile_parts(MLP)
+    compile_graphs(planned(store, *asked))
+    assert run_command(words) == 0
+    warm = capsys.readouterr().out
+    needed = in_time(DENSE.first + sum(PART_SECONDS[part] for part in MLP))
+    assert needed in cold
+    assert needed not in warm
+    assert cold.splitlines()[:3] == warm.splitlines()[:3], "the packs and their times"
+
+
+class StandIn:
+    """A graph that costs nothing to compile."""
+
+    def source_info(self):
+        return SimpleNamespace(inlined_sources=[])
+
+    def save_compiled_function(self, path):
+        Path(path).touch()
+
+
+def test_a_mark_is_left_if_the_disk_has_the_graphs_of_a_training(store, monkeypatch):
+    monkeypatch.setattr(graphs, "_compiled", lambda *_: StandIn())
+    plan = planned(store, "mode=compiled", "seed=0")
+    (pack,) = plan.packs
+    (run,) = plan.runs_of(pack)
+    prepare_compiling()
+    graphs.forget()
+    x = (torch.ones(3),)
+    with marked_as_compiled(run, pack):
+        graphs.graph_of(torch.sin, None, x)
+    assert not mark_of(run, pack).exists(), "that graph serves nobody else"
+    with pytest.raises(ZeroDivisionError), marked_as_compiled(run, pack):
+        raise ZeroDivisionError
+    assert not mark_of(run, pack).exists(), "its graphs may be missing"
+    with marked_as_compiled(run, pack):
+        graphs.graph_of(torch.sin, ["sin"], x)
+    graphs.forget()
+    assert mark_of(run, pack).exists()
