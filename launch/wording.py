@@ -5,7 +5,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import timedelta
 
 SHOWN = 5
@@ -69,19 +69,34 @@ def say(words: str) -> None:
     print(words, file=sys.stderr, flush=True)
 
 
-@contextlib.contextmanager
-def said_while(doing: str) -> Iterator[None]:
-    """Says on stderr that something goes on, with the time so far: after FIRST_WORD_SECONDS, then more and more rarely.
+class Silence:
+    """The pauses between lines on one wait: first FIRST_WORD_SECONDS, then longer, LONGEST_SILENCE_SECONDS at most."""
 
-    doing: as in "Planning".
+    def __init__(self) -> None:
+        self.seconds = self._until = FIRST_WORD_SECONDS
+
+    def is_over(self, waited: float) -> bool:
+        """Whether a line is due after so many seconds of waiting; if it is, a longer pause begins."""
+        if waited < self._until:
+            return False
+        self.seconds = min(1.5 * self.seconds, LONGEST_SILENCE_SECONDS)
+        self._until = waited + self.seconds
+        return True
+
+
+@contextlib.contextmanager
+def said_while(doing: str, say_line: Callable[[str], None] = say) -> Iterator[None]:
+    """Says that something goes on, with the time so far, with the pauses of `Silence`.
+
+    doing: as in "Planning". say_line: receives the line, on another thread.
     """
     over, began = threading.Event(), time.monotonic()
 
     def say_it() -> None:
-        pause = FIRST_WORD_SECONDS
-        while not over.wait(pause):
-            say(f"{doing}: {in_time(time.monotonic() - began)} so far.")
-            pause = min(1.5 * pause, LONGEST_SILENCE_SECONDS)
+        silence = Silence()
+        while not over.wait(silence.seconds):
+            if silence.is_over(waited := time.monotonic() - began):
+                say_line(f"{doing}: {in_time(waited)} so far.")
 
     thread = threading.Thread(target=say_it, name=doing, daemon=True)
     thread.start()

@@ -9,10 +9,16 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+TRAINING = "training"
+"""The state of a process without a pause, where a pause is named by its word ("compiling")."""
 
-@dataclass(frozen=True)
+
+@dataclass
 class Wait:
-    """doing: one word for a table ("compiling"). of: what, in a few words ("kernels"). began: by `time.monotonic`."""
+    """doing: one word for a table ("compiling"). of: its object, in a few ("kernels"). began: by `time.monotonic`.
+
+    The code that waits may change both words while it lasts.
+    """
 
     doing: str
     of: str
@@ -29,13 +35,13 @@ _ended_seconds = 0.0
 
 
 @contextlib.contextmanager
-def waiting(doing: str, of: str) -> Iterator[None]:
+def waiting(doing: str, of: str) -> Iterator[Wait]:
     """Around such work. Within another one it is part of that."""
     global _ended_seconds
     wait = Wait(doing, of, time.monotonic())
     _open.append(wait)
     try:
-        yield
+        yield wait
     finally:
         _open.remove(wait)
         if not _open:

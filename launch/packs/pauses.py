@@ -2,7 +2,7 @@
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from plasticity_lab.errors import StoreError
 from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping, write_mapping
 from plasticity_lab.records.files import disk_errors
 from plasticity_lab.records.store import Store
+from plasticity_lab.waits import TRAINING
 
 FROM_SECONDS, AGAIN_SECONDS, LOOK_SECONDS = 1.0, 5.0, 0.25
 """A pause that lasts this long is noted; how often its length is; how often the process is asked."""
@@ -44,10 +45,13 @@ def read_pause(store: Store, pack: str) -> Pause | None:
 
 
 @contextlib.contextmanager
-def noted(store: Store, pack: str) -> Iterator[None]:
-    """Around a pack's training: a further thread notes its pauses, and removes the note afterwards."""
+def noted(store: Store, pack: str, state: Callable[[str], None] = lambda state: None) -> Iterator[None]:
+    """Around a pack's training: a further thread notes its pauses, and removes the note afterwards.
+
+    state: that thread calls it with each new state, as "compiling"; with TRAINING after a pause.
+    """
     over = threading.Event()
-    thread = threading.Thread(target=_note, args=(store, pack, over), name=f"pauses of {pack}", daemon=True)
+    thread = threading.Thread(target=_note, args=(store, pack, over, state), name=f"pauses of {pack}", daemon=True)
     thread.start()
     try:
         yield
@@ -56,11 +60,17 @@ def noted(store: Store, pack: str) -> Iterator[None]:
         thread.join()
 
 
-def _note(store: Store, pack: str, over: threading.Event) -> None:
+def _note(store: Store, pack: str, over: threading.Event, state: Callable[[str], None]) -> None:
     path = store.pause(pack)
     there, due = path.exists(), FROM_SECONDS  # a worker that was killed leaves its note
+    known = TRAINING
     while not over.wait(LOOK_SECONDS):
         wait = waits.current()
+        if wait is None or wait.seconds >= FROM_SECONDS:
+            now = TRAINING if wait is None else wait.doing
+            if now != known:
+                state(now)
+            known = now
         with contextlib.suppress(StoreError):  # training goes on, and so does this once the store works again
             if wait is None and there:
                 _forget(path)
@@ -68,6 +78,8 @@ def _note(store: Store, pack: str, over: threading.Event) -> None:
             elif wait is not None and wait.seconds >= due:
                 write_mapping(path, {"doing": wait.doing, "of": wait.of, "seconds": round(wait.seconds, 1)})
                 there, due = True, wait.seconds + AGAIN_SECONDS
+    if known != TRAINING:
+        state(TRAINING)
     with contextlib.suppress(StoreError):
         _forget(path)
 

@@ -54,6 +54,10 @@ class Tracking(Protocol):
         """Called now and then while it trains."""
         ...
 
+    def state(self, state: str) -> None:
+        """Called on another thread, when the worker begins to train, to compile or to wait."""
+        ...
+
     def end(self, runs: Sequence[Run], recorded: bool) -> None:
         """Called when its training ends; recorded: whether its runs have records now."""
         ...
@@ -70,6 +74,9 @@ class Untracked:
         """Nothing."""
 
     def follow(self, journal: Measured) -> None:
+        """Nothing."""
+
+    def state(self, state: str) -> None:
         """Nothing."""
 
     def end(self, runs: Sequence[Run], recorded: bool) -> None:

@@ -11,13 +11,14 @@ from collections.abc import Sequence
 
 from launch.tracking.connection import Connection
 from launch.tracking.measured import Measured
-from launch.tracking.messages import BEGIN, FINISH, LEAVE, ROWS, Answer, described
+from launch.tracking.messages import BEGIN, FINISH, LEAVE, ROWS, STATE, Answer, described
 from launch.tracking.wandb.content import rows
 from launch.tracking.wandb.environment import named
 from launch.tracking.wandb.marks import Destination
 from plasticity_lab.records.measures import Measures
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
+from plasticity_lab.waits import TRAINING
 
 log = logging.getLogger(__name__)
 SILENCE_SECONDS = 120.0
@@ -41,6 +42,7 @@ class Tracked:
         self._lost = self._closing = self._warned = False
         self._live: list[str] = []
         self._told = 0
+        self._state = TRAINING
         self._handed_over = self._finished = 0
 
     @property
@@ -54,6 +56,7 @@ class Tracked:
         self._live, self._told = [run.id for run in runs] if len(runs) <= self.live_runs else [], 0
         if self._live:
             self._say(BEGIN, [described(run, measures) for run in runs])
+            self._say(STATE, self._state)
 
     def follow(self, journal: Measured) -> None:
         """Passes on the events that are new; of a pack that goes on from a checkpoint, all so far."""
@@ -62,6 +65,12 @@ class Tracked:
         declared = journal.measures.declared
         self._say(ROWS, {run: list(rows(journal.table(k, self._told), declared)) for k, run in enumerate(self._live)})
         self._told = journal.events
+
+    def state(self, state: str) -> None:
+        """Passes on the worker's state.  A run that is not open yet is opened with the last one."""
+        self._state = state
+        if self._live:
+            self._say(STATE, state)
 
     def end(self, runs: Sequence[Run], recorded: bool) -> None:
         """Lets the companion write the runs from their records, or close them."""

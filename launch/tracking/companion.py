@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from launch.tracking.messages import BEGIN, FINISH, LEAVE, ROWS, Answer, answer_line, read_order
+from launch.tracking.messages import BEGIN, FINISH, LEAVE, ROWS, STATE, Answer, answer_line, read_order
 from launch.tracking.wandb.content import Row
 from launch.tracking.wandb.marks import Destination, written
 from launch.tracking.wandb.open_run import OpenRun, end_service, own_service
@@ -57,13 +57,11 @@ class Companion:
 
     def rows(self, rows: Mapping[str, Sequence[Row]]) -> Answer:
         """Writes what open runs have measured since the last time."""
-        for run in self.live.keys() & rows.keys():
-            try:
-                self.live[run].log(rows[run])
-            except Exception as error:
-                self.leave()
-                return Answer(not_live=in_a_line(error))
-        return Answer()
+        return self._in_open_runs(lambda run, name: run.log(rows.get(name, ())))
+
+    def state(self, state: str) -> Answer:
+        """Shows the worker's state in open runs."""
+        return self._in_open_runs(lambda run, name: run.show_state(state))
 
     def finish(self, runs: Sequence[str]) -> Answer:
         """Writes runs that have a record now, and are not written yet."""
@@ -90,6 +88,16 @@ class Companion:
         shutil.rmtree(self.folder / "wandb", ignore_errors=True)
         return Answer()
 
+    def _in_open_runs(self, write: Callable[[OpenRun, str], None]) -> Answer:
+        """Writes to each open run, by its id; after an error, none is seen live."""
+        for name, run in self.live.items():
+            try:
+                write(run, name)
+            except Exception as error:
+                self.leave()
+                return Answer(not_live=in_a_line(error))
+        return Answer()
+
     def _not_written(self, runs: Sequence[str]) -> list[Mapping[str, Any]]:
         """The records of those that have one that can be read and are not in W&B."""
         records = []
@@ -104,6 +112,7 @@ class Companion:
 ORDERS: Mapping[str, Callable[..., Answer]] = {
     BEGIN: Companion.begin,
     ROWS: Companion.rows,
+    STATE: Companion.state,
     FINISH: Companion.finish,
     LEAVE: Companion.leave,
 }

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from launch.packs.leases import Lease
-from launch.wording import in_time
+from launch.wording import in_time, said_while
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.files import StoreFault
 from plasticity_lab.records.store import Store
+from plasticity_lab.waits import waiting
 
 log = logging.getLogger("launch.work.worker")
 LONGEST_FAULT_SECONDS = 1800.0
@@ -45,19 +46,20 @@ class Patience:
         what: as messages name it. Raises Stopped if the worker is to stop meanwhile; StoreFault when
         LONGEST_FAULT_SECONDS are over; whatever else `act` and `meanwhile` raise.
         """
-        while True:
-            try:
-                done = act()
-            except StoreFault as fault:
-                self._failed(what, fault)
-            else:
-                self._worked(*self._faults)
-                return done
-            while self._waits(what):
-                if self._stop():
-                    raise Stopped
-                self._meanwhile()
-                time.sleep(LOOK_SECONDS)
+        with waiting("waiting", "for the store"), said_while(f"Waits for the store ({what})", log.info):
+            while True:
+                try:
+                    done = act()
+                except StoreFault as fault:
+                    self._failed(what, fault)
+                else:
+                    self._worked(*self._faults)
+                    return done
+                while self._waits(what):
+                    if self._stop():
+                        raise Stopped
+                    self._meanwhile()
+                    time.sleep(LOOK_SECONDS)
 
     def tried(self, what: str, act: Callable[[], object]) -> bool:
         """Whether `act` was done. It is not tried before the pause after its last fault is over; this never waits.

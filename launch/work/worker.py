@@ -22,7 +22,7 @@ from launch.packs.pace import Pace
 from launch.packs.pauses import noted
 from launch.plan.device import kind_of
 from launch.tracking.choice import tracking_of
-from launch.wording import counted
+from launch.wording import Silence, counted, in_time
 from launch.work.binding import Binder
 from launch.work.clocks import say_if_clocks_differ
 from launch.work.failures import Died, Failures, failure_of, unknown
@@ -45,7 +45,6 @@ from plasticity_lab.waits import waiting
 log = logging.getLogger("launch.work.worker")
 POLL_SECONDS, LONGEST_POLL_SECONDS, POLL_SHARE = 1.0, 15.0, 0.25
 """How long a worker that waits for others pauses: a share of how long it has waited, so that many may wait for long."""
-SILENT_SECONDS = 4.0  # it waits for others this long without a word
 
 
 class OutOfTime(Exception):
@@ -134,14 +133,14 @@ class Worker:
 
     def work(self, patience: float) -> bool:
         """As the function of that name."""
-        busy, said = time.monotonic(), False
+        busy, silence = time.monotonic(), Silence()
         try:
             say_if_clocks_differ(self.store)
             while not self.stop() and self.trying.until_done("packs", self._look):
                 claimed = self.trying.until_done("lease", self._claim)
                 if claimed is not None:
                     self.well &= self._train_claimed(*claimed)
-                    self.begun, busy, said = True, time.monotonic(), False
+                    self.begun, busy, silence = True, time.monotonic(), Silence()
                     continue
                 if self.refused:
                     raise OutOfTime(self.well)
@@ -157,9 +156,9 @@ class Worker:
                 if waited > patience:
                     log.info("Others train the %d packs that are left, or will.", len(self.left))
                     break
-                if waited > SILENT_SECONDS and not said:
-                    log.info("Waits for %s, which other workers hold.", counted(len(self.left), "pack"))
-                    said = True
+                if silence.is_over(waited):
+                    held = counted(len(self.left), "pack")
+                    log.info("Waits for %s, which other workers hold: %s so far.", held, in_time(waited))
                 self._sleep(min(max(POLL_SECONDS, POLL_SHARE * waited), LONGEST_POLL_SECONDS))
         except Stopped:
             pass  # it was asked to stop while it waited for the store
@@ -234,7 +233,7 @@ class Worker:
                 if not self.trying.until_done("claims", lambda: self.elsewhere.is_free(plan, pack, lease)):
                     return True
                 self.trying.until_done("leases", lambda: self.failures.look_back(pack, lease))
-                with noted(self.store, pack.id):
+                with noted(self.store, pack.id, self.tracking.state):
                     with waiting("reading", "data"):
                         resource = _resources(plan.settings.data)(runs[0])
                     bound = self.trying.until_done("binding", lambda: self.binder.bound(plan, pack, lease, resource))

@@ -9,8 +9,10 @@ import subprocess
 import tempfile
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
 from functools import cache
 from pathlib import Path
+from typing import IO
 
 import torch
 
@@ -23,9 +25,13 @@ FLAGS = {
     "AVX2": ("-mavx2", "-mfma", "-mtune=native"),
 }
 """By what torch says that the processor can do. The numbers are the same; see the source."""
+LOOK_SECONDS = 0.25
+"""How soon a process says that another one compiles the part that it waits for."""
 OWN = "plasticity_lab"
 """In torch's folder for compiled code, the folder of this package's code."""
 COMMON = ("-std=c++20", "-O3", "-fno-math-errno", "-ffp-contract=off", "-shared", "-fPIC")
+
+_compiled_by_others: set[str] = set()
 
 
 class KernelsMissing(PlasticityError):
@@ -58,8 +64,14 @@ def expect(parts: Iterable[str]) -> None:
 def load(part: str) -> None:
     """Gives torch the operators of a part, compiled first if its library is missing.  Raises KernelsMissing."""
     _check()
-    with waiting("compiling", f"kernels ({part})"):
-        library = _begun(part).result()
+    with waiting("compiling", f"kernels ({part})") as wait:
+        begun = _begun(part)
+        while wait_for([begun], LOOK_SECONDS).not_done:
+            if part in _compiled_by_others:
+                wait.doing, wait.of = "waiting", f"for another process to compile kernels ({part})"
+            else:
+                wait.doing, wait.of = "compiling", f"kernels ({part})"
+        library = begun.result()
     try:
         torch.ops.load_library(str(library))
     except OSError as error:
@@ -115,10 +127,22 @@ def _compiled(part: str, library: Path, flags: tuple[str, ...]) -> Path:
     library.parent.mkdir(parents=True, exist_ok=True)
     with library.with_suffix(".lock").open("w") as lock:
         with contextlib.suppress(OSError):  # a file system without locks: then both compile it
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            _lock(lock, part)
         if not library.exists():
             _compile(part, library, flags)
     return library
+
+
+def _lock(lock: IO[str], part: str) -> None:
+    """Waits for the lock of a part, which a process holds while it compiles it.  Raises OSError."""
+    try:
+        return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        _compiled_by_others.add(part)
+    try:
+        return fcntl.flock(lock, fcntl.LOCK_EX)
+    finally:
+        _compiled_by_others.discard(part)
 
 
 def _compile(part: str, library: Path, flags: tuple[str, ...]) -> None:

@@ -1,11 +1,12 @@
 """Lines on stderr while something takes long."""
 
 import time
+from itertools import pairwise
 
 import pytest
 
 from launch import wording
-from launch.wording import said_while
+from launch.wording import LONGEST_SILENCE_SECONDS, Silence, said_while
 
 
 def lines(capsys) -> list[str]:
@@ -21,6 +22,16 @@ def test_what_takes_long_is_said_until_it_ends(capsys, monkeypatch):
     lines(capsys)
     time.sleep(0.1)
     assert lines(capsys) == []
+
+
+def test_lines_on_one_wait_come_after_growing_silences(monkeypatch):
+    monkeypatch.setattr(wording, "FIRST_WORD_SECONDS", 4.0)
+    silence = Silence()
+    said = [waited for waited in range(400) if silence.is_over(waited)]
+    pauses = [after - before for before, after in pairwise([0, *said])]
+    assert said[0] == 4
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == pauses[-2] == LONGEST_SILENCE_SECONDS
 
 
 def test_what_takes_no_time_is_not_said_and_errors_pass(capsys):

@@ -27,6 +27,7 @@ class OpenRun:
 
     def __init__(self, run: Mapping[str, Any], destination: Destination, folder: Path, sweep: str | None) -> None:
         self._last = 0
+        self._has_state = False
         self._live = "status" not in run
         # Without `resume`, W&B overwrites a run that is already there under its id: no run appears twice.
         self._run = wandb.init(
@@ -51,6 +52,11 @@ class OpenRun:
                 self._run.log(values, step=number)
                 self._last = number
 
+    def show_state(self, state: str) -> None:
+        """Shows the worker's state in the summary, until the run is complete."""
+        self._run.summary["state"] = state
+        self._has_state = True
+
     def complete(self, record: Mapping[str, Any], rows: Iterable[content.Row]) -> None:
         """Writes what the record knows and the run does not yet, and ends it."""
         summary = content.summary(record)
@@ -60,13 +66,19 @@ class OpenRun:
         self.log(rows)
         self._run.config.update({"provenance": dict(record["provenance"])}, allow_val_change=True)
         self._run.tags = tuple(content.tags(record))
+        self._hide_state()
         self._run.summary.update(summary)
         self._run.finish(exit_code=1 if record["status"] == "failed" else 0)
 
     def leave(self) -> None:
         """Ends a run whose training was interrupted; W&B calls it preempted, until it goes on."""
+        self._hide_state()
         self._run.mark_preempting()
         self._run.finish(exit_code=1)
+
+    def _hide_state(self) -> None:
+        if self._has_state:
+            del self._run.summary["state"]
 
 
 @contextlib.contextmanager

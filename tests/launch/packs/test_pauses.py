@@ -17,7 +17,7 @@ from launch.work.worker import work
 from plasticity_lab import waits
 from plasticity_lab.kernels import build
 from plasticity_lab.records.record import read_record
-from plasticity_lab.waits import waiting
+from plasticity_lab.waits import TRAINING, waiting
 from tests.helpers.packs import needs_kernels
 from tests.helpers.sweeps import never, planned, wait_until
 
@@ -51,6 +51,22 @@ def test_a_pause_is_noted_while_it_lasts(store, at_once):
             assert (pause.doing, pause.of) == ("compiling", "kernels")
         wait_until(lambda: read_pause(store, "p") is None)
     assert not store.pause("p").exists()
+
+
+def test_a_state_is_passed_on_once_and_ends_with_training(store, at_once):
+    states = []
+    with noted(store, "p", states.append):
+        with waiting("compiling", "kernels") as wait:
+            wait_until(lambda: states == ["compiling"])
+            wait.doing, wait.of = "waiting", "for another process"
+            wait_until(lambda: states == ["compiling", "waiting"])
+            wait_until(lambda: read_pause(store, "p").doing == "waiting")
+        wait_until(lambda: states == ["compiling", "waiting", TRAINING])
+        waiting_at_the_end = waiting("reading", "data")
+        waiting_at_the_end.__enter__()
+        wait_until(lambda: states[3:] == ["reading"])
+    waiting_at_the_end.__exit__(None, None, None)
+    assert states[4:] == [TRAINING], "the next pack does not begin with it"
 
 
 def test_a_note_of_a_worker_that_was_killed_goes(store, at_once):

@@ -6,7 +6,18 @@ import pytest
 
 from launch.tracking import client, companion
 from launch.tracking.client import Tracked
-from launch.tracking.messages import BEGIN, FINISH, LEAVE, ROWS, Answer, answer_line, described, order_line, read_answer
+from launch.tracking.messages import (
+    BEGIN,
+    FINISH,
+    LEAVE,
+    ROWS,
+    STATE,
+    Answer,
+    answer_line,
+    described,
+    order_line,
+    read_answer,
+)
 from launch.tracking.wandb.marks import Destination
 from plasticity_lab.run import Run
 from tests.helpers.made_up_agent import ITS_CLASS, PLAYER
@@ -16,7 +27,7 @@ GOES_ON = "Training goes on; `python -m launch sync` writes what is missing."
 
 
 def test_every_order_can_be_carried_out():
-    assert companion.ORDERS.keys() == {BEGIN, ROWS, FINISH, LEAVE}
+    assert companion.ORDERS.keys() == {BEGIN, ROWS, STATE, FINISH, LEAVE}
 
 
 def test_an_order_that_does_not_exist_is_answered(store, tmp_path):

@@ -7,19 +7,32 @@ import sys
 import pytest
 
 from launch.command import resolve, run_command
+from launch.packs import pauses
 from launch.tracking.choice import UNTRACKED, decided, tracking_of
 from launch.tracking.client import Tracked
+from launch.tracking.messages import STATE, described
 from launch.tracking.sync import catch_up, survey
 from launch.tracking.wandb import content
 from launch.tracking.wandb.marks import Destination, written
 from launch.tracking.wandb.naming import run_name
+from launch.tracking.wandb.open_run import OpenRun, own_service
 from launch.work import training
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.record import read_metrics, read_record
 from plasticity_lab.records.store import Store
+from plasticity_lab.waits import TRAINING, waiting
 from tests.helpers.stores import SETTINGS
-from tests.helpers.sweeps import OFTEN, SMOKE, after_looks, all_kept, runs_of, said_last, trained
+from tests.helpers.sweeps import (
+    OFTEN,
+    SMOKE,
+    after_looks,
+    all_kept,
+    runs_of,
+    said_last,
+    trained,
+    wait_until,
+)
 from tests.helpers.wandb_files import read_offline
 
 pytestmark = pytest.mark.sample(5)
@@ -133,6 +146,44 @@ def test_runs_of_a_small_pack_are_live_and_those_of_a_large_one_follow(store, se
         assert run in written(store, record["provenance"]["pack"], Destination(True, "", "mine"))
 
 
+def test_a_live_run_shows_what_its_worker_does_until_it_ends(store, server, monkeypatch):
+    """A run that is complete has the summary of its record alone."""
+    monkeypatch.setattr(pauses, "FROM_SECONDS", 0.0)
+    monkeypatch.setattr(pauses, "LOOK_SECONDS", 0.01)
+    train, say, said = training.train, Tracked._say, []
+
+    def say_and_note(self, order, *content):
+        say(self, order, *content)
+        said.append((order, *content))
+
+    def train_after_compiling(*given):
+        with waiting("compiling", "graphs"):
+            wait_until(lambda: (STATE, "compiling") in said)
+        wait_until(lambda: said[-1] == (STATE, TRAINING))
+        train(*given)
+
+    monkeypatch.setattr(Tracked, "_say", say_and_note)
+    monkeypatch.setattr(training, "train", train_after_compiling)
+    (run,) = trained(store, "seed=0", ONLINE).asked
+    assert said[1][0] == STATE, "once it is open"
+    assert "state" not in server.runs[run].summary
+    assert server.runs[run].summary.items() >= content.summary(read_record(store, run)).items()
+
+
+def test_a_state_is_in_the_summary_of_an_open_run(server, tmp_path):
+    (run,) = runs_of("seed=0")
+    told = described(run, CLASSIFIER)
+    with own_service():
+        opened = OpenRun(told, Destination(True, "", "mine"), tmp_path, "sweep")
+        opened.show_state("compiling")
+        opened._run.finish()
+        assert server.runs[run.id].summary["state"] == "compiling"
+        again = OpenRun(told, Destination(True, "", "mine"), tmp_path, "sweep")
+        again.show_state("training")
+        again.leave()
+    assert "state" not in server.runs[run.id].summary
+
+
 def test_a_live_run_that_is_stopped_and_resumed_is_one_run(store, server, monkeypatch):
     monkeypatch.setattr(training, "TRACKING_SECONDS", 0.0)
     plan = trained(store, "seed=0", ONLINE, stop=after_looks(4))
@@ -240,6 +291,7 @@ def test_wandb_is_imported_only_where_runs_are_written(store):
     command = f"""
 import sys, launch.work.worker, launch.launchers.local
 from launch.__main__ import main
+from launch.tracking.messages import STATE, described
 from launch.tracking.sync import Survey, catch_up
 main(["sync", "--dry-run", "--store", {str(store.root)!r}])
 catch_up(None, Survey(), print)
