@@ -76,7 +76,7 @@ class Silence:
         self.seconds = self._until = FIRST_WORD_SECONDS
 
     def is_over(self, waited: float) -> bool:
-        """Whether a line is due after so many seconds of waiting; if it is, a longer pause begins."""
+        """Whether a line is due; then a longer pause begins.  waited: seconds so far."""
         if waited < self._until:
             return False
         self.seconds = min(1.5 * self.seconds, LONGEST_SILENCE_SECONDS)

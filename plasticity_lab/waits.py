@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 TRAINING = "training"
-"""The state of a process without a pause, where a pause is named by its word ("compiling")."""
+"""The state of a process without a pause, as "compiling" is a state with one."""
 
 
 @dataclass

@@ -62,22 +62,22 @@ def noted(store: Store, pack: str, state: Callable[[str], None] = lambda state: 
 
 def _note(store: Store, pack: str, over: threading.Event, state: Callable[[str], None]) -> None:
     path = store.pause(pack)
-    there, due = path.exists(), FROM_SECONDS  # a worker that was killed leaves its note
-    known = TRAINING
+    there, due = path.exists(), 0.0  # a worker that was killed leaves its note
+    known, words = TRAINING, ("", "")
     while not over.wait(LOOK_SECONDS):
         wait = waits.current()
-        if wait is None or wait.seconds >= FROM_SECONDS:
-            now = TRAINING if wait is None else wait.doing
-            if now != known:
-                state(now)
-            known = now
+        if wait is not None and wait.seconds < FROM_SECONDS:
+            continue
+        before, known = known, TRAINING if wait is None else wait.doing
+        if known != before:
+            state(known)
         with contextlib.suppress(StoreError):  # training goes on, and so does this once the store works again
             if wait is None and there:
                 _forget(path)
-                there, due = False, FROM_SECONDS
-            elif wait is not None and wait.seconds >= due:
+                there, words = False, ("", "")
+            elif wait is not None and ((wait.doing, wait.of) != words or wait.seconds >= due):
                 write_mapping(path, {"doing": wait.doing, "of": wait.of, "seconds": round(wait.seconds, 1)})
-                there, due = True, wait.seconds + AGAIN_SECONDS
+                there, words, due = True, (wait.doing, wait.of), wait.seconds + AGAIN_SECONDS
     if known != TRAINING:
         state(TRAINING)
     with contextlib.suppress(StoreError):

@@ -187,6 +187,7 @@ def test_pauses_grow_and_end_when_it_is_to_stop_or_loses_its_lease(monkeypatch, 
 @pytest.mark.parametrize("fails", [True, False])
 def test_a_wait_for_a_store_is_said_again_and_again(monkeypatch, caplog, fails):
     """For one that refuses, and for one that does not answer."""
+    monkeypatch.setattr(patience, "LONGEST_FAULT_SECONDS", 60.0)
     monkeypatch.setattr(wording, "FIRST_WORD_SECONDS", 0.01)
     caplog.set_level(logging.INFO)
 

@@ -1,6 +1,7 @@
 """A worker in this process: what it does with the packs of a plan, and what it leaves to others."""
 
 import json
+import logging
 import os
 import time
 from pathlib import Path
@@ -8,10 +9,12 @@ from pathlib import Path
 import pytest
 import torch
 
+from launch import wording
 from launch.packs.heartbeat import Heartbeat
 from launch.packs.leases import Leases, LostLease
 from launch.packs.owner import Owner, this_owner
 from launch.plan.device import devices, kind_of
+from launch.wording import in_time
 from launch.work import training, worker
 from launch.work.process import DeviceLost, free_memory, prepare_compiling, ran_out_of_memory
 from launch.work.worker import work
@@ -220,6 +223,21 @@ def test_a_diverging_run_is_recorded_with_its_step_and_its_mates_do_not_notice(s
 def test_a_pack_of_diverged_runs_alone_ends_early(store):
     plan = trained(store, "optimizer.lr=1e30", "benchmark.tasks=100000")
     assert read_record(store, plan.asked[0])["status"] == "diverged"
+
+
+def test_a_wait_for_packs_of_others_is_said_again_and_again(store, monkeypatch, caplog):
+    monkeypatch.setattr(wording, "FIRST_WORD_SECONDS", 0.01)
+    monkeypatch.setattr(worker, "LONGEST_POLL_SECONDS", 0.01)
+    caplog.set_level(logging.INFO, "launch.work.worker")
+    plan = planned(store, "seed=0")
+    lease = Leases(store, 1000, OTHER).claim([plan.packs[0].id])
+
+    def said():
+        return [record.getMessage() for record in caplog.records if "1 pack" in record.getMessage()]
+
+    assert work(store, plan.sweep, "cpu", lambda: len(said()) >= 2, patience=60)
+    assert in_time(1) in said()[-1]
+    lease.release()
 
 
 def test_progress_is_left_while_a_pack_trains(store, monkeypatch):
