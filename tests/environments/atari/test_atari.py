@@ -80,6 +80,7 @@ def test_a_run_is_the_same_alone_and_among_others(sticky):
         assert alone == packed[run]
 
 
+@pytest.mark.walk(1)
 def test_frames_are_those_that_ale_py_stacks_itself():
     from ale_py.vector_env import AtariVectorEnv
 
@@ -147,6 +148,7 @@ class Lives:
         return np.zeros((2, 1, 84, 84), np.uint8), nothing, nothing, nothing, {"lives": np.array(next(self.lives))}
 
 
+@pytest.mark.walk(1)
 def test_a_life_is_lost_where_there_are_fewer_and_not_where_one_is_gained():
     """As with the extra lives of Seaquest and Space Invaders, which come with points."""
     copies = Atari(2, "seaquest")

@@ -127,6 +127,7 @@ def test_a_failed_run_is_planned_again(store, monkeypatch):
     assert read_record(store, run.id)["status"] == "done"
 
 
+@pytest.mark.walk(1)
 def test_a_run_is_tried_again_as_often_as_retries_says_and_no_more(store, monkeypatch):
     monkeypatch.setattr(worker, "train_pack", raising(ZeroDivisionError("by nought")))
     (run,) = runs_of("seed=0")
