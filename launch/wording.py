@@ -9,8 +9,9 @@ from collections.abc import Callable, Collection, Iterator
 from datetime import timedelta
 
 SHOWN = 5
-FIRST_WORD_SECONDS, LONGEST_SILENCE_SECONDS = 4.0, 60.0
-"""Longer work is said on stderr after the first; the pauses between lines grow up to the second."""
+LONGEST_SILENCE_SECONDS = 60.0
+FIRST_WORD_SECONDS = 4.0 if sys.stderr.isatty() else LONGEST_SILENCE_SECONDS
+"""Longer work is said on stderr after this, at once to a person and later to a file; pauses between lines grow."""
 _FLAGS = {
     "collapsed": "collapsed to chance",
     "mixed_code": "begun by other code",
