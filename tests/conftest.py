@@ -1,11 +1,10 @@
 """Every test runs as a worker does: one thread, denormals flushed; and none finds somebody's key of W&B's."""
 
+import gc
 import os
 import signal
 
 import pytest
-import torch
-from torch._inductor.runtime.cache_dir_utils import default_cache_dir
 
 from launch import wording
 from tests.helpers.walks import pytest_collection_modifyitems, pytest_report_header  # noqa: F401 (hooks)
@@ -14,11 +13,6 @@ from tests.helpers.walks import pytest_collection_modifyitems, pytest_report_hea
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# torch's cache of compiled code does not tell vector capabilities apart, and code for another one writes behind its
-# buffers: as in workers, each has a folder of its own (`launch.work.process.prepare_compiling`).
-_CAPABILITY = torch.backends.cpu.get_cpu_capability().lower()
-os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", f"{default_cache_dir()}/{_CAPABILITY}")
-
 os.environ |= {"NETRC": os.devnull}
 for _name in ("WANDB_API_KEY", "WANDB_IDENTITY_TOKEN_FILE", "WANDB_BASE_URL", "WANDB_SERVICE"):
     os.environ.pop(_name, None)
@@ -26,8 +20,21 @@ for _name in ("WANDB_API_KEY", "WANDB_IDENTITY_TOKEN_FILE", "WANDB_BASE_URL", "W
 os.environ |= dict.fromkeys(("WANDB__SERVICE_WAIT", "WANDB_INIT_TIMEOUT", "WANDB_HTTP_TIMEOUT"), "600")
 
 
+def pytest_collection_finish() -> None:
+    """Lets the garbage collector pass over everything that was imported, which takes a second each time."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _as_a_worker():
+    import torch  # here, since the process that hands tests out does not need it
+    from torch._inductor.runtime.cache_dir_utils import default_cache_dir
+
+    # torch's cache of compiled code does not tell vector capabilities apart, and code for another one writes behind its
+    # buffers: as in workers, each has a folder of its own (`launch.work.process.prepare_compiling`).
+    capability = torch.backends.cpu.get_cpu_capability().lower()
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", f"{default_cache_dir()}/{capability}")
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
     wording.FIRST_WORD_SECONDS = 600.0  # on a busy machine lines would come between those that tests read

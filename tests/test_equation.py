@@ -175,6 +175,7 @@ def test_orders_and_drawn_subsets(order, monkeypatch):
     hold(Case(("relu", {}), "digits", **settings), {4: (1,)}, monkeypatch)
 
 
+@pytest.mark.sample(1)
 @needs_compiler
 def test_a_compiled_run_is_the_same_alone_packed_and_resumed(monkeypatch):
     """One hidden layer, to compile sooner; two graphs."""
@@ -226,6 +227,7 @@ def test_compiled_it_holds_too_and_agrees_with_eager_to_rounding(family):
         np.testing.assert_allclose(alone[name], eager[name], rtol=0, atol=1e-4)
 
 
+@pytest.mark.sample(1)
 @needs_kernels
 def test_by_our_kernels_a_run_is_the_same_alone_packed_and_resumed(monkeypatch):
     """Odd widths, and batches of any size, which need no padding here; one hidden layer, to compile sooner."""

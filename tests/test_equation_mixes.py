@@ -109,6 +109,7 @@ def hold(mix: Mix, widths: tuple[int, ...], **how) -> None:
         assert not differing(alone, mix.trained(runs, **how)), f"{runs} runs"
 
 
+@pytest.mark.sample(1)
 @needs_compiler
 @pytest.mark.parametrize(("mix", "bits"), SOON, ids=str)
 def test_compiled_a_run_is_the_same_in_a_pack(mix, bits):
@@ -116,6 +117,7 @@ def test_compiled_a_run_is_the_same_in_a_pack(mix, bits):
         hold(mix, (6,))
 
 
+@pytest.mark.sample(1)
 @needs_kernels
 def test_so_it_is_by_our_kernels():
     hold(Mix("bo_prelu", {"scope": "neuron"}, 4, 5, 7), (6,), kernels=True)

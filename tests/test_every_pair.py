@@ -1,6 +1,6 @@
 """Every intervention, and all diagnostics, beside every head, noisy network and agent: each works or is refused.
 
-SLOW=1 walks all pairs. `make test` walks a tenth of them, drawn by the day: PAIRS=<seed> draws the same ones again.
+SLOW=1 walks all pairs, in ten parts. `make test` walks a few of them, drawn by the day: PAIRS=<seed> draws them again.
 """
 
 import os
@@ -13,7 +13,9 @@ from plasticity_lab.environments import bodies
 from tests.helpers.every_pair import pairs, walked
 from tests.helpers.made_up_bodies import CHOSEN, PICTURED, SLIDERS
 
-SHARE = 10
+PARTS = 10
+DRAWN = 25
+"""One pair in so many is drawn."""
 DAY = 24 * 60 * 60
 
 
@@ -23,15 +25,15 @@ def with_made_up_bodies(monkeypatch):
         monkeypatch.setitem(bodies.BODIES, body.name, body)
 
 
-def test_a_drawn_tenth_works_or_is_refused_before_anything_is_trained():
+def test_a_drawn_pair_works_or_is_refused_before_anything_is_trained():
     seed = int(os.environ.get("PAIRS", time.time() // DAY))
     print(f"PAIRS={seed}")  # pytest shows it if the test fails
     every = pairs()
-    chosen = np.random.default_rng(seed).choice(len(every), len(every) // SHARE, replace=False)
+    chosen = np.random.default_rng(seed).choice(len(every), len(every) // DRAWN, replace=False)
     assert dict(walked([every[number] for number in chosen])) == {}, f"PAIRS={seed} draws them again"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(SHARE))
+@pytest.mark.parametrize("part", range(PARTS))
 def test_each_pair_works_or_is_refused_before_anything_is_trained(part):
-    assert dict(walked(pairs()[part::SHARE])) == {}
+    assert dict(walked(pairs()[part::PARTS])) == {}

@@ -89,12 +89,14 @@ def test_a_reader_that_has_gone_has_seen_enough(module):
     assert said == b""
 
 
+@pytest.mark.sample(1)
 def test_a_plan_whose_reader_has_gone_has_been_seen(tmp_path):
     words = f"schedule=smoke tracking=store dry_run=true store={tmp_path}"
     ended = in_shell(f'set -o pipefail; "$0" -m plasticity_lab.main {words} 2>&1 | true')
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
+@pytest.mark.sample(1)
 def test_training_that_nobody_hears_of_any_longer_stops_and_is_not_done(tmp_path):
     words = f"schedule=smoke tracking=store mode=eager store={tmp_path}"
     ended = in_shell(f'set -o pipefail; "$0" -m plasticity_lab.main {words} 2>&1 | true')
@@ -102,6 +104,7 @@ def test_training_that_nobody_hears_of_any_longer_stops_and_is_not_done(tmp_path
     assert list(tmp_path.glob("runs/*/*/record.json")) == []
 
 
+@pytest.mark.sample(1)
 def test_training_goes_on_where_its_words_cannot_be_written(tmp_path):
     words = f"schedule=smoke tracking=store mode=eager store={tmp_path}"
     with open("/dev/full", "w") as full:
@@ -119,6 +122,7 @@ def test_output_on_a_full_disk_is_a_sentence_and_status_1(module, buffering):
     assert ended.stderr == "The output could not be written: No space left on device.\n"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
 def test_a_command_whose_output_is_closed_does_what_it_is_to_do(closed):
     shown = in_shell(f'"$0" -m launch --help {closed}')
@@ -137,6 +141,7 @@ def test_what_a_process_opens_does_not_take_the_place_of_closed_output(tmp_path)
     assert (tmp_path / "kept").read_text() == ""
 
 
+@pytest.mark.sample(1)
 def test_a_mistake_has_status_1_where_nothing_can_be_said_of_it():
     with open("/dev/full", "w") as full:
         ended = in_shell('"$0" -m launch show nothing --store /nowhere', stderr=full)

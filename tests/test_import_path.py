@@ -10,7 +10,7 @@ import pytest
 
 from plasticity_lab.import_path import for_children, importing_alike
 
-pytestmark = pytest.mark.sample(1)
+pytestmark = pytest.mark.sample(4)
 
 ROOT = Path(__file__).resolve().parents[1]
 MAIN = ("-m", "plasticity_lab.main", "dry_run=true", "tracking=store", "schedule=smoke")

@@ -130,7 +130,7 @@ def test_the_gain_is_a_positive_number(name):
     assert 0.1 < choice(name).gain() < 10
 
 
-@pytest.mark.walk(5)
+@pytest.mark.walk(1)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_whole_of_it_is_one_graph(name):
     activation = choice(name)

@@ -38,7 +38,7 @@ def refused(words, intervention):
     return (of_experts and EXPERTS[0] not in words) or (intervention == "ewc" and remembers)
 
 
-@pytest.mark.walk(8)
+@pytest.mark.walk(4)
 @pytest.mark.parametrize("intervention", choices("intervention"))
 @pytest.mark.parametrize(
     "words",
@@ -60,7 +60,7 @@ def test_with_every_intervention(words, intervention):
         first_steps(on_meta, *words)
 
 
-@pytest.mark.walk(4)
+@pytest.mark.walk(2)
 @pytest.mark.parametrize("agent", BY_AGENT)
 @pytest.mark.parametrize("head", HEADS)
 def test_with_every_head(agent, head):

@@ -62,7 +62,7 @@ def drawn(store, name, **asked):
     return list(csv.DictReader(io.StringIO(csv_text(drawing_of(store, name, **asked)))))
 
 
-@pytest.mark.walk(8)
+@pytest.mark.walk(3)
 @pytest.mark.parametrize("name", sorted(FIGURES.keys() - OF_RUNS_OF_THEIR_OWN))
 def test_a_figure_is_written_in_three_forms_with_its_numbers(two_rates, in_both_orders, record, name, capsys):
     for each in in_both_orders:
@@ -271,11 +271,13 @@ def test_damaged_metrics_are_told_and_left_out(store, capsys):
     assert str(path) in capsys.readouterr().err
 
 
+@pytest.mark.sample(1)
 def test_the_same_figure_gives_the_same_files(store):
     drawing = drawing_of(store, "first_last")
     assert pictures(drawing) == pictures(drawing)
 
 
+@pytest.mark.sample(1)
 def test_the_curve_of_any_agent_has_a_panel_for_each_unit(tmp_path):
     assert [(label, [column.name for column in columns]) for label, columns in panels_of(PLAYER.declared)] == [
         ("points", ["return", "regret"]),
@@ -291,6 +293,7 @@ def test_the_curve_of_any_agent_has_a_panel_for_each_unit(tmp_path):
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.sample(1)
 def test_a_curve_is_drawn_again_only_if_it_would_show_something_else(tmp_path):
     path, table, other = tmp_path / "curve.png", rollouts([0, 1]).table(1), rollouts([0, 1]).table(0)
     draw_curve(path, table, PLAYER.declared, "a run", 300)

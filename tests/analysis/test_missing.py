@@ -94,7 +94,7 @@ def test_a_table_without_runs_shows_the_papers_numbers_and_pretends_nothing(name
         assert not line.get("mean")
 
 
-@pytest.mark.walk(5)
+@pytest.mark.walk(2)
 @pytest.mark.parametrize(
     "name",
     [

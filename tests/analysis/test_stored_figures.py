@@ -12,7 +12,7 @@ from analysis.figures.stored import as_json, of_file
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import trained
 
-pytestmark = pytest.mark.sample(2)
+pytestmark = pytest.mark.sample(4)
 
 CURVE = Series("ReLU", "relu", [1, 2, 3], [0.5, nan, 0.7], [2, 0, 2], y_sd=[0.1, None, 0.2], runs=["a", "b"])
 RANGE = Series("Tanh", "tanh", [1.0, 2.5], [3, 4], [1, 1], y_range=[(2.0, 5.0), None], marker="own", joined=False)

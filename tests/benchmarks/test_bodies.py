@@ -30,6 +30,7 @@ def test_bodies_come_in_turn_and_one_may_come_twice_in_a_cycle():
     assert list(cycle("hopper", "ant", "hopper").outline().by_name) == ["hopper", "ant"]
 
 
+@pytest.mark.sample(1)
 def test_the_papers_cycle_is_three_rounds_of_four_bodies_of_its_tables():
     benchmark = run_of("benchmark=mujoco_cycle").component("benchmark")
     assert benchmark.bodies == ["halfcheetah", "humanoid", "ant", "hopper"]
@@ -67,6 +68,7 @@ def test_the_factors_of_a_test_are_fixed_and_those_of_a_longer_one_begin_with_th
     assert cycle("hopper").test_frictions(hopper) is None
 
 
+@pytest.mark.sample(1)
 def test_a_range_in_words_is_the_range_in_numbers_and_without_a_test_nothing_of_it_counts():
     ant = "benchmark=slippery_ant"
     assert run_of(ant).id == run_of(ant, "benchmark.friction_range=dohare_range").id

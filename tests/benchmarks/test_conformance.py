@@ -48,7 +48,7 @@ def run_of(name: str, seed: int, network: str | None = None) -> Run:
     )
 
 
-@pytest.mark.walk(4)
+@pytest.mark.walk(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_run_is_the_same_alone_packed_and_resumed_within_a_task(name):
     alone = trained([run_of(name, 1)], made_images(name)).of(0)

@@ -13,7 +13,7 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.position import Position
 from tests.helpers.packs import CPU
 
-pytestmark = pytest.mark.sample(3)
+pytestmark = pytest.mark.sample(2)
 
 NAMES = [*GAMES]
 SMALL = ("network=mlp", "network.width=8")

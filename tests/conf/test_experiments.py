@@ -35,7 +35,7 @@ def published(table):
     return {key[:2] for key in cells if (CONF / "benchmark" / f"{key.benchmark}.yaml").exists()}
 
 
-@pytest.mark.walk(12)
+@pytest.mark.walk(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_preset_is_planned_without_data_and_a_typed_word_wins(name, tmp_path, capsys, monkeypatch):
     found, really = [], command.resolved
@@ -56,7 +56,7 @@ def test_a_presets_first_comment_is_the_whole_command(name):
     assert shlex.split(words.removeprefix("# ")) == ["python", "-m", "plasticity_lab.main", f"experiment={name}"]
 
 
-@pytest.mark.walk(3)
+@pytest.mark.walk(1)
 @pytest.mark.parametrize("name", AT_HOME)
 def test_a_preset_on_embedded_data_runs(name, tmp_path):
     words = (f"experiment={name}", "activation=relu,prelu", "optimizer.lr=1e-3", "seed=0")
@@ -74,6 +74,7 @@ def test_a_preset_on_embedded_data_runs_with_all_its_activations(name, tmp_path)
     assert {read_record(Store(tmp_path), run)["status"] for run in plan.runs} <= {"done", "diverged"}
 
 
+@pytest.mark.sample(3)
 def test_table_1s_preset_runs_each_of_its_cells_five_times_at_its_best():
     runs = runs_of("table1")
     assert len(runs) == 5 * len(pairs(runs)) == 5 * len(reported.lines("table1_split_cifar100.csv"))
@@ -83,6 +84,7 @@ def test_table_1s_preset_runs_each_of_its_cells_five_times_at_its_best():
     assert {run.asked_as[0]["hyperparams"] for run in runs} == {"best"}
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("name", "table"), [("table2", "table2_taoa.csv"), ("tableE3", "tableE3_generalization_gap.csv")]
 )
@@ -93,6 +95,7 @@ def test_a_tables_preset_runs_each_of_its_cells_five_times_at_its_best(name, tab
     assert {run.asked_as[0]["hyperparams"] for run in runs} == {"best"}
 
 
+@pytest.mark.sample(3)
 def test_the_reduced_table_1_takes_the_settings_of_table_b2():
     """Rates and shapes as Table B2 prints them, class-incremental first."""
     runs = runs_of("table1_reduced")
@@ -107,6 +110,7 @@ def test_the_reduced_table_1_takes_the_settings_of_table_b2():
     assert {science["agent"]["name"] for science in found.values()} == {"experience_replay", "no_replay"}
 
 
+@pytest.mark.sample(3)
 def test_the_tables_of_appendix_g_are_made_by_their_presets():
     two, three = pairs(runs_of("tableG2")), pairs(runs_of("tableG3"))
     assert published("tableG2_G3_taoa.csv") < two | three
@@ -114,7 +118,7 @@ def test_the_tables_of_appendix_g_are_made_by_their_presets():
     assert {activation for _, activation in two & three} == {"rand_smooth_leaky"}
 
 
-@pytest.mark.walk(2)
+@pytest.mark.walk(1)
 @pytest.mark.parametrize("name", GRIDS)
 def test_a_search_is_of_the_activations_of_table_2_on_one_benchmark(name):
     runs = runs_of(name, "seed=0", "hyperparams=default")
@@ -123,10 +127,12 @@ def test_a_search_is_of_the_activations_of_table_2_on_one_benchmark(name):
     assert {activation for _, activation in pairs(runs)} == {name for _, name in published("table2_taoa.csv")}
 
 
+@pytest.mark.sample(3)
 def test_a_search_tries_the_whole_grid():
     assert len(runs_of(GRIDS[0], "seed=0")) == 3098 - 2 * (18 + 7), "all but Bo-PReLU and R-SELU"
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("name", "intervention", "printed"),
     [("tableE9", "l2_init", set()), ("tableE10", "snr", {(3e-3, 3e-3)}), ("tableE11", "ewc", {(1e-3, 1000)})],
@@ -154,6 +160,7 @@ def test_tables_of_interventions_are_made_by_their_presets(number, benchmark):
     assert {run.science["benchmark"]["name"] for run in runs} == {benchmark}
 
 
+@pytest.mark.sample(3)
 def test_ten_thousand_runs_are_planned(tmp_path, monkeypatch):
     """Measured: six seconds and a third of a GiB; here, that it is one plan and nothing is trained."""
     seen = []

@@ -77,6 +77,7 @@ def test_every_file_says_of_all_its_values_whose_they_are():
     assert [each for each in NAMES if grid_of(each, "benchmarks") is None] == list(WITHOUT_SETTINGS)
 
 
+@pytest.mark.sample(1)
 def test_the_published_settings_are_all_tried():
     runs = resolve(["activation=glob(*)", "hyperparams=grid"]).runs
     targets = {run.science["activation"]["name"]: run.targets["activation"] for run in runs}
@@ -108,6 +109,7 @@ def test_every_benchmark_names_a_grid_that_there_is():
         assert yaml.safe_load(path.read_text())["default_grid"] in known
 
 
+@pytest.mark.sample(1)
 def test_the_whole_grid_is_some_3_100_runs_and_the_command_says_what_is_saved():
     found = resolve(["activation=glob(*)", "benchmark=permuted_digits", "hyperparams=grid", "schedule=demo"])
     assert len(found.runs) == 3098

@@ -48,7 +48,7 @@ def test_every_figure_that_our_copy_has_arms_of_is_there():
     assert there == {f"softmoe_figure{number}_games" for number in ARMS}
 
 
-@pytest.mark.walk(2)
+@pytest.mark.walk(1)
 @pytest.mark.parametrize("number", ARMS)
 def test_a_figure_has_all_arms_on_every_game_and_seed(number):
     runs = resolve([f"experiment=softmoe_figure{number}_games"]).runs
@@ -68,6 +68,7 @@ def test_every_figure_of_the_paper_with_runs_has_its_preset_and_its_place_in_the
     assert {f"| {number} |" for number in (9, 10, 11, 16, 19, 20, 21, 22)} <= set(re.findall(r"\| \d+ \|", table))
 
 
+@pytest.mark.sample(2)
 def test_figure_22_is_sac_flattened_and_summed_over_places_and_over_channels():
     runs = resolve(["experiment=softmoe_figure22", "seed=0"]).runs
     arms = Counter(
@@ -114,6 +115,7 @@ def test_the_baseline_with_one_layer_stands_scaled_beside_the_experts(number, tw
     assert [arm.get("network.hidden") for arm in flat if "network.layers" not in arm] == [None, {scaled}]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("study", "figure", "count"), [("softmoe_resets", 11, 50), ("softmoe_pruning", 19, 15)], ids=["resets", "pruning"]
 )

@@ -14,7 +14,7 @@ from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import after_looks, all_kept, ended_packs, planned, runs_of, trained
 from tests.tenants.packs import BODIES
 
-pytestmark = pytest.mark.sample(5)
+pytestmark = pytest.mark.sample(7)
 
 SEEN = "diagnostics=dead_units"
 ONE_PACK = ("seed=0,1", "launch.workers=1")

@@ -31,6 +31,7 @@ def found(store):
     return rows
 
 
+@pytest.mark.sample(1)
 def test_in_data_frames(store):
     runs, metrics = analysis.load(store.root)
     assert set(NAMES) <= set(runs.columns)
@@ -53,6 +54,7 @@ def test_in_rows_for_wandb(store, found):
     assert all(f"task/{name}" in row for row in ends for name in NAMES)
 
 
+@pytest.mark.sample(1)
 def test_in_comparisons_and_figures(store, capsys):
     assert main(["compare", "--metric", "srank", "--store", str(store.root), "--no-figure"]) == 0
     assert "Activation compared: srank of the features" in capsys.readouterr().out

@@ -89,7 +89,7 @@ def packed(name: str, network: str):
     return trained(runs_of(name, SEEDS, network), IMAGES)
 
 
-@pytest.mark.walk(12)
+@pytest.mark.walk(1)
 @pytest.mark.parametrize("network", NETWORKS)
 def test_a_packed_run_equals_the_run_alone(name, network):
     assert not differing(packed(name, network).of(1), trained(runs_of(name, SEEDS[1:2], network), IMAGES).of(0))
@@ -113,7 +113,7 @@ def words_of(name: str) -> list[str]:
     return [*BOTH, "benchmark.environment_steps=64", "agent.epochs=1", f"intervention={VARIANTS.get(name, name)}", *own]
 
 
-@pytest.mark.walk(4)
+@pytest.mark.walk(1)
 def test_under_ppo_packed_alone_and_resumed_are_the_same(name):
     pack = tenants.packs_of(*words_of(name), "seed=1,2")
     whole = tenants.trained(pack)
@@ -154,7 +154,7 @@ def words_of_values(agent: str, name: str) -> list[str]:
     return [*BY_AGENT[agent], *short, f"intervention={VARIANTS.get(name, name)}", *own]
 
 
-@pytest.mark.walk(3)
+@pytest.mark.walk(1)
 @pytest.mark.parametrize(("option", "agent"), PAIRS)
 def test_under_value_agents_packed_alone_and_resumed_are_the_same(option, agent):
     if EXAMPLES in component.load(busy(option)[0]).requires:

@@ -236,6 +236,7 @@ def plain_log_probability(outputs, actions):
     return policy.log_prob(actions).sum(dim=-1)
 
 
+@pytest.mark.sample(1)
 def test_under_ppo_it_is_that_of_the_actions_of_the_last_rollout(monkeypatch):
     """A backward pass for each action that was taken: by the trunk and the policy of the active body. The value's head
     and the idle body's parts are not held.
@@ -264,6 +265,7 @@ def test_under_ppo_it_is_that_of_the_actions_of_the_last_rollout(monkeypatch):
             assert bool(value.any()) is not parameter.startswith("sliders.value.")
 
 
+@pytest.mark.sample(1)
 def test_under_ppo_packed_alone_and_resumed_between_the_last_rollout_and_the_tasks_end(monkeypatch):
     there_are(monkeypatch)
     pack = packs_of(*BOTH, "intervention=ewc", "intervention.strength=50,1", "seed=3,1")

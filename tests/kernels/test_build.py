@@ -22,7 +22,7 @@ from plasticity_lab.stacking.sgd import SGD
 from tests.helpers.packs import choice, needs_compiler, needs_kernels
 from tests.helpers.sweeps import wait_until
 
-pytestmark = [needs_compiler, needs_kernels, pytest.mark.sample(4)]
+pytestmark = [needs_compiler, needs_kernels, pytest.mark.sample(5)]
 STAND_IN = """#!/bin/sh
 case "$*" in *kernels/*) ;; *) exec {compiler} "$@" ;; esac
 for word in "$@"; do

@@ -44,6 +44,7 @@ def whole(*shape: int) -> torch.Tensor:
     return torch.randint(-8, 9, shape).float()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("runs", "batch", "channels", "rows", "columns", "outputs", "kernel", "margin"), SHAPES)
 def test_exact_sums_are_those_of_pytorch(runs, batch, channels, rows, columns, outputs, kernel, margin):
     x, weight, bias = (

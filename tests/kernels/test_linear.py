@@ -35,6 +35,7 @@ def mostly_zero(x: torch.Tensor) -> torch.Tensor:
     return x * (torch.rand_like(x) < 0.2)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize(("runs", "batch", "inputs", "outputs"), SHAPES)
 def test_exact_sums_are_exact(runs, batch, inputs, outputs, sparse):
@@ -77,6 +78,7 @@ def test_a_run_alone_is_the_same(runs, batch, inputs, outputs):
     assert torch.equal(linear(x[:, :1].contiguous(), weight, bias), h[:, :1])
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("runs", "batch", "inputs", "outputs"), SHAPES)
 def test_products_by_zero_are_left_out_without_a_trace(runs, batch, inputs, outputs):
     """With as many inputs again that are 1, and count for nothing, none is left out, and every number is the same."""

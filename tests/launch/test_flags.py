@@ -79,6 +79,7 @@ def test_flags_that_show_something_show_it(words, shown, capsys):
     assert shown in capsys.readouterr().out
 
 
+@pytest.mark.sample(1)
 def test_what_hydra_itself_heeds_is_taken(monkeypatch, tmp_path):
     calls = []
     monkeypatch.setattr(local, "train_here", lambda runs, settings, of=None: calls.append(runs))
@@ -114,6 +115,7 @@ COMPLETED = [
 ]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not on this machine")
 def test_bash_completes_groups_options_and_settings():
     """As bash calls the function: = parts words there, so that what stands behind the last one is completed."""

@@ -17,7 +17,7 @@ from plasticity_lab.records.record_digest import DIGEST, digest_of
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import SMOKE, planned, trained
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(5)
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = "plasticity_lab.activations.relu.ReLU"

@@ -194,6 +194,7 @@ def test_a_run_is_the_same_alone_and_at_every_place_of_a_pack(family, setting):
     hold(family, setting, {2: (1,), 3: (0, 2), 4: (1, 3), 8: (0, 5)})
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("kind", ["concatenating", "randomised"])
 def test_so_it_is_of_images_in_colour(kind):
     hold(FAMILIES[kind], "32×32×3", {3: (0, 2), 5: (3,)})

@@ -16,7 +16,7 @@ from plasticity_lab.records.training_code import code_digest
 from plasticity_lab.records.worker_code import ENTRIES, files_of_worker
 from tests.helpers.sweeps import planned
 
-pytestmark = pytest.mark.sample(1)
+pytestmark = pytest.mark.sample(2)
 
 WORKER = """
 import atexit, json, runpy, sys

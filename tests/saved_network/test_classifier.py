@@ -45,7 +45,7 @@ def permuted(store):
     return load_network(store, runs_of(*words_of("permuted_digits"))[0].id)
 
 
-@pytest.mark.walk(2)
+@pytest.mark.walk(1)
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_images_are_prepared_as_in_every_task_of_the_training(store, name):
     """Its own images under their own labels give the accuracy that the record says of the last task, too."""

@@ -16,7 +16,7 @@ from plasticity_lab.records.weights import read_task_weights, read_weights, task
 from tests.helpers.sweeps import after_looks, all_kept, trained
 from tests.tenants.packs import BODIES
 
-pytestmark = pytest.mark.sample(3)
+pytestmark = pytest.mark.sample(2)
 
 DIGITS = ("seed=0,1", "launch.workers=1", "activation=bo_prelu")
 PPO = ("benchmark=classic_cycle", "agent=ppo", "agent.rollout=64", "benchmark.environment_steps=128", "seed=0")

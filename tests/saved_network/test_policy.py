@@ -47,6 +47,7 @@ def last_test(store, run) -> float:
     return [row["test_return"] for row in rows if row["kind"] == "task"][-1]
 
 
+@pytest.mark.sample(2)
 def test_it_earns_in_its_test_what_the_training_says_to_the_bit(store):
     for run in runs_of(*TESTED):
         network = load_network(store.root, run.id)
@@ -93,6 +94,7 @@ def test_observations_are_scaled_by_their_own_bodys_statistics_and_cut_off(store
         assert {value.shape[0] for value in units.values()} == {4}
 
 
+@pytest.mark.sample(2)
 def test_what_is_kept_is_that_of_the_run_alone(store, tmp_path, monkeypatch):
     alone = Store(tmp_path / "alone")
     words = (*CLEANRL, "benchmark.test_episodes=3", "seed=1", *KEPT)
@@ -195,6 +197,7 @@ def test_what_it_cannot_take_is_a_sentence(store, asked, said):
         asked(load_network(store, runs_of(*TESTED)[0].id))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("scaled", ["true", "false"])
 def test_a_policy_that_was_shown_pixels_is_shown_pixels_again(tmp_path, scaled):
     words, store = (*PIXELS, f"agent.normalise_observations={scaled}"), Store(tmp_path / "store")

@@ -9,7 +9,7 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.taxonomy.__main__ import DERIVED, main
 from plasticity_lab.taxonomy.options import by_words, names, published
 
-pytestmark = pytest.mark.sample(12)
+pytestmark = pytest.mark.sample(21)
 
 
 def alike(one, other):

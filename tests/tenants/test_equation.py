@@ -21,6 +21,7 @@ def test_packed_alone_and_resumed_are_the_same(words):
     assert not [name for k in range(len(pack)) for name in differing(packed[k], resumed[k])]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("agent", [{"environments": 1, "rollout": 16}, {"environments": 3, "rollout": 8}], ids=str)
 def test_few_environments_are_no_exception(agent):
     own = [f"agent.{name}={value}" for name, value in agent.items()]
@@ -30,6 +31,7 @@ def test_few_environments_are_no_exception(agent):
         assert not differing(packed[place], trained([pack[place]])[0])
 
 
+@pytest.mark.sample(2)
 def test_what_the_runs_differ_in_reaches_each_run():
     """The agent's and the intervention's own numbers on the run axis."""
     pack = packs_of(*BODIES, *RESETS, "agent.clip=0.01,0.3", "intervention.share=0.1,0.5", "agent.gamma=0.5,0.99")

@@ -21,6 +21,7 @@ def test_a_benchmark_of_bodies_is_learned_by_it():
     assert (run.science["agent"]["name"], run.science["network"]["name"]) == ("ppo", "actor_critic")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["clip_action", "normalise_observations", "normalise_rewards"])
 def test_the_protocols_differ_in_what_a_body_is_given_and_shows(name):
     assert agent_of()[name] is False

@@ -36,6 +36,7 @@ def test_it_changes_nothing_in_the_learner():
     assert np.array_equal(learner.evaluate(_Task("hopper", 0))["test_return"], first["test_return"])
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("words", [HOPPER, (*HOPPER, *RANDOM)])
 def test_runs_that_are_tested_train_as_those_that_are_not(words):
     """All numbers are the same bits, except for the column of the test."""
@@ -60,6 +61,7 @@ def test_it_takes_the_likeliest_actions_and_counts_each_environments_first_episo
     assert mean_return(found) == pytest.approx(total.mean())
 
 
+@pytest.mark.sample(2)
 def test_it_is_the_same_alone_and_after_any_task():
     learner, _ = begun(packs_of(*HOPPER, "seed=0,1,2"))
     alone, _ = begun(packs_of(*HOPPER, "seed=1"))
@@ -75,6 +77,7 @@ def test_friction_reaches_it():
     assert not np.array_equal(rough, slippery)
 
 
+@pytest.mark.sample(2)
 def test_a_task_with_a_friction_of_its_own_is_trained_under_it_and_says_so():
     words = (*HOPPER, "benchmark.friction_range=[0.05,0.5]", "benchmark.test_episodes=0")
     learner, _ = begun(packs_of(*words, "seed=0,1"), task=1)

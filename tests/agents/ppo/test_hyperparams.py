@@ -30,6 +30,7 @@ def test_best_is_table_f1():
     assert set(runs) == {row["activation"] for row in TABLE_F1} | set(LACKING)
 
 
+@pytest.mark.sample(1)
 def test_what_table_f1_lacks_has_its_defaults_and_the_record_says_so():
     found = asked("activation=bo_prelu,rselu,relu", "hyperparams=best")
     plain = {run.id for run in asked("activation=bo_prelu,rselu").runs}
@@ -60,6 +61,7 @@ def test_the_grid_is_the_papers_shapes_times_four_learning_rates(activation, set
     assert {run.science["optimizer"]["lr"] for run in runs} == {1e-3, 3e-4, 1e-4, 1e-5}
 
 
+@pytest.mark.sample(1)
 def test_the_grid_tries_what_table_f1_found():
     printed = ",".join(row["activation"] for row in TABLE_F1)
     best, grid = (

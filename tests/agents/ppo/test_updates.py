@@ -45,6 +45,7 @@ def length(moved):
     return sum(value.double().square().flatten(1).sum(dim=1) for value in moved.values()).sqrt()
 
 
+@pytest.mark.sample(2)
 def test_a_run_stops_after_the_first_pass_that_has_changed_its_policy_by_more_than_target_kl():
     """Each with what it had then, moments too: what it has after that many passes without a target. How much a pass has
     changed is the mean of its last minibatch, which is measured before the update by it. An intervention that looks in
@@ -68,6 +69,7 @@ def test_a_run_stops_after_the_first_pass_that_has_changed_its_policy_by_more_th
     assert len(stops) > 2, "targets between all changes stop runs after several numbers of passes"
 
 
+@pytest.mark.sample(2)
 def test_the_entropy_weight_and_the_value_weight_scale_their_gradients():
     """One step of SGD is − lr · gradient, which is linear in both weights: w = 3 is three times as far from w = 0."""
     for setting, head in (("entropy_weight", "log_std.value"), ("value_weight", "value.weight")):
@@ -81,6 +83,7 @@ def test_the_entropy_weight_and_the_value_weight_scale_their_gradients():
     torch.testing.assert_close(further, torch.full_like(further, 0.5 * 0.25), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.sample(2)
 def test_a_runs_gradient_is_clipped_to_max_norm_over_all_its_parameters():
     _, free, _ = after_a_rollout(*ONCE, *SGD)
     norm = length(free) / 0.5
@@ -156,6 +159,7 @@ def test_a_run_whose_rollout_was_not_finite_learns_nothing_of_it_and_measures_no
         assert np.isfinite(rows.updates[name]).tolist() == [[True, False]] * learner.minibatches.updates
 
 
+@pytest.mark.sample(2)
 def test_a_bodys_own_parts_count_adams_steps_by_themselves_and_go_on_when_it_comes_again():
     """Kingma & Ba, Algorithm 1: a step is lr · m / (1 − β₁ᵗ) / (√(v / (1 − β₂ᵗ)) + ε), with the moments after it.
 

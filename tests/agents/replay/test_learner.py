@@ -96,6 +96,7 @@ def test_a_run_is_the_plain_script_that_people_write():
             torch.testing.assert_close(ours.weight, theirs.weight, rtol=1e-4, atol=3e-5)
 
 
+@pytest.mark.sample(3)
 def test_without_a_memory_it_is_the_supervised_agent():
     for benchmark in ("split_digits", "split_digits_joint"):
         own, other = (
@@ -107,6 +108,7 @@ def test_without_a_memory_it_is_the_supervised_agent():
             assert not differing(numbers, other.of(k))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("network", [{"name": "mlp"}, {"name": "cnn_case_study", "channels": 4, "width": 12}])
 @pytest.mark.parametrize(
     ("agent", "benchmark"), [("experience_replay", "split_digits"), ("no_replay", "split_digits_joint")]
@@ -150,6 +152,7 @@ def test_the_memory_of_a_pack_keeps_its_bounds_and_is_each_runs_own():
         learner.end(task)
 
 
+@pytest.mark.sample(3)
 def test_evaluating_any_task_at_any_time_changes_nothing():
     runs = [of(seed, activation="rrelu") for seed in (0, 1)]
     undisturbed = trained(runs, IMAGES)

@@ -1,6 +1,7 @@
 """SAC as a user has it: a short run with its records, its weights, and a look at its critic."""
 
 import numpy as np
+import pytest
 import torch
 
 from plasticity_lab.records.record import read_metrics, read_record
@@ -15,6 +16,7 @@ from tests.helpers.sweeps import runs_of, trained
 WORDS = (*SMALL, "seed=0,1", "save_weights=final", "diagnostics=dead_units", "intervention=redo", "launch.workers=1")
 
 
+@pytest.mark.sample(1)
 def test_a_run_leaves_its_record_its_weights_and_what_diagnostics_saw(tmp_path, monkeypatch):
     there_are(monkeypatch)
     store = Store(tmp_path / "store")
@@ -40,6 +42,7 @@ def test_a_run_leaves_its_record_its_weights_and_what_diagnostics_saw(tmp_path, 
         torch.testing.assert_close(network(x)["q"], wanted)
 
 
+@pytest.mark.sample(1)
 def test_on_images_a_run_leaves_the_same_under_plain_names_and_its_actor_can_be_asked(tmp_path):
     words = (*ON_IMAGES, "seed=0,1", "save_weights=final", "intervention=redo", "mode=eager", "launch.workers=1")
     store = Store(tmp_path / "store")

@@ -42,6 +42,7 @@ def test_packed_alone_and_resumed_are_the_same(words):
     assert not [name for k in range(len(pack)) for name in differing(packed[k], resumed[k])]
 
 
+@pytest.mark.sample(1)
 def test_its_floats_differ_from_run_to_run():
     pack = packs_of(*SMALL, "agent.gamma=0.9,0.99", "agent.tau=0.01,0.1", "agent.temperature=0.5,1")
     packed = trained(pack)
@@ -72,6 +73,7 @@ def test_nothing_is_learned_in_the_warm_up_and_actions_are_drawn_within_the_boun
     assert np.abs(actions.std() - 1 / np.sqrt(3)) < 0.1
 
 
+@pytest.mark.sample(1)
 def test_an_unstable_run_goes_back_and_leaves_its_mates_alone():
     pack = packs_of(*SMALL, "benchmark.tasks=1", "optimizer.lr=1e-3,1e30", "agent.actor_lr=null")
     packed = trained(pack)
@@ -79,6 +81,7 @@ def test_an_unstable_run_goes_back_and_leaves_its_mates_alone():
     assert all(np.isfinite(np.frombuffer(value, np.float32)).all() for n, value in packed[1].items() if n != "metrics")
 
 
+@pytest.mark.sample(1)
 def test_its_updates_are_as_many_as_its_price_says():
     for more in ((), ("agent.environments=4", "agent.update_period=3"), ("agent.policy_period=3",)):
         runs = packs_of(*SMALL, "benchmark.tasks=1", *more, "seed=0")

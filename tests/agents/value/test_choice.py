@@ -52,6 +52,7 @@ def test_their_settings_are_dopamines(name, own, lr):
     assert (run.science["optimizer"]["lr"], run.science["optimizer"]["epsilon"]) == (lr, 1.5e-4)
 
 
+@pytest.mark.sample(1)
 def test_what_has_no_meaning_is_no_part_of_an_id():
     def id_of(*words: str) -> str:
         return resolve(["agent=dqn", "benchmark=catch", "seed=0", *words]).runs[0].id
@@ -68,6 +69,7 @@ def test_catch_is_learned_by_it():
     assert [run["network"]["stride"] for run in (board, drawn)] == [1, 4]
 
 
+@pytest.mark.sample(1)
 def test_a_smoke_run_is_never_the_full_run():
     names = ("capacity", "min_history", "target_period", "epsilon_decay", "epoch_steps")
     short, full = (resolve(["agent=dqn", "benchmark=catch", f"schedule={name}"]).runs[0] for name in ("smoke", "full"))
@@ -130,6 +132,7 @@ def test_boards_are_priced_by_figures_of_their_own_and_packed(words, yardstick, 
         assert default_calibration(kind).of(cost.speed).widest("kernels") == width
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("more", [(), ("agent.environments=3", "agent.update_period=5"), ("agent.capacity=5000",)])
 def test_its_price_is_what_it_does(more):
     (run,) = packs_of(*SMALL, *more, "seed=0")
@@ -152,6 +155,7 @@ def test_its_price_is_what_it_does(more):
     assert cost.forwards == cost.length // learner.agent.environments + 2 * 18
 
 
+@pytest.mark.sample(1)
 def test_chunks_are_shorter_where_an_update_takes_long():
     small, large = (
         begun(packs_of("benchmark=catch_84", "agent=dqn", f"network={name}", "seed=0"))[1][0].steps

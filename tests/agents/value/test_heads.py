@@ -26,7 +26,7 @@ def words_of(head: str, tokens: str) -> tuple[str, ...]:
     return (*WORDS, f"agent={agent}", f"head={head}", *experts, *kind)
 
 
-@pytest.mark.walk(2)
+@pytest.mark.walk(1)
 @pytest.mark.parametrize(("head", "tokens"), WALKED)
 def test_packed_alone_and_resumed_are_the_same(head, tokens):
     pack = packs_of(*words_of(head, tokens), "benchmark.tasks=1", "seed=0,1")
@@ -44,7 +44,7 @@ def test_losses_that_balance_experts_are_learned_by_the_same_alone_and_packed():
     assert not differing(packed[1], trained(pack[1:])[0])
 
 
-@pytest.mark.walk(2)
+@pytest.mark.walk(1)
 @pytest.mark.parametrize("intervention", ["redo", "continual_backprop", "snr", "selective_reinit"])
 def test_interventions_work_on_experts(intervention):
     every = () if intervention in ("continual_backprop", "snr") else ("intervention.every=3",)

@@ -20,7 +20,7 @@ OTHERS = {
 pytestmark = [needs_compiler, needs_kernels]
 
 
-@pytest.mark.walk(3)
+@pytest.mark.walk(2)
 @pytest.mark.parametrize(("head", "tokens"), [*WALKED, ("dqn", "")])
 def test_one_update_is_that_of_the_other_modes(head, tokens):
     """But for the last digits: sums are taken in another order."""

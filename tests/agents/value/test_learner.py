@@ -29,7 +29,7 @@ def with_made_up_bodies(monkeypatch):
     there_are(monkeypatch)
 
 
-@pytest.mark.walk(3)
+@pytest.mark.walk(1)
 @pytest.mark.parametrize(
     "words",
     [
@@ -67,6 +67,7 @@ def test_packed_alone_and_resumed_are_the_same(words):
     assert not [name for k in range(len(pack)) for name in differing(packed[k], resumed[k])]
 
 
+@pytest.mark.sample(3)
 def test_its_floats_differ_from_run_to_run():
     pack = packs_of(*SMALL, "agent.gamma=0.9,0.99", "agent.epsilon_final=0.5,0.1", "agent.epsilon_start=0.9,1")
     packed = trained(pack)
@@ -100,6 +101,7 @@ def test_compiled_a_run_is_the_same_alone_and_in_packs_of_many_widths(words):
     assert not differing(alone, resumed[0])
 
 
+@pytest.mark.sample(3)
 def test_a_runs_numbers_do_not_depend_on_the_length_of_chunks(monkeypatch):
     (run,) = packs_of(*SMALL, "seed=1")
     whole = trained([run])[0]
@@ -107,6 +109,7 @@ def test_a_runs_numbers_do_not_depend_on_the_length_of_chunks(monkeypatch):
     assert not differing(whole, trained([run])[0])
 
 
+@pytest.mark.sample(3)
 def test_nothing_is_learned_in_the_warm_up_and_its_rows_say_so():
     runs = packs_of(*SMALL, "seed=0,1", "agent.min_history=100", "agent.epoch_steps=50")
     learner, chunks = begun(runs)
@@ -125,6 +128,7 @@ def test_nothing_is_learned_in_the_warm_up_and_its_rows_say_so():
     assert epochs["epsilon"].to_pylist()[2:] == sorted(epochs["epsilon"].to_pylist()[2:], reverse=True)
 
 
+@pytest.mark.sample(3)
 def test_the_target_is_the_network_as_it_was_every_so_often():
     """Copied after the steps 140 and 210, not in between, and never the network as it is."""
     learner, chunks = begun(packs_of(*SMALL, "seed=0,1", "agent.epoch_steps=70"))
@@ -140,6 +144,7 @@ def test_the_target_is_the_network_as_it_was_every_so_often():
     assert all(torch.equal(target[4][name], value) for name, value in target[3].items())
 
 
+@pytest.mark.sample(3)
 def test_a_lost_memory_begins_empty_and_is_filled_before_anything_is_learned():
     runs = packs_of(*SMALL, "seed=0,1")
     learner, chunks = begun(runs)
@@ -159,6 +164,7 @@ def test_a_lost_memory_begins_empty_and_is_filled_before_anything_is_learned():
     assert not all(torch.equal(value, before[name]) for name, value in numbers(again).items())
 
 
+@pytest.mark.sample(3)
 def test_a_run_that_lost_its_memory_is_the_same_packed_and_alone():
     def without(runs):
         learner, chunks = begun(runs)
@@ -196,6 +202,7 @@ def test_a_ring_is_not_larger_than_a_run_is_long():
     assert learner.memory.ring.rows == 600
 
 
+@pytest.mark.sample(3)
 def test_an_unstable_run_leaves_its_mates_alone(monkeypatch):
     runs = packs_of(*CHOSEN, "seed=0,1,2")
     undisturbed = trained(runs)
@@ -205,6 +212,7 @@ def test_an_unstable_run_leaves_its_mates_alone(monkeypatch):
     assert not differing(undisturbed[2], disturbed[2])
 
 
+@pytest.mark.sample(3)
 def test_an_unstable_run_keeps_stepping_with_its_last_good_network(monkeypatch):
     there_are(monkeypatch, poisoned_choices(0))
     runs = packs_of(*CHOSEN, "seed=0,1", "agent.min_history=20", "agent.epoch_steps=30")
@@ -239,6 +247,7 @@ def test_a_loss_that_is_not_finite_leaves_network_and_target_as_they_were():
         assert not torch.equal(value[1], good[name][1]), name
 
 
+@pytest.mark.sample(3)
 def test_a_network_begun_anew_is_its_own_target_too():
     runs = packs_of(*SMALL, "seed=0", "intervention=fresh_each_task")
     learner, chunks = begun(runs)
@@ -249,6 +258,7 @@ def test_a_network_begun_anew_is_its_own_target_too():
     assert learner.memory.ring.held == 160  # what it remembers stays
 
 
+@pytest.mark.sample(3)
 def test_evaluating_changes_nothing_and_is_the_same_whenever_it_is_asked():
     runs = packs_of(*SMALL, "seed=0,1", "agent.epsilon_eval=0.3")
     learner, chunks = begun(runs)

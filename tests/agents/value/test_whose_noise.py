@@ -30,7 +30,7 @@ def alike(rows: torch.Tensor) -> bool:
     return torch.allclose(rows, rows[:, :1].expand_as(rows), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.walk(3)
+@pytest.mark.walk(2)
 @pytest.mark.parametrize("scope", ["sample", "batch"])
 @pytest.mark.parametrize("pack", PACKS)
 def test_one_noise_for_all_next_states_and_the_scopes_for_the_states_and_for_acting(pack, scope, monkeypatch):

@@ -17,7 +17,7 @@ from plasticity_lab.records.store import Store
 from tests.helpers.curves import classified
 from tests.helpers.sweeps import trained
 
-pytestmark = pytest.mark.sample(5)
+pytestmark = pytest.mark.sample(4)
 
 ENDINGS = {"txt", "md", "csv", "tex", "json"}
 LONG = {"memory": 280, "per_task": 56, "balanced": True, "replay_batch_size": 32}

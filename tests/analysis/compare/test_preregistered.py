@@ -12,7 +12,7 @@ from plasticity_lab.records.record import read_record, write_record
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import planned, trained
 
-pytestmark = pytest.mark.sample(5)
+pytestmark = pytest.mark.sample(2)
 
 STUDY = ("benchmark=permuted_digits", "intervention=none,l2_init", "seed=0,1,2")
 FIX = ["--hypothesis", "L2-Init is better than none", "--metric", "taoa"]
@@ -138,7 +138,7 @@ def more_arms(store):
     trained(store, STUDY[0], "intervention=snr", "seed=0,1,2")
 
 
-@pytest.mark.walk(4)
+@pytest.mark.walk(2)
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -81,6 +81,7 @@ def classifiers(page):
     return section
 
 
+@pytest.mark.sample(1)
 def test_the_charts_of_a_search_are_drawn(page):
     section = page.locator("#figures details.part").last
     section.evaluate("(part) => { part.open = true; part.scrollIntoView(); }")
@@ -165,6 +166,7 @@ def test_on_a_phone_nothing_is_cut_off_and_no_legend_covers_a_title(page):
     assert all(0 <= box["x"] and box["x"] + box["width"] <= 390 for box in boxes.values()), boxes
 
 
+@pytest.mark.sample(1)
 def test_a_dark_page_has_dark_ground_and_white_lines_and_follows_the_system(page):
     line = page.locator("#figures .scatterlayer .js-line").first
     line.wait_for(state="attached")
@@ -201,6 +203,7 @@ def test_the_runs_that_a_filter_leaves_are_saved_in_the_order_that_was_asked_for
     assert not any(cell.startswith("=") for line in lines for cell in line)
 
 
+@pytest.mark.sample(1)
 def test_figures_have_an_index_and_say_once_what_holds_for_all(page):
     titles = page.locator("#figures .contents a").all_inner_texts()
     assert titles == page.locator("#figures article h3").all_text_contents()

@@ -74,6 +74,7 @@ def test_episodes_show_the_levels_that_their_streams_draw(stand_in):
     assert environments.observations[0, 0, 2, 0].tolist() == list(range(64)), "channels first, rows as they lie"
 
 
+@pytest.mark.sample(1)
 def test_a_pack_learns_from_it(stand_in):
     words = (
         "agent=rainbow_lite", "benchmark=procgen", "benchmark.environment_steps=60", "network=small_nature",
@@ -103,6 +104,7 @@ def test_games16_is_all_of_them():
     assert (runs[0].science["agent"]["name"], runs[0].science["network"]["name"]) == ("rainbow_lite", "impala")
 
 
+@pytest.mark.sample(1)
 def test_what_cannot_be_is_said_in_a_sentence(monkeypatch, tmp_path, stand_in):
     with pytest.raises(ConfigError, match="no Procgen game 'pong'; there are bigfish"):
         procgen("pong", 200)

@@ -52,7 +52,7 @@ def test_interventions_are_compared_in_one_of_the_modes_asked_for(asked, taken):
     assert choices.mode == taken
 
 
-@pytest.mark.walk(4)
+@pytest.mark.walk(2)
 @pytest.mark.parametrize(("network", "activation", "l2_init"), ALIKE)
 def test_the_usual_script_learns_what_a_packed_run_learns(network, activation, l2_init):
     workload = short(network, activation, l2_init)

@@ -23,7 +23,7 @@ from plasticity_lab.records.position import Position
 from tests.helpers.packs import CPU
 from tests.helpers.same_beginnings import begun_alike
 
-pytestmark = pytest.mark.sample(2)
+pytestmark = pytest.mark.sample(1)
 
 ROWS = 256
 WORDS = (

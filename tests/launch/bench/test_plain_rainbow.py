@@ -16,7 +16,7 @@ from plasticity_lab.replay.ring import Index
 from plasticity_lab.replay.uniform import batch_of
 from tests.helpers.packs import CPU
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(2)
 
 WORDS = ("agent=rainbow", "seed=0", "device=cpu", "agent.noise=0", "agent.capacity=600", "agent.min_history=60")
 PAIRS = [("small_impala", "games"), ("nature", "catch_84"), ("impala", "catch_84")]

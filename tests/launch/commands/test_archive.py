@@ -48,6 +48,7 @@ def contents(store):
     return found
 
 
+@pytest.mark.sample(2)
 def test_it_comes_back_bit_for_bit_and_the_unfinished_pack_goes_on(whole, archive, tmp_path, capsys):
     there = Store(tmp_path / "there")
     assert launch(["import", str(archive), "--store", str(there.root)]) == 0
@@ -76,6 +77,7 @@ def test_a_pack_that_is_being_trained_stays_behind(whole, archive, tmp_path):
         assert len([name for name in names if name.endswith("/record.json")]) == 4
 
 
+@pytest.mark.sample(2)
 def test_what_is_there_stays_and_a_second_time_brings_nothing(whole, archive, tmp_path, capsys):
     there = Store(tmp_path / "there")
     trained(there, "activation=relu", "seed=0")
@@ -135,6 +137,7 @@ def test_what_is_not_as_it_was_written_is_refused(archive, tmp_path, change, sai
     assert not (tmp_path / "there" / "runs").exists()
 
 
+@pytest.mark.sample(2)
 def test_a_sweep_of_which_no_run_has_ended_goes_on_elsewhere(tmp_path, capsys):
     store = Store(tmp_path / "store")
     plan = planned(store, "activation=elu", "checkpoint_minutes=0.0001")

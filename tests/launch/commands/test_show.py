@@ -16,7 +16,7 @@ from plasticity_lab.records.record import new_record, write_metrics, write_recor
 from tests.helpers.made_up_agent import PLAYER, rollouts
 from tests.helpers.sweeps import after_looks, planned, runs_of, trained
 
-pytestmark = pytest.mark.sample(6)
+pytestmark = pytest.mark.sample(7)
 
 ONE = ("launch.workers=1",)
 

@@ -19,7 +19,7 @@ from plasticity_lab.records.record import new_record, read_record, write_metrics
 from tests.helpers.sweeps import after_looks, never, planned, runs_of, trained
 from tests.launch.packs.test_progress import journal
 
-pytestmark = pytest.mark.sample(8)
+pytestmark = pytest.mark.sample(4)
 
 ONE = ("launch.workers=1",)
 

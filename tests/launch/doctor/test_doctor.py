@@ -14,7 +14,7 @@ from launch.launchers.slurm import short_job
 from launch.plan.compiling import NO_COMPILER
 from tests.helpers.slurm_files import PARAMETERS
 
-pytestmark = pytest.mark.sample(8)
+pytestmark = pytest.mark.sample(11)
 
 
 def bad(visit):

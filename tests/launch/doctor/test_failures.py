@@ -75,6 +75,7 @@ def test_sbatch_is_asked_whether_it_would_take_the_whole_array(stand_in, refusal
     assert not stand_in.submitted
 
 
+@pytest.mark.sample(2)
 def test_no_job_is_sent_where_sbatch_would_refuse_the_array(stand_in, doctor):
     stand_in.tells("refusal", SUBMIT_LIMIT)
     status, (_, _, _, unsent, _) = doctor()
@@ -120,6 +121,7 @@ def test_gpus_of_two_types_in_one_partition(stand_in):
     assert of_partitions(mixed | {"gpus_per_node": None, "gres": "gpu:h100:1"}, NO_PREEMPTION)[-1].state == OK
 
 
+@pytest.mark.sample(2)
 def test_a_gpu_that_was_never_calibrated(stand_in, doctor, store):
     stand_in.tells("refusal", "allocation failure: no")  # no job is needed to see it
     _, lines = doctor("hydra/launcher=slurm_gpu", "hydra.launcher.timeout_min=60")
@@ -130,6 +132,7 @@ def test_a_gpu_that_was_never_calibrated(stand_in, doctor, store):
     )
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("words", "what", "way_out"),
     [
@@ -145,7 +148,7 @@ def test_packs_that_do_not_fit_into_a_job(stand_in, doctor, words, what, way_out
     assert way_out in line
 
 
-@pytest.mark.walk(3)
+@pytest.mark.walk(1)
 @pytest.mark.parametrize(
     ("log", "way_out"),
     [

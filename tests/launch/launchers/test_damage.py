@@ -144,7 +144,7 @@ def test_damage_is_named_and_the_same_command_mends_it(whole, damaged, say, file
     assert say(main, "status", "--store", str(store.root))[0] == 0
 
 
-@pytest.mark.walk(4)
+@pytest.mark.walk(1)
 @pytest.mark.parametrize("file", FILES)
 def test_commands_that_look_go_on_and_change_nothing(whole, damaged, say, tmp_path, file):
     _, ended, begun, _ = whole

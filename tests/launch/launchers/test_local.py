@@ -38,7 +38,7 @@ from tests.helpers.sweeps import (
     workers_of,
 )
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(5)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from tests.helpers.faulty_classes.interventions import Idle, Misspelt, OneNumber
 from tests.helpers.faulty_classes.planting import FAULTY, IN_ORDER, planted
 from tests.helpers.sweeps import SMOKE
 
-pytestmark = pytest.mark.sample(3)
+pytestmark = pytest.mark.sample(1)
 
 ALL_FAULTY = [(group, cls, word) for group, several in FAULTY.items() for cls, word in several.items()]
 
@@ -43,7 +43,7 @@ def test_every_group_has_classes_of_both_kinds():
     assert IN_ORDER.keys() == FAULTY.keys() == COMPONENTS.keys()
 
 
-@pytest.mark.walk(5)
+@pytest.mark.walk(1)
 @pytest.mark.parametrize(("group", "cls"), [(group, cls) for group, several in IN_ORDER.items() for cls in several])
 def test_a_class_in_order_passes(group, cls, tmp_path):
     result = found(tmp_path, group, cls)

@@ -58,6 +58,7 @@ def finished(store, words):
     return found.runs
 
 
+@pytest.mark.sample(2)
 def test_the_command_names_the_file_the_run_and_the_way_out(store, somebodys, capsys):
     (run,) = finished(store, somebodys("1.0"))
     first = read_record(store, run.id)
@@ -89,6 +90,7 @@ spec.loader.exec_module(helper)
 """
 
 
+@pytest.mark.sample(2)
 def test_a_helper_that_the_class_loads_by_importlib_is_part_of_it(store, somebodys, tmp_path):
     helper = tmp_path / "its_helper.py"
     helper.write_text("slope = 1")
@@ -111,6 +113,7 @@ def test_a_helper_that_the_class_loads_by_importlib_is_part_of_it(store, somebod
     assert outstanding(store, [run], rerun=False, retries=1).edited == {}, "an earlier version did not know the helper"
 
 
+@pytest.mark.sample(2)
 def test_records_that_do_not_know_their_class_are_left_in_peace(store, somebodys):
     (run,) = finished(store, somebodys("1.0"))
     record = read_record(store, run.id)

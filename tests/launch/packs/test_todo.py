@@ -16,7 +16,7 @@ from plasticity_lab.records.plan import sweep_of, write_plan
 from plasticity_lab.records.record import CorruptRecord, read_record
 from tests.helpers.sweeps import after_looks, all_kept, ended_packs, planned, runs_of, trained
 
-pytestmark = pytest.mark.sample(6)
+pytestmark = pytest.mark.sample(3)
 
 TWO = ("activation=relu,leaky_relu", "seed=0")
 

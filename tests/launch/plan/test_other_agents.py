@@ -30,6 +30,7 @@ def packs_of(words, **settings):
     return plan(found.runs, cost_of=costs_to_train(found.settings), **known | settings)
 
 
+@pytest.mark.sample(2)
 def test_a_plan_is_shown_in_the_units_of_the_agent(store, words, capsys):
     shown = ("schedule=smoke", "tracking=store", "dry_run=true", f"store={store.root}")
     assert run_command([*shown, *words]) == 0
@@ -47,6 +48,7 @@ def test_a_plan_is_shown_in_the_units_of_the_agent(store, words, capsys):
     assert "12,000 environment steps and 270 run-steps;" in out
 
 
+@pytest.mark.sample(2)
 def test_the_mode_follows_from_updates_and_estimate_keeps_it(store, words, capsys):
     sweep = planned(store, *words)
     (pack,) = sweep.packs
@@ -91,6 +93,7 @@ def test_memory_of_the_host_counts_everywhere_and_what_is_largest_is_named(words
     assert [pack.bytes for pack in packs_of(large, **gpu)] == [3 * 2**20], "nothing is known of its host"
 
 
+@pytest.mark.sample(2)
 def test_replay_memories_are_counted_on_the_disk_too(store, words, capsys):
     """A log of twice the memory, and what takes its place beside it: three times a MiB of each of three runs."""
     shown = ("schedule=smoke", "tracking=store", "dry_run=true", f"store={store.root}")

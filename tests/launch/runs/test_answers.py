@@ -53,7 +53,7 @@ def asked(question="settings", classes=(OURS,), given=None, found=1):
     return value, bool(calls)
 
 
-@pytest.mark.walk(4)
+@pytest.mark.walk(1)
 @pytest.mark.parametrize("command", [*WORDS, *SHORT])
 def test_a_run_is_the_same_whether_answers_are_kept_and_asks_no_class_again(command, cache, monkeypatch):
     words = shlex.split(command)
@@ -66,6 +66,7 @@ def test_a_run_is_the_same_whether_answers_are_kept_and_asks_no_class_again(comm
         assert spelled(words) == plain
 
 
+@pytest.mark.sample(1)
 def test_what_is_wrong_is_said_the_same(cache):
     for words in (["optimizer.lr=-1"], ["activation.slope=1"], ["agent=ppo", "benchmark=permuted_mnist"]):
         with pytest.raises(ConfigError) as plain:
@@ -75,6 +76,7 @@ def test_what_is_wrong_is_said_the_same(cache):
         assert str(kept.value) == str(plain.value)
 
 
+@pytest.mark.sample(1)
 def test_only_the_same_question_finds_an_answer(cache):
     given = {"a": 1, "b": [True, None, "x"]}
     assert asked(given=given) == (1, True)
@@ -86,6 +88,7 @@ def test_only_the_same_question_finds_an_answer(cache):
     assert asked(classes=(OURS, OURS), given=given)[1]
 
 
+@pytest.mark.sample(1)
 def test_what_json_would_change_is_asked_again(cache):
     for found in ((1, 2), {1: 2}, {"a": {3, 4}}, object):
         assert asked(given=repr(found), found=found) == (found, True)
@@ -169,6 +172,7 @@ def test_what_is_edited_while_a_command_runs_leaves_no_answer(cache, tmp_path, m
     assert not cache.exists()
 
 
+@pytest.mark.sample(1)
 def test_a_command_without_work_imports_no_torch(cache, tmp_path):
     words = ["activation=relu,elu", "schedule=smoke", "device=cpu"]
     left_behind(tmp_path / "store", words, lambda science: 0.5)

@@ -6,7 +6,7 @@ from launch.command import asked, resolve
 from launch.runs import arguments, requests
 from plasticity_lab.errors import ConfigError
 
-pytestmark = pytest.mark.sample(8)
+pytestmark = pytest.mark.sample(7)
 
 EXPERTS = ("agent=rainbow", "benchmark=catch", "network=small_nature")
 
@@ -16,7 +16,7 @@ def found(*words):
     return resolved.runs, resolved.notes
 
 
-@pytest.mark.walk(5)
+@pytest.mark.walk(2)
 @pytest.mark.parametrize(
     ("common", "choices", "setting", "of"),
     [

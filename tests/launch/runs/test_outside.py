@@ -7,7 +7,7 @@ from launch.runs.options import CONF
 from plasticity_lab import component
 from plasticity_lab.errors import ConfigError
 
-pytestmark = pytest.mark.sample(6)
+pytestmark = pytest.mark.sample(10)
 
 PYTHON = """
 from plasticity_lab.activations.activation import Activation

@@ -24,7 +24,7 @@ def composed(words):
         return GlobalHydra.instance().config_loader().load_configuration("config", words, run_mode=RunMode.RUN)
 
 
-@pytest.mark.walk(2)
+@pytest.mark.walk(1)
 @pytest.mark.parametrize("words", SWEEPS, ids=lambda words: words[0])
 def test_a_run_composed_by_hydra_is_the_resolved_run(words):
     found = resolve(words)

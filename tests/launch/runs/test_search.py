@@ -8,6 +8,7 @@ from tests.helpers.searches import search
 LR = "optimizer.lr=tag(log,interval(1e-5,1e-2))"
 
 
+@pytest.mark.sample(1)
 def test_each_combination_of_choices_is_a_study_and_a_trial_has_a_run_for_each_seed():
     found = search("activation=relu,leaky_relu", LR, "optimizer.beta1=choice(0.8,0.9)", "seed=0,3")
     assert [study.name for study in found.studies] == ["relu · permuted_digits", "leaky_relu · permuted_digits"]
@@ -20,6 +21,7 @@ def test_each_combination_of_choices_is_a_study_and_a_trial_has_a_run_for_each_s
     assert [run.asked_as[0]["hyperparams"] for run in study.runs_of(values)] == ["search", "search"]
 
 
+@pytest.mark.sample(1)
 def test_a_search_is_the_same_with_more_trials_and_another_one_where_it_would_try_others():
     same = search(LR).id
     assert search(LR, "hyperparams.trials=99", "hyperparams.batch=3", "store=elsewhere").id == same
@@ -61,6 +63,7 @@ def test_what_cannot_be_searched_is_refused(words, said):
         search(*words)
 
 
+@pytest.mark.sample(1)
 def test_a_range_means_nothing_without_a_search_and_a_wrong_word_names_those_of_a_search():
     with pytest.raises(ConfigError, match=r"optimizer\.lr is given a range, in which hyperparams=search looks"):
         resolve([LR])

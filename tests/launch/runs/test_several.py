@@ -36,6 +36,7 @@ def no_science(monkeypatch):
     monkeypatch.setattr(requests, "GROUPS_OF_SCIENCE", [name for name in COMPONENTS if name != "intervention"])
 
 
+@pytest.mark.sample(1)
 def test_a_list_holds_each_option_with_its_own_settings_in_its_order():
     run = one(*BOTH, "protocol=clean")
     assert run.science["intervention"]["name"] == "l2_init+redo"
@@ -48,6 +49,7 @@ def test_a_list_holds_each_option_with_its_own_settings_in_its_order():
     assert one("intervention=l2_init+redo", BOTH[1], "protocol=clean").id == run.id
 
 
+@pytest.mark.sample(1)
 def test_an_option_alone_is_itself_however_it_is_said():
     alone = one("intervention=redo", "intervention.every=7")
     for words in (("intervention=[redo]", "intervention.every=7"), ("intervention=redo", "intervention.redo.every=7")):
@@ -55,6 +57,7 @@ def test_an_option_alone_is_itself_however_it_is_said():
         assert (found.id, found.science, found.targets) == (alone.id, alone.science, alone.targets)
 
 
+@pytest.mark.sample(1)
 def test_lists_and_their_settings_are_swept():
     found = resolve(["intervention=none,[l2_init,redo]"]).runs
     assert [run.name("intervention") for run in found] == ["none", "l2_init+redo"]
@@ -87,6 +90,7 @@ def test_what_cannot_be_is_a_sentence(words, said):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.sample(1)
 def test_a_list_comes_through_hydra_a_plan_and_a_record():
     resolved = resolve(["schedule=smoke", "intervention=[redo,l2_init]", BOTH[1], "save_weights=final"])
     (run,) = resolved.runs

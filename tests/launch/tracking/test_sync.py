@@ -15,7 +15,7 @@ from tests.helpers.sweeps import trained
 from tests.helpers.wandb_files import read_offline
 from tests.helpers.wandb_server import serving
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(2)
 
 
 def synced(store, *words):

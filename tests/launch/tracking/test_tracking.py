@@ -35,7 +35,7 @@ from tests.helpers.sweeps import (
 )
 from tests.helpers.wandb_files import read_offline
 
-pytestmark = pytest.mark.sample(5)
+pytestmark = pytest.mark.sample(7)
 
 OFFLINE = "tracking=wandb_offline"
 ONLINE = "tracking=wandb_online"

@@ -14,7 +14,7 @@ from plasticity_lab.records.record import read_metrics, read_record
 from plasticity_lab.records.settings import StopRule
 from tests.helpers.sweeps import after_looks, all_kept, kept, never, resolved, runs_of, trained
 
-pytestmark = pytest.mark.sample(2)
+pytestmark = pytest.mark.sample(1)
 
 WORDS = ("seed=0,1,2", "launch.workers=1", "save_weights=final")
 NEVER_GOOD_ENOUGH = StopRule(metric="taoa", better="more", tasks=[1], values=[2.0])

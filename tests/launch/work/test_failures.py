@@ -20,7 +20,7 @@ from plasticity_lab.records.record import read_record
 from tests.helpers.failing_activations import AT_FAULT, planted
 from tests.helpers.sweeps import SMOKE, after_looks, all_kept, ended_packs, never, planned, runs_of, said_last, trained
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(1)
 
 MATES = "0.01,0.02,0.03,0.04,0.05,0.06,0.07"
 ONE_WORKER = "launch.workers=1"

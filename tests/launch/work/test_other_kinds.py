@@ -22,7 +22,7 @@ from plasticity_lab.records.plan import read_plan, write_plan
 from plasticity_lab.records.record import read_record
 from tests.helpers.sweeps import after_looks, all_kept, ended_packs, never, planned, resolved, runs_of, trained
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(3)
 
 CPU = AVX2.calibration
 

@@ -19,7 +19,7 @@ from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import after_looks, all_kept, never, planned, resolved, runs_of, trained
 from tests.tenants.packs import BODIES
 
-pytestmark = pytest.mark.sample(3)
+pytestmark = pytest.mark.sample(2)
 
 WORDS = (*BODIES, "seed=0,1", "save_weights=final", "launch.workers=1", "launch.lease_seconds=60")
 LARGE = (*WORDS, "replay_memory_mib=0")

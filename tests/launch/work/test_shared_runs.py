@@ -14,7 +14,7 @@ from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import PATIENCE, after_looks, all_kept, command, ended_packs, never, planned, runs_of
 
-pytestmark = pytest.mark.sample(2)
+pytestmark = pytest.mark.sample(1)
 
 ONE = ("seed=range(0,4)", "launch.workers=1", "launch.lease_seconds=2")
 TWO = ("seed=range(2,6)", "launch.workers=1", "launch.lease_seconds=2")

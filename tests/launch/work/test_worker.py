@@ -23,7 +23,7 @@ from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
 from plasticity_lab.records.record import read_record
 from tests.helpers.sweeps import after_looks, all_kept, ended_packs, kept, never, planned, runs_of, trained
 
-pytestmark = pytest.mark.sample(5)
+pytestmark = pytest.mark.sample(3)
 
 OTHER = Owner("elsewhere", 1)
 

@@ -112,7 +112,7 @@ def test_a_network_without_a_feature_map_takes_no_other_head_than_flatten(networ
         headed(network, Average())
 
 
-@pytest.mark.walk(4)
+@pytest.mark.walk(2)
 @pytest.mark.parametrize("activation", ["relu", "rand_smooth_leaky"])
 @pytest.mark.parametrize(
     "network",

@@ -31,7 +31,7 @@ from tests.helpers.stand_ins import put_on_path, tells
 from tests.helpers.stores import SETTINGS
 from tests.helpers.sweeps import ended_packs, never, planned
 
-pytestmark = pytest.mark.sample(8)
+pytestmark = pytest.mark.sample(12)
 
 ANNOUNCEMENTS = (signal.SIGUSR1, signal.SIGUSR2)
 FIRST = Owner("node1", 1, job="60", task="3")

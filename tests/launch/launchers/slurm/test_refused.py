@@ -15,7 +15,7 @@ from launch.plan.speed import Calibration
 from plasticity_lab.records.kinds import device_name
 from tests.helpers.sweeps import said_last
 
-pytestmark = pytest.mark.sample(7)
+pytestmark = pytest.mark.sample(11)
 
 PACKED = ("hydra/launcher=packed_slurm", "schedule=smoke", "tracking=store", "mode=eager")
 A_GPU = "hydra.launcher.gpus_per_node=1"

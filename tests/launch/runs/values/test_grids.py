@@ -48,6 +48,7 @@ def test_what_is_no_grid_is_refused_by_its_place(grid, said):
         blocks("x", "g", grid)
 
 
+@pytest.mark.sample(2)
 def test_what_is_typed_pins_its_axis():
     words = ("activation=swish", "activation.beta=1")
     assert shapes(*words) == [{"name": "swish", "beta": 1.0}] * 2
@@ -59,6 +60,7 @@ def test_what_is_typed_pins_its_axis():
     assert len(both) == 9, "p is still the grid's"
 
 
+@pytest.mark.sample(2)
 def test_rates_chosen_for_adam_are_not_searched_with_sgd():
     plan = resolve([*GRID, "activation=swish", "optimizer=sgd,adamw"])
     rates = {(run.science["optimizer"]["name"], run.science["optimizer"]["lr"]) for run in plan.runs}
@@ -76,6 +78,7 @@ def test_one_of_two_settings_that_move_together_can_be_pinned():
     assert min(uppers) >= 0.6, "pairs that would be the wrong way round are left out"
 
 
+@pytest.mark.sample(2)
 def test_pairs_the_wrong_way_round_are_left_out_by_name_and_typed_ones_refused():
     words = [*GRID, "activation=rrelu", "activation.upper=0.2"]
     (note,) = resolve(words).notes
@@ -89,6 +92,7 @@ def test_pairs_the_wrong_way_round_are_left_out_by_name_and_typed_ones_refused()
         resolve([*GRID, "activation=rrelu", "activation.upper=0.001"])
 
 
+@pytest.mark.sample(2)
 def test_an_experiments_words_pin_an_axis_too(tmp_path):
     (tmp_path / "experiment").mkdir()
     (tmp_path / "experiment" / "mine.yaml").write_text(
@@ -132,6 +136,7 @@ def test_mistakes_about_grids_are_answered(words, said):
         resolve(words)
 
 
+@pytest.mark.sample(2)
 def test_a_benchmark_from_outside_need_not_name_a_grid(tmp_path):
     (tmp_path / "benchmark").mkdir()
     (tmp_path / "benchmark" / "mine.yaml").write_text(

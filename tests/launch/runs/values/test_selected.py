@@ -14,7 +14,7 @@ from plasticity_lab.records.store import Store
 from tests.helpers.stores import left_behind
 from tests.helpers.sweeps import planned
 
-pytestmark = pytest.mark.sample(8)
+pytestmark = pytest.mark.sample(9)
 
 SWISH = ["activation=swish", "activation.beta=0.1,0.5,1", "optimizer.lr=1e-3,1e-4"]
 WANTED = ("activation=swish", "hyperparams=selected")
@@ -122,7 +122,7 @@ def test_reports_of_the_only_setting_are_no_candidates_either(store):
         selected(store, *words)
 
 
-@pytest.mark.walk(3)
+@pytest.mark.walk(1)
 @pytest.mark.parametrize(
     "words",
     [

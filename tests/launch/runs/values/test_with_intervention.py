@@ -60,6 +60,7 @@ def test_where_nothing_is_published_the_rate_is_that_without_it_and_the_strength
     ]
 
 
+@pytest.mark.sample(2)
 def test_an_intervention_of_which_nothing_is_published_keeps_its_strength_and_one_without_has_nothing_to_say():
     (other,), (fresh,) = (best(f"intervention={name}").runs for name in ("continual_backprop", "fresh_each_task"))
     assert settings(other) == (1e-3, 1e-4)
@@ -79,6 +80,7 @@ def test_one_of_ones_own_need_not_list_strengths(tmp_path):
     assert "intervention=mine lists no strengths to try; it keeps its own" in "\n".join(found.notes)
 
 
+@pytest.mark.sample(2)
 def test_what_is_typed_wins_and_is_not_doubted():
     found = best("activation=leaky_relu", "intervention=ewc", "intervention.strength=7")
     assert settings(found.runs[0]) == (1e-3, 7)
@@ -94,6 +96,7 @@ def test_a_stand_in_serves_here_too_and_rates_are_for_adam():
     assert settings(sgd.runs[0]) == (0.01, 3e-3)
 
 
+@pytest.mark.sample(2)
 def test_the_grid_is_of_strengths_and_rates_at_one_shape_united_with_what_is_published():
     rates = (1e-3, 3e-4, 1e-4)
     for name, strengths in STRENGTHS.items():
@@ -106,6 +109,7 @@ def test_the_grid_is_of_strengths_and_rates_at_one_shape_united_with_what_is_pub
         assert len(runs) == (9 if name == "l2_init" else 10)
 
 
+@pytest.mark.sample(2)
 def test_what_is_typed_pins_its_axis():
     assert len(grid("activation=swish", "intervention=snr", "intervention.strength=0.5")) == 3
     assert len(grid("activation=celu", "intervention=snr", "optimizer.lr=0.5")) == 3
