@@ -109,10 +109,6 @@ class Store:
         """How a sweep is to be computed."""
         return self.sweep_folder(sweep) / "plan.json"
 
-    def jobs(self, sweep: str) -> Path:
-        """The jobs of a sweep that a version before `submissions_folder` has given to Slurm."""
-        return self.sweep_folder(sweep) / "jobs.json"
-
     def submissions_folder(self, sweep: str) -> Path:
         """What Slurm was asked for, for a sweep, and what came of it."""
         return self.sweep_folder(sweep) / "submissions"

@@ -1,10 +1,8 @@
 """What the store says of jobs of Slurm's, and what squeue says of the same jobs, without Slurm."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
-from launch.launchers.slurm.jobs_file import FORMAT
 from launch.launchers.slurm.mark import mark_of
 from launch.launchers.slurm.parameters import PackedSlurmConf
 from launch.launchers.slurm.submissions import Outcome, Submission, ask, decide, submissions_of
@@ -25,14 +23,6 @@ def given_to_slurm(
         decide(store, sweep, asked.number, Outcome(job, count))
         numbers.append(asked.number)
     return [each for each in submissions_of(store, sweep, []) if each.number in numbers]
-
-
-def given_by_earlier_version(store: Store, sweep: str, jobs: Mapping[str, int], cancelled: bool = False) -> None:
-    """Writes jobs.json as versions before `submissions/` did."""
-    settings = SETTINGS.model_dump(mode="json")
-    content = {"format": FORMAT, "launcher": PARAMETERS, "settings": settings, "jobs": jobs, "cancelled": cancelled}
-    store.jobs(sweep).parent.mkdir(parents=True, exist_ok=True)
-    store.jobs(sweep).write_text(json.dumps(content))
 
 
 def in_queue(

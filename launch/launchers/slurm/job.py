@@ -25,14 +25,12 @@ from functools import partial
 
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.cancellation import Cancelled
-from launch.launchers.slurm.jobs_file import read_jobs
 from launch.launchers.slurm.leaving import leave
 from launch.launchers.slurm.own_jobs import own_jobs, states_of_sweeps
 from launch.launchers.slurm.signals import EARLY_SECONDS, JobSignals
 from launch.launchers.slurm.submissions import Outcome, decide, submissions_of
 from launch.packs.owner import Owner, this_owner
 from plasticity_lab.errors import ConfigError, PlasticityError, StoreError
-from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.files import StoreFault
 from plasticity_lab.records.store import Store
 
@@ -51,8 +49,8 @@ class JobWorker:
     kind: of device that the plan is for.
     warning_seconds: how long before its time limit a job may get the signal that its time is up.
     starts: how often it may start anew.
-    submission: the number of the submission that it is of. Workers of earlier versions have none.
-    cancellations: how often the sweep had been cancelled when it was asked for. Workers of earlier versions have none.
+    submission: the number of the submission that it is of.
+    cancellations: how often the sweep had been cancelled when it was asked for.
     """
 
     store: str
@@ -61,8 +59,8 @@ class JobWorker:
     kind: str
     warning_seconds: float
     starts: int
-    submission: int | None = None
-    cancellations: int | None = None
+    submission: int
+    cancellations: int
 
     def __call__(self, signals: JobSignals | None = None) -> None:
         """Works until nothing is left, or Slurm or `cancel` says otherwise.  signals: those it was sent so far."""
@@ -92,8 +90,8 @@ class JobWorker:
                 f"This node does not see sweep {self.sweep} in {store.root}, where it was planned: the store must lie "
                 "on a file system that all nodes share; `python -m launch doctor` looks whether one does."
             )
-        cancelled = Cancelled(store, self.sweep, self.cancellations or 0)
-        if cancelled() or self._cancelled_before(store):
+        cancelled = Cancelled(store, self.sweep, self.cancellations)
+        if cancelled():
             log.info("The sweep was cancelled.")
             return 0
         if self._given_up(store):
@@ -135,21 +133,8 @@ class JobWorker:
             return 1
         return leave(job, restart, lambda: (signals.warned or again) and restart < self.starts, cancelled)
 
-    def _cancelled_before(self, store: Store) -> bool:
-        """Whether an earlier version has cancelled this worker, which one has submitted."""
-        if self.cancellations is not None:
-            return False
-        try:
-            jobs = read_jobs(store, self.sweep)
-        except DamagedFile as error:
-            log.warning("%s", error)
-            return False
-        return jobs is not None and jobs.cancelled
-
     def _given_up(self, store: Store) -> bool:
         """Notes that its submission has come to a job, if nobody has; True if it was taken for lost meanwhile."""
-        if self.submission is None:
-            return False
         array = os.environ.get("SLURM_ARRAY_JOB_ID") or os.environ["SLURM_JOB_ID"]
         count = int(os.environ.get("SLURM_ARRAY_TASK_COUNT") or 1)
         try:

@@ -29,7 +29,7 @@ class Mark:
 
     def is_in(self, store: Store) -> bool:
         """Whether the job is one of this store, which may have been given by another path then."""
-        if self.store in (_word_for(store), str(store.root)):  # earlier versions wrote the path, spaces and all
+        if self.store == _word_for(store):
             return True
         path = unquote_to_bytes(self.store)
         return path.startswith(b"/") and is_same_folder(path, store.root)

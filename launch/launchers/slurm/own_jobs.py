@@ -55,10 +55,10 @@ def own_jobs(
     found: dict[str, list[OwnJob]] = {sweep: [] for sweep in submitted}
     if not submitted:
         return found
-    users = {user_name(), *(each.user for several in submitted.values() for each in several if each.user)}
+    users = {user_name(), *(each.user for several in submitted.values() for each in several)}
     for row in cluster.queue_of(_known(users), _COLUMNS, *options, patience=patience):
         array, job, state, reason, nodes, user, comment, command = row
-        owned = _by_mark(store, submitted, user, comment, command) or _by_number(submitted, array, command)
+        owned = _by_mark(store, submitted, user, comment, command)
         if owned is not None:
             sweep, submission = owned
             found[sweep].append(OwnJob(array, JobState.reported(job, state, reason, nodes), user, submission))
@@ -122,19 +122,11 @@ def _by_mark(
     return (mark.sweep, None) if own and user == user_name() else None
 
 
-def _by_number(submitted: Submitted, array: str, command: str) -> tuple[str, Submission] | None:
-    """The same of a job of a version that marked none: by its number and its script, in the sweep's folder."""
-    unmarked = ((sweep, each) for sweep, several in submitted.items() for each in several if not each.token)
-    alike = (known for known in unmarked if known[1].job == array and known[1].folder == script_folder(command))
-    return next(alike, None)
-
-
 def _asked_from(store: Store, each: Submission) -> bool:
     """Whether a submission was made from this store, not from another one that this is a copy of."""
     if each.launcher.get("submitit_folder"):
         return True  # a folder that is not in the store says nothing about it
-    scripts = each.folder.parent if each.token else each.folder
-    return is_same_folder(scripts.parent, store.sweep_folder(each.sweep))
+    return is_same_folder(each.folder.parent.parent, store.sweep_folder(each.sweep))
 
 
 def _of_array(rows: Sequence[Sequence[str]], array: str, each: Submission) -> list[Sequence[str]]:
@@ -148,7 +140,7 @@ def _of_array(rows: Sequence[Sequence[str]], array: str, each: Submission) -> li
             number = re.match(r"\d+", job)
             submits = line.partition(" ")[2]  # after `sbatch`
             belongs = number is not None and number[0] == array
-            belongs = belongs and each.user in (None, user) and script_folder(submits) == each.folder
+            belongs = belongs and each.user == user and script_folder(submits) == each.folder
         if belongs:
             mine.append((job, state, code, nodes))
     return mine

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from launch.launchers.slurm.cancellation import cancellations
-from launch.launchers.slurm.jobs_file import read_jobs
 from launch.packs.owner import Owner, this_owner
 from plasticity_lab.account import user_name
 from plasticity_lab.errors import ConfigError, StoreError
@@ -58,12 +57,11 @@ class Outcome:
 class Submission:
     """Workers that Slurm was asked for.
 
-    number: 1 for the first of its sweep; 0 for jobs of `jobs.json`, in which earlier versions kept them. token: by
-    which its jobs are known; empty there. cancellations: how often the sweep had been cancelled. folder: of its script
-    and logs. user, cluster, time: who asked, where, and when (of the older ones None and 0). owner: the process that
-    submits. launcher, settings: the launcher's parameters and those of the command, to start the same workers again.
-    code: the packages and folders from outside the package that its command named (see `named_code`); older ones do
-    not say. outcome: None as long as it is not known.
+    number: 1 for the first of its sweep. token: by which its jobs are known. cancellations: how often the sweep had
+    been cancelled. folder: of its script and logs. user, cluster, time: who asked, where (if known), and when. owner:
+    the process that submits. launcher, settings: the launcher's parameters and those of the command, to start the same
+    workers again. code: the packages and folders from outside the package that its command named (see `named_code`);
+    older ones do not say. outcome: None as long as it is not known.
     """
 
     sweep: str
@@ -71,10 +69,10 @@ class Submission:
     token: str
     cancellations: int
     folder: Path
-    user: str | None
+    user: str
     cluster: str | None
     time: float
-    owner: Owner | None
+    owner: Owner
     launcher: Mapping[str, Any]
     settings: Settings
     outcome: Outcome | None = None
@@ -159,15 +157,11 @@ def read_submission(store: Store, sweep: str, number: int) -> Submission:
 
 
 def submissions_of(store: Store, sweep: str, unreadable: list[StoreError]) -> list[Submission]:
-    """A sweep's submissions, the latest last, those of `jobs.json` first; why one cannot be read goes to unreadable.
+    """A sweep's submissions, the latest last; why one cannot be read goes to unreadable.
 
     Raises StoreError if the disk does not answer.
     """
     found = []
-    try:
-        found += _of_jobs_file(store, sweep)
-    except StoreError as error:
-        unreadable.append(error)
     for number in sorted(_numbers(store, sweep)):
         if _asked(store, sweep, number).exists():
             try:
@@ -181,9 +175,7 @@ def submissions_of(store: Store, sweep: str, unreadable: list[StoreError]) -> li
 def is_cancelled(store: Store, submissions: Sequence[Submission]) -> bool:
     """Whether a sweep was cancelled, and nothing submitted since.  submissions: of one sweep, not none."""
     often = cancellations(store, submissions[0].sweep)
-    return not any(each.cancellations >= often and each.job is not None for each in submissions) and (
-        often > 0 or any(each.cancellations < 0 for each in submissions)
-    )
+    return often > 0 and not any(each.cancellations >= often and each.job is not None for each in submissions)
 
 
 def logs_folder(store: Store, sweep: str, launcher: Mapping[str, Any]) -> Path:
@@ -197,17 +189,6 @@ def logs_folder(store: Store, sweep: str, launcher: Mapping[str, Any]) -> Path:
 def own_logs_folder(store: Store, sweep: str) -> Path:
     """Scripts and logs lie here, unless the launcher's parameters name another folder."""
     return store.sweep_folder(sweep) / "jobs"
-
-
-def _of_jobs_file(store: Store, sweep: str) -> list[Submission]:
-    """The jobs that an earlier version has submitted; their files lie together in one folder."""
-    jobs = read_jobs(store, sweep)
-    if jobs is None:
-        return []
-    folder, before = logs_folder(store, sweep, jobs.launcher), -1 if jobs.cancelled else 0
-    alike = Submission(sweep, 0, "", before, folder, None, None, 0.0, None, jobs.launcher, jobs.settings)
-    known = [replace(alike, outcome=Outcome(job, count)) for job, count in jobs.jobs.items()]
-    return known or [replace(alike, outcome=Outcome(None, why="no job was submitted"))]
 
 
 def _numbers(store: Store, sweep: str) -> set[int]:

@@ -156,7 +156,7 @@ def _decide_if_dead(store: Store, sweep: str, number: int) -> None:
     except DamagedFile as error:
         decide(store, sweep, number, Outcome(None, why=f"it cannot be read: {error}"))
         return
-    if other.owner is None or is_dead_here(other.owner) or _age(store, sweep, number) > LOST_SECONDS:
+    if is_dead_here(other.owner) or _age(store, sweep, number) > LOST_SECONDS:
         lost = f"the command that submitted, {other.owner}, ended before it was done"
         decide(store, sweep, number, _outcome_in_queue(store, other, unless=lost))
 

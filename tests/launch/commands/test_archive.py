@@ -210,7 +210,7 @@ def test_every_file_that_a_store_keeps_is_exported_and_others_are_named(tmp_path
         *(store.registration("my_study-2"), store.first_reading("my_study-2"), store.root / "report.html"),
         *(folder / "curve.png" for folder in (store.run_folder(run), store.pack_folder(pack))),
     ]
-    of_this_place = [store.jobs(sweep), store.submissions_folder(sweep) / "1.json", store.lease(pack, 0)]
+    of_this_place = [store.submissions_folder(sweep) / "1.json", store.lease(pack, 0)]
     stranger = store.run_folder(run) / "notes.txt"
     for path in (*kept, *of_this_place, stranger):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -218,7 +218,7 @@ def test_every_file_that_a_store_keeps_is_exported_and_others_are_named(tmp_path
     assert launch(["export", str(tmp_path / "all.tar"), "--store", str(store.root)]) == 0
     said = capsys.readouterr().err
     assert "runs/ab/abababababab/notes.txt" in said
-    assert "jobs.json" not in said
+    assert "submissions" not in said
     with tarfile.open(tmp_path / "all.tar") as archive:
         names = set(archive.getnames())
     assert names == {LIST, *(path.relative_to(store.root).as_posix() for path in kept)}

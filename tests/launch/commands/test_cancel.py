@@ -11,7 +11,7 @@ from launch.launchers.slurm.cancellation import cancellations
 from launch.launchers.slurm.mark import mark_of
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
-from tests.helpers.slurm_files import given_by_earlier_version, given_to_slurm, in_queue
+from tests.helpers.slurm_files import given_to_slurm, in_queue
 from tests.helpers.stand_ins import fails, tells
 from tests.helpers.sweeps import planned
 
@@ -139,15 +139,6 @@ def test_the_same_sweep_in_another_store_is_not_this_one(store, sweep, queue, st
     status, said, told = stop()
     assert (status, told) == (0, [])
     assert "no job of it was left" in said
-
-
-def test_jobs_of_an_earlier_version_are_cancelled_where_their_script_is_the_sweeps(store, sweep, queue, stop):
-    given_by_earlier_version(store, sweep.sweep, {"60": 1, "61": 1})
-    (asked,) = given_to_slurm(store, sweep.sweep, {"62": 1})
-    script = f"{store.sweep_folder(sweep.sweep)}/jobs/.submission_file_0.sh"
-    stranger = in_queue(store, asked, "61|RUNNING|None|n1", comment="(null)", command="train.sh")
-    queue(*in_queue(store, asked, "60|RUNNING|None|n1", comment="(null)", command=script), *stranger)
-    assert stop()[::2] == (0, ["60"])
 
 
 def test_a_colleagues_jobs_are_named_and_see_the_cancellation_themselves(store, sweep, queue, stop, monkeypatch):

@@ -8,7 +8,7 @@ from launch.__main__ import main
 from launch.launchers.slurm.submissions import submissions_of
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
-from tests.helpers.slurm_files import given_by_earlier_version, given_to_slurm, in_accounting, in_queue
+from tests.helpers.slurm_files import given_to_slurm, in_accounting, in_queue
 from tests.helpers.stand_ins import fails, put_on_path, tells
 from tests.helpers.sweeps import planned, trained
 
@@ -110,15 +110,6 @@ def test_workers_that_share_a_job_and_errors_kept_apart_have_files_of_their_own(
     assert [line for line in logs()[1] if "==>" not in line] == ["rank 0", "rank 1", "error of 1"]
 
 
-def test_logs_of_an_earlier_version_are_found(store, logs):
-    plan = planned(store, "seed=0")
-    given_by_earlier_version(store, plan.sweep, {"60": 4})
-    folder = store.sweep_folder(plan.sweep) / "jobs"
-    folder.mkdir()
-    speak(folder, {"60_1_0": "d\n"})
-    assert logs()[1][-2:] == [f"==> job 60_1 on n1 runs; {folder}/60_1_0_log.out", "d"]
-
-
 def test_without_slurm_the_logs_are_shown_and_a_line_says_what_is_missing(store, logs):
     on_slurm(store, planned(store, "seed=0"), {"60_0_0": "a\n"})
     code, lines, err = logs(answers=False)
@@ -141,6 +132,4 @@ def test_what_has_no_logs_is_a_sentence(store, logs):
     assert "what a local worker says is shown where its command was given" in err
     waiting = planned(store, "seed=1")
     assert logs(waiting.asked[0])[2] == f"Run {waiting.asked[0]} waits: no worker has begun it.\n"
-    given_by_earlier_version(store, waiting.sweep, {})
-    assert "No job was submitted for sweep" in logs("--sweep", waiting.sweep)[2]
     assert logs("--lines", "0")[2] == "--lines is 0; it must be at least 1.\n"

@@ -7,7 +7,7 @@ import pytest
 from launch.__main__ import main
 from launch.launchers.slurm import launcher
 from plasticity_lab.records.record import read_record, write_record
-from tests.helpers.slurm_files import given_by_earlier_version, given_to_slurm
+from tests.helpers.slurm_files import given_to_slurm
 from tests.helpers.sweeps import planned, runs_of, trained
 
 
@@ -58,13 +58,6 @@ def test_one_of_which_too_little_is_known_leads_to_its_command(store, resume, sw
     assert (status, runs, err.count("\n")) == (1, [], 1)
     assert finished in err
     assert "Only the command itself can train it again: " in err
-
-
-def test_a_sweep_that_an_earlier_version_submitted_goes_on(store, resume):
-    plan = planned(store, "seed=0")
-    given_by_earlier_version(store, plan.sweep, {"60": 1}, cancelled=True)
-    status, runs, _ = resume()
-    assert (status, [run.id for run in runs]) == (0, plan.asked)
 
 
 def test_where_it_is_not_known_how_workers_were_started_the_command_goes_on(store, resume, sweep):

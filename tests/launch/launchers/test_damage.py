@@ -15,7 +15,7 @@ from launch.plan.figures import AVX2
 from launch.tracking.wandb.marks import Destination, mark_written
 from launch.work.worker import work
 from plasticity_lab.records.store import Store
-from tests.helpers.slurm_files import given_by_earlier_version, given_to_slurm
+from tests.helpers.slurm_files import given_to_slurm
 from tests.helpers.sweeps import SMOKE, after_looks, all_kept, never, runs_of, said_last, trained
 
 CPU = AVX2.calibration
@@ -33,7 +33,6 @@ def whole(tmp_path_factory):
     ended = trained(store, *ENDED)
     begun = trained(store, *BEGUN, stop=after_looks(4))
     write_calibration(store, "cpu", CPU, {})
-    given_by_earlier_version(store, ended.sweep, {"59": 1})
     given_to_slurm(store, ended.sweep, {"60": 1})
     mark_written(store, ended.packs[0].id, Destination(True, "team", "lab"), ended.asked)
     elsewhere = Store(tmp_path_factory.mktemp("elsewhere"))
@@ -48,7 +47,6 @@ FILES = {
     "weights": lambda store, ended, begun: store.weights(ended.asked[0]),
     "plan of the ended": lambda store, ended, begun: store.plan(ended.sweep),
     "plan of the begun": lambda store, ended, begun: store.plan(begun.sweep),
-    "jobs of an earlier version": lambda store, ended, begun: store.jobs(ended.sweep),
     "submission": lambda store, ended, begun: store.submissions_folder(ended.sweep) / "1.json",
     "outcome of a submission": lambda store, ended, begun: store.submissions_folder(ended.sweep) / "1.outcome.json",
     "calibration": lambda store, ended, begun: store.calibration("cpu"),

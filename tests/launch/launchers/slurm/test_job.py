@@ -26,7 +26,7 @@ from plasticity_lab.records.plan import write_plan
 from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
 from tests.helpers.signals import send
-from tests.helpers.slurm_files import PARAMETERS, given_by_earlier_version, given_to_slurm, in_accounting
+from tests.helpers.slurm_files import PARAMETERS, given_to_slurm, in_accounting
 from tests.helpers.stand_ins import put_on_path, tells
 from tests.helpers.stores import SETTINGS
 from tests.helpers.sweeps import ended_packs, never, planned
@@ -56,7 +56,7 @@ def in_job(store, monkeypatch):
     monkeypatch.setattr(cluster, "seconds_left", lambda name: None)
     monkeypatch.setattr(job, "leave", leave)
 
-    def run(plan, kind="cpu", starts=100, store=store, submission=None, cancellations=0):
+    def run(plan, kind="cpu", starts=100, store=store, submission=1, cancellations=0):
         with pytest.raises(SystemExit) as left:
             JobWorker(str(store.root), plan.sweep, False, kind, 180, starts, submission, cancellations)()
         return told, left.value.code
@@ -130,14 +130,6 @@ def test_who_was_submitted_after_a_cancellation_trains(store, in_job):
     add_cancellation(store, plan.sweep)
     assert in_job(plan, cancellations=1) == ([], 0)
     assert len(ended_packs(store)) == 1
-
-
-@pytest.mark.parametrize(("cancelled", "ended"), [(True, 0), (False, 1)])
-def test_a_worker_of_an_earlier_version_is_cancelled_as_that_has_written_it(store, in_job, cancelled, ended):
-    plan = planned(store, "seed=0")
-    given_by_earlier_version(store, plan.sweep, {"60": 1}, cancelled=cancelled)
-    assert in_job(plan, cancellations=None) == ([], 0)
-    assert len(list(store.done_folder.iterdir())) == ended
 
 
 def test_the_first_worker_notes_the_job_that_its_submission_came_to(store, in_job):
@@ -287,7 +279,7 @@ def test_what_is_pickled_into_a_job_names_one_module_alone(monkeypatch):
     """The job may start after the code was updated: what else it needs is looked up then."""
     began = []
     monkeypatch.setattr(JobWorker, "__call__", lambda worker, signals: began.append(worker))
-    worker = JobWorker("store", "sweep", False, "cpu", 180.0, 3)
+    worker = JobWorker("store", "sweep", False, "cpu", 180.0, 3, 1, 0)
     content = pickle.dumps(PickledWorker(asdict(worker)))
     modules = {
         word for _, word, _ in pickletools.genops(content) if isinstance(word, str) and word.startswith("launch")

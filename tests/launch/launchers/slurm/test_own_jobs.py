@@ -8,7 +8,7 @@ from launch.launchers.slurm.mark import Mark, mark_in, mark_of, script_folder
 from launch.launchers.slurm.own_jobs import own_jobs, states_of_sweeps
 from launch.launchers.slurm.submissions import submissions_of
 from plasticity_lab.records.store import Store
-from tests.helpers.slurm_files import given_by_earlier_version, given_to_slurm, in_accounting, in_queue
+from tests.helpers.slurm_files import given_to_slurm, in_accounting, in_queue
 from tests.helpers.stand_ins import put_on_path, tells
 
 SWEEP = "1a2b3c4d5e6f"
@@ -135,25 +135,6 @@ def test_of_a_submission_that_the_store_has_lost_only_the_whole_mark_counts(stor
     for command in (f"/home/ann/{name}" for name in elsewhere):
         assert counted(*in_queue(store, asked, RUNS, command=command)) == []
     assert counted(*in_queue(store, asked, RUNS, comment=f"{mark_of(store, SWEEP, asked.token)} more")) == []
-
-
-def test_jobs_of_earlier_versions_count_by_what_their_version_gave_them(tmp_path, counted):
-    """The last one wrote the store's path as it is; those before gave no mark, and are known by number and script."""
-    store = Store(tmp_path / "a store")
-    (asked,) = given_to_slurm(store, SWEEP, {"60": 2})
-    written = f"plasticity_lab {SWEEP} {asked.token} store {store.root}"
-    assert counted(*in_queue(store, asked, RUNS, comment=written), of=store) == ["60_0"]
-    assert counted(*in_queue(store, asked, RUNS, comment=f"{written} copy"), of=store) == []
-    given_by_earlier_version(store, SWEEP, {"70": 2})
-    script = f"{store.sweep_folder(SWEEP)}/jobs/.submission_file_0.sh"
-    older = {
-        "70_1": script,
-        "71_1": script,
-        "70_2": f"{store.sweep_folder(SWEEP)}/analyse.sh",
-        "70_3": f"/a.sh {script}",
-    }
-    rows = [in_queue(store, asked, f"{job}|RUNNING|None|n1", comment="", command=of) for job, of in older.items()]
-    assert counted(*(row for (row,) in rows), of=store) == ["70_1"]
 
 
 def test_how_a_job_of_the_same_number_ended_is_not_told(store, asked, tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ from launch.launchers.slurm.submissions import submissions_of
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
 from launch.work.worker import work
-from tests.helpers.slurm_files import given_by_earlier_version, given_to_slurm, in_accounting, in_queue
+from tests.helpers.slurm_files import given_to_slurm, in_accounting, in_queue
 from tests.helpers.stand_ins import fails, prints, put_on_path, tells
 from tests.helpers.sweeps import never, planned
 
@@ -170,13 +170,3 @@ def test_jobs_on_another_cluster_are_named_and_not_asked_for(store, said):
     _, lines, err = said(prints(), tells(*in_accounting(there, "60|TIMEOUT|0:0|n1")), scontrol=command)
     assert "north" in err
     assert lines[0] == f"{plan.sweep} on Slurm: no job runs."
-
-
-def test_jobs_of_an_earlier_version_are_told_of(store, said):
-    plan = planned(store, "seed=2")
-    given_by_earlier_version(store, plan.sweep, {"60": 2})
-    (before,) = submissions_of(store, plan.sweep, [])
-    jobs = in_queue(store, before, "60_0|RUNNING|None|n1", user="ann", comment="(null)")
-    stranger = in_queue(store, before, "60_1|RUNNING|None|n1", comment="(null)", command="train.sh")
-    _, lines, _ = said(tells(*jobs, *stranger), prints())
-    assert lines[0] == f"{plan.sweep} on Slurm: 1 job runs."
