@@ -10,9 +10,8 @@ from collections.abc import Sequence
 
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.cancellation import add_cancellation
-from launch.launchers.slurm.on_slurm import not_on_slurm, was_on_slurm
 from launch.launchers.slurm.own_jobs import OwnJob, by_array, living, on_another, own_jobs
-from launch.launchers.slurm.submissions import Submission, submissions_of
+from launch.launchers.slurm.submissions import Submission, not_on_slurm, submissions_of, was_on_slurm
 from launch.packs.lease_files import LeaseFiles, PackState
 from launch.packs.lookup import add_sweep, store_there, sweep_named
 from launch.wording import counted, say, some

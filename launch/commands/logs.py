@@ -10,18 +10,23 @@ say is shown where their command was given.
 
 import argparse
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from submitit.core.utils import JobPaths
 
 from launch.launchers.slurm.cluster import SlurmError, this_cluster
 from launch.launchers.slurm.job_state import JobState
-from launch.launchers.slurm.logs import WorkerLog, logs_of
 from launch.launchers.slurm.own_jobs import Submitted, states_of_sweeps
+from launch.launchers.slurm.parameters import workers_a_job
 from launch.launchers.slurm.queue import PATIENCE_SECONDS
 from launch.launchers.slurm.submissions import Submission, submissions_of
 from launch.packs.lease_files import LeaseFiles
 from launch.packs.lookup import add_store, in_order, plans_to_read, runs_of, store_there, the_one
 from launch.wording import counted, say, some
 from plasticity_lab.errors import ConfigError, StoreError
+from plasticity_lab.records.files import read
 from plasticity_lab.records.plan import sweeps_of
 from plasticity_lab.records.record import pack_of, read_record
 from plasticity_lab.records.store import Store
@@ -30,6 +35,19 @@ FEW = 5
 """How many workers are shown, unless --all."""
 LINES = 10
 ELSEWHERE = "what a local worker says is shown where its command was given; `python -m launch status` shows more"
+
+
+@dataclass(frozen=True)
+class WorkerLog:
+    """One file of a worker. job: its job, 12, or 12_3 in an array. changed: when it last spoke, seconds; 0: not yet."""
+
+    job: str
+    path: Path
+    changed: float
+
+    def last_lines(self, count: int) -> list[str]:
+        """The end of it, of all starts of the job.  Raises StoreError."""
+        return (read(self.path) or b"").decode(errors="replace").splitlines()[-count:]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -132,3 +150,26 @@ def _silent(logs: Sequence[WorkerLog], states: Mapping[str, JobState]) -> list[s
 def _heading(log: WorkerLog, state: JobState | None) -> str:
     node = f" on {state.nodes}" if state is not None and state.nodes else ""
     return f"==> job {log.job}{node}{'' if state is None else f' {state}'}; {log.path}"
+
+
+def logs_of(submissions: Iterable[Submission]) -> list[WorkerLog]:
+    """The files of all workers that were ever submitted for a sweep, whether they are there yet or not."""
+    found = list[WorkerLog]()
+    for each in submissions:
+        if each.outcome is None or each.outcome.job is None:
+            continue
+        job, count = each.outcome.job, each.outcome.jobs
+        for name in [job] if count == 1 else [f"{job}_{task}" for task in range(count)]:
+            for rank in range(workers_a_job(each.launcher)):
+                paths = JobPaths(each.folder, name, rank)
+                apart = [] if each.launcher["stderr_to_stdout"] else [paths.stderr]
+                found += [WorkerLog(name, path, _changed(path)) for path in [paths.stdout, *apart]]
+    return found
+
+
+def _changed(path: Path) -> float:
+    try:
+        about = path.stat()
+    except FileNotFoundError:
+        return 0.0
+    return about.st_mtime if about.st_size else 0.0

@@ -5,7 +5,7 @@ Where everything is under way or finished already, it says so and starts none: i
 
 import argparse
 
-from launch.launchers.slurm.on_slurm import last_submission
+from launch.launchers.slurm.submissions import last_submission
 from launch.packs.lookup import add_config_dir, add_sweep, store_there, sweep_named
 from launch.packs.sweep import in_words
 from launch.packs.todo import outstanding

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from launch.launchers.slurm.mark import mark_of
+from launch.launchers.slurm.own_jobs import mark_of
 from launch.launchers.slurm.parameters import PackedSlurmConf
 from launch.launchers.slurm.submissions import Outcome, Submission, ask, decide, submissions_of
 from plasticity_lab.records.store import Store

@@ -15,12 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from launch.launchers.slurm.cancellation import cancellations
+from launch.packs.lease_files import LeaseFiles
 from launch.packs.owner import Owner, this_owner
+from launch.packs.sweep import in_words
 from plasticity_lab.account import user_name
 from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.named_code import named
 from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
 from plasticity_lab.records.files import create_once, names
+from plasticity_lab.records.plan import Plan
 from plasticity_lab.records.settings import Settings, checked
 from plasticity_lab.records.store import Store
 
@@ -203,3 +206,40 @@ def _asked(store: Store, sweep: str, number: int) -> Path:
 
 def _outcome(store: Store, sweep: str, number: int) -> Path:
     return store.submissions_folder(sweep) / f"{number}.outcome.json"
+
+
+def was_on_slurm(store: Store, plan: Plan) -> bool:
+    """Whether jobs of Slurm's have, or had, packs of the sweep, or left logs.  Raises StoreError."""
+    if (store.sweep_folder(plan.sweep) / "jobs").exists():
+        return True
+    leases, packs = LeaseFiles(store), {pack.id for pack in plan.packs}
+    owners = (leases.owner(pack, epoch) for pack, epoch in leases.epochs().items() if pack in packs)
+    return any(owner is not None and owner.job is not None for owner in owners)
+
+
+def last_submission(store: Store, plan: Plan) -> Submission:
+    """The latest submission of a sweep that can be read.  Raises StoreError that says how to go on without one."""
+    unreadable: list[StoreError] = []
+    found = submissions_of(store, plan.sweep, unreadable)
+    if found:
+        return found[-1]
+    if unreadable:
+        why = str(unreadable[-1])
+    elif was_on_slurm(store, plan):
+        why = (
+            f"Sweep {plan.sweep} was given to Slurm, but {store.submissions_folder(plan.sweep)}, which says with "
+            "which parameters, is missing."
+        )
+    else:
+        raise not_on_slurm(plan)
+    raise StoreError(
+        f"{why} The command itself goes on, and counts the workers that are there: {in_words(plan.command)}"
+    )
+
+
+def not_on_slurm(plan: Plan) -> StoreError:
+    """What is said of a sweep that local workers train."""
+    return StoreError(
+        f"Sweep {plan.sweep} was not given to Slurm, but trained where its command was given: Ctrl-C stops it, and "
+        f"the same command, which `python -m launch status {plan.sweep}` shows, goes on."
+    )

@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.cancellation import cancellations
 from launch.launchers.slurm.job_array import submit
-from launch.launchers.slurm.mark import mark_of
-from launch.launchers.slurm.own_jobs import OwnJob, by_array, living, own_jobs
+from launch.launchers.slurm.own_jobs import OwnJob, by_array, living, mark_of, own_jobs
 from launch.launchers.slurm.submissions import (
     Outcome,
     Submission,

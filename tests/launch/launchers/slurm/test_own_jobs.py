@@ -4,8 +4,7 @@ import shutil
 
 import pytest
 
-from launch.launchers.slurm.mark import Mark, mark_in, mark_of, script_folder
-from launch.launchers.slurm.own_jobs import own_jobs, states_of_sweeps
+from launch.launchers.slurm.own_jobs import Mark, mark_in, mark_of, own_jobs, script_folder, states_of_sweeps
 from launch.launchers.slurm.submissions import submissions_of
 from plasticity_lab.records.store import Store
 from tests.helpers.slurm_files import given_to_slurm, in_accounting, in_queue
