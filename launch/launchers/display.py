@@ -10,9 +10,9 @@ from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
 from launch.packs.watch import Progress
-from launch.wording import LONGEST_SILENCE_SECONDS
+from launch.wording import LONGEST_SILENCE_SECONDS, in_time
 
-FIRST_LINE_SECONDS = 5.0
+FIRST_LINE_SECONDS = SILENT_SECONDS = 5.0
 
 
 class Display(Protocol):
@@ -65,6 +65,8 @@ class Rate:
             parts = [f"{now.runs_done} of {now.runs} runs", f"{100 * now.run_steps_done // max(1, now.run_steps)} %"]
         if now.pause and not waits_for:
             parts += [now.pause]
+        elif not self.moving and elapsed >= SILENT_SECONDS and not waits_for:
+            parts += [f"no worker trains yet, {in_time(elapsed)} so far"]
         elif taken > 0 and elapsed > 1 and not waits_for:
             parts += [f"{taken / elapsed:,.0f} {now.unit}/s"]
             parts += [f"{timedelta(seconds=round(now.left))} left"] if now.left is not None else []
