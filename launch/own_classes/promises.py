@@ -17,7 +17,7 @@ from plasticity_lab.activations.activation import Site
 from plasticity_lab.benchmarks.labelled.benchmark import Lesson
 from plasticity_lab.component import Component
 from plasticity_lab.data.image_set import ImageSet
-from plasticity_lab.interventions.intervention import Now, State
+from plasticity_lab.interventions.now import Now, State
 from plasticity_lab.networks.network import Design, Shapes
 
 

@@ -16,7 +16,7 @@ from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.target_network import TargetNetwork
 from plasticity_lab.agents.update import BY_STEP, OF_BODY, Loss, TrainState, UpdateInputs, example_losses
 from plasticity_lab.diagnostics.view import View
-from plasticity_lab.interventions.intervention import Examples, LogLikelihood, Now
+from plasticity_lab.interventions.now import Examples, LogLikelihood, Now
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.device import run_keys
 from plasticity_lab.records.measures import of_network

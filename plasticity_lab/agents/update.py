@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from plasticity_lab.interventions.intervention import Intervention, Now, State, Tensors
+from plasticity_lab.interventions.intervention import Intervention
+from plasticity_lab.interventions.now import Now, State, Tensors
 from plasticity_lab.kernels.through import ThroughKernels, prepare
 from plasticity_lab.networks.model import Model
 from plasticity_lab.stacking.linear import StackedLinear

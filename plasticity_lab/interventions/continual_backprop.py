@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from plasticity_lab.component import check
-from plasticity_lab.interventions.intervention import Now, State
+from plasticity_lab.interventions.now import Now, State
 from plasticity_lab.interventions.resets import Chosen, Resets, none_yet, reset_due
 from plasticity_lab.interventions.unit_statistics import mean_size, of_units, outgoing_size
 from plasticity_lab.networks.network import Unit

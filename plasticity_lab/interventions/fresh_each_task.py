@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from plasticity_lab.component import Chosen
-from plasticity_lab.interventions.intervention import TASK_BEGINS, Intervention, Now, State
+from plasticity_lab.interventions.intervention import TASK_BEGINS, Intervention
+from plasticity_lab.interventions.now import Now, State
 from plasticity_lab.interventions.prune_experts import prunes
 
 

@@ -1,72 +1,24 @@
-"""What an intervention is: verbs over a named situation, `Now`, that return values.
+"""What an intervention is: verbs over a named situation, `Now`, that return values; and several of them at once.
 
-Legend: K runs, B examples, * the shape of one example at a unit.
+Legend: K runs, E slices.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import gcd
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from plasticity_lab.component import Component
-from plasticity_lab.networks.model import Model
-from plasticity_lab.networks.network import Unit
-from plasticity_lab.networks.units import taking_part
+from plasticity_lab.interventions.now import Now, State, Tensors
 from plasticity_lab.records.measures import Column
 
-Tensors = Mapping[str, Tensor]
-State = dict[str, Tensor]
-Examples = Callable[[int], Iterable[tuple[Tensor, Tensor]]]
-"""At most that many of the finished task's examples, evenly spread over them, some at a time: inputs as floats
-(K, B, D), and what was answered: labels (K, B), or actions (K, B) or (K, B, A)."""
-LogLikelihood = Callable[[Tensors, Tensor], Tensor]
-"""A network's outputs, name → (K, B, O), and answers → how likely it finds these, as logarithms, (K, B)."""
 EXAMPLES = "a finished task's examples"
 """What the agent must provide to an intervention that looks at them (`Intervention.requires`)."""
 TASK_BEGINS = "when a task begins"
 """What the agent must provide to an intervention with a verb `before_task` (`Intervention.requires`)."""
-
-
-class Now(NamedTuple):
-    """What an intervention sees. What a verb is not given stands at its default.
-
-    model: the network's functions, its layers and units. parameters, moments: those that are active, (K, ...), moments
-    by their kind; only these may be changed. settings: its own on the run axis, name → (K,). state: its own.
-    keys (K, 2), count (): for random numbers inside a compiled update, `uniforms(now.keys, now.count, n)`. updates: as
-    count, a plain number, outside of it; never begun anew, unlike the optimizer's. seeds: the runs' init_seeds, for
-    random numbers outside: `host_stream(seed, purpose, now.updates)`. gradients: of the update. hidden: its
-    activations, unit → (K, B, *), if the intervention watches units. weights (B,): of the batch's rows in a mean over
-    its examples, 0 where a row only fills up the batch; None: all rows count alike. task: position of the one that
-    begins or has ended; examples, log_likelihood: of the one that has, if provided. activation: its settings on
-    the run axis, name → (K,); body: the active one, None where there is one alone: what `Model.forward` is given.
-    targets: outside of an update, the parameters of networks that follow this one, as `parameters`; they may be changed
-    in place too, and follow at their own time where they are not.
-    """
-
-    model: Model
-    parameters: Tensors
-    settings: Tensors
-    state: State
-    moments: Mapping[str, Tensors] = {}
-    keys: Tensor | None = None
-    count: Tensor | None = None
-    updates: int = 0
-    seeds: Sequence[int] = ()
-    gradients: Tensors = {}
-    hidden: Tensors = {}
-    weights: Tensor | None = None
-    task: int = 0
-    examples: Examples | None = None
-    log_likelihood: LogLikelihood | None = None
-    activation: Tensors = {}
-    body: str | None = None
-    targets: Sequence[Tensors] = ()
-
-    @property
-    def units(self) -> list[Unit]:
-        """The model's units but those of idle bodies."""
-        return [unit for unit in self.model.units if taking_part(unit, self.parameters) and not unit.is_sum]
 
 
 class Intervention(Component):
@@ -116,16 +68,12 @@ class Intervention(Component):
     @classmethod
     def composed(cls, members: Mapping[str, "Intervention"]) -> "Intervention":
         """Several at once, one after the other."""
-        from plasticity_lab.interventions.composed import Composed  # which is an intervention itself
-
         return Composed(members)
 
     @classmethod
     def columns_of(cls, members: Mapping[str, type["Intervention"]]) -> Sequence[Column]:
         """What several at once measure of themselves, by the names that it has then."""
-        from plasticity_lab.interventions.composed import columns_of
-
-        return columns_of(members)
+        return [_named(column, member, members) for member, each in members.items() for column in each.columns]
 
     @classmethod
     def takes_gradients(cls) -> bool:
@@ -190,3 +138,129 @@ class Intervention(Component):
     def after_task(self, now: Now) -> State:
         """Called when a task has been learned and evaluated; may change parameters and moments in place."""
         return now.state
+
+
+Members = Mapping[str, Intervention] | Mapping[str, type[Intervention]]
+"""By the names of their options."""
+
+
+class Composed(Intervention):
+    """Interventions that work one after the other, in the order in which they were given.
+
+    members: by the names of their options. Each is asked what it would be asked alone, and sees what those before it
+    have done in the same verb; penalties are added up. Settings and state have the member's name before them:
+    "redo.strength". The first draws the random numbers that it would draw alone, the others some of their own. What a
+    member measures has its own name, or `<member>_<name>` where two members measure something of one name.
+    """
+
+    def __init__(self, members: Mapping[str, Intervention]) -> None:
+        self.members = members
+        own = list(members.values())
+        self.watches_units = any(each.watches_units for each in own)
+        self.requires = frozenset().union(*(each.requires for each in own))
+        self.prunes = max(each.prunes for each in own)
+        self.needs_experts = max(each.needs_experts for each in own)
+        self.copies = sum(each.copies for each in own)
+        self.restarts_agent = any(each.restarts_agent for each in own)
+        self.between_tasks = all(each.between_tasks for each in own)
+        periods = [each.every for each in own if each.every is not None]
+        self.every = gcd(*periods) if periods else None
+
+    def on_run_axis(self) -> dict[str, float]:
+        """Those of the members."""
+        return {f"{name}.{key}": of for name, each in self.members.items() for key, of in each.on_run_axis().items()}
+
+    def takes_gradients(self) -> bool:
+        """Whether a member does."""
+        return any(each.takes_gradients() for each in self.members.values())
+
+    def first_after(self) -> dict[str, int]:
+        """Those of the members."""
+        return {f"{name}.{key}": of for name, each in self.members.items() for key, of in each.first_after().items()}
+
+    def start(self, now: Now) -> State:
+        """The states of the members."""
+        return {
+            f"{name}.{key}": value
+            for name, each in self.members.items()
+            for key, value in each.start(self._own(now, name)).items()
+        }
+
+    def penalty(self, now: Now) -> Tensor:
+        """(K,): the sum of theirs."""
+        return torch.stack([each.penalty(self._own(now, name)) for name, each in self.members.items()]).sum(dim=0)
+
+    def after_step(self, now: Now) -> State:
+        """One after the other."""
+        return self._in_turn(now, "after_step")
+
+    def every_n_updates(self, now: Now) -> State:
+        """Those whose number of updates it is."""
+        due = [name for name, each in self.members.items() if each.every is not None and now.updates % each.every == 0]
+        return self._in_turn(now, "every_n_updates", due)
+
+    def ages(self, state: State) -> Tensors:
+        """Theirs; where two say something of one parameter, the first's."""
+        found: dict[str, Tensor] = {}
+        for name, each in self.members.items():
+            found = {**each.ages(_of(state, name)), **found}
+        return found
+
+    def moments_begun(self, state: State) -> State:
+        """The states of the members."""
+        return {
+            f"{name}.{key}": value
+            for name, each in self.members.items()
+            for key, value in each.moments_begun(_of(state, name)).items()
+        }
+
+    def before_task(self, now: Now) -> State:
+        """One after the other."""
+        return self._in_turn(now, "before_task")
+
+    def after_task(self, now: Now) -> State:
+        """One after the other."""
+        return self._in_turn(now, "after_task")
+
+    def measured(self, state: State) -> Tensors:
+        """What each has measured, by the names of `columns_of`."""
+        named = {name: _measures_of(self.members, name) for name in self.members}
+        return {
+            named[name][key]: value
+            for name, each in self.members.items()
+            for key, value in each.measured(_of(state, name)).items()
+        }
+
+    def _in_turn(self, now: Now, verb: str, names: list[str] | None = None) -> State:
+        state = dict(now.state)
+        for name in self.members if names is None else names:
+            following = getattr(self.members[name], verb)(self._own(now._replace(state=state), name))
+            state |= {f"{name}.{key}": value for key, value in following.items()}
+        return state
+
+    def _own(self, now: Now, name: str) -> Now:
+        """What a member sees: its own settings, state and random numbers."""
+        place = list(self.members).index(name)
+        keys = now.keys if now.keys is None or place == 0 else now.keys ^ place
+        return now._replace(settings=_of(now.settings, name), state=_of(now.state, name), keys=keys)
+
+
+def _named(column: Column, member: str, members: Members) -> Column:
+    name = _measures_of(members, member)[column.name]
+    if name == column.name:
+        return column
+    return replace(
+        column, of=name, measure=replace(column.measure, name=name, title=f"{column.measure.title} ({member})")
+    )
+
+
+def _of(values: Mapping[str, Tensor], member: str) -> dict[str, Tensor]:
+    """A member's own values, by its own names."""
+    return {name.removeprefix(f"{member}."): of for name, of in values.items() if name.startswith(f"{member}.")}
+
+
+def _measures_of(members: Members, member: str) -> dict[str, str]:
+    """A member's columns → what they are called beside those of the others."""
+    others = {column.name for name, each in members.items() if name != member for column in each.columns}
+    own = [column.name for column in members[member].columns]
+    return {name: f"{member}_{name}" if name in others else name for name in own}

@@ -3,7 +3,8 @@
 from torch import Tensor
 
 from plasticity_lab.component import check
-from plasticity_lab.interventions.intervention import Intervention, Now
+from plasticity_lab.interventions.intervention import Intervention
+from plasticity_lab.interventions.now import Now
 from plasticity_lab.interventions.quadratic_penalty import pull, squared_distances
 
 

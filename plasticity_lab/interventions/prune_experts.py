@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 import torch
 
 from plasticity_lab.component import Chosen, Component, check
-from plasticity_lab.interventions.intervention import Intervention, Now, State
+from plasticity_lab.interventions.intervention import Intervention
+from plasticity_lab.interventions.now import Now, State
 from plasticity_lab.networks.heads.expert_choice import ExpertChoice
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.records.measures import Column, Measure

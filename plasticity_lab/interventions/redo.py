@@ -6,7 +6,7 @@ Legend: K runs, N units or channels of a place.
 import numpy as np
 
 from plasticity_lab.component import check
-from plasticity_lab.interventions.intervention import Now, State
+from plasticity_lab.interventions.now import Now, State
 from plasticity_lab.interventions.resets import Resets, none_yet, reset_units
 from plasticity_lab.interventions.unit_statistics import mean_size, of_units
 

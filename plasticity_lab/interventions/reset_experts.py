@@ -12,7 +12,7 @@ from torch import Tensor
 
 from plasticity_lab.component import check
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.interventions.intervention import Now, State, Tensors
+from plasticity_lab.interventions.now import Now, State, Tensors
 from plasticity_lab.interventions.resets import Resets, none_yet
 from plasticity_lab.interventions.unit_statistics import mean_size
 from plasticity_lab.networks.expert_units import units_first

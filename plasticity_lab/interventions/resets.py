@@ -9,7 +9,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from plasticity_lab.interventions.intervention import Intervention, Now, State, Tensors
+from plasticity_lab.interventions.intervention import Intervention
+from plasticity_lab.interventions.now import Now, State, Tensors
 from plasticity_lab.networks.network import Unit
 from plasticity_lab.networks.units import Units, cut_off, forget, start_anew
 from plasticity_lab.randomness.host import host_stream

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from plasticity_lab.component import check
-from plasticity_lab.interventions.intervention import Now, State
+from plasticity_lab.interventions.now import Now, State
 from plasticity_lab.interventions.resets import Resets, none_yet
 from plasticity_lab.networks.units import OF_UNITS
 from plasticity_lab.randomness.host import host_stream

@@ -6,7 +6,8 @@ from typing import Any
 import torch
 
 from plasticity_lab.component import Chosen, check
-from plasticity_lab.interventions.intervention import TASK_BEGINS, Intervention, Now, State
+from plasticity_lab.interventions.intervention import TASK_BEGINS, Intervention
+from plasticity_lab.interventions.now import Now, State
 from plasticity_lab.networks.units import DRAWN_ANEW
 from plasticity_lab.randomness.host import host_stream
 

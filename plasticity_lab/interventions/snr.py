@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.component import check
-from plasticity_lab.interventions.intervention import Now, State
+from plasticity_lab.interventions.now import Now, State
 from plasticity_lab.interventions.resets import OUTGOING, Chosen, Resets, none_yet, reset_due
 from plasticity_lab.interventions.unit_statistics import examples_in, fired
 from plasticity_lab.stacking import elementary

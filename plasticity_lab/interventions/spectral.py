@@ -8,7 +8,8 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from plasticity_lab.component import check
-from plasticity_lab.interventions.intervention import Intervention, Now, State
+from plasticity_lab.interventions.intervention import Intervention
+from plasticity_lab.interventions.now import Now, State
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking.elementary import whole_power
 from plasticity_lab.stacking.exact_sums import run_sums

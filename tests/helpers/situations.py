@@ -7,7 +7,8 @@ from torch import Tensor
 
 from plasticity_lab.activations.activation import Activation
 from plasticity_lab.activations.relu import ReLU
-from plasticity_lab.interventions.intervention import Intervention, Now
+from plasticity_lab.interventions.intervention import Intervention
+from plasticity_lab.interventions.now import Now
 from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.networks.network import Network
 from plasticity_lab.stacking.run_axis import on_run_axis

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from plasticity_lab.agents import graphs
-from plasticity_lab.interventions.composed import Composed
-from plasticity_lab.interventions.intervention import Intervention, Now
+from plasticity_lab.interventions.intervention import Composed, Intervention
 from plasticity_lab.interventions.l2_init import L2Init
+from plasticity_lab.interventions.now import Now
 from plasticity_lab.records.targets import measures_of
 from tests.helpers.packs import needs_compiler
 from tests.tenants.packs import differing, packs_of, trained

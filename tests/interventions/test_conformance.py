@@ -10,7 +10,8 @@ from plasticity_lab import component
 from plasticity_lab.agents.supervised.step import log_likelihood
 from plasticity_lab.component import build
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.interventions.intervention import EXAMPLES, Now
+from plasticity_lab.interventions.intervention import EXAMPLES
+from plasticity_lab.interventions.now import Now
 from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.randomness.device import run_keys
 from plasticity_lab.stacking.run_axis import on_run_axis

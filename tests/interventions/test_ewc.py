@@ -12,7 +12,7 @@ from plasticity_lab.assembly import assembled
 from plasticity_lab.component import Chosen, build, load
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.ewc import EWC, squared_mean_gradient
-from plasticity_lab.interventions.intervention import Now
+from plasticity_lab.interventions.now import Now
 from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.networks.network import Design, Network
 from plasticity_lab.randomness.host import host_stream

@@ -3,8 +3,8 @@ import torch
 
 from plasticity_lab.component import build
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.interventions.intervention import Now
 from plasticity_lab.interventions.l2 import L2
+from plasticity_lab.interventions.now import Now
 from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.stacking.run_axis import on_run_axis
 from tests.helpers.networks import classifier

@@ -4,8 +4,8 @@ import torch
 
 from plasticity_lab.component import build
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.interventions.intervention import Now
 from plasticity_lab.interventions.l2_init import L2Init
+from plasticity_lab.interventions.now import Now
 from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking.run_axis import on_run_axis

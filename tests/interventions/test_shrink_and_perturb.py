@@ -8,7 +8,7 @@ import torch
 from plasticity_lab.assembly import assembled, resources
 from plasticity_lab.component import build
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.interventions.intervention import Now
+from plasticity_lab.interventions.now import Now
 from plasticity_lab.interventions.shrink_and_perturb import ShrinkAndPerturb
 from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.randomness.host import host_stream

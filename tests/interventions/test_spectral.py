@@ -6,7 +6,7 @@ import torch
 
 from plasticity_lab.component import build
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.interventions.intervention import Now
+from plasticity_lab.interventions.now import Now
 from plasticity_lab.interventions.spectral import Spectral
 from plasticity_lab.networks.cnn import CNN
 from plasticity_lab.networks.mlp import MLP

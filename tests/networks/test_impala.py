@@ -9,7 +9,7 @@ from plasticity_lab.activations.crelu import CReLU
 from plasticity_lab.activations.relu import ReLU
 from plasticity_lab.activations.swiglu import SwiGLU
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.interventions.intervention import Now
+from plasticity_lab.interventions.now import Now
 from plasticity_lab.networks.impala import Impala
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Shapes

@@ -3,7 +3,8 @@
 import numpy as np
 
 from plasticity_lab.component import check
-from plasticity_lab.interventions.intervention import Intervention, Now, State
+from plasticity_lab.interventions.intervention import Intervention
+from plasticity_lab.interventions.now import Now, State
 from plasticity_lab.networks.units import cut_off, forget, start_anew
 from plasticity_lab.randomness.host import host_stream
 

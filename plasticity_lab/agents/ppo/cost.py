@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING
 
 from plasticity_lab.agents.acting.cost import STEPS_AN_EPISODE, host_steps, passes_of_tests
 from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.ppo.normalise import Normaliser
+from plasticity_lab.agents.ppo.settings import PPOSettings
 from plasticity_lab.agents.ppo.statistics import kept_of
 from plasticity_lab.agents.update import called_kernels, fuses
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
@@ -16,9 +16,6 @@ from plasticity_lab.environments.body import Body
 from plasticity_lab.networks.model import Model
 from plasticity_lab.stacking.run_axis import aligned
 
-if TYPE_CHECKING:
-    from plasticity_lab.agents.ppo.agent import PPO
-
 BYTES_A_PARAMETER = 32
 """A parameter, its gradient, two moments and one copy for the intervention, in float32, and all but the gradient
 copied."""
@@ -26,7 +23,7 @@ NUMBERS_A_STEP = 16
 """Kept of a step beside what was observed and done: values, rewards, probabilities, as tables and as tensors."""
 
 
-def cost_of(agent: "PPO", parts: Parts[BodyBenchmark], model: Model, resource: Bodies) -> Cost:
+def cost_of(agent: PPOSettings, parts: Parts[BodyBenchmark], model: Model, resource: Bodies) -> Cost:
     """Steps, operations and bytes of one run: means over the bodies, each of which has as many tasks.
 
     Steps and passes of tests are those of the longest episodes that there can be.
@@ -68,7 +65,7 @@ def cost_of(agent: "PPO", parts: Parts[BodyBenchmark], model: Model, resource: B
     )
 
 
-def _statistics(agent: "PPO", bodies: Sequence[Body]) -> list[int]:
+def _statistics(agent: PPOSettings, bodies: Sequence[Body]) -> list[int]:
     """Bytes of each tensor that is kept of what scales observations and rewards."""
     normalisers = {body.name: Normaliser(1, agent.environments, (prod(body.observation),)) for body in bodies}
     return [value.nbytes for value in kept_of(normalisers, agent.scales).values()]

@@ -5,7 +5,7 @@ minibatch, Q numbers that the loss measures of each row.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,6 +28,7 @@ from plasticity_lab.agents.ppo.normalise import Normaliser
 from plasticity_lab.agents.ppo.policy import log_probability
 from plasticity_lab.agents.ppo.probe import probe_in
 from plasticity_lab.agents.ppo.rollout import Actor
+from plasticity_lab.agents.ppo.settings import PPOSettings
 from plasticity_lab.agents.ppo.step import READS, Step, step_of
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.stream import Rollout, Stage
@@ -37,9 +38,6 @@ from plasticity_lab.interventions.intervention import EXAMPLES
 from plasticity_lab.networks.model import Model
 from plasticity_lab.records.bulk import Bulk
 from plasticity_lab.records.rows import Evaluation, Rows
-
-if TYPE_CHECKING:
-    from plasticity_lab.agents.ppo.agent import PPO
 
 Array = NDArray[Any]
 
@@ -55,7 +53,7 @@ class PPOLearner:
 
     def __init__(
         self,
-        agent: "PPO",
+        agent: PPOSettings,
         parts: Parts[BodyBenchmark],
         model: Model,
         bodies: Bodies,

@@ -22,7 +22,7 @@ from plasticity_lab.agents.sac.step import Step
 from plasticity_lab.agents.sac.temperature import NAME, Temperature, learn
 from plasticity_lab.agents.target_network import follow
 from plasticity_lab.agents.update import Loss, LossOutput, TrainState, UpdateInputs, update_of
-from plasticity_lab.interventions.intervention import State
+from plasticity_lab.interventions.now import State
 from plasticity_lab.networks.model import Model
 from plasticity_lab.stacking.elementary import exp
 

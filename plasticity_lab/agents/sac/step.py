@@ -20,7 +20,7 @@ from plasticity_lab.agents.sac.policy import BOUNDS, normal_like, sampled
 from plasticity_lab.agents.sac.temperature import NAME, Temperature, learn
 from plasticity_lab.agents.target_network import follow
 from plasticity_lab.agents.update import Loss, LossOutput, TrainState, UpdateInputs, update_of
-from plasticity_lab.interventions.intervention import State
+from plasticity_lab.interventions.now import State
 from plasticity_lab.kernels.through import through
 from plasticity_lab.networks.model import Model
 from plasticity_lab.stacking.elementary import exp

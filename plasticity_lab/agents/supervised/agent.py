@@ -8,7 +8,8 @@ from plasticity_lab.agents.agent import Agent
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.supervised.cost import cost_of
-from plasticity_lab.agents.supervised.learner import SupervisedLearner
+from plasticity_lab.agents.supervised.learner import SupervisedLearner, model_of
+from plasticity_lab.agents.supervised.yardstick import YARDSTICKS
 from plasticity_lab.agents.yardstick import Yardstick
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
 from plasticity_lab.benchmarks.labelled.stream import Stream
@@ -16,7 +17,6 @@ from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.diagnostics.view import HELD_OUT, OBSERVED
 from plasticity_lab.interventions.intervention import EXAMPLES, TASK_BEGINS
 from plasticity_lab.networks.model import Model
-from plasticity_lab.networks.network import Shapes
 from plasticity_lab.perturbations.perturbation import EPOCHS
 from plasticity_lab.records.classifier import CLASSIFIER
 
@@ -30,10 +30,7 @@ class Supervised(Agent[LabelledBenchmark, ImageSet, SupervisedLearner]):
 
     def model(self, parts: Parts[LabelledBenchmark], resource: ImageSet) -> Model:
         """From an image to "logits", a number for each class of the benchmark."""
-        image = tuple(resource.train_images.shape[1:])
-        return Model(
-            parts.network, parts.activations, {"image": Shapes(image, {"logits": parts.benchmark.outputs(resource)})}
-        )
+        return model_of(parts, resource)
 
     def learner(
         self, parts: Parts[LabelledBenchmark], resource: ImageSet, device: torch.device, compiled: bool
@@ -49,6 +46,4 @@ class Supervised(Agent[LabelledBenchmark, ImageSet, SupervisedLearner]):
     @classmethod
     def yardsticks(cls) -> Sequence[Yardstick]:
         """A network of matrix products, and one of convolutions."""
-        from plasticity_lab.agents.supervised.yardstick import YARDSTICKS  # it needs this class
-
         return YARDSTICKS

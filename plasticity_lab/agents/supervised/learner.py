@@ -25,13 +25,22 @@ from plasticity_lab.agents.supervised.perturbed import Perturbed
 from plasticity_lab.agents.supervised.score import AT_ONCE, indices, score_of
 from plasticity_lab.agents.supervised.step import READS, cross_entropy_of, log_likelihood, step_of
 from plasticity_lab.agents.supervised.tables import Tables
+from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
 from plasticity_lab.benchmarks.labelled.stream import CHUNK_STEPS, Chunk, Task
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.networks.encoder import Encoder
 from plasticity_lab.networks.model import Model
+from plasticity_lab.networks.network import Shapes
 from plasticity_lab.records.bulk import Bulk
 from plasticity_lab.records.rows import Evaluation, Rows
+
+
+def model_of(parts: Parts[LabelledBenchmark], images: ImageSet) -> Model:
+    """From an image to "logits", a number for each class of the benchmark."""
+    image = tuple(images.train_images.shape[1:])
+    shapes = Shapes(image, {"logits": parts.benchmark.outputs(images)})
+    return Model(parts.network, parts.activations, {"image": shapes})
 
 
 class SupervisedLearner:

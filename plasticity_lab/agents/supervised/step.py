@@ -10,7 +10,8 @@ from torch import Tensor
 from plasticity_lab.agents.drawn import drawn
 from plasticity_lab.agents.supervised.images import Pixels
 from plasticity_lab.agents.update import Loss, LossOutput, TrainState, UpdateInputs, update_of
-from plasticity_lab.interventions.intervention import Intervention, State
+from plasticity_lab.interventions.intervention import Intervention
+from plasticity_lab.interventions.now import State
 from plasticity_lab.networks.model import Model
 from plasticity_lab.stacking.elementary import log_softmax_at
 from plasticity_lab.stacking.optimizer import Optimizer

@@ -14,9 +14,9 @@ from torch import Tensor
 
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.agents.parts import parts_of
-from plasticity_lab.agents.supervised.agent import Supervised
+from plasticity_lab.agents.supervised.cost import cost_of
 from plasticity_lab.agents.supervised.images import laid_out
-from plasticity_lab.agents.supervised.learner import SupervisedLearner
+from plasticity_lab.agents.supervised.learner import SupervisedLearner, model_of
 from plasticity_lab.agents.supervised.workload_settings import ACTIVATIONS, INTERVENTIONS, RARE, SETTINGS, Setting
 from plasticity_lab.benchmarks.labelled.permuted_pixels import PermutedPixels
 from plasticity_lab.benchmarks.labelled.stream import Chunk, Stream, Task
@@ -104,7 +104,7 @@ class Workload:
             "network": self.setting.target,
             "optimizer": "plasticity_lab.stacking.adam.Adam",
             "intervention": f"plasticity_lab.interventions.{INTERVENTIONS[self.intervention]}",
-            "agent": f"{Supervised.__module__}.{Supervised.__qualname__}",
+            "agent": "plasticity_lab.agents.supervised.agent.Supervised",
         }
         return [Run(f"made_up_{seed}", {"seed": seed, **science}, targets) for seed in range(width)]
 
@@ -117,13 +117,16 @@ class Workload:
     @property
     def cost(self) -> Cost:
         """What one run costs."""
-        return Supervised().cost(parts_of(self.runs(1)), self.image_set)
+        parts = parts_of(self.runs(1))
+        return cost_of(parts, model_of(parts, self.image_set), self.image_set)
 
     def assembled(
         self, runs: Sequence[Run], device: torch.device, compiled: bool, kernels: bool = False
     ) -> tuple[Stream, SupervisedLearner]:
         """The stream and the learner of a pack of its runs."""
-        return Supervised().learner(parts_of(runs, kernels=kernels), self.image_set, device, compiled)
+        parts = parts_of(runs, kernels=kernels)
+        stream = Stream(parts.benchmark, self.image_set, parts.stream_seeds)
+        return stream, SupervisedLearner(parts, model_of(parts, self.image_set), self.image_set, device, compiled)
 
     def first_task(self, stream: Stream) -> tuple[Task, Chunk]:
         """The first task of a pack's stream, and its only chunk."""
@@ -137,7 +140,7 @@ class Workload:
         settings = {key: value for key, value in runs[0].science["benchmark"].items() if key != "name"}
         task, chunk = self.first_task(Stream(PermutedPixels(**settings), self.image_set, range(width)))
         images, labels = laid_out(self.image_set, task.lessons, torch.device("cpu"))
-        model = Supervised().model(parts_of(runs), self.image_set)
+        model = model_of(parts_of(runs), self.image_set)
         start = model.start(range(width), torch.device("cpu"))
         layers = {
             layer.name: (

@@ -14,7 +14,7 @@ from plasticity_lab.agents.update import TrainState, UpdateInputs, update_of
 from plasticity_lab.agents.value.action_values import ActionValues
 from plasticity_lab.agents.value.loss import MEASURED, loss_of
 from plasticity_lab.agents.value.targets import projected, values
-from plasticity_lab.interventions.intervention import State
+from plasticity_lab.interventions.now import State
 from plasticity_lab.kernels.through import through
 from plasticity_lab.networks.model import Model
 from plasticity_lab.randomness.device import uniforms

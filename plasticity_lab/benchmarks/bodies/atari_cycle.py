@@ -2,7 +2,8 @@
 
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.component import as_typed, check
-from plasticity_lab.environments.atari.games import MAX_STEPS, STICKY, atari, spellings
+from plasticity_lab.environments.atari.body import atari
+from plasticity_lab.environments.atari.games import MAX_STEPS, STICKY, spellings
 from plasticity_lab.errors import ConfigError
 
 

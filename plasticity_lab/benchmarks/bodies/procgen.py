@@ -7,7 +7,8 @@ from pathlib import Path
 
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.component import check
-from plasticity_lab.environments.procgen.games import ALL, GAMES, HOW, VARIABLE, procgen
+from plasticity_lab.environments.procgen.games import ALL, GAMES, procgen
+from plasticity_lab.environments.procgen.simulation import HOW, VARIABLE
 from plasticity_lab.errors import DataError
 
 PATIENCE = 120.0

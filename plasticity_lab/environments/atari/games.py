@@ -1,4 +1,4 @@
-"""The Atari games as bodies, before anything is built: this file imports no ale-py.
+"""The table of Atari games, their names and sets, and what all of them have alike.
 
 games.csv has how many actions each knows, and the sets that papers use: the 20 games of the SoftMoE papers, the 26 of
 Atari 100k, the 60 of Dopamine (5 of which have no human score).
@@ -8,12 +8,9 @@ import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache, partial
-from math import pi
+from functools import cache
 from pathlib import Path
 
-from plasticity_lab.environments.body import Body
-from plasticity_lab.environments.simulation import Simulation
 from plasticity_lab.errors import ConfigError
 
 FILE = Path(__file__).with_name("games.csv")
@@ -22,9 +19,7 @@ FRAMES = 4
 """Of an observation, and of a step."""
 SCREEN = 84
 """Pixels of a frame's side."""
-ALL = 18
-"""Actions of the joystick."""
-NUMBERS, LOW, HIGH = 3, (0.0, -pi, 0.0), (1.0, pi, 1.0)
+NUMBERS = 3
 """Of an action that is numbers: how far the joystick is moved, in which direction, and whether to fire."""
 THRESHOLD = 0.5
 """Beyond which a number of an action counts, unless somebody says otherwise.  Source: Farebrother & Castro 2024."""
@@ -44,6 +39,11 @@ class Game:
     actions: int
     all_actions: int
     sets: frozenset[str]
+
+    @property
+    def called(self) -> str:
+        """What Gymnasium calls it: «SpaceInvaders» is space_invaders."""
+        return "".join(part.capitalize() for part in self.name.split("_"))
 
 
 @cache
@@ -68,11 +68,11 @@ def spellings() -> dict[str, list[str]]:
 
     As in "games26", and in "ALE/Pong-v5", "Pong-v5", "PongNoFrameskip-v4", "Pong".
     """
-    found = {of: members(of) for of in SETS}
-    for name in games():
-        called = _called(name)
-        found |= {word: [name] for word in (f"ALE/{called}-v5", f"{called}-v5", f"{called}NoFrameskip-v4", called)}
-    return found
+    known = {of: members(of) for of in SETS}
+    for name, game in games().items():
+        called = game.called
+        known |= {word: [name] for word in (f"ALE/{called}-v5", f"{called}-v5", f"{called}NoFrameskip-v4", called)}
+    return known
 
 
 def game_named(name: str) -> Game:
@@ -85,62 +85,3 @@ def game_named(name: str) -> Game:
         f"There is no Atari game '{name}'{meant} There are {len(games())}, and the sets {', '.join(SETS)}: "
         "plasticity_lab/environments/atari/games.csv lists them."
     )
-
-
-def atari(
-    name: str,
-    sticky: float = STICKY,
-    full_actions: bool = False,
-    noops: int = 0,
-    max_steps: int = MAX_STEPS,
-    threshold: float | None = None,
-) -> Body:
-    """A game as a body.  See `Atari`; max_steps: of an episode, of four frames each.  Raises ConfigError."""
-    game = game_named(name)
-    if threshold is not None and game.all_actions != ALL:
-        # ale-py's vector of games then takes the numbers of the 18 actions for places among these, and never answers.
-        raise ConfigError(
-            f"The game {game.name} knows {game.all_actions} of the joystick's {ALL} actions, and from numbers ale-py "
-            f"makes one of all {ALL}; choose another game, or benchmark=atari."
-        )
-    chosen = game.all_actions if full_actions else game.actions
-    return Body(
-        name=game.name,
-        version="v5" if threshold is None else "v5 continuous",
-        observation=(FRAMES, SCREEN, SCREEN),
-        actions=chosen if threshold is None else NUMBERS,
-        low=None if threshold is None else LOW,
-        high=None if threshold is None else HIGH,
-        max_steps=max_steps,
-        simulation=partial(_built, game.name, sticky, full_actions, noops, threshold),
-        source="Bellemare et al. 2013, as ale-py has it, in the pictures of Mnih et al. 2015",
-        gymnasium=f"ALE/{_called(game.name)}-v5",
-        dtype="uint8",
-        stack=FRAMES,
-        has_lives=True,
-        packages=("ale_py", "gymnasium"),
-    )
-
-
-def _called(name: str) -> str:
-    return "".join(part.capitalize() for part in name.split("_"))
-
-
-def _built(
-    name: str, sticky: float, full_actions: bool, noops: int, threshold: float | None, copies: int
-) -> Simulation:
-    """Copies of the game.  Raises ConfigError if ale-py cannot be imported, or has no ROM of it."""
-    try:
-        from plasticity_lab.environments.atari.simulation import Atari
-    except (ImportError, OSError) as error:
-        raise ConfigError(
-            f"The game {name} needs ale-py, which cannot be imported here ({error}): pip install ale-py, or choose a "
-            "benchmark that needs none, such as benchmark=games."
-        ) from error
-    try:
-        return Atari(copies, name, sticky, full_actions, noops, threshold)
-    except (AssertionError, RuntimeError, OSError) as error:
-        raise ConfigError(
-            f"ale-py has no ROM of {name} here ({str(error).splitlines()[0] if str(error) else 'it gives no reason'}): "
-            "its wheel on PyPI brings them; pip install --force-reinstall ale-py."
-        ) from error

@@ -6,7 +6,7 @@ By what their returns are normalised is data of the analysis, analysis/reported/
 from functools import partial
 
 from plasticity_lab.environments.body import Body
-from plasticity_lab.environments.simulation import Simulation
+from plasticity_lab.environments.procgen.simulation import SCREEN, Procgen
 from plasticity_lab.errors import ConfigError
 
 GAMES = (
@@ -14,13 +14,7 @@ GAMES = (
     "heist", "jumper", "leaper", "maze", "miner", "ninja", "plunder", "starpilot",
 )  # fmt: skip
 ALL = "games16"
-ACTIONS, SCREEN, MAX_STEPS = 15, 64, 1_000
-VARIABLE = "PLASTICITY_PROCGEN"
-"""Names the Python that has Procgen."""
-HOW = (
-    "python3.11 -m venv FOLDER && FOLDER/bin/pip install procgen-mirror==0.10.7 makes one, and "
-    f"{VARIABLE}=FOLDER/bin/python before the command names it"
-)
+ACTIONS, MAX_STEPS = 15, 1_000
 
 
 def procgen(name: str, levels: int) -> Body:
@@ -33,13 +27,7 @@ def procgen(name: str, levels: int) -> Body:
         observation=(3, SCREEN, SCREEN),
         actions=ACTIONS,
         max_steps=MAX_STEPS,
-        simulation=partial(_built, name, levels),
+        simulation=partial(Procgen, name, levels),
         source="Cobbe et al. 2020, as the package procgen 0.10.7 has it",
         dtype="uint8",
     )
-
-
-def _built(name: str, levels: int, copies: int) -> Simulation:
-    from plasticity_lab.environments.procgen.simulation import Procgen  # a process, which planning does not need
-
-    return Procgen(name, levels, copies)

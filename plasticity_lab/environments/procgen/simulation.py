@@ -14,11 +14,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plasticity_lab.environments.procgen.games import HOW, SCREEN, VARIABLE
 from plasticity_lab.environments.simulation import Saved
 from plasticity_lab.errors import ConfigError, HelperLost
 
+VARIABLE = "PLASTICITY_PROCGEN"
+"""Names the Python that has Procgen."""
+HOW = (
+    "python3.11 -m venv FOLDER && FOLDER/bin/pip install procgen-mirror==0.10.7 makes one, and "
+    f"{VARIABLE}=FOLDER/bin/python before the command names it"
+)
 SERVER = Path(__file__).with_name("server.py")
+SCREEN = 64
+"""Pixels of a frame's side."""
 FRAME = SCREEN * SCREEN * 3
 LEVELS = 2**31 - 1
 """There are as many."""

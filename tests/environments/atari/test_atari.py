@@ -9,7 +9,8 @@ import pytest
 from analysis.reported.reported import lines
 from launch.command import resolve
 from plasticity_lab.assembly import resources
-from plasticity_lab.environments.atari.games import SETS, atari, game_named, games, members, spellings
+from plasticity_lab.environments.atari.body import atari
+from plasticity_lab.environments.atari.games import SETS, game_named, games, members, spellings
 from plasticity_lab.environments.atari.simulation import Atari
 from plasticity_lab.environments.environments import Environments
 from plasticity_lab.errors import ConfigError

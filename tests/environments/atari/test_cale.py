@@ -5,7 +5,7 @@ from math import pi
 import numpy as np
 import pytest
 
-from plasticity_lab.environments.atari.games import atari
+from plasticity_lab.environments.atari.body import atari
 from plasticity_lab.environments.environments import Environments
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream

@@ -6,7 +6,7 @@ import signal
 import numpy as np
 import pytest
 
-from plasticity_lab.environments.atari.games import atari
+from plasticity_lab.environments.atari.body import atari
 from plasticity_lab.environments.bodies import BODIES
 from plasticity_lab.environments.environments import Environments
 from plasticity_lab.environments.processes.choice import Processes

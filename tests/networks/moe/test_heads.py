@@ -6,7 +6,7 @@ import torch
 from plasticity_lab.activations.crelu import CReLU
 from plasticity_lab.activations.relu import ReLU
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.interventions.intervention import Now
+from plasticity_lab.interventions.now import Now
 from plasticity_lab.networks.encoder import headed
 from plasticity_lab.networks.heads.expert_choice import ExpertChoice
 from plasticity_lab.networks.heads.softmoe import SoftMoE
