@@ -27,7 +27,7 @@ class Remembered:
     n: steps of a return. stack: frames of an observation. rows: the ring's. task_rows: each of the `tasks` tasks'.
     longest: the most rows of an episode, for task after task, over and over. whole_episodes: whether
     every episode has exactly as many, and ends by its rules. emptied: whether each task finds the memory empty.
-    environments, min_history, update_period: when an update is due (see `value.schedule.Timetable`), in steps of all
+    environments, min_history, update_period: when an update is due (see `acting.schedule.Timetable`), in steps of all
     environments together.
     """
 

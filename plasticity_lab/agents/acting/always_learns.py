@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from plasticity_lab.agents.value.schedule import Timetable
+from plasticity_lab.agents.acting.schedule import Timetable
 from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
 from plasticity_lab.replay.enough import Remembered, always
 

@@ -1,6 +1,6 @@
 """The settings of agent=sac."""
 
-from plasticity_lab.agents.value.schedule import Timetable
+from plasticity_lab.agents.acting.schedule import Timetable
 from plasticity_lab.component import Component, check
 from plasticity_lab.errors import ConfigError
 

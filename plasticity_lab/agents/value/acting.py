@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from plasticity_lab.agents.acting.memory import Memory
 from plasticity_lab.agents.acting.network import ActingNetwork
 from plasticity_lab.agents.acting.remembering import Remembering
-from plasticity_lab.agents.value.schedule import Exploration
+from plasticity_lab.agents.acting.schedule import Exploration
 from plasticity_lab.environments.environments import Environments, Outcome
 from plasticity_lab.randomness.host import host_stream
 

@@ -16,6 +16,7 @@ from plasticity_lab.agents.acting.episodes import episodes_of
 from plasticity_lab.agents.acting.evaluation import mean_return
 from plasticity_lab.agents.acting.memory import Memory
 from plasticity_lab.agents.acting.network import ActingNetwork
+from plasticity_lab.agents.acting.schedule import Exploration
 from plasticity_lab.agents.acting.snapshot import Snapshot
 from plasticity_lab.agents.agent import State
 from plasticity_lab.agents.compiled import Compiled
@@ -25,7 +26,6 @@ from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.value.acting import Actor
 from plasticity_lab.agents.value.evaluation import returns_in_test
 from plasticity_lab.agents.value.loss import MEASURED, loss_of
-from plasticity_lab.agents.value.schedule import Exploration
 from plasticity_lab.agents.value.settings import ValueSettings
 from plasticity_lab.agents.value.step import READS, TARGET_NOISE, step_of, targets_of
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark

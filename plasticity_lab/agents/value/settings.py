@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from plasticity_lab.agents.acting.schedule import Timetable
 from plasticity_lab.agents.value.action_values import ActionValues
-from plasticity_lab.agents.value.schedule import Timetable
 from plasticity_lab.component import Chosen, Component, check
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.network import Noise

@@ -1,4 +1,4 @@
-"""When a value agent explores, learns and copies its target: functions of how many steps a run has taken.
+"""When an agent with a memory explores, learns and copies its target: functions of how many steps a run has taken.
 
 Steps are agent steps, all environments of a run together; one of an Atari game is several of its frames.
 Legend: K runs.

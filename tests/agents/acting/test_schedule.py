@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from plasticity_lab.agents.value.schedule import Exploration, Timetable
+from plasticity_lab.agents.acting.schedule import Exploration, Timetable
 
 
 def test_epsilon_falls_linearly_after_the_warm_up():
