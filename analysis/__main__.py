@@ -1,6 +1,6 @@
 """`python -m analysis table|figure|report|…`: what runs came to, and what the paper says."""
 
-import plasticity_lab.import_path  # noqa: F401 (from now on the current folder comes last)
+import plasticity_lab.process.import_path  # noqa: F401 (from now on the current folder comes last)
 
 # isort: split
 import argparse
@@ -8,8 +8,8 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-from plasticity_lab.empty_words import check_words
-from plasticity_lab.exits import leave, status_of
+from plasticity_lab.process.empty_words import check_words
+from plasticity_lab.process.exits import leave, status_of
 from plasticity_lab.version import ShowVersion
 
 COMMANDS = {

@@ -10,8 +10,8 @@ from pathlib import Path
 from analysis.origin import rows_of
 from analysis.rows import Row, rows_in
 from analysis.where import chosen
-from plasticity_lab.account import expanded
 from plasticity_lab.errors import ConfigError, StoreError
+from plasticity_lab.process.account import expanded
 from plasticity_lab.records.files import write_atomically
 
 FILTERS = ("benchmark", "protocol", "schedule", "hyperparams", "intervention")

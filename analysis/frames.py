@@ -18,7 +18,7 @@ import polars as pl
 
 from analysis.rows import Row, rows_in
 from analysis.where import Where, chosen, settings_of
-from plasticity_lab.account import expanded
+from plasticity_lab.process.account import expanded
 from plasticity_lab.records.damage import fault_of_parquet
 from plasticity_lab.records.kept_files import MEASURED
 from plasticity_lab.records.store import Store

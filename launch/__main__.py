@@ -1,6 +1,6 @@
 """Commands around sweeps: python -m launch COMMAND. Each is a module of launch/commands."""
 
-import plasticity_lab.import_path  # noqa: F401 (from now on the current folder comes last)
+import plasticity_lab.process.import_path  # noqa: F401 (from now on the current folder comes last)
 
 # isort: split
 import argparse
@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from launch import commands
-from plasticity_lab.account import expanded
-from plasticity_lab.command_age import command_begins
-from plasticity_lab.empty_words import check_words
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.exits import leave, status_of
 from plasticity_lab.named_code import check_options_folder
+from plasticity_lab.process.account import expanded
+from plasticity_lab.process.command_age import command_begins
+from plasticity_lab.process.empty_words import check_words
+from plasticity_lab.process.exits import leave, status_of
 from plasticity_lab.version import ShowVersion
 
 

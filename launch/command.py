@@ -21,7 +21,7 @@ from omegaconf import DictConfig
 from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException, ValidationError
 from yaml import YAMLError
 
-from launch.command_line import CommandLine, check_heeded, taken_apart
+from launch.command_line.words import CommandLine, check_heeded, taken_apart
 from launch.launchers.slurm.parameters import slurm_parameters
 from launch.runs.answers import answers_kept, save_answers
 from launch.runs.arguments import instead
@@ -33,10 +33,10 @@ from launch.runs.search import Search, search_of
 from launch.runs.settings import store_option
 from launch.runs.words import spelled
 from launch.tracking.choice import check_tracking
-from plasticity_lab.command_age import command_begins
 from plasticity_lab.errors import ConfigError, PlasticityError
-from plasticity_lab.exits import status_of
-from plasticity_lab.import_path import importing_alike
+from plasticity_lab.process.command_age import command_begins
+from plasticity_lab.process.exits import status_of
+from plasticity_lab.process.import_path import importing_alike
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
@@ -113,7 +113,7 @@ def _done(arguments: Sequence[str]) -> int:
             if line.shown is None:
                 _train(line, hydra)
             else:
-                from launch.shown import show  # those that train need not wait for it
+                from launch.command_line.shown import show  # those that train need not wait for it
 
                 show(line, hydra)
     return 0

@@ -1,12 +1,12 @@
 """The command: python -m plasticity_lab.main activation=leaky_relu seed=0,1,2."""
 
-import plasticity_lab.import_path  # noqa: F401 (from now on the current folder comes last)
+import plasticity_lab.process.import_path  # noqa: F401 (from now on the current folder comes last)
 
 # isort: split
 import sys
 
 from launch.command import run_command
-from plasticity_lab.exits import leave
+from plasticity_lab.process.exits import leave
 
 
 def main() -> None:

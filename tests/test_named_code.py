@@ -12,7 +12,7 @@ import pytest
 from plasticity_lab import named_code
 from plasticity_lab.component import load
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.import_path import for_children
+from plasticity_lab.process.import_path import for_children
 from plasticity_lab.stored_files import store_around
 
 CODE = """

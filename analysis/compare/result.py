@@ -24,8 +24,8 @@ from analysis.rows import Row
 from analysis.tables.listing import Listing
 from analysis.tables.render import csv_text, latex, markdown, text
 from analysis.where import chosen
-from plasticity_lab.account import expanded
 from plasticity_lab.errors import StoreError
+from plasticity_lab.process.account import expanded
 
 
 @dataclass(frozen=True)

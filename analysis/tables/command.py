@@ -22,8 +22,8 @@ from analysis.tables.render import csv_text, latex, markdown, terminal, text
 from analysis.tables.result import Result
 from analysis.tables.stages import Metrics
 from analysis.tables.table import Table
-from plasticity_lab.account import expanded
 from plasticity_lab.errors import ConfigError, StoreError
+from plasticity_lab.process.account import expanded
 from plasticity_lab.records.old_format import OldFormat
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ Measures the packed engine beside the script that people write and beside JAX, i
 file. It needs torch and numpy; JAX (the `bench` extra) and records (pyarrow) are measured where they are installed.
 """
 
-import plasticity_lab.import_path  # noqa: F401 (from now on the current folder comes last)
+import plasticity_lab.process.import_path  # noqa: F401 (from now on the current folder comes last)
 
 # isort: split
 import argparse
@@ -21,7 +21,7 @@ from launch.bench.choices import BODIES, DEFAULTS, MODES, PARTS, VALUE_NETWORKS,
 from launch.plan.compiling import not_compiled_here
 from launch.plan.device import devices, kind_of
 from plasticity_lab.agents.supervised.workload_settings import ACTIVATIONS, INTERVENTIONS, SETTINGS
-from plasticity_lab.exits import leave, status_of
+from plasticity_lab.process.exits import leave, status_of
 from plasticity_lab.records.provenance import provenance
 
 

@@ -24,7 +24,7 @@ from analysis.statistics.summaries import half_width, mean_sd
 from analysis.statistics.welch import welch
 from launch.bench.run_returns import POINTS, ReturnCurve, cleanrl, kept, packed, plain, read
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.exits import status_of
+from plasticity_lab.process.exits import status_of
 from plasticity_lab.records.files import write_atomically
 
 PUBLISHED = {"HalfCheetah-v4": (1442.64, 46.03), "Walker2d-v4": (2287.95, 571.78), "Hopper-v4": (2382.86, 271.74)}

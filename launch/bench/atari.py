@@ -20,7 +20,7 @@ import numpy as np
 from plasticity_lab.environments.atari.body import atari
 from plasticity_lab.environments.atari.games import FRAMES, STICKY
 from plasticity_lab.environments.environments import Environments
-from plasticity_lab.exits import status_of
+from plasticity_lab.process.exits import status_of
 from plasticity_lab.records.files import write_json
 from plasticity_lab.records.provenance import provenance
 

@@ -27,7 +27,7 @@ from launch.plan.timing import Contender, interleaved, one_core
 from launch.work.process import prepare_process
 from plasticity_lab.environments.bodies import body_named
 from plasticity_lab.environments.body import Body
-from plasticity_lab.exits import status_of
+from plasticity_lab.process.exits import status_of
 from plasticity_lab.records.provenance import cpu_model
 from plasticity_lab.stacking.run_axis import aligned
 

@@ -22,7 +22,7 @@ from plasticity_lab.environments.body import Body
 from plasticity_lab.environments.processes.in_processes import InProcesses
 from plasticity_lab.environments.processes.share import layout_of
 from plasticity_lab.environments.simulation import Simulation
-from plasticity_lab.exits import status_of
+from plasticity_lab.process.exits import status_of
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.records.provenance import cpu_model
 

@@ -17,7 +17,7 @@ from plasticity_lab.agents import graphs
 from plasticity_lab.agents.supervised.workload import Workload
 from plasticity_lab.agents.supervised.workload_settings import ACTIVATIONS, SETTINGS
 from plasticity_lab.agents.supervised.yardstick import Packed
-from plasticity_lab.exits import leave, status_of
+from plasticity_lab.process.exits import leave, status_of
 
 BURSTS = 5
 

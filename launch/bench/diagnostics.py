@@ -17,7 +17,7 @@ from statistics import median
 from typing import Any
 
 from launch.command import resolve
-from plasticity_lab.exits import status_of
+from plasticity_lab.process.exits import status_of
 from plasticity_lab.records.files import write_json
 from plasticity_lab.records.position import Position
 from plasticity_lab.records.provenance import provenance

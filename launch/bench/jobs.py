@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from plasticity_lab.exits import leave, status_of
+from plasticity_lab.process.exits import leave, status_of
 from plasticity_lab.records.provenance import provenance
 from plasticity_lab.records.store import Store
 

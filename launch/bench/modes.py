@@ -18,7 +18,7 @@ from statistics import median
 
 from launch.bench.whole import cpu_seconds
 from launch.plan.device import kind_of
-from plasticity_lab.exits import status_of
+from plasticity_lab.process.exits import status_of
 from plasticity_lab.records.files import write_json
 from plasticity_lab.records.provenance import provenance
 

@@ -10,7 +10,7 @@ import torch
 from rich.progress import track
 
 from plasticity_lab.environments.bodies import BODIES
-from plasticity_lab.exits import status_of
+from plasticity_lab.process.exits import status_of
 from plasticity_lab.records.files import write_json
 from plasticity_lab.records.provenance import provenance
 

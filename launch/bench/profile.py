@@ -17,7 +17,7 @@ from launch.work.process import prepare_compiling, prepare_process
 from plasticity_lab.agents.supervised.workload import Workload
 from plasticity_lab.agents.supervised.workload_settings import SETTINGS
 from plasticity_lab.agents.supervised.yardstick import Packed
-from plasticity_lab.exits import leave, status_of
+from plasticity_lab.process.exits import leave, status_of
 
 PRODUCTS = ("bmm", "addmm", "convolution", "gemm", "::mm", "plasticity_lab::")
 """What the names of library calls and of our own kernels have, which multiply matrices (`linear_adam` takes the

@@ -21,7 +21,7 @@ import numpy as np
 
 from analysis.statistics.bootstrap import REPLICATES, bootstrap
 from analysis.statistics.iqm import iqm
-from plasticity_lab.exits import leave, status_of
+from plasticity_lab.process.exits import leave, status_of
 from plasticity_lab.records.provenance import provenance
 
 SEEDS, ENVIRONMENTS = 5, 4

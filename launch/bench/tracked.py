@@ -15,7 +15,7 @@ from statistics import median
 from typing import Any
 
 from launch.bench.jobs import seconds_of
-from plasticity_lab.exits import leave, status_of
+from plasticity_lab.process.exits import leave, status_of
 from plasticity_lab.records.provenance import provenance
 from plasticity_lab.records.record import all_records
 from plasticity_lab.records.store import Store

@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.exits import status_of
+from plasticity_lab.process.exits import status_of
 from plasticity_lab.records.files import write_json
 from plasticity_lab.records.provenance import provenance
 

@@ -15,8 +15,8 @@ from launch.launchers.slurm.submissions import Submission, not_on_slurm, submiss
 from launch.packs.lease_files import LeaseFiles, PackState
 from launch.packs.lookup import add_sweep, store_there, sweep_named
 from launch.wording import counted, say, some
-from plasticity_lab.account import user_name
 from plasticity_lab.errors import StoreError
+from plasticity_lab.process.account import user_name
 from plasticity_lab.records.plan import Plan, read_plan
 from plasticity_lab.records.store import Store
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from launch.packs.lease_files import LeaseFiles
 from launch.packs.lookup import add_store, store_there
 from launch.wording import counted, say, some
-from plasticity_lab.account import expanded
+from plasticity_lab.process.account import expanded
 from plasticity_lab.records.archive import export_store
 
 HELD_SECONDS = 600.0

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from launch.packs.lookup import add_store
 from launch.wording import counted, say, some
-from plasticity_lab.account import expanded
+from plasticity_lab.process.account import expanded
 from plasticity_lab.records.archive_import import import_archive
 from plasticity_lab.records.lookup import store_of
 

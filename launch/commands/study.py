@@ -14,8 +14,8 @@ from pathlib import Path
 
 from launch.packs.lookup import add_store, store_there, the_one
 from launch.wording import counted, say
-from plasticity_lab.account import expanded
 from plasticity_lab.errors import ConfigError, StoreError
+from plasticity_lab.process.account import expanded
 from plasticity_lab.records.files import disk_errors
 from plasticity_lab.records.searches.optuna_study import optuna_study
 from plasticity_lab.records.searches.results import Results

@@ -6,7 +6,7 @@ from typing import Any
 
 from launch.doctor.finding import FAILS, OK, UNKNOWN, Finding
 from launch.launchers.slurm import cluster
-from plasticity_lab.account import user_name
+from plasticity_lab.process.account import user_name
 
 _ACCOUNTS = {"associations", "limits", "qos", "safe", "all"}
 """If AccountingStorageEnforce has one of these words, Slurm refuses accounts that are not the user's."""

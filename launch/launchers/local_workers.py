@@ -19,7 +19,7 @@ from launch.launchers.precompiler import precompiling
 from launch.packs.watch import Watch
 from launch.plan.device import cores
 from launch.work.stop_signal import NOTICE_SECONDS
-from plasticity_lab.import_path import for_children
+from plasticity_lab.process.import_path import for_children
 from plasticity_lab.records.files import StoreFault
 from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.settings import TrackingSettings

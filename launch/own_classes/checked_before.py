@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 from launch.own_classes.named import OwnClass
-from plasticity_lab.account import cache_folder
+from plasticity_lab.process.account import cache_folder
 from plasticity_lab.records.own_classes import digest_of_class
 from plasticity_lab.records.provenance import provenance
 from plasticity_lab.records.training_code import code_digest

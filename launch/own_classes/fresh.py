@@ -21,8 +21,8 @@ from typing import Any
 from launch.own_classes.named import OwnClass
 from launch.own_classes.packs import Event, Packs
 from launch.own_classes.tiny import longer, tinies
-from plasticity_lab.import_path import for_children
 from plasticity_lab.named_code import name_class
+from plasticity_lab.process.import_path import for_children
 from plasticity_lab.run import Run
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from launch.control_groups import folders
+from plasticity_lab.process.control_groups import folders
 from plasticity_lab.records.damage import fault_of_fields
 
 MEMORY = "memory"

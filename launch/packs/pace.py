@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from launch.makespan import makespan
 from launch.packs.endings import ending_of
 from launch.packs.progress import NOWHERE, Reached, reached
+from launch.plan.makespan import makespan
 from plasticity_lab.records.files import names
 from plasticity_lab.records.plan import Pack
 from plasticity_lab.records.store import Store

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from plasticity_lab.account import cache_folder
+from plasticity_lab.process.account import cache_folder
 from plasticity_lab.records.provenance import cpu_model
 
 FOLDER = "TORCHINDUCTOR_CACHE_DIR"

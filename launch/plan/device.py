@@ -7,8 +7,8 @@ without it.
 import math
 import os
 
-from launch.control_groups import cpu_quota, memory_limit
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.process.control_groups import cpu_quota, memory_limit
 
 COMMAND_BYTES, WORKER_BYTES = 192 * 2**20, 256 * 2**20
 """What a command takes that trains on this machine, and each of its workers without a pack: torch and other libraries.

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from launch.makespan import makespan
 from launch.plan.compiling import workers_folder
 from launch.plan.device import cores, devices, kind_of
+from launch.plan.makespan import makespan
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.records.kinds import is_cpu
 from plasticity_lab.records.plan import Pack

@@ -7,8 +7,8 @@ from itertools import groupby
 from rich.console import Console
 from rich.table import Table
 
-from launch.makespan import makespan
 from launch.plan.first_compiling import FirstCompiling
+from launch.plan.makespan import makespan
 from launch.plan.speed import Calibration
 from launch.wording import counted, in_bytes, in_time, run_steps
 from plasticity_lab.records.plan import Pack

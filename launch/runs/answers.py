@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from launch.runs.files import CONF
-from plasticity_lab.account import cache_folder
 from plasticity_lab.named_code import PACKAGE
+from plasticity_lab.process.account import cache_folder
 
 T = TypeVar("T")
 MOST = 20_000

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from plasticity_lab.account import expanded
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.process.account import expanded
 from plasticity_lab.records.settings import Settings, Strict, checked
 from plasticity_lab.records.store import Store
 

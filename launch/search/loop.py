@@ -12,8 +12,8 @@ from launch.search.new_trials import new_trials
 from launch.search.outcome import say_batch, say_best, words_of
 from launch.search.sampler import ask
 from launch.wording import counted, say
-from plasticity_lab.command_age import seconds_since_command
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.process.command_age import seconds_since_command
 from plasticity_lab.records.plan import sweep_of
 from plasticity_lab.records.searches.batches import Batch, Trial, batches_of, distinct, write_batch
 from plasticity_lab.records.searches.results import Results

@@ -1,6 +1,6 @@
 """python -m plasticity_lab.data fetch|check NAME [--folder DIR]: download an image set ahead of time, or verify it."""
 
-import plasticity_lab.import_path  # noqa: F401 (from now on the current folder comes last)
+import plasticity_lab.process.import_path  # noqa: F401 (from now on the current folder comes last)
 
 # isort: split
 import argparse
@@ -10,8 +10,8 @@ from pathlib import Path
 
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.data.sources import source_named, sources, verified
-from plasticity_lab.empty_words import check_words
-from plasticity_lab.exits import leave, status_of
+from plasticity_lab.process.empty_words import check_words
+from plasticity_lab.process.exits import leave, status_of
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

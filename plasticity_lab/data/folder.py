@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pooch
 
-from plasticity_lab.account import expanded, settle_account
+from plasticity_lab.process.account import expanded, settle_account
 
 VARIABLE = "PLASTICITY_DATA"
 

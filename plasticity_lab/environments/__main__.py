@@ -7,7 +7,7 @@ The first prints a game as text; the second measures what random actions and the
 or writes it as CSV.
 """
 
-import plasticity_lab.import_path  # noqa: F401 (from now on the current folder comes last)
+import plasticity_lab.process.import_path  # noqa: F401 (from now on the current folder comes last)
 
 # isort: split
 import argparse
@@ -16,13 +16,13 @@ import io
 import sys
 from pathlib import Path
 
-from plasticity_lab.empty_words import check_words
 from plasticity_lab.environments.environments import Environments
 from plasticity_lab.environments.games.frame import frame, legend
 from plasticity_lab.environments.games.games import game
 from plasticity_lab.environments.games.scores import act_of, scores
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.exits import leave, status_of
+from plasticity_lab.process.empty_words import check_words
+from plasticity_lab.process.exits import leave, status_of
 from plasticity_lab.records.files import write_atomically
 
 

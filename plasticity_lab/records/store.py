@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from plasticity_lab.account import expanded
 from plasticity_lab.errors import StoreError
+from plasticity_lab.process.account import expanded
 from plasticity_lab.records.files import beside, clear_unfinished, disk_errors, link_once, make_folder, server_time
 
 TASK_WEIGHTS = "weights-task-"

@@ -1,6 +1,6 @@
 """`python -m plasticity_lab.taxonomy derive|facts|curves`: what kinds of functions the activations are, as data."""
 
-import plasticity_lab.import_path  # noqa: F401 (from now on the current folder comes last)
+import plasticity_lab.process.import_path  # noqa: F401 (from now on the current folder comes last)
 
 # isort: split
 import argparse
@@ -9,9 +9,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from plasticity_lab.empty_words import check_words
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.exits import leave, status_of
+from plasticity_lab.process.empty_words import check_words
+from plasticity_lab.process.exits import leave, status_of
 from plasticity_lab.records.files import write_atomically
 from plasticity_lab.taxonomy.derive import RANGE, activations, as_text, curves
 from plasticity_lab.taxonomy.described import definitions, drawn, facts

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from plasticity_lab.account import user_name
+from plasticity_lab.process.account import user_name
 from tests.helpers.stand_ins import BETWEEN, fails
 
 TOOLS = ("bash", "cat", "env", "grep", "rm", "ln", "sed", "touch", "git", "stat", "wc", "g++", "as", "ld")

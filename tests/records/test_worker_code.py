@@ -62,11 +62,11 @@ def checkout(tmp_path):
             """,
         "launch/work/process.py": "",
         "launch/packs/__init__.py": "",
-        "launch/packs/pace.py": "import launch.makespan",
+        "launch/packs/pace.py": "import launch.plan.makespan",
         "launch/plan/__init__.py": "",
         "launch/plan/device/__init__.py": "kind_of = None",
         "launch/plan/device/by_itself.py": "",
-        "launch/makespan.py": "",
+        "launch/plan/makespan.py": "",
         "launch/wording.py": "",
         "launch/commands/__init__.py": "",
         "launch/commands/show.py": "from launch.work import worker",
@@ -83,7 +83,7 @@ def test_imports_are_followed_in_whatever_form_they_are_written(checkout):
     found = {str(path.relative_to(checkout / "launch")) for path in files_of_worker(checkout)}
     assert found == {
         "__init__.py", "work/__init__.py", "work/worker.py", "work/process.py", "packs/__init__.py", "packs/pace.py",
-        "plan/__init__.py", "plan/device/__init__.py", "plan/device/by_itself.py", "makespan.py", "wording.py",
+        "plan/__init__.py", "plan/device/__init__.py", "plan/device/by_itself.py", "plan/makespan.py", "wording.py",
     }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.cluster import SlurmError
 from launch.launchers.slurm.parameters import for_submitit, workers_a_job
-from plasticity_lab.import_path import for_children
+from plasticity_lab.process.import_path import for_children
 from plasticity_lab.records.files import disk_errors, make_folder
 from plasticity_lab.records.plan import Pack
 

@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote_to_bytes
 from launch.launchers.slurm import cluster
 from launch.launchers.slurm.job_state import JobState, is_step, with_accounting
 from launch.launchers.slurm.submissions import Submission, own_logs_folder
-from plasticity_lab.account import user_name
+from plasticity_lab.process.account import user_name
 from plasticity_lab.records.store import Store
 
 _MARK = re.compile(r"(?:.* )?plasticity_lab (\S+) (\S+) store (.+)", re.DOTALL)

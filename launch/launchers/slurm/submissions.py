@@ -18,9 +18,9 @@ from launch.launchers.slurm.cancellation import cancellations
 from launch.packs.lease_files import LeaseFiles
 from launch.packs.owner import Owner, this_owner
 from launch.packs.sweep import in_words
-from plasticity_lab.account import user_name
 from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.named_code import named
+from plasticity_lab.process.account import user_name
 from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping
 from plasticity_lab.records.files import create_once, names
 from plasticity_lab.records.plan import Plan

@@ -21,8 +21,8 @@ from launch.launchers.slurm.submissions import (
 )
 from launch.packs.owner import is_dead_here
 from launch.wording import counted, say, some
-from plasticity_lab.account import user_name
 from plasticity_lab.errors import PlasticityError, StoreError
+from plasticity_lab.process.account import user_name
 from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.files import disk_errors, server_time
 from plasticity_lab.records.store import Store

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from plasticity_lab.account import expanded, settle_account
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.process.account import expanded, settle_account
 
 CLOUD = "https://api.forge.coreweave.com"
 """W&B's own server, unless settings name another."""

@@ -19,7 +19,7 @@ def _set_current_folder_apart() -> str | None:
         current = os.path.realpath(os.getcwd())
     except OSError:
         return None  # it has been removed
-    here = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+    here = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", ".."))
     if not sys.path or sys.flags.safe_path or os.path.realpath(sys.path[0]) != current or current == here:
         return None
     return sys.path.pop(0)
@@ -38,7 +38,7 @@ from plasticity_lab.named_code import VARIABLE, in_a_store, named, python_path
 from plasticity_lab.stored_files import store_around
 
 PACKAGES = ("plasticity_lab", "launch", "analysis")
-HERE = Path(__file__).resolve().parents[1]
+HERE = Path(__file__).resolve().parents[2]
 
 
 def current_folder_last() -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from plasticity_lab import account
-from plasticity_lab.account import NAMES, cache_folder, expanded, settle_account, user_name
 from plasticity_lab.data.folder import VARIABLE, data_folder
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.process import account
+from plasticity_lab.process.account import NAMES, cache_folder, expanded, settle_account, user_name
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-from launch.makespan import makespan
+from launch.plan.makespan import makespan
 
 
 def test_a_worker_takes_the_next_pack_when_it_is_free():

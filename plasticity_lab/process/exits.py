@@ -7,10 +7,10 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn
 
-from plasticity_lab.account import settle_account
 from plasticity_lab.errors import ConfigError, PlasticityError
-from plasticity_lab.import_path import hidden
-from plasticity_lab.output import begin_output, output_error
+from plasticity_lab.process.account import settle_account
+from plasticity_lab.process.import_path import hidden
+from plasticity_lab.process.output import begin_output, output_error
 
 TRACE = "HYDRA_FULL_ERROR"
 """The environment variable that, set to 1, asks for the traceback of a mistake; the name is Hydra's."""

@@ -11,9 +11,9 @@ from hydra.core.override_parser.types import Override
 
 from launch.runs.files import CONF, check_experiment, folder_of
 from launch.runs.words import plain, read, shown, spelled
-from plasticity_lab.account import expanded
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.named_code import check_options_folder
+from plasticity_lab.process.account import expanded
 
 OPTION = re.compile(r"[\w.-]{1,200}")
 """Names that a file can have."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from launch.control_groups import cpu_quota, memory_limit
+from plasticity_lab.process.control_groups import cpu_quota, memory_limit
 
 MIB = 2**20
 

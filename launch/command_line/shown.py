@@ -10,7 +10,7 @@ from hydra._internal.utils import get_args_parser
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
-from launch.command_line import CommandLine
+from launch.command_line.words import CommandLine
 from launch.runs.files import CONF, folders_of, options_in
 from launch.runs.words import read
 from plasticity_lab.errors import ConfigError

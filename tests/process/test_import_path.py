@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from plasticity_lab.import_path import for_children, importing_alike
+from plasticity_lab.process.import_path import for_children, importing_alike
 
 pytestmark = pytest.mark.sample(4)
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 MAIN = ("-m", "plasticity_lab.main", "dry_run=true", "tracking=store", "schedule=smoke")
 
 
@@ -42,7 +42,7 @@ def test_every_command_moves_the_current_folder_before_all_else():
     commands = [path for folder in folders for path in ROOT.glob(f"{folder}/__main__.py")]
     for path in (*commands, ROOT / "plasticity_lab/main.py"):
         first = next(node for node in ast.parse(path.read_text()).body if isinstance(node, ast.Import | ast.ImportFrom))
-        assert ast.unparse(first) == "import plasticity_lab.import_path", path
+        assert ast.unparse(first) == "import plasticity_lab.process.import_path", path
 
 
 def test_variables_for_others_children_are_gone_afterwards(monkeypatch):

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.exits import TRACE, status_of
+from plasticity_lab.process.exits import TRACE, status_of
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 DOORS = {
     "plasticity_lab.main": ["--help"],
     "launch": ["--help"],
@@ -134,9 +134,8 @@ def test_a_command_whose_output_is_closed_does_what_it_is_to_do(closed):
 
 def test_what_a_process_opens_does_not_take_the_place_of_closed_output(tmp_path):
     """Otherwise what libraries print on standard error would be written into a file of the store."""
-    script = (
-        "from plasticity_lab.output import begin_output as b; b(); import os; f = open('kept', 'w'); os.write(2, b'!')"
-    )
+    begins = "from plasticity_lab.process.output import begin_output as b; b()"
+    script = f"{begins}; import os; f = open('kept', 'w'); os.write(2, b'!')"
     assert in_shell(f'"$0" -c "{script}" <&- >&- 2>&-', cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}).returncode == 0
     assert (tmp_path / "kept").read_text() == ""
 
@@ -150,7 +149,7 @@ def test_a_mistake_has_status_1_where_nothing_can_be_said_of_it():
 
 @pytest.mark.parametrize("encoding", ["latin-1", "ascii", "cp1252"])
 def test_signs_that_the_output_lacks_are_written_as_numbers(encoding):
-    printed = "from plasticity_lab.exits import leave, status_of; leave(status_of(lambda: print('κ ±') or 0))"
+    printed = "from plasticity_lab.process.exits import leave, status_of; leave(status_of(lambda: print('κ ±') or 0))"
     ended = in_shell(f'"$0" -c "{printed}"', env={"PYTHONIOENCODING": encoding}, text=False)
     assert (ended.returncode, ended.stderr) == (0, b"")
     assert ended.stdout == "κ ±\n".encode(encoding, "backslashreplace")
