@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from launch.packs.to_precompile import packs_to_precompile
 from launch.plan.device import cores
+from launch.work.precompile import packs_to_precompile
 from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.store import Store
 

@@ -5,10 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from launch.own_classes.check import check_own_classes
-from launch.packs.other_code import begun_by_other_code, free_to_replace, put_aside, said_of_them
-from launch.packs.other_diagnostics import begun_with_others
-from launch.packs.other_diagnostics import said_of_them as said_of_others
-from launch.packs.other_kinds import said_of_anew, to_train_anew
+from launch.packs.begun_otherwise import Earlier, put_aside, what_becomes_of
 from launch.packs.todo import Outstanding, adopted, outstanding, tidied
 from launch.plan.calibration import calibration_of
 from launch.plan.compiling import NotCompiled
@@ -66,11 +63,8 @@ class Prepared:
     """A command's runs, sorted and planned; nothing is written yet.
 
     settings: the command's, with `tracking=auto` decided. cost_of: as the plan priced the runs. unreadable: what is
-    wrong with files of the store that it was made without. mixed: what is said of packs that go on by other code
-    than began them, if there are any. anew: what is said of packs that were begun on other kinds of device, of
-    which there are no workers. looked_at: what is said of packs that go on with other diagnostics. replaced: packs
-    that do not go on, because their runs were planned anew. of_another: whether the plan is a part of one that is in
-    the store already.
+    wrong with files of the store that it was made without. earlier: what becomes of unfinished packs of earlier plans.
+    of_another: whether the plan is a part of one that is in the store already.
     """
 
     store: Store
@@ -80,10 +74,7 @@ class Prepared:
     todo: Outstanding
     plan: Plan
     unreadable: Sequence[StoreError]
-    mixed: str = ""
-    anew: str = ""
-    looked_at: str = ""
-    replaced: Sequence[Pack] = ()
+    earlier: Earlier
     of_another: bool = False
 
 
@@ -104,12 +95,9 @@ def prepared(
         check_own_classes(todo.left, settings, command or sys.orig_argv)
     prices = (costs_to_show if settings.dry_run else costs_to_train)(settings)
     unreadable: list[StoreError] = list(resources.damaged)
-    going_on, known = adopted(store, todo.left, resources.kind, settings.launch.lease_seconds, unreadable)
-    going_on, without_workers, anew = _on_kinds_that_are_there(store, going_on, resources, settings)
-    going_on, by_other_code, mixed = _by_one_code(store, going_on, known, settings)
-    going_on, with_others, looked_at = _with_these_diagnostics(store, going_on, known, todo.left, settings)
-    replaced = [*without_workers, *by_other_code, *with_others]
-    planned = _planned(store, todo, settings, resources, prices, command or sys.orig_argv, going_on, known, replaced)
+    packs, known = adopted(store, todo.left, resources.kind, settings.launch.lease_seconds, unreadable)
+    earlier = what_becomes_of(store, packs, known, todo.left, settings, resources.kind, resources.known)
+    planned = _planned(store, todo, settings, resources, prices, command or sys.orig_argv, earlier, known)
     if store.root.exists():
         from launch.launchers.damage import damaged_files, damaged_jobs  # in a new store there is nothing to look at
 
@@ -117,10 +105,10 @@ def prepared(
         unreadable += damaged_jobs(store, [planned.sweep])
     if where and todo.left:
         say(where)
-    packs = [(planned.runs[pack.runs[0]], pack.updates) for pack in planned.packs]  # equal within one
-    for line in [*too_short(packs), *unseen((run for run, _ in packs), prices)]:
+    firsts = [(planned.runs[pack.runs[0]], pack.updates) for pack in planned.packs]  # equal within one
+    for line in [*too_short(firsts), *unseen((run for run, _ in firsts), prices)]:
         say(line)
-    return Prepared(store, settings, resources, prices, todo, planned, unreadable, mixed, anew, looked_at, replaced)
+    return Prepared(store, settings, resources, prices, todo, planned, unreadable, earlier)
 
 
 def put_in_order(ready: Prepared) -> list[str]:
@@ -130,7 +118,7 @@ def put_in_order(ready: Prepared) -> list[str]:
     """
     store, todo, sweep = ready.store, ready.todo, ready.plan.sweep
     lines = tidied(store, todo, sweep, ready.settings.launch.lease_seconds)
-    put_aside(store, ready.replaced)
+    put_aside(store, ready.earlier.replaced)
     lines += [_set_aside(ready, error) for error in ready.unreadable]
     if ready.of_another:
         return lines
@@ -200,42 +188,6 @@ def costs(resource_of: assembly.ResourceOf) -> CostOf:
     return price
 
 
-def _on_kinds_that_are_there(
-    store: Store, packs: Sequence[Pack], resources: Resources, settings: Settings
-) -> tuple[Sequence[Pack], Sequence[Pack], str]:
-    """Of adopted packs those that go on, those that are replaced because no worker of their kind comes, and what is
-    said of the latter.  Raises StoreError.
-    """
-    anew = to_train_anew(store, packs, resources.kind, resources.known, settings.launch.lease_seconds)
-    kept, replaced = [pack for pack in packs if pack.id not in anew], [pack for pack in packs if pack.id in anew]
-    return kept, replaced, said_of_anew(list(anew.values()), resources.kind) if anew else ""
-
-
-def _with_these_diagnostics(
-    store: Store, packs: Sequence[Pack], known: Mapping[str, Run], left: Sequence[Run], settings: Settings
-) -> tuple[Sequence[Pack], Sequence[Pack], str]:
-    """Of adopted packs those that go on, those that a rerun replaces because they began with other diagnostics, and
-    what is said of the others that did.  Raises StoreError.
-    """
-    others = begun_with_others(packs, known, left)
-    replaced = free_to_replace(store, others, settings.launch.lease_seconds) if settings.rerun else []
-    kept = [pack for pack in others if pack not in replaced]
-    return [pack for pack in packs if pack not in replaced], replaced, said_of_others(kept) if kept else ""
-
-
-def _by_one_code(
-    store: Store, packs: Sequence[Pack], known: Mapping[str, Run], settings: Settings
-) -> tuple[Sequence[Pack], Sequence[Pack], str]:
-    """Of adopted packs those that go on, those that a rerun replaces because other code began them, and what is said
-    of the others that other code began.  Raises StoreError, ConfigError.
-    """
-    begun = begun_by_other_code(store, packs, known)
-    others = [pack for pack in packs if pack.id in begun]
-    replaced = free_to_replace(store, others, settings.launch.lease_seconds) if settings.rerun else []
-    mixed = [pack for pack in others if pack not in replaced]
-    return [pack for pack in packs if pack not in replaced], replaced, said_of_them(mixed, begun) if mixed else ""
-
-
 def _planned(
     store: Store,
     todo: Outstanding,
@@ -243,17 +195,16 @@ def _planned(
     resources: Resources,
     prices: CostOf,
     command: Sequence[str],
-    going_on: Sequence[Pack],
+    earlier: Earlier,
     known: Mapping[str, Run],
-    replaced: Sequence[Pack],
 ) -> Plan:
     """The plan of what is left: unfinished packs of earlier plans as they are, the rest in new packs.
 
-    going_on: such packs; replaced: those whose runs are planned anew. known: the runs of both.
+    known: the runs of earlier packs.
     """
-    taken_on = {run for pack in going_on for run in pack.runs}
+    taken_on = {run for pack in earlier.going_on for run in pack.runs}
     rest = [run for run in todo.left if run.id not in taken_on]
-    gone = {pack.id for pack in replaced}
+    gone = {pack.id for pack in earlier.replaced}
     packs = packed(
         rest,
         todo.widest,
@@ -268,7 +219,7 @@ def _planned(
         command=command,
         asked=asked,
         runs={run: known[run] for run in known if run in taken_on} | {run.id: run for run in rest},
-        packs=[*going_on, *packs],
+        packs=[*earlier.going_on, *packs],
         settings=settings,
         code=code_here(),
     )

@@ -34,8 +34,8 @@ def show_plan(ready: Prepared, workers: int) -> None:
         say(str(error))
     _say_of_code(ready)
     say_of_finished(ready.todo, ready.settings)
-    if ready.looked_at:
-        say(ready.looked_at)
+    if ready.earlier.otherwise_looked_at:
+        say(ready.earlier.otherwise_looked_at)
     finished = len(ready.todo.finished)
     print_packs(ready.plan.packs, ready.plan.runs, finished, ready.resources, workers, ready.settings, ready.cost_of)
 
@@ -94,8 +94,8 @@ def announce(ready: Prepared, workers: str) -> None:
     )
     _say_of_code(ready)
     say_of_finished(ready.todo, ready.settings)
-    if ready.looked_at:
-        say(ready.looked_at)
+    if ready.earlier.otherwise_looked_at:
+        say(ready.earlier.otherwise_looked_at)
     for family, width in sorted({(pack.family, pack.width) for pack in planned.packs if pack.narrowed}):
         say(f"Packs of {family} are {counted(width, 'run')} wide: more do not fit into memory.")
     if uncompiled := ready.resources.uncompiled:
@@ -165,10 +165,10 @@ def _say_of_code(ready: Prepared) -> None:
     """Says what records will not be able to say: that one code made the run, or which commit that was; what is trained
     anew; and which of the plan is not certain.
     """
-    if ready.anew:
-        say(ready.anew)
-    if ready.mixed:
-        say(ready.mixed)
+    if ready.earlier.anew:
+        say(ready.earlier.anew)
+    if ready.earlier.mixed:
+        say(ready.earlier.mixed)
     if not ready.resources.known and is_cpu(ready.resources.kind) and ready.plan.packs:
         say(
             f"Modes and widths are planned for {ready.resources.kind} and may change: a worker on another kind of CPU "

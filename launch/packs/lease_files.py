@@ -5,8 +5,7 @@ import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from launch.packs.memory import MEMORY, Kills
-from launch.packs.owner import Owner, is_dead_here
+from launch.packs.owner import MEMORY, Kills, Owner, is_dead_here
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.damage import DamagedFile, read_mapping
 from plasticity_lab.records.files import disk_errors, names, server_time

@@ -16,14 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from launch.packs.lease_files import RELEASED, LeaseFiles, PackState, ended
-from launch.packs.memory import MEMORY, Kills, oom_kills
-from launch.packs.owner import Owner
-from plasticity_lab.records.files import beside, create_once, disk_errors, link_once, names, seen, stands
+from launch.packs.owner import MEMORY, Kills, Owner, oom_kills
+from plasticity_lab.errors import StoreError
+from plasticity_lab.records.files import beside, clock_offset, create_once, disk_errors, link_once, names, seen, stands
 from plasticity_lab.records.store import Store
 
 log = logging.getLogger(__name__)
 ENDED_IN_A_ROW = 16
 """When this many packs in a row turn out to have ended, the folder that names all of them is listed again."""
+
+CLOCKS_APART_SECONDS = 5.0
+"""Whoever reads leases and logs would wonder, where two clocks are as far apart."""
 
 
 class LostLease(Exception):
@@ -244,3 +247,17 @@ def clear_leases(store: Store, pack: str, last: int) -> None:
     for epoch in range(last + 1):
         with contextlib.suppress(OSError):
             store.lease(pack, epoch).unlink()
+
+
+def say_if_clocks_differ(store: Store) -> None:
+    """Says that the file server's clock and this machine's differ, where that is seen."""
+    with contextlib.suppress(StoreError):
+        apart = clock_offset(store.leases_folder)
+        if abs(apart) > CLOCKS_APART_SECONDS:
+            log.warning(
+                "The clock that stamps the files of %s is %.0f s %s this machine's. Leases go by the former; where "
+                "each machine stamps its own files, as on Lustre or sshfs, have the clocks set (NTP).",
+                store.root,
+                abs(apart),
+                "ahead of" if apart > 0 else "behind",
+            )

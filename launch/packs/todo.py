@@ -4,10 +4,10 @@ import contextlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from launch.packs.begun_otherwise import chosen, looked_at_alike
 from launch.packs.endings import Ending, ending_of, write_ending
 from launch.packs.lease_files import LeaseFiles, ended
 from launch.packs.leases import clear_leases
-from launch.packs.other_diagnostics import chosen, looked_at_alike
 from launch.packs.run_claims import clear_claims
 from launch.wording import counted
 from plasticity_lab.errors import StoreError

@@ -15,13 +15,12 @@ from pathlib import Path
 
 import torch
 
-from launch.packs.to_precompile import packs_to_precompile
 from launch.work.process import prepare_compiling, prepare_process
 from launch.work.stop_signal import StopSignal
 from plasticity_lab.assembly import assembled, resources
 from plasticity_lab.benchmarks.benchmark import Resource
 from plasticity_lab.data.folder import data_folder
-from plasticity_lab.records.plan import read_plan
+from plasticity_lab.records.plan import Pack, Plan, read_plan
 from plasticity_lab.records.position import Position
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
@@ -47,6 +46,15 @@ def compile_graphs(
         if any(len(of_updates) for of_updates in learned.values()):  # none while a memory is filled
             break
     learner.evaluate(task)
+
+
+def packs_to_precompile(plan: Plan, packs: Sequence[Pack], workers: int) -> list[Pack]:
+    """One compiled pack for each structure, mode and width, but for those that the workers begin with."""
+    first: dict[tuple[str, str, int], int] = {}
+    for place, pack in enumerate(packs):
+        if pack.compiled and pack.kind.startswith("cpu"):
+            first.setdefault((plan.runs_of(pack)[0].structure(), pack.mode, pack.width), place)
+    return [packs[place] for place in first.values() if place >= workers]
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,17 +1,33 @@
-"""How a worker of a local sweep is stopped."""
+"""How a worker is stopped, and how long it has until it is ended."""
 
 import math
 import os
 import signal
 import time
+from collections.abc import Callable
 from types import FrameType
+from typing import Protocol, runtime_checkable
 
 NOTICE_SECONDS = 60.0
 """How long workers may take for their last checkpoints after Ctrl-C, before the command that started them ends them."""
 
 
+@runtime_checkable
+class WithNotice(Protocol):
+    """A worker's `stop` that knows who will end it, and when."""
+
+    def seconds_left(self) -> float:
+        """Seconds until the worker is ended; infinite while nobody is about to."""
+        ...
+
+
+def seconds_left(stop: Callable[[], bool]) -> float:
+    """The same of any `stop`; infinite of one that does not know."""
+    return stop.seconds_left() if isinstance(stop, WithNotice) else math.inf
+
+
 class StopSignal:
-    """Whether the worker is to stop: after SIGINT or SIGTERM, or when the process that started it is gone."""
+    """Whether a worker of a local sweep is to stop: after SIGINT or SIGTERM, or when whoever started it is gone."""
 
     def __init__(self, parent: int | None) -> None:
         self.parent = parent

@@ -15,11 +15,11 @@ from launch.packs.leases import Lease
 from launch.packs.progress import write_progress
 from launch.plan.first_compiling import marked_as_compiled
 from launch.tracking.choice import UNTRACKED, Tracking
-from launch.work.notice import seconds_left
 from launch.work.patience import Patience, Stopped
 from launch.work.process import prepare_compiling
 from launch.work.recording import end_pack, leave_records, pack_facts
 from launch.work.replay_memory import ReplayMemory
+from launch.work.stop_signal import seconds_left
 from launch.work.task_weights import keeping_weights
 from plasticity_lab.agents.agent import Learner
 from plasticity_lab.assembly import agent_of, assembled, looked_at

@@ -16,17 +16,15 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from launch.packs.leases import Lease, Leases, LostLease
+from launch.packs.leases import Lease, Leases, LostLease, say_if_clocks_differ
 from launch.packs.owner import this_owner
 from launch.packs.pace import Pace
 from launch.packs.pauses import noted
 from launch.plan.device import kind_of
 from launch.tracking.choice import tracking_of
 from launch.wording import Silence, counted, in_time
-from launch.work.binding import Binder
-from launch.work.clocks import say_if_clocks_differ
+from launch.work.binding import Binder, MayCome, OtherKinds, nobody
 from launch.work.failures import Died, Failures, failure_of, unknown
-from launch.work.other_kinds import MayCome, OtherKinds, nobody
 from launch.work.patience import Patience, Stopped, give_back
 from launch.work.process import free_memory, prepare_process, release_memory
 from launch.work.shared_runs import Elsewhere

@@ -4,8 +4,8 @@ import pytest
 
 from launch.__main__ import main
 from launch.commands.show import NOTHING_YET
+from launch.packs.begun_otherwise import begun_with_others
 from launch.packs.endings import REPLACED
-from launch.packs.other_diagnostics import begun_with_others
 from launch.packs.todo import outstanding
 from plasticity_lab.agents.parts import parts_of
 from plasticity_lab.errors import ConfigError

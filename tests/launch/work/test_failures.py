@@ -9,8 +9,7 @@ from launch.__main__ import main
 from launch.command import run_command
 from launch.packs import leases
 from launch.packs.leases import Leases
-from launch.packs.memory import Kills
-from launch.packs.owner import Owner
+from launch.packs.owner import Kills, Owner
 from launch.work import training, worker
 from launch.work.worker import work
 from plasticity_lab.errors import ConfigError

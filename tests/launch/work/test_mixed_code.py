@@ -6,8 +6,8 @@ import pytest
 
 from launch.launchers.local import Machine
 from launch.launchers.prepare import prepared
+from launch.packs.begun_otherwise import begun_by_other_code, said_of_other_code
 from launch.packs.leases import Leases
-from launch.packs.other_code import begun_by_other_code, said_of_them
 from launch.packs.owner import Owner
 from launch.packs.sweep import state_of
 from launch.work.worker import work
@@ -70,9 +70,9 @@ def test_records_list_the_parts_and_status_counts_them(store, begun, caplog):
 def test_the_command_says_so_before_it_goes_on_and_status_while_it_does(store, begun):
     settings = resolved(*WORDS).settings.model_copy(update={"store": store.root})
     ready = prepared(runs_of(*WORDS), settings, Machine.of(settings).resources)
-    assert "rerun=true" in ready.mixed
-    assert "2 runs" in ready.mixed
-    assert ready.replaced == []
+    assert "rerun=true" in ready.earlier.mixed
+    assert "2 runs" in ready.earlier.mixed
+    assert ready.earlier.replaced == []
     work(store, begun.sweep, "cpu", after_looks(1))
     assert set(state_of(store, read_plan(store, begun.sweep)).flagged["mixed_code"]) == set(begun.asked)
 
@@ -113,5 +113,5 @@ def test_a_checkpoint_of_an_earlier_version_was_begun_by_code_that_is_not_known(
 
 def test_what_the_command_says_names_both_codes(store, begun):
     found = begun_by_other_code(store, begun.packs, begun.runs)
-    words = said_of_them(begun.packs, found)
+    words = said_of_other_code(begun.packs, found)
     assert re.search("code before.* → .*code now", words)

@@ -15,7 +15,7 @@ from launch.packs.sweep import state_of
 from launch.plan.calibration import write_calibration
 from launch.plan.device import kind_of
 from launch.plan.figures import AVX2
-from launch.work import binding, other_kinds, training, worker
+from launch.work import binding, training, worker
 from launch.work.worker import work
 from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
 from plasticity_lab.records.plan import read_plan, write_plan
@@ -40,7 +40,7 @@ def on(monkeypatch):
             target = (module, "kind_of") if not isinstance(module, str) else (f"{module}.kind_of",)
             monkeypatch.setattr(*target, lambda device: kind)
 
-    monkeypatch.setattr(other_kinds, "FREE_SECONDS", 0.0)
+    monkeypatch.setattr(binding, "FREE_SECONDS", 0.0)
     on(HERE)
     return on
 
@@ -141,7 +141,7 @@ def test_the_command_plans_anew_what_was_begun_on_a_kind_of_which_it_has_no_work
     settings = resolved(*WORDS).settings.model_copy(update={"store": store.root})
     ready = prepared(runs_of(*WORDS), settings, Machine.of(settings).resources)
     lost = 2 * load_checkpoint(store, begun.packs[0].id)["journal"]["steps"]
-    assert all(word in ready.anew for word in ("2 runs", THERE, HERE, f"{lost:,} run-steps"))
+    assert all(word in ready.earlier.anew for word in ("2 runs", THERE, HERE, f"{lost:,} run-steps"))
     plan = trained(store, *WORDS)
     assert [each["status"] for each in ended_packs(store)].count("replaced") == 1
     assert plan.packs[0].id != begun.packs[0].id

@@ -4,8 +4,8 @@ from unittest.mock import Mock
 import pytest
 
 from launch.launchers import precompiler
-from launch.packs.to_precompile import packs_to_precompile
 from launch.work import precompile
+from launch.work.precompile import packs_to_precompile
 from plasticity_lab.records.plan import read_plan
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import planned

@@ -19,7 +19,7 @@ from launch.launchers.slurm.submissions import Outcome, ask, decide, outcome_of
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
 from launch.plan.device import kind_of
-from launch.work import other_kinds, worker
+from launch.work import binding, worker
 from launch.work.worker import OutOfTime, Superseded, work
 from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
 from plasticity_lab.records.plan import write_plan
@@ -219,7 +219,7 @@ def test_packs_planned_on_another_kind_of_cpu_are_bound_by_the_node_s(store, in_
 @pytest.mark.parametrize(("state", "ended"), [("PENDING|Resources", []), ("RUNNING|None", ["replaced", "done"])])
 def test_what_was_begun_on_another_kind_is_left_while_a_job_is_to_start(store, in_job, monkeypatch, state, ended):
     """It may get such a node; where none is to start, nobody else will come."""
-    monkeypatch.setattr(other_kinds, "FREE_SECONDS", 0.0)
+    monkeypatch.setattr(binding, "FREE_SECONDS", 0.0)
     monkeypatch.setattr(job, "PATIENCE_IN_LEASES", 0.01)
     plan = planned(store, "seed=0", "launch.lease_seconds=2")
     (pack,) = plan.packs

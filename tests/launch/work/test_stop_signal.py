@@ -9,8 +9,7 @@ import pytest
 from launch.launchers.slurm import signals as slurm
 from launch.launchers.slurm.signals import JobSignals
 from launch.work import stop_signal
-from launch.work.notice import seconds_left
-from launch.work.stop_signal import NOTICE_SECONDS, StopSignal
+from launch.work.stop_signal import NOTICE_SECONDS, StopSignal, seconds_left
 from tests.helpers.signals import send
 from tests.helpers.sweeps import never
 
