@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from datetime import timedelta
 
+from plasticity_lab.process.beside import beside
+
 SHOWN = 5
 LONGEST_SILENCE_SECONDS = 60.0
 FIRST_WORD_SECONDS = 4.0 if sys.stderr.isatty() else LONGEST_SILENCE_SECONDS
@@ -91,18 +93,13 @@ def said_while(doing: str, say_line: Callable[[str], None] = say) -> Iterator[No
 
     doing: as in "Planning". say_line: receives the line, on another thread.
     """
-    over, began = threading.Event(), time.monotonic()
+    began = time.monotonic()
 
-    def say_it() -> None:
+    def say_it(over: threading.Event) -> None:
         silence = Silence()
         while not over.wait(silence.seconds):
             if silence.is_over(waited := time.monotonic() - began):
                 say_line(f"{doing}: {in_time(waited)} so far.")
 
-    thread = threading.Thread(target=say_it, name=doing, daemon=True)
-    thread.start()
-    try:
+    with beside(doing, say_it):
         yield
-    finally:
-        over.set()
-        thread.join()

@@ -38,9 +38,9 @@ class Anew:
 class Earlier:
     """What becomes of the unfinished packs of earlier plans.
 
-    going_on: these packs go on. replaced: these do not, because their runs are planned anew. anew, mixed,
-    otherwise_looked_at: what is said of packs that were begun on kinds of device of which there are no workers, of packs
-    that go on by other code than began them, and of packs that go on with other diagnostics; empty where there are none.
+    going_on: these packs go on. replaced: these do not, because their runs are planned anew. anew, mixed and
+    otherwise_looked_at are empty, or what is said of packs that were begun on kinds of device of which there are no
+    workers, of packs that go on by other code than began them, and of packs that go on with other diagnostics.
     """
 
     going_on: Sequence[Pack]

@@ -1,6 +1,7 @@
 """Pauses of a pack's training: its worker compiles, reads data or waits. A small file of the pack names them."""
 
 import contextlib
+import functools
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 from launch.wording import in_time
 from plasticity_lab import waits
 from plasticity_lab.errors import StoreError
+from plasticity_lab.process.beside import beside
 from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping, write_mapping
 from plasticity_lab.records.files import disk_errors
 from plasticity_lab.records.store import Store
@@ -50,19 +52,12 @@ def noted(store: Store, pack: str, state: Callable[[str], None] = lambda state: 
 
     state: that thread calls it with each new state, as "compiling"; with TRAINING after a pause.
     """
-    over = threading.Event()
-    thread = threading.Thread(target=_note, args=(store, pack, over, state), name=f"pauses of {pack}", daemon=True)
-    thread.start()
-    try:
+    with beside(f"pauses of {pack}", functools.partial(_note, store.pause(pack), state)):
         yield
-    finally:
-        over.set()
-        thread.join()
 
 
-def _note(store: Store, pack: str, over: threading.Event, state: Callable[[str], None]) -> None:
-    path = store.pause(pack)
-    there, due = path.exists(), 0.0  # a worker that was killed leaves its note
+def _note(path: Path, state: Callable[[str], None], over: threading.Event) -> None:
+    is_noted, due = path.exists(), 0.0  # a worker that was killed leaves its note
     known, words = TRAINING, ("", "")
     while not over.wait(LOOK_SECONDS):
         wait = waits.current()
@@ -72,12 +67,12 @@ def _note(store: Store, pack: str, over: threading.Event, state: Callable[[str],
         if known != before:
             state(known)
         with contextlib.suppress(StoreError):  # training goes on, and so does this once the store works again
-            if wait is None and there:
+            if wait is None and is_noted:
                 _forget(path)
-                there, words = False, ("", "")
+                is_noted, words = False, ("", "")
             elif wait is not None and ((wait.doing, wait.of) != words or wait.seconds >= due):
                 write_mapping(path, {"doing": wait.doing, "of": wait.of, "seconds": round(wait.seconds, 1)})
-                there, words, due = True, (wait.doing, wait.of), wait.seconds + AGAIN_SECONDS
+                is_noted, words, due = True, (wait.doing, wait.of), wait.seconds + AGAIN_SECONDS
     if known != TRAINING:
         state(TRAINING)
     with contextlib.suppress(StoreError):

@@ -70,9 +70,9 @@ class Elsewhere:
                 self._waits.pop(pack, None)
                 free.append(pack)
             for claim in waits:
-                found = None if self.leases.holds(claim.pack) else self._planned(claim)
-                if found is not None and self.binder.takes(found[1]):
-                    others[claim.pack] = found
+                planned = None if self.leases.holds(claim.pack) else self._planned(claim)
+                if planned is not None and self.binder.takes(planned[1]):
+                    others[claim.pack] = planned
         return free, others
 
     def nobody_trains(self, packs: Collection[str]) -> bool:

@@ -1,159 +1,40 @@
 """Training one claimed pack: from its checkpoint, if there is one, to the records of its runs."""
 
 import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import torch
 
-from launch.packs.bindings import Binding, write_binding
 from launch.packs.endings import Ending
-from launch.packs.heartbeat import Heartbeat
 from launch.packs.leases import Lease
-from launch.packs.progress import write_progress
 from launch.plan.first_compiling import marked_as_compiled
 from launch.tracking.choice import UNTRACKED, Tracking
-from launch.work.patience import Patience, Stopped
+from launch.work.keeper import AllOver, Claimed, Heartbeat, PackKeeper, Past, beating
+from launch.work.patience import Patience
 from launch.work.process import prepare_compiling
 from launch.work.recording import end_pack, leave_records, pack_facts
 from launch.work.replay_memory import ReplayMemory
 from launch.work.stop_signal import seconds_left
 from launch.work.task_weights import keeping_weights
-from plasticity_lab.agents.agent import Learner
 from plasticity_lab.assembly import agent_of, assembled, looked_at
 from plasticity_lab.benchmarks.benchmark import Resource
 from plasticity_lab.environments.processes.choice import ALONE, Processes
 from plasticity_lab.errors import HelperLost
-from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
-from plasticity_lab.records.files import StoreFault
+from plasticity_lab.records.bulk import Bulk
+from plasticity_lab.records.checkpoint import load_checkpoint
 from plasticity_lab.records.journal import Journal
 from plasticity_lab.records.kinds import goes_on
 from plasticity_lab.records.plan import Pack, Plan
 from plasticity_lab.records.provenance import provenance, utc_now
-from plasticity_lab.records.settings import StopRule
-from plasticity_lab.records.stopping import rules_of, stop_worse
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.targets import measures_of
 from plasticity_lab.records.training_code import UNKNOWN, differences, made_by, other_kind, parts_from, trained_by
 from plasticity_lab.trainer import train
-from plasticity_lab.waits import seconds_waited, waiting
+from plasticity_lab.waits import waiting
 
 log = logging.getLogger(__name__)
-PROGRESS_SECONDS = 1.0
-TRACKING_SECONDS = 5.0
-FIRST_CHECKPOINT_SECONDS = 3.0
-"""The first one comes this soon after the first chunk: then a worker that vanishes has shown that the pack trains."""
-
-
-class AllOver(Exception):
-    """Every run of the pack has diverged or was stopped early; nothing is left to learn."""
-
-
-class PackKeeper:
-    """Looks after one pack while it trains: its lease, its progress, its checkpoints.
-
-    pack: with the kind and mode in which it is trained. began: when it was first begun, as records write it. before:
-    seconds of training before a resume. parts: by which code it has been trained, as `parts_from` has them. rules: by
-    which each of its runs is stopped early; None where it is not.
-    """
-
-    def __init__(
-        self,
-        store: Store,
-        pack: Pack,
-        lease: Lease,
-        heartbeat: Heartbeat,
-        checkpoint_minutes: float,
-        stop: Callable[[], bool],
-        patience: Patience,
-        began: str,
-        before: float,
-        parts: Sequence[Mapping[str, Any]],
-        memory: ReplayMemory,
-        tracking: Tracking,
-        rules: Sequence[StopRule | None],
-    ) -> None:
-        self.store, self.pack, self.lease, self.heartbeat, self.stop = store, pack, lease, heartbeat, stop
-        self.patience, self.parts, self.memory, self.rules = patience, parts, memory, rules
-        self.began, self.before, self.resumed, self.tracking = began, before, time.monotonic(), tracking
-        self.waited = seconds_waited()
-        self.every = {
-            "checkpoint": checkpoint_minutes * 60,
-            "progress": PROGRESS_SECONDS,
-            "tracking": TRACKING_SECONDS,
-        }
-        self.last = dict.fromkeys(self.every, self.resumed)
-        self.looked = self.unsaved = self.bound = False
-
-    @property
-    def seconds(self) -> float:
-        """Seconds of training so far, those before a resume included; while it compiles no time passes."""
-        return self.before + time.monotonic() - self.resumed - (seconds_waited() - self.waited)
-
-    def look(self, learner: Learner, journal: Journal) -> None:
-        """Reports and saves when each is due; where the store does not work, training goes on and it is tried later.
-
-        Raises Stopped after a checkpoint, LostLease if another worker has taken the pack over, AllOver; StoreError.
-        """
-        self.heartbeat.alive()
-        stop_worse(journal, self.rules)
-        if not self.looked:
-            self.looked, every = True, self.every["checkpoint"]
-            self.last["checkpoint"] = time.monotonic() + min(FIRST_CHECKPOINT_SECONDS, every) - every
-        if self._due("progress"):
-            self.patience.tried("progress", lambda: self._write_progress(journal))
-        if self._due("tracking"):
-            self.tracking.follow(journal)
-        if journal.over.all():
-            raise AllOver
-        stopping = self.stop()
-        if stopping:
-            # However long the pause would still be: this is the last moment.
-            try:
-                self.save(learner, journal, stopping=True)
-            except StoreFault as fault:
-                log.warning("%s Pack %s goes back to the checkpoint before.", fault, self.pack.id)
-            raise Stopped
-        if self._due("checkpoint") or self.unsaved:
-            self.unsaved = not self.patience.tried("checkpoint", lambda: self.save(learner, journal))
-
-    def save(self, learner: Learner, journal: Journal, stopping: bool = False) -> None:
-        """Writes the pack's checkpoint, all that another process needs to go on bit for bit, unless going back to the
-        one before costs less (see `ReplayMemory`).  Raises LostLease, StoreError.
-        """
-        self.lease.beat()
-        memory = self.memory.to_keep(learner.bulk(), stopping)
-        if memory is None:
-            return
-        payload = {
-            "agent": learner.state(),
-            **memory,
-            "journal": journal.state(),
-            "columns": [column.as_json() for column in journal.measures.columns],
-            "mode": self.pack.mode,
-            "kind": self.pack.kind,
-            "parts": list(self.parts),
-            "began": self.began,
-            "seconds": self.seconds,
-        }
-        save_checkpoint(self.store, self.pack.id, self.lease.epoch, payload)
-        self.memory.is_kept(memory)
-        if not self.bound:
-            # Only now: what an earlier version began on a kind that it did not keep could go on anywhere until then.
-            write_binding(self.store, self.pack.id, Binding(self.pack.kind, self.pack.mode, self.pack.width))
-            self.bound = True
-
-    def _write_progress(self, journal: Journal) -> None:
-        write_progress(self.store, self.pack, journal, self.seconds, self.parts, self.memory.refills)
-
-    def _due(self, what: str) -> bool:
-        now = time.monotonic()
-        if now - self.last[what] < self.every[what]:
-            return False
-        self.last[what] = now
-        return True
 
 
 def train_pack(
@@ -175,108 +56,130 @@ def train_pack(
     """
     asked = plan.settings.launch.processes
     processes = Processes(cores, measured=True) if asked is None else Processes(asked)
-    given = (store, plan, pack, resource, device, lease, stop, tracking)
+    claimed = Claimed(store, plan, pack, lease, stop, tracking)
     try:
-        return _train(*given, processes)
+        return _attempt(claimed, resource, device, processes)
     except HelperLost as lost:
         log.warning("%s Pack %s goes on from its last checkpoint, with its worker's process alone.", lost, pack.id)
     tracking.end(plan.runs_of(pack), recorded=False)
-    _train(*given, ALONE)
+    _attempt(claimed, resource, device, ALONE)
 
 
-def _train(
-    store: Store,
-    plan: Plan,
-    pack: Pack,
-    resource: Resource,
-    device: str,
-    lease: Lease,
-    stop: Callable[[], bool],
-    tracking: Tracking,
-    processes: Processes,
-) -> None:
-    runs, settings = plan.runs_of(pack), plan.settings
-    with Heartbeat(lease, settings.launch.lease_seconds) as heartbeat:
-        patience = Patience(stop, heartbeat.alive)
-        begun = patience.until_done("checkpoint", lambda: load_checkpoint(store, pack.id))
-        if begun is not None and goes_on(begun["kind"], pack.kind):
-            pack = replace(pack, mode=begun["mode"])
-        else:
-            begun = None
+def _attempt(claimed: Claimed, resource: Resource, device: str, processes: Processes) -> None:
+    with beating(claimed.lease, claimed.plan.settings.launch.lease_seconds) as heartbeat:
+        session = Session(claimed, resource, heartbeat)
+        session.resume(device, processes)
+        session.train()
+        session.record()
+
+
+class Session:
+    """One attempt at training a pack: from its checkpoint, if there is one, to the records of its runs.
+
+    learner: as it is alone. observed: the same, looked at by diagnostics. Each method raises as `train_pack`.
+    """
+
+    def __init__(self, claimed: Claimed, resource: Resource, heartbeat: Heartbeat) -> None:
+        self.claimed, self.resource, self.heartbeat = claimed, resource, heartbeat
+        self.runs, self.settings = claimed.plan.runs_of(claimed.pack), claimed.plan.settings
+        self.patience = Patience(claimed.stop, heartbeat.alive)
+        self.memory = ReplayMemory(claimed.store, claimed.lease, self.settings, lambda: seconds_left(claimed.stop))
+
+    def resume(self, device: str, processes: Processes) -> None:
+        """Puts the pack together, as its checkpoint has it, or at its beginning."""
+        checkpoint = self._checkpoint()
+        self._put_together(torch.device(device), processes)
+        if checkpoint is not None:
+            self.journal.load(checkpoint["journal"])
+            bulk = self.patience.until_done("memory", lambda: self._restored(checkpoint))
+            self.observed.load(checkpoint["agent"], bulk)
+        self.keeper = PackKeeper(self.claimed, self.heartbeat, self.patience, self.memory, self._past(checkpoint))
+
+    def train(self) -> None:
+        """Trains it from where it stands to its end."""
+        store, pack, lease, settings = self.claimed.store, self.claimed.pack, self.claimed.lease, self.settings
+        provides = agent_of(self.runs[0]).provides
+        learner = keeping_weights(store, pack.id, settings, self.observed, provides, lease.beat)
+        self.keeper.write_progress(self.journal)
+        self.claimed.tracking.begin(self.runs, self.journal.measures)
+        try:
+            with marked_as_compiled(self.runs[0], pack):
+                train(self.stream, learner, self.journal, self.keeper)
+        except AllOver:
+            log.info("Every run of pack %s has diverged or was stopped early.", pack.id)
+
+    def record(self) -> None:
+        """Leaves the records of its runs, and the mark that it has ended."""
+        store, pack, lease, settings = self.claimed.store, self.claimed.pack, self.claimed.lease, self.settings
+        source = self._source()
+
+        def leave() -> list[str]:
+            lease.beat(surely=True)
+            return leave_records(
+                store, self.runs, self.journal, self.learner, source, settings.save_weights, settings.rerun
+            )
+
+        recorded = self.patience.until_done("records", leave)
+        diverged = int((self.journal.diverged > 0).sum())
+        ending = Ending("done", error="", diverged=diverged, seconds=source["pack_seconds"])
+        self.patience.until_done("end", lambda: end_pack(store, pack, lease, ending, recorded))
+
+    def _checkpoint(self) -> dict[str, Any] | None:
+        """The pack's, whose mode is the pack's from now on; None where there is none that can go on here."""
+        store, pack = self.claimed.store, self.claimed.pack
+        checkpoint = self.patience.until_done("checkpoint", lambda: load_checkpoint(store, pack.id))
+        if checkpoint is None or not goes_on(checkpoint["kind"], pack.kind):
+            return None
+        self.claimed = replace(self.claimed, pack=replace(pack, mode=checkpoint["mode"]))
+        return checkpoint
+
+    def _put_together(self, device: torch.device, processes: Processes) -> None:
+        """The pack at its beginning."""
+        pack, first = self.claimed.pack, self.runs[0]
         if pack.compiled:
             with waiting("compiling", "graphs"):
                 prepare_compiling()
-        stream, learner = assembled(
-            runs,
-            resource,
-            torch.device(device),
-            pack.compiled,
-            processes,
-            pack.kernels,
-            observed=settings.save_weights == "tasks",
+        observed = self.settings.save_weights == "tasks"
+        self.stream, self.learner = assembled(
+            self.runs, self.resource, device, pack.compiled, processes, pack.kernels, observed=observed
         )
-        seen, columns = looked_at(runs, resource, learner)
-        kept = keeping_weights(store, pack.id, settings, seen, agent_of(runs[0]).provides, lease.beat)
-        measures = measures_of(runs[0].targets, runs[0].science).with_columns(columns)
-        journal, began, before = Journal(len(runs), measures), utc_now(), 0.0
-        memory = ReplayMemory(store, lease, settings, lambda: seconds_left(stop))
-        if begun is not None:
-            state = begun
-            journal.load(state["journal"])
-            bulk = patience.until_done("memory", lambda: memory.restored(state, learner.bulk(), journal.steps))
-            seen.load(state["agent"], bulk)
-            began, before = begun["began"], begun["seconds"]
-        # Only now has all that trains been imported.
-        parts = parts_from(
-            _parts_so_far(begun), trained_by(runs[0].trained_by, resource.packages, pack.kind), journal.steps
-        )
-        _say_if_mixed(pack, parts, journal.steps)
-        keeper = PackKeeper(
-            store,
-            pack,
-            lease,
-            heartbeat,
-            settings.checkpoint_minutes,
-            stop,
-            patience,
-            began,
-            before,
-            parts,
-            memory,
-            tracking,
-            rules_of(settings.stopping, pack.runs),
-        )
-        patience.tried("progress", lambda: write_progress(store, pack, journal, before, parts, memory.refills))
-        tracking.begin(runs, measures)
-        try:
-            with marked_as_compiled(runs[0], pack):
-                train(stream, kept, journal, keeper)
-        except AllOver:
-            log.info("Every run of pack %s has diverged or was stopped early.", pack.id)
-        source = provenance(resource.packages) | pack_facts(pack) | made_by(parts)
-        source |= {
-            "device": pack.kind,
-            "start": began,
+        self.observed, columns = looked_at(self.runs, self.resource, self.learner)
+        measures = measures_of(first.targets, first.science).with_columns(columns)
+        self.journal = Journal(len(self.runs), measures)
+
+    def _restored(self, checkpoint: Mapping[str, Any]) -> Bulk | None:
+        """The replay memory; None if it is lost."""
+        return self.memory.restored(checkpoint, self.learner.bulk(), self.journal.steps)
+
+    def _past(self, checkpoint: Mapping[str, Any] | None) -> Past:
+        """Asked when all that trains has been imported: the parts name its code.
+
+        By which code and on which kind they were trained, checkpoints of earlier versions do not say.
+        """
+        pack, steps = self.claimed.pack, self.journal.steps
+        so_far = [] if checkpoint is None else checkpoint.get("parts", [UNKNOWN])
+        now = trained_by(self.runs[0].trained_by, self.resource.packages, pack.kind)
+        parts = parts_from(so_far, now, steps)
+        _say_if_mixed(pack, parts, steps)
+        if checkpoint is None:
+            return Past(utc_now(), 0.0, parts)
+        return Past(checkpoint["began"], checkpoint["seconds"], parts)
+
+    def _source(self) -> dict[str, Any]:
+        """What the records say of where they come from."""
+        past, refills = self.keeper.past, self.memory.refills
+        return {
+            **provenance(self.resource.packages),
+            **pack_facts(self.claimed.pack),
+            **made_by(past.parts),
+            "device": self.claimed.pack.kind,
+            "start": past.began,
             "end": utc_now(),
-            "pack_seconds": round(keeper.seconds, 3),
-            **resource.facts,
-            **({"memory_refills": memory.refills} if memory.refills else {}),
-            "sweep": plan.sweep,
+            "pack_seconds": round(self.keeper.seconds, 3),
+            **self.resource.facts,
+            **({"memory_refills": refills} if refills else {}),
+            "sweep": self.claimed.plan.sweep,
         }
-
-        def record() -> list[str]:
-            lease.beat(surely=True)
-            return leave_records(store, runs, journal, learner, source, settings.save_weights, settings.rerun)
-
-        recorded = patience.until_done("records", record)
-        diverged = int((journal.diverged > 0).sum())
-        ending = Ending("done", error="", diverged=diverged, seconds=source["pack_seconds"])
-        patience.until_done("end", lambda: end_pack(store, pack, lease, ending, recorded))
-
-
-def _parts_so_far(begun: Mapping[str, Any] | None) -> Sequence[Mapping[str, Any]]:
-    """By which code and on which kind a checkpoint was trained; those of earlier versions do not say it."""
-    return [] if begun is None else begun.get("parts", [UNKNOWN])
 
 
 def _say_if_mixed(pack: Pack, parts: Sequence[Mapping[str, Any]], step: int) -> None:

@@ -31,6 +31,7 @@ from launch.work.shared_runs import Elsewhere
 from launch.work.stop_signal import StopSignal
 from launch.work.training import train_pack
 from plasticity_lab.assembly import ResourceOf, resources
+from plasticity_lab.benchmarks.benchmark import Resource
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.errors import DataError, PlasticityError, StoreError
 from plasticity_lab.records.code import other_code
@@ -111,8 +112,7 @@ class Worker:
         only: Collection[str],
     ) -> None:
         self.store, self.sweep, self.device, self.stop, self.time_for = store, sweep, device, stop, time_for
-        self.cores, self.only = cores, only
-        self.binder, self.trying = Binder(store, kind_of(device)), Patience(stop)
+        self.cores, self.only, self.binder, self.trying = cores, only, Binder(store, kind_of(device)), Patience(stop)
         self.plan = self.trying.until_done("plan", self._read_plan)
         code_digest()  # of the files as they are now: what is edited while it trains is not its code
         if other := other_code(self.plan.code, sweep):
@@ -126,8 +126,7 @@ class Worker:
         self.mine: dict[str, Pack] = {}
         self.left: list[str] = []
         self.refused: list[str] = []
-        self.pace = Pace(store)
-        self.well, self.begun = True, False
+        self.pace, self.well, self.begun = Pace(store), True, False
 
     def work(self, patience: float) -> bool:
         """As the function of that name."""
@@ -232,13 +231,11 @@ class Worker:
                     return True
                 self.trying.until_done("leases", lambda: self.failures.look_back(pack, lease))
                 with noted(self.store, pack.id, self.tracking.state):
-                    with waiting("reading", "data"):
-                        resource = _resources(plan.settings.data)(runs[0])
-                    bound = self.trying.until_done("binding", lambda: self.binder.bound(plan, pack, lease, resource))
+                    resource, bound = self._bound(plan, pack, lease)
                     if bound is None:
                         return True
-                    pack, given = bound, (resource, self.device, lease, self.stop, self.tracking, self.cores)
-                    train_pack(self.store, plan, pack, *given)
+                    pack, how = bound, (self.device, lease, self.stop, self.tracking, self.cores)
+                    train_pack(self.store, plan, pack, resource, *how)
                 recorded = True
             except (StoreError, DataError):
                 # Nothing of the run's is wrong: the pack stays unfinished, and goes on once disk or data are back.
@@ -264,6 +261,12 @@ class Worker:
             release_memory()
             self.tracking.end(runs, recorded)
         return failure is None or not recorded
+
+    def _bound(self, plan: Plan, pack: Pack, lease: Lease) -> tuple[Resource, Pack | None]:
+        """What the pack's tasks are made of, and the pack as `Binder.bound` has it.  Raises the same; DataError."""
+        with waiting("reading", "data"):
+            resource = _resources(plan.settings.data)(plan.runs_of(pack)[0])
+        return resource, self.trying.until_done("binding", lambda: self.binder.bound(plan, pack, lease, resource))
 
 
 @cache

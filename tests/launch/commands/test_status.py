@@ -48,7 +48,7 @@ def test_runs_wait_run_and_are_done(store):
 
 
 def test_a_stopped_pack_waits_as_far_as_it_came(store, monkeypatch):
-    monkeypatch.setattr("launch.work.training.PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr("launch.work.keeper.PROGRESS_SECONDS", 0.0)
     plan = trained(store, "seed=0,1", *ONE, stop=after_looks(4))
     state = state_of(store, plan)
     assert state.counts["waiting"] == 2

@@ -16,7 +16,7 @@ from launch.tracking.wandb import content
 from launch.tracking.wandb.marks import Destination, written
 from launch.tracking.wandb.naming import run_name
 from launch.tracking.wandb.open_run import OpenRun, own_service
-from launch.work import training
+from launch.work import keeper, training
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.record import read_metrics, read_record
@@ -119,7 +119,7 @@ def test_diverged_and_failed_runs_are_there_too(store, monkeypatch):
 
 
 def test_runs_of_a_small_pack_are_live_and_those_of_a_large_one_follow(store, server, monkeypatch):
-    monkeypatch.setattr(training, "TRACKING_SECONDS", 0.0)
+    monkeypatch.setattr(keeper, "TRACKING_SECONDS", 0.0)
     seen = []
     really = Tracked.end
 
@@ -185,7 +185,7 @@ def test_a_state_is_in_the_summary_of_an_open_run(server, tmp_path):
 
 
 def test_a_live_run_that_is_stopped_and_resumed_is_one_run(store, server, monkeypatch):
-    monkeypatch.setattr(training, "TRACKING_SECONDS", 0.0)
+    monkeypatch.setattr(keeper, "TRACKING_SECONDS", 0.0)
     plan = trained(store, "seed=0", ONLINE, stop=after_looks(4))
     (run,) = plan.asked
     assert server.runs[run].exit_code == 1, "no longer training"

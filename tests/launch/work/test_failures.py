@@ -10,7 +10,7 @@ from launch.command import run_command
 from launch.packs import leases
 from launch.packs.leases import Leases
 from launch.packs.owner import Kills, Owner
-from launch.work import training, worker
+from launch.work import keeper, worker
 from launch.work.worker import work
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.checkpoint import latest_epoch
@@ -203,8 +203,8 @@ def test_a_begun_pack_is_not_divided_for_workers_that_vanish(store, memory_runs_
 def test_the_first_checkpoint_comes_soon_and_the_next_at_the_usual_pace(store, monkeypatch):
     """So that workers which vanish later are seen not to have died of the pack's beginning."""
     saved = []
-    monkeypatch.setattr(training, "FIRST_CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(training, "save_checkpoint", lambda store, pack, epoch, payload: saved.append(payload))
+    monkeypatch.setattr(keeper, "FIRST_CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(keeper, "save_checkpoint", lambda store, pack, epoch, payload: saved.append(payload))
     trained(store, "seed=0", "checkpoint_minutes=60")
     assert len(saved) == 1
     assert saved[0]["journal"]["steps"] == 90, "after the first task's only chunk"

@@ -10,10 +10,10 @@ import time
 import pytest
 
 from launch import wording
-from launch.packs.heartbeat import Heartbeat
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner, this_owner
 from launch.work import patience
+from launch.work.keeper import beating
 from launch.work.patience import Patience, Stopped, fault_of
 from launch.work.worker import work
 from plasticity_lab import waits
@@ -211,7 +211,7 @@ def test_a_lease_is_touched_again_when_the_store_works_again(faulty):
     store, disk = faulty
     store.prepare()
     lease = Leases(store, 4, this_owner()).claim(["pack"])
-    with Heartbeat(lease, 4) as heartbeat:
+    with beating(lease, 4) as heartbeat:
         disk.fail()
         time.sleep(1)
         heartbeat.alive()

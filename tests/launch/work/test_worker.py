@@ -10,12 +10,12 @@ import pytest
 import torch
 
 from launch import wording
-from launch.packs.heartbeat import Heartbeat
 from launch.packs.leases import Leases, LostLease
 from launch.packs.owner import Owner, this_owner
 from launch.plan.device import devices, kind_of
 from launch.wording import in_time
 from launch.work import training, worker
+from launch.work.keeper import beating
 from launch.work.process import DeviceLost, free_memory, prepare_compiling, ran_out_of_memory
 from launch.work.worker import work
 from plasticity_lab.errors import ConfigError, DataError, StoreError
@@ -184,24 +184,24 @@ def test_a_lease_is_kept_through_a_step_that_outlasts_it(store):
     store.prepare()
     lease = Leases(store, 0.2, this_owner()).claim(["pack"])
     others = Leases(store, 0.2, OTHER)
-    with Heartbeat(lease, 0.2) as heartbeat:
+    with beating(lease, 0.2) as heartbeat:
         for _ in range(6):
             time.sleep(0.1)
             assert others.claim(["pack"]) is None
         heartbeat.alive()
     time.sleep(0.3)
     assert others.claim(["pack"]).epoch == 1
-    with Heartbeat(lease, 0.2) as heartbeat:
+    with beating(lease, 0.2) as heartbeat:
         time.sleep(0.2)
         with pytest.raises(LostLease):
             heartbeat.alive()
 
 
 def test_a_worker_that_hangs_loses_its_lease(store, monkeypatch):
-    monkeypatch.setattr("launch.packs.heartbeat.LONGEST_STEP_SECONDS", 0.1)
+    monkeypatch.setattr("launch.work.keeper.LONGEST_STEP_SECONDS", 0.1)
     store.prepare()
     lease = Leases(store, 0.2, this_owner()).claim(["pack"])
-    with Heartbeat(lease, 0.2):
+    with beating(lease, 0.2):
         time.sleep(0.6)
         assert Leases(store, 0.2, OTHER).claim(["pack"]).epoch == 1
 
@@ -241,7 +241,7 @@ def test_a_wait_for_packs_of_others_is_said_again_and_again(store, monkeypatch, 
 
 
 def test_progress_is_left_while_a_pack_trains(store, monkeypatch):
-    monkeypatch.setattr("launch.work.training.PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr("launch.work.keeper.PROGRESS_SECONDS", 0.0)
     (pack,) = trained(store, "seed=0,1", "launch.workers=1", stop=after_looks(4)).packs
     left = json.loads(store.progress(pack.id).read_text())
     assert left.pop("seconds") > 0
