@@ -1,11 +1,7 @@
-import os
-import sys
-
 import pytest
 
 from launch.command import run_command
 from launch.launchers import each_alone, local
-from launch.runs.options import CONF, GROUPS
 
 
 @pytest.fixture
@@ -79,20 +75,6 @@ def test_a_launcher_that_cannot_start_jobs_is_named_in_a_sentence(taken, capsys,
     assert taken == []
 
 
-def test_notes_go_to_stderr(taken, capsys):
-    assert run_command(["hyperparams=best"]) == 0
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.count("\n") == 1
-    assert "permuted_mnist for permuted_digits" in err
-
-
-def test_a_mistake_is_found_before_anything_is_planned(taken, capsys):
-    assert run_command(["activation=relu,reluu"]) == 1
-    assert "There is no activation=reluu" in capsys.readouterr().err
-    assert taken == []
-
-
 def test_the_traceback_is_there_for_who_asks(taken, monkeypatch):
     monkeypatch.setenv("HYDRA_FULL_ERROR", "1")
     with pytest.raises(Exception, match="reluu"):
@@ -108,23 +90,7 @@ def test_ctrl_c_is_one_line_and_status_130(taken, monkeypatch, capsys):
     assert capsys.readouterr().err == "Interrupted. The same command again continues where this one stopped.\n"
 
 
-def test_help_lists_groups_and_the_commands_of_daily_life(taken, capsys):
-    assert run_command(["--help"]) == 0
-    text = capsys.readouterr().out
-    for group in (*GROUPS, "experiment"):
-        options = sorted(path.stem for path in (CONF / group).glob("*.yaml"))
-        assert f"\n{group}: {', '.join(options)}\n" in text
-    assert text.count("python -m ") == 5
-
-
 def test_cfg_job_shows_one_configuration(taken, capsys):
     assert run_command(["--cfg", "job", "-m", "activation=leaky_relu", "activation.negative_slope=0.25"]) == 0
     assert "negative_slope: 0.25" in capsys.readouterr().out
     assert taken == []
-
-
-def test_the_process_is_left_as_it_was(taken, monkeypatch):
-    before = list(sys.argv)
-    run_command(["seed=x"])
-    assert sys.argv == before
-    assert "HYDRA_FULL_ERROR" not in os.environ

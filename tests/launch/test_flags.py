@@ -100,13 +100,6 @@ def test_what_hydra_itself_heeds_is_taken(monkeypatch, tmp_path):
     assert ours[0].science["activation"]["name"] == "mine"
 
 
-def test_help_lists_the_options_of_added_folders(tmp_path, capsys):
-    (tmp_path / "activation").mkdir()
-    shutil.copy(CONF / "activation/tanh.yaml", tmp_path / "activation/mine.yaml")
-    assert run_command(["--help", "--config-dir", str(tmp_path)]) == 0
-    assert "mine" in capsys.readouterr().out
-
-
 COMPLETED = [
     ("benchm", "benchmark= benchmark."),
     ("benchmark=permuted_m", "permuted_mnist permuted_mnist_20"),

@@ -52,8 +52,3 @@ def test_where_nothing_is_here_nothing_is_left_out(taken, tmp_path, capsys):
     assert run_command([*PRESET, f"data={tmp_path}", f"store={tmp_path / 'store'}"]) == 0
     assert len(trained_on(taken)) == 5
     assert "left out" not in capsys.readouterr().err
-
-
-def test_what_needs_no_files_is_always_here(taken, tmp_path):
-    assert run_command(["experiment=demo", "activation=relu", "seed=0", f"data={tmp_path}", "schedule=smoke"]) == 0
-    assert trained_on(taken) == ["permuted_digits"]

@@ -9,9 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from launch.bench import comparisons, tracked
-from launch.bench.__main__ import main as bench
-from launch.bench.choices import Choices
 from launch.bench.comparisons import Comparison
 from launch.bench.limits import Limits, Work, work_of
 from launch.bench.profile import DISPATCH, LOOPS, PRODUCT, shares
@@ -21,7 +18,6 @@ from launch.plan.timing import Contender, Timing, interleaved
 from plasticity_lab.agents.supervised.workload import Workload
 from plasticity_lab.agents.supervised.workload_settings import ACTIVATIONS
 from plasticity_lab.agents.supervised.yardstick import Packed
-from plasticity_lab.errors import ConfigError
 
 TOLERANCE = {"mlp": 2e-5, "cnn": 1e-3}
 """Of the losses of two dozen steps in float32 that add in different orders. Those of the CNN hardly fall in so few
@@ -36,20 +32,6 @@ needs_jax = pytest.mark.skipif(find_spec("jax") is None, reason="the bench extra
 
 def short(network="mlp", activation="relu", l2_init=False):
     return Workload(network, activation, "l2_init" if l2_init else "none", steps=12)
-
-
-@pytest.mark.parametrize(
-    ("asked", "taken"),
-    [
-        (["eager", "kernels", "compiled"], "compiled"),
-        (["eager", "kernels"], "kernels"),
-        (["eager"], "eager"),
-        ([], "eager"),  # of what was asked for, nothing can be done here
-    ],
-)
-def test_interventions_are_compared_in_one_of_the_modes_asked_for(asked, taken):
-    choices = Choices(["mlp"], ["relu"], ["none"], None, asked, ["interventions"], "cpu", 2)
-    assert choices.mode == taken
 
 
 @pytest.mark.walk(2)
@@ -75,17 +57,6 @@ def test_jax_learns_what_a_pack_learns(network, activation, l2_init):
         theirs, ours = peer.burst(), packed.burst().updates
         assert np.allclose(theirs["loss"], ours["loss"], rtol=0, atol=TOLERANCE[network])
         assert np.allclose(theirs["accuracy"], ours["accuracy"])
-
-
-@needs_jax
-def test_random_slopes_are_random_in_jax_too():
-    from launch.bench.jax_peer import JaxPeer
-
-    first = JaxPeer(short(activation="rrelu"), 2).burst()["loss"]
-    fixed = JaxPeer(short(activation="leaky_relu"), 2).burst()["loss"]
-    again = Packed(short(activation="rrelu"), 2, "eager", "cpu").burst().updates["loss"]
-    assert np.abs(first - again).max() > 1e-4  # other numbers …
-    assert np.abs(first - again).max() < np.abs(first - fixed).max()  # … of the same distribution
 
 
 def test_a_run_step_of_the_mlp_is_six_megaflop():
@@ -193,11 +164,6 @@ def test_heads_are_compared_with_the_flattened_baseline_in_its_seconds():
     ]
 
 
-def test_what_is_not_measured_is_named():
-    with pytest.raises(ConfigError, match=r"activation rational is not measured; there are .*relu"):
-        Workload(activation="rational")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "among", [("--networks", "mlp", "--interventions", "none,l2_init"), pytest.param((), marks=pytest.mark.slow)]
@@ -220,50 +186,3 @@ def test_quick_ends_with_a_table_and_a_file_where_only_torch_and_numpy_are(tmp_p
         "interventions",
     ]
     assert all(row["rate"] > 0 for comparison in content["comparisons"] for row in comparison["rows"])
-
-
-def test_a_bench_that_is_cut_off_leaves_what_it_has_measured(tmp_path, monkeypatch):
-    def cut_off(choices, say):
-        yield Comparison(
-            "widths",
-            "the first",
-            [Timing(Contender("usual", {"activation": "relu", "width": 1}, 10, int), 0.1, [1], [1])],
-            "wall",
-        )
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(comparisons, "run", cut_off)
-    assert bench(["--quick", "--out", str(tmp_path)]) != 0
-    assert "the first" in (tmp_path / "bench.txt").read_text()
-    assert len(json.loads((tmp_path / "bench.json").read_text())["comparisons"]) == 1
-
-
-def test_records_are_measured_on_packs_that_leave_them(tmp_path, monkeypatch):
-    from launch.bench import stored
-
-    written = []
-    monkeypatch.setattr(stored.tempfile, "tempdir", str(tmp_path))
-    real = stored.train_pack
-
-    def watched(store, *arguments):
-        real(store, *arguments)
-        written.append(len(list(store.runs_folder.glob("*/*/record.json"))))
-
-    monkeypatch.setattr(stored, "train_pack", watched)
-    for contender in stored.contenders(short(), 2, "cpu"):
-        contender.burst()
-    assert written == [2, 2]
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.slow
-def test_what_tracking_costs_is_measured_on_whole_commands_that_leave_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(tracked.tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(
-        sys, "argv", ["tracked", "schedule=smoke", *"--runs 2 --repeats 1 --out".split(), f"{tmp_path}/out"]
-    )
-    assert tracked.main() == 0
-    seconds = json.loads((tmp_path / "out" / "tracked.json").read_text())["seconds"]
-    assert {name: len(parts["training"]) for name, parts in seconds.items()} == {"store": 1, "wandb_offline": 1}
-    assert all(0 < parts["training"][0] < parts["whole"][0] for parts in seconds.values())
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]

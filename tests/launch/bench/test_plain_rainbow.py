@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from launch.bench.plain_networks import SameConv
 from launch.bench.plain_rainbow import BATCH, GAMMA, PlainRainbow, SumTree
-from launch.bench.values import SHARES, contenders
 from launch.command import resolve
 from plasticity_lab.agents.value.loss import MEASURED
 from plasticity_lab.assembly import assembled
@@ -82,11 +80,6 @@ def test_its_losses_and_its_step_are_the_agents(network, benchmark, tuned):
         assert differing.abs().max() <= 0.02 * moved + 1e-7  # float32 weights are that coarse beside so small a step
 
 
-@pytest.mark.parametrize(("side", "kernel", "stride"), [(84, 8, 4), (21, 4, 2), (11, 3, 1), (10, 3, 1)])
-def test_a_convolution_of_the_script_leaves_a_side_by_the_stride(side, kernel, stride):
-    assert SameConv(1, 1, kernel, stride, side)(torch.zeros(1, 1, side, side)).shape[-1] == -(-side // stride)
-
-
 def test_the_tree_draws_each_share_of_the_sum():
     tree = SumTree(5)
     tree.put(np.array([0, 1, 4]), np.array([1.0, 2.0, 1.0]))
@@ -118,26 +111,3 @@ def test_what_it_remembers_is_what_the_agent_remembers():
     np.testing.assert_allclose(theirs["discount"], ours.discount[0], rtol=1e-6)
     goes_on = ours.discount[0] > 0
     assert np.array_equal(theirs["following"][goes_on], ours.following[0][goes_on])
-
-
-def test_a_burst_learns_and_copies_no_target_too_early():
-    _, body, _ = agent_on("small_impala", "games")
-    run = PlainRainbow(body, "small_impala", capacity=200, history=60)
-    before = [value.clone() for value in run.network.parameters()]
-    run.burst(3)
-    assert run.step == 60 + 3 * 4
-    assert not any(torch.equal(was, now) for was, now in zip(before, run.network.parameters(), strict=True))
-    assert all(torch.equal(was, now) for was, now in zip(before, run.target.parameters(), strict=True))
-
-
-def test_contenders_take_as_many_updates_as_they_say_and_parts_take_less_than_all():
-    *plain, pack = contenders("small_impala", [2], ["eager"])
-    assert [each.run_steps for each in plain] == [pack.run_steps // 2] * 2
-    learner = pack.burst.__self__.learner
-    for _ in range(2):
-        before = learner.network.updates
-        pack.burst()
-    assert pack.run_steps == 2 * (learner.network.updates - before)
-    seconds = pack.facts["seconds"]
-    assert min(seconds.values()) > 0
-    assert sum(seconds[name] for name in SHARES) < seconds["all"]

@@ -18,7 +18,7 @@ from launch.packs.endings import ending_of
 from plasticity_lab.records.plan import read_plan, sweeps_of
 from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
-from tests.helpers.sweeps import OFTEN, all_kept, command, ended_packs, kept, runs_of, said, said_last, wait_until
+from tests.helpers.sweeps import OFTEN, all_kept, ended_packs, kept, runs_of, said_last, wait_until
 
 WORDS = said_last(*OFTEN, "seed=0,1,2", "benchmark.tasks=16", "launch.workers=3")
 HERE = """
@@ -101,18 +101,3 @@ def test_each_run_is_one_kind_s_whoever_is_killed(store, worker, twins):
     assert Counter(each["status"] for each in ended_packs(store)) == {"done": 3, "replaced": 1}
     assert ending_of(store, theirs).status == "replaced"
     assert twins("avx2") != twins("default"), "else nothing was tested"
-
-
-@pytest.mark.slow
-def test_the_command_on_another_kind_plans_anew_what_was_begun_and_says_so(store, twins):
-    words = said_last(*WORDS, "launch.workers=1")
-    with command(store, *words, ATEN_CPU_CAPABILITY="avx2") as process:
-        wait_until(lambda: begun_on(store, "avx2"))
-        os.killpg(process.pid, signal.SIGKILL)
-    status, err = said(store, *words, ATEN_CPU_CAPABILITY="default")
-    assert status == 0, err
-    (line,) = [line for line in err.splitlines() if "run-steps are lost" in line]
-    assert re.search(r"\d run.* begun on cpu-avx2-", line)
-    ended = {run.id: capability_of(store, run.id) for run in runs_of(*WORDS)}
-    assert "default" in ended.values()
-    assert all(kept(store, run) == twins(capability)[run] for run, capability in ended.items())

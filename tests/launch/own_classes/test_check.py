@@ -1,7 +1,6 @@
 """Somebody's own classes, right and wrong ones of every group, as the commands check them."""
 
 import inspect
-import shlex
 import sys
 
 import pytest
@@ -13,7 +12,6 @@ from launch.own_classes.check import checked
 from launch.own_classes.named import own_classes
 from launch.own_classes.packs import Packs, Scale
 from launch.own_classes.tiny import tinies
-from launch.runs.groups import COMPONENTS
 from plasticity_lab.assembly import cost_of
 from plasticity_lab.records.own_classes import digest_of_class
 from tests.helpers.faulty_classes.activations import Plain, Standardised
@@ -37,10 +35,6 @@ def found(tmp_path, group, cls):
     resolved = resolve([planted(tmp_path), f"{group}={cls.__name__.lower()}", *network, *SMOKE])
     (own,) = own_classes(resolved.runs)
     return checked(own, resolved.settings)
-
-
-def test_every_group_has_classes_of_both_kinds():
-    assert IN_ORDER.keys() == FAULTY.keys() == COMPONENTS.keys()
 
 
 @pytest.mark.walk(1)
@@ -99,16 +93,6 @@ def test_whatever_could_not_be_tried_is_said_and_is_no_fault(tmp_path, monkeypat
     assert sum("fresh process" in note for note in result.notes) == 1
 
 
-def test_an_error_of_other_code_in_a_pack_with_a_diverging_run_is_no_fault_of_the_class(tmp_path, monkeypatch):
-    def fails(kept, scaled):
-        raise ArithmeticError("not finite")
-
-    monkeypatch.setattr(packs, "_scaled", fails)
-    result = found(tmp_path, "activation", Plain)
-    assert not result.faults
-    assert sum("ArithmeticError" in note for note in result.notes) == 3
-
-
 def test_the_command_is_refused_before_anything_is_written(tmp_path, capsys):
     store = tmp_path / "store"
     where = planted(tmp_path)
@@ -122,13 +106,6 @@ def test_the_command_is_refused_before_anything_is_written(tmp_path, capsys):
     assert run_command([where, "intervention=misspelt", *SMOKE, f"store={store}"]) == 1
     assert "after_step" in capsys.readouterr().err
     assert not store.exists()
-
-
-def test_a_plan_that_is_only_shown_checks_nothing(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(check, "checked", None)
-    assert (
-        run_command([planted(tmp_path), "activation=plain", *SMOKE, "dry_run=true", f"store={tmp_path / 'store'}"]) == 0
-    )
 
 
 def test_a_class_is_checked_once_until_its_file_changes(tmp_path, monkeypatch, capsys):
@@ -166,18 +143,3 @@ def test_launch_check_says_what_was_tried_and_what_came_out(tmp_path, capsys):
     assert "activation=plain" in out
     assert "activation=standardised" in err
     assert "activation=plain" not in err
-
-
-def test_launch_check_without_a_class_of_ones_own_says_so(capsys):
-    assert launch(["check", "activation=relu"]) == 0
-    assert "no class from outside" in capsys.readouterr().out
-
-
-def test_the_command_that_shows_the_rest_can_be_given_as_it_stands(tmp_path, monkeypatch, capsys):
-    conf = planted(tmp_path, Standardised).partition("file://")[2].rstrip("]")
-    words = ["activation=standardised", "-m", "--config-dir", conf, *SMOKE, f"store={tmp_path / 'store'}"]
-    monkeypatch.setattr(sys, "orig_argv", ["python", "-m", "plasticity_lab.main", *words])
-    assert run_command(words) == 1
-    shown = capsys.readouterr().err.splitlines()[-1].partition("python -m launch ")[2]
-    assert launch(shlex.split(shown)) == 1
-    assert "resumed" in capsys.readouterr().out

@@ -111,13 +111,3 @@ def test_a_helper_that_the_class_loads_by_importlib_is_part_of_it(store, somebod
     record["provenance"]["classes"] = {"somebodys_edited.Scaled": digest.partition("+")[0]}
     store.record(run.id).write_text(json.dumps(record))
     assert outstanding(store, [run], rerun=False, retries=1).edited == {}, "an earlier version did not know the helper"
-
-
-@pytest.mark.sample(2)
-def test_records_that_do_not_know_their_class_are_left_in_peace(store, somebodys):
-    (run,) = finished(store, somebodys("1.0"))
-    record = read_record(store, run.id)
-    del record["provenance"]["classes"]
-    store.record(run.id).write_text(json.dumps(record))
-    somebodys("3.0")
-    assert outstanding(store, [run], rerun=False, retries=1).edited == {}

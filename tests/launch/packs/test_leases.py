@@ -11,7 +11,6 @@ import pytest
 
 from launch.packs.leases import LostLease
 from launch.packs.owner import Owner, this_owner
-from plasticity_lab.records.store import Store
 from tests.helpers.leases import ANOTHER, ELSEWHERE, SECONDS, age, leases
 
 ROOT = Path(__file__).parents[3]
@@ -187,12 +186,6 @@ def test_state_tells_waiting_leased_and_done(store):
     assert found["live"].owner == ELSEWHERE
     assert found["live"].age == pytest.approx(20, abs=5)
     assert found["new"].owner is None
-
-
-def test_looking_at_a_store_that_is_not_there_makes_none(tmp_path):
-    found = leases(Store(tmp_path / "none")).state(["a"])
-    assert found["a"].state == "waiting"
-    assert not (tmp_path / "none").exists()
 
 
 def test_a_lease_that_cannot_be_read_holds_until_it_is_stale(store, caplog):

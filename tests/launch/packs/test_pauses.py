@@ -6,19 +6,15 @@ import time
 import pytest
 
 from launch.__main__ import main
-from launch.launchers.display import Rate
 from launch.packs import pauses
 from launch.packs.leases import Leases
 from launch.packs.owner import this_owner
 from launch.packs.pauses import Pause, noted, read_pause
-from launch.packs.watch import Watch
 from launch.work import training
 from launch.work.worker import work
 from plasticity_lab import waits
-from plasticity_lab.kernels import build
 from plasticity_lab.records.record import read_record
 from plasticity_lab.waits import TRAINING, waiting
-from tests.helpers.packs import needs_kernels
 from tests.helpers.sweeps import never, planned, wait_until
 
 COMPILING = Pause("compiling", "kernels", 12.0)
@@ -88,13 +84,6 @@ def test_time_within_time_is_counted_once():
     assert 0.02 <= waits.seconds_waited() - before <= time.monotonic() - began
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"doing": 1}'])
-def test_a_damaged_note_is_none(store, content):
-    store.pack_folder("p").mkdir(parents=True)
-    store.pause("p").write_text(content)
-    assert read_pause(store, "p") is None
-
-
 def test_status_says_that_a_pack_compiles(store, held, capsys):
     assert main(["status", "--json", "--store", str(store.root)]) == 0
     assert '"doing": "compiling"' in capsys.readouterr().out
@@ -105,12 +94,6 @@ def test_status_says_that_a_pack_compiles(store, held, capsys):
     assert COMPILING.words in capsys.readouterr().out
 
 
-def test_a_command_says_that_its_workers_compile(store, held):
-    now = Watch(store, [held]).look()
-    assert now.pause == COMPILING.words
-    assert now.pause in Rate().words(now, 0.0)
-
-
 def test_a_run_that_is_followed_says_what_its_worker_does_and_why_it_waits(store, held, capsys):
     (run,) = held.runs
     assert main(["show", run, "--store", str(store.root)]) == 0
@@ -119,22 +102,6 @@ def test_a_run_that_is_followed_says_what_its_worker_does_and_why_it_waits(store
     (other,) = plan.packs
     assert main(["show", other.runs[0], "--store", str(store.root)]) == 0
     assert plan.sweep in capsys.readouterr().out.splitlines()[0]
-
-
-@needs_kernels
-def test_a_slow_compiler_is_announced(store, tmp_path, monkeypatch, at_once):
-    """The compiler goes on once the note is there, and leaves a library that nobody can load."""
-    slow, note = tmp_path / "slow", store.pause("p")
-    until = f"for n in $(seq 300); do [ -e {note} ] && break; sleep 0.1; done; [ $n -lt 300 ] && : > {slow}.saw"
-    slow.write_text(f"#!/bin/sh\n{until}\nfor word; do case $word in *.so) echo > $word;; esac; done\n")
-    slow.chmod(0o755)
-    monkeypatch.setenv("CXX", str(slow))
-    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "compiled"))
-    build._begun.cache_clear()
-    with noted(store, "p"), pytest.raises(build.KernelsMissing):
-        build.load.__wrapped__("softmax")
-    build._begun.cache_clear()
-    assert (tmp_path / "slow.saw").exists()
 
 
 def test_time_of_compiling_is_not_time_of_training(store, monkeypatch):

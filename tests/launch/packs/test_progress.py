@@ -10,7 +10,7 @@ from launch.packs.progress import Reached, reached, write_progress
 from launch.packs.watch import Progress, Watch
 from launch.tracking.wandb.marks import Destination, mark_written
 from plasticity_lab.records.settings import TrackingSettings
-from tests.helpers.sweeps import planned, trained
+from tests.helpers.sweeps import planned
 
 NOTHING = Progress(runs=4, runs_done=0, run_steps=1000, run_steps_done=0, diverged=0, failed=0)
 
@@ -28,6 +28,7 @@ def test_the_rate_counts_from_the_first_step_not_from_the_start_of_the_workers()
     assert rate.words(at(0), 0.0) == "0 of 4 runs · 0 %"
     assert rate.words(at(0), 100.0) == "0 of 4 runs · 0 % · no worker trains yet, 0:01:40 so far"
     assert rate.words(at(100), 101.0) == "0 of 4 runs · 10 %"
+    assert Rate().words(at(999, diverged=2, failed=1), 0.0) == "0 of 4 runs · 99 % · 2 diverged · 1 failed"
     now = at(300, runs_done=1, left=35.2)
     assert rate.words(now, 111.0) == "1 of 4 runs · 30 % · 20 run-steps/s · 0:00:35 left"
 
@@ -46,35 +47,6 @@ def test_the_rate_begins_anew_where_a_pack_goes_on_from_behind_where_it_was_seen
     assert words == "0 of 4 runs · 20 %"
     rate.words(at(210), 4.0)
     assert rate.words(at(230), 14.0).endswith("2 run-steps/s")
-
-
-def test_what_went_wrong_is_said_and_nothing_is_rounded_up_to_the_end():
-    assert Rate().words(at(999, diverged=2, failed=1), 0.0) == "0 of 4 runs · 99 % · 2 diverged · 1 failed"
-
-
-def test_once_all_is_trained_it_says_what_there_is_to_wait_for():
-    rate = Rate()
-    rate.words(at(0), 0.0)
-    rate.words(at(10), 1.0)
-    now = at(1000, runs_done=4, diverged=1)
-    assert rate.words(now, 11.0, "writing them to W&B: 1 of 4 runs") == (
-        "all 4 runs are trained · writing them to W&B: 1 of 4 runs · 1 diverged"
-    )
-    assert rate.words(replace(now, runs=1), 11.0, "the workers are ending").startswith("the run is trained · the work")
-
-
-def test_a_log_says_at_once_that_all_is_trained(capsys, monkeypatch):
-    moments = iter(range(0, 10_000))
-    monkeypatch.setattr("launch.launchers.display.time.monotonic", lambda: float(next(moments)))
-    lines = LogLines()
-    for _ in range(100):
-        lines.show(NOTHING)
-    before = len(capsys.readouterr().err.splitlines())
-    lines.show(NOTHING, "writing them to W&B: 1 of 4 runs")
-    assert "W&B: 1 of 4" in capsys.readouterr().err
-    for _ in range(100):
-        lines.show(NOTHING, "writing them to W&B: 2 of 4 runs")
-    assert 1 < len(capsys.readouterr().err.splitlines()) <= before
 
 
 def test_runs_are_counted_as_the_workers_write_them_to_wandb(store):
@@ -113,8 +85,3 @@ def test_packs_adopted_from_an_earlier_sweep_count_as_far_as_they_are(store):
     assert watch.look() == Progress(4, 0, 4 * 270, 3 * 90 + 270, 1, 1)
     store.done(adopted.id).write_text(json.dumps({"status": "done", "diverged": 2}))
     assert watch.look() == Progress(4, 3, 4 * 270, 4 * 270, 2, 1, left=0)
-
-
-def test_at_the_end_all_is_done(store):
-    plan = trained(store, "seed=0,1", "optimizer.lr=0.001,1e30", "launch.workers=1")
-    assert Watch(store, plan.packs).look() == Progress(4, 4, 4 * 270, 4 * 270, 2, 0, left=0)

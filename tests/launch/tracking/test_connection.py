@@ -7,16 +7,11 @@ import pytest
 from launch.tracking import client, companion
 from launch.tracking.client import Tracked
 from launch.tracking.messages import (
-    BEGIN,
     FINISH,
-    LEAVE,
-    ROWS,
-    STATE,
     Answer,
     answer_line,
     described,
     order_line,
-    read_answer,
 )
 from launch.tracking.wandb.marks import Destination
 from plasticity_lab.run import Run
@@ -24,10 +19,6 @@ from tests.helpers.made_up_agent import ITS_CLASS, PLAYER
 
 OFFLINE = Destination(False, "", "lab")
 GOES_ON = "Training goes on; `python -m launch sync` writes what is missing."
-
-
-def test_every_order_can_be_carried_out():
-    assert companion.ORDERS.keys() == {BEGIN, ROWS, STATE, FINISH, LEAVE}
 
 
 def test_an_order_that_does_not_exist_is_answered(store, tmp_path):
@@ -38,11 +29,6 @@ def test_an_order_that_does_not_exist_is_answered(store, tmp_path):
     assert "vanish" in answers[1].error
     assert FINISH in answers[1].error
     assert answers[2] == Answer(finished=True)
-
-
-def test_an_answer_comes_back_as_it_was_sent():
-    answer = Answer(finished=True, failed={"run": "why"}, not_live="gone")
-    assert read_answer(answer_line(answer)) == answer
 
 
 def test_a_run_is_described_under_the_names_of_its_record():

@@ -8,7 +8,6 @@ from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.journal import Journal
 from plasticity_lab.records.rows import Rows
 from tests.helpers.made_up_agent import PLAYER, rollouts
-from tests.helpers.made_up_agent import Chunk as Rollout
 
 DECLARED = CLASSIFIER.declared
 SCIENCE = {
@@ -77,14 +76,6 @@ def test_an_epoch_s_row_has_the_mean_of_the_episodes_that_ended_in_it():
     assert content.axes(PLAYER.declared) == {"epoch/*": "epoch", "task/*": "task", "episode/*": "step"}
 
 
-def test_an_epoch_in_which_no_episode_ended_says_so():
-    journal = Journal(1, PLAYER)
-    updates = {"loss": np.ones((3, 1)), "entropy": np.ones((3, 1))}
-    journal.add_chunk(Rollout(0, 0, 10, True), Rows(updates))
-    ((_, row),) = content.rows(journal.table(0), PLAYER.declared)
-    assert row == {"epoch": 0, "task": 0, "step": 10, "epoch/entropy": 1.0, "episode/count": 0}
-
-
 def test_what_is_told_while_a_run_is_trained_is_what_its_record_gives():
     """Told after each rollout, and so in the middle of epochs; run 1 diverges."""
     told, parts = [0], {k: [] for k in range(4)}
@@ -99,19 +90,6 @@ def test_what_is_told_while_a_run_is_trained_is_what_its_record_gives():
     for k, own in parts.items():
         assert content.merged(own) == content.merged(content.rows(journal.table(k), PLAYER.declared))
     assert [number for number, _ in parts[1]] == [0, 1, 1], "what ended in the epoch of the divergence is in no row"
-
-
-def test_flags_of_other_agents_are_told_too():
-    record = {"status": "done", "collapsed": False, "summary": {}, "error": None, "flags": {"stuck": True}}
-    assert content.summary(record) == {"status": "done", "collapsed": False, "stuck": True}
-    assert content.tags(record | {"science": SCIENCE, "asked_as": []})[-2:] == ["done", "stuck"]
-
-
-def test_tags_are_the_words_to_filter_by():
-    run = {"science": SCIENCE, "asked_as": [{"experiment": None}, {"experiment": "table2_mnist"}]}
-    assert content.tags(run) == ["relu", "permuted_digits", "mlp", "adam", "table2_mnist"]
-    assert content.tags(run | {"status": "diverged", "collapsed": True})[-2:] == ["diverged", "collapsed"]
-    assert content.config(run)["activation"] == {"name": "relu"}
 
 
 def test_a_run_asked_for_twice_is_tagged_with_the_rules_of_both():
@@ -142,11 +120,3 @@ def test_rows_are_dated_evenly_over_the_training(journal):
     failed = {"provenance": {"start": source["start"]}}
     assert dict(content.dated(rows, failed)) == dict(rows)
     assert content.duration(failed) == {}
-
-
-def test_the_last_value_of_everything_is_kept(journal):
-    last = content.last_values(content.merged(content.rows(journal.table(0, 4), DECLARED)).items())
-    assert last == {
-        **{"epoch": 3, "task": 1, "step": 8, "epoch/aoa": 0.5, "epoch/train_loss": 2.0},
-        **{"task/aoa": 0.5, "task/train_loss": 2.0, "task/final_accuracy": 0.5, "task/hard": True},
-    }

@@ -7,7 +7,6 @@ import pytest
 from launch.__main__ import main
 from launch.tracking.wandb.environment import OF_THE_NETWORK, PREFIX, named, only_heeded
 from tests.helpers.sweeps import trained
-from tests.helpers.wandb_files import read_offline
 
 
 @pytest.fixture(autouse=True)
@@ -40,17 +39,6 @@ def test_those_that_may_be_at_fault_are_named_and_their_values_are_not(monkeypat
     assert all(name in named() for name in ("WANDB_API_KEY", "https_proxy"))
     assert "WANDB_MODE" not in named()
     assert "secret" not in named()
-
-
-@pytest.mark.parametrize(
-    "variable", ["WANDB_X_SKIP_TRANSACTION_LOG=true", "WANDB_CONSOLE=nonsense", "WANDB_DISABLED=1"]
-)
-def test_runs_are_written_whatever_other_variables_say(store, monkeypatch, variable):
-    plan = trained(store, "seed=0", "benchmark.tasks=1")
-    name, _, value = variable.partition("=")
-    monkeypatch.setenv(name, value)
-    assert main(["sync", "--offline", "--store", str(store.root)]) == 0
-    assert [found.id for found in read_offline(store.wandb_folder)] == plan.asked
 
 
 def test_a_heeded_one_that_wandb_refuses_is_named(store, monkeypatch, capsys):

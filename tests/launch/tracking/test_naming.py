@@ -1,14 +1,11 @@
 """What runs are called in W&B."""
 
-import json
-
 import pytest
 
 from launch.command import resolve
 from launch.tracking.messages import described
 from launch.tracking.wandb.naming import LONGEST, run_name
 from plasticity_lab.records.classifier import CLASSIFIER
-from plasticity_lab.records.record import new_record
 
 
 def named(run, **science):
@@ -73,20 +70,6 @@ def test_whatever_is_swept_tells_names_apart(swept):
     words = ["intervention=l2_init", swept] if swept.startswith("intervention.") else [swept]
     names = names_of(*words)
     assert len(set(names)) == len(names) == swept.count(",") + 1
-
-
-def test_a_name_is_the_same_from_a_record():
-    for run in resolve(["activation=glob(*)", "intervention=l2_init", "tracking=store"]).runs:
-        assert named(run) == run_name(json.loads(json.dumps(new_record(run, "done", {}))))
-
-
-def test_where_conf_knows_no_defaults_all_is_named():
-    """A group of people may keep options of their own in another folder."""
-    (run,) = resolve(["tracking=store"]).runs
-    ours = {"name": "ours", "images": 12, "steps": None, "order": "fixed"}
-    assert named(run, benchmark=ours, network={"name": "wide", "width": 5.5}) == (
-        "relu lr=0.001 · ours images=12 steps=null order=fixed · supervised · wide width=5.5 · seed 0"
-    )
 
 
 def test_a_name_that_is_too_long_is_cut_and_ends_with_the_run_id():

@@ -50,15 +50,6 @@ def test_offline_runs_are_uploaded_once_and_their_folders_cleared(store, server,
     assert server.runs == {}
 
 
-def test_runs_that_were_never_tracked_are_written_from_their_records(store, server, capsys):
-    plan = trained(store, "seed=0,1")
-    assert synced(store, "--dry-run") == 0
-    assert capsys.readouterr().out == "2 runs to write, 0 there already.\n"
-    assert synced(store, "--project", "paper") == 0
-    assert all_there(store, server, plan.asked)
-    assert {(told.project, told.group) for told in server.runs.values()} == {("paper", plan.sweep)}
-
-
 def test_a_run_trained_again_is_written_anew_under_its_id(store, server, capsys):
     plan = trained(store, "seed=0")
     assert synced(store) == 0
@@ -141,17 +132,6 @@ def test_a_run_written_from_its_record_shows_when_it_was_trained_and_for_how_lon
         assert summary["task/final_accuracy"] == rows_of(store, run)[2]["task/final_accuracy"], "left to us, too"
 
 
-def test_offline_writes_what_is_missing_and_needs_no_key(store, capsys):
-    trained(store, "seed=0,1")
-    assert synced(store, "--offline") == 0
-    assert len(read_offline(store.wandb_folder)) == 2
-    assert synced(store, "--offline") == 0
-    assert capsys.readouterr().out.splitlines()[-1].startswith("0 runs written offline into ")
-    (store.wandb_folder / next(iter(offline_folders(store).values()))[0].name).rename(store.root / "moved")
-    assert synced(store, "--offline") == 0
-    assert len(read_offline(store.wandb_folder)) == 2
-
-
 def test_what_the_user_has_uploaded_with_wandb_sync_is_not_uploaded_again(store, server, capsys):
     trained(store, "seed=0,1", "tracking=wandb_offline")
     for folders in offline_folders(store).values():
@@ -161,19 +141,6 @@ def test_what_the_user_has_uploaded_with_wandb_sync_is_not_uploaded_again(store,
     assert capsys.readouterr().out == "0 runs written to W&B; 2 there already.\n"
     assert server.runs == {}
     assert list(store.wandb_folder.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        ([], "Uploading needs a W&B key, and none is configured"),
-        (["--store", "/nowhere"], "There is no store at /nowhere"),
-    ],
-)
-def test_what_cannot_be_synced_is_a_sentence(store, capsys, words, sentence):
-    store.prepare()
-    assert synced(store, *words) == 1
-    assert capsys.readouterr().err.startswith(sentence)
 
 
 def test_a_record_that_cannot_be_read_is_named_and_passed_over(store, server, capsys):

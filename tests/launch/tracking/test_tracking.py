@@ -1,16 +1,13 @@
 """Runs in W&B: offline, live online, and when W&B fails, which never costs a record."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 
 from launch.command import resolve, run_command
-from launch.packs import pauses
-from launch.tracking.choice import UNTRACKED, decided, tracking_of
+from launch.tracking.choice import decided
 from launch.tracking.client import Tracked
-from launch.tracking.messages import STATE, described
+from launch.tracking.messages import described
 from launch.tracking.sync import catch_up, survey
 from launch.tracking.wandb import content
 from launch.tracking.wandb.marks import Destination, written
@@ -21,17 +18,11 @@ from plasticity_lab.errors import StoreError
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.record import read_metrics, read_record
 from plasticity_lab.records.store import Store
-from plasticity_lab.waits import TRAINING, waiting
-from tests.helpers.stores import SETTINGS
 from tests.helpers.sweeps import (
-    OFTEN,
-    SMOKE,
     after_looks,
     all_kept,
     runs_of,
-    said_last,
     trained,
-    wait_until,
 )
 from tests.helpers.wandb_files import read_offline
 
@@ -72,17 +63,6 @@ def test_every_run_of_a_pack_becomes_an_offline_run_with_all_its_rows(store):
     ], "nothing else: a sweep has a hundred thousand of them"
 
 
-@pytest.mark.slow
-def test_a_sweep_of_two_hundred_runs_leaves_two_hundred_offline_runs(store):
-    words = said_last(*SMOKE, *OFTEN, f"store={store.root}", "activation=relu,tanh", "seed=range(0,100)", OFFLINE)
-    assert run_command(words) == 0
-    found = read_offline(store.wandb_folder)
-    runs = resolve(words).runs
-    assert len(found) == len(runs) == 200
-    assert {run.id for run in found} == {run.id for run in runs}
-    assert all(same_as_its_record(store, run, found[0].group) for run in found)
-
-
 def test_tracking_changes_neither_ids_nor_numbers_nor_names(store, tmp_path):
     plain, tracked = runs_of("seed=0,1"), runs_of("seed=0,1", OFFLINE, "tracking.project=other", "tracking.entity=me")
     assert plain == tracked
@@ -90,14 +70,6 @@ def test_tracking_changes_neither_ids_nor_numbers_nor_names(store, tmp_path):
     trained(untracked, "seed=0,1")
     trained(store, "seed=0,1", OFFLINE)
     assert all_kept(store, plain) == all_kept(untracked, plain)
-
-
-def test_a_run_that_is_trained_again_replaces_its_offline_run(store):
-    plan = trained(store, "seed=0", OFFLINE)
-    trained(store, "seed=0", OFFLINE, "rerun=true")
-    (run,) = read_offline(store.wandb_folder)
-    assert run.id == plan.asked[0]
-    assert run.config["provenance"]["attempt"] == 1
 
 
 def test_diverged_and_failed_runs_are_there_too(store, monkeypatch):
@@ -146,30 +118,6 @@ def test_runs_of_a_small_pack_are_live_and_those_of_a_large_one_follow(store, se
         assert run in written(store, record["provenance"]["pack"], Destination(True, "", "mine"))
 
 
-def test_a_live_run_shows_what_its_worker_does_until_it_ends(store, server, monkeypatch):
-    """A run that is complete has the summary of its record alone."""
-    monkeypatch.setattr(pauses, "FROM_SECONDS", 0.0)
-    monkeypatch.setattr(pauses, "LOOK_SECONDS", 0.01)
-    train, say, said = training.train, Tracked._say, []
-
-    def say_and_note(self, order, *content):
-        say(self, order, *content)
-        said.append((order, *content))
-
-    def train_after_compiling(*given):
-        with waiting("compiling", "graphs"):
-            wait_until(lambda: (STATE, "compiling") in said)
-        wait_until(lambda: said[-1] == (STATE, TRAINING))
-        train(*given)
-
-    monkeypatch.setattr(Tracked, "_say", say_and_note)
-    monkeypatch.setattr(training, "train", train_after_compiling)
-    (run,) = trained(store, "seed=0", ONLINE).asked
-    assert said[1][0] == STATE, "once it is open"
-    assert "state" not in server.runs[run].summary
-    assert server.runs[run].summary.items() >= content.summary(read_record(store, run)).items()
-
-
 def test_a_state_is_in_the_summary_of_an_open_run(server, tmp_path):
     (run,) = runs_of("seed=0")
     told = described(run, CLASSIFIER)
@@ -207,23 +155,6 @@ def test_a_w_and_b_service_that_belongs_to_another_process_is_not_used(store, mo
 
 def warnings_of(caplog):
     return [record.message for record in caplog.records if record.message.startswith("W&B")]
-
-
-def test_a_companion_that_dies_costs_one_line_and_no_run(store, monkeypatch, caplog):
-    really = Tracked.begin
-
-    def begin(self, runs, measures):
-        really(self, runs, measures)
-        if self._connection is not None and self._connection.running:
-            self._connection.kill()
-            self._connection.process.wait()
-
-    monkeypatch.setattr(Tracked, "begin", begin)
-    plan = trained(store, "activation=relu,leaky_relu,tanh", OFFLINE, "launch.workers=1")
-    assert all(read_record(store, run)["status"] == "done" for run in plan.asked)
-    (said,) = warnings_of(caplog)
-    assert said.startswith("W&B: its process ended")
-    assert said.endswith(". Training goes on; `python -m launch sync` writes what is missing.")
 
 
 @pytest.mark.parametrize("fault", ["raise OSError(28, 'No space left on device')", "os._exit(3)", "sys.exit('broken')"])
@@ -285,23 +216,6 @@ def test_no_run_counts_as_written_on_a_full_disk(small_disk):
     assert [run.id for run in read_offline(store.wandb_folder)] == list(plan.asked)
 
 
-def test_wandb_is_imported_only_where_runs_are_written(store):
-    """Not by a worker, not to count the runs that W&B lacks, and not to find that it lacks none."""
-    trained(store, "seed=0")
-    command = f"""
-import sys, launch.work.worker, launch.launchers.local
-from launch.__main__ import main
-from launch.tracking.messages import STATE, described
-from launch.tracking.sync import Survey, catch_up
-main(["sync", "--dry-run", "--store", {str(store.root)!r}])
-catch_up(None, Survey(), print)
-assert "wandb" not in sys.modules
-"""
-    said = subprocess.run([sys.executable, "-c", command], check=True, capture_output=True, text=True).stdout
-    assert said == "1 run to write, 0 there already.\n"
-    assert tracking_of(None, "sweep", SETTINGS.tracking) is UNTRACKED
-
-
 def test_auto_is_online_with_a_key_and_the_store_alone_without(monkeypatch):
     chosen = resolve([]).settings.tracking
     assert chosen.backend == "auto"
@@ -329,11 +243,3 @@ def test_what_cannot_be_tracked_is_a_sentence(words, sentence, capsys):
     err = capsys.readouterr().err
     assert sentence in err
     assert err.count("\n") == 1
-
-
-def test_a_group_of_people_can_keep_its_own_choice_in_a_file(tmp_path):
-    (tmp_path / "tracking").mkdir()
-    (tmp_path / "tracking" / "ours.yaml").write_text("backend: wandb_offline\nproject: p\nentity: team\nlive_runs: 0\n")
-    path = f"hydra.searchpath=[file://{tmp_path}]"
-    chosen = resolve([path, "tracking=ours", "tracking.project=q", "experiment=demo"]).settings.tracking
-    assert chosen.model_dump() == {"backend": "wandb_offline", "project": "q", "entity": "team", "live_runs": 0}
