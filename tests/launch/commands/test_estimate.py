@@ -64,15 +64,6 @@ def test_another_device_is_estimated_by_its_own_calibration(store, estimate):
     assert f"on 4 workers ({CPU.basis})" in out
 
 
-def test_of_several_sweeps_one_must_be_named(store, estimate):
-    plans = [planned(store, f"seed={seed}") for seed in (0, 1)]
-    code, out, err = estimate()
-    assert (code, out) == (1, "")
-    assert err == f"{store.root} holds 2 sweeps; say which, as `python -m launch status` lists them.\n"
-    assert estimate(plans[0].sweep)[0] == 0
-    assert estimate("--workers", "0", plans[0].sweep)[::2] == (1, "--workers is 0; it must be at least 1.\n")
-
-
 @pytest.mark.walk(1)
 @pytest.mark.parametrize(
     "words",

@@ -101,15 +101,6 @@ def test_who_ended_a_pack_trained_its_runs(store, logs, monkeypatch):
     assert logs(plan.asked[0][:6])[1][-1] == "second"
 
 
-def test_workers_that_share_a_job_and_errors_kept_apart_have_files_of_their_own(store, logs, tmp_path):
-    plan = planned(store, "seed=0")
-    parameters = {"tasks_per_node": 2, "stderr_to_stdout": False, "submitit_folder": str(tmp_path / "jobs")}
-    folder = on_slurm(store, plan, {"60_0": "rank 0\n", "60_1": "rank 1\n"}, workers=1, **parameters)
-    assert folder.parent == tmp_path / "jobs"
-    (folder / "60_1_log.err").write_text("error of 1\n")
-    assert [line for line in logs()[1] if "==>" not in line] == ["rank 0", "rank 1", "error of 1"]
-
-
 def test_without_slurm_the_logs_are_shown_and_a_line_says_what_is_missing(store, logs):
     on_slurm(store, planned(store, "seed=0"), {"60_0_0": "a\n"})
     code, lines, err = logs(answers=False)

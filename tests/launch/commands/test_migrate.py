@@ -3,7 +3,6 @@
 import pytest
 
 from analysis.__main__ import main as analysis
-from analysis.tables import TABLES
 from launch.__main__ import main
 from launch.command import run_command
 from launch.packs.leases import Leases
@@ -106,16 +105,6 @@ def test_workers_that_train_are_not_disturbed(store, old, capsys):
     assert migrate(store, "--dry-run") == 0
 
 
-def test_what_cannot_be_read_is_named_and_the_rest_is_migrated(store, old, capsys):
-    (ended,) = runs_of(*ENDED)
-    store.record(ended.id).write_text("{")
-    assert migrate(store) == 1
-    said = capsys.readouterr()
-    assert str(store.record(ended.id)) in said.err
-    assert "1 checkpoint, 1 plan" in said.out
-    assert store.record(ended.id).read_text() == "{"
-
-
 @pytest.mark.parametrize("words", [("table",), ("figure", "curves"), ("report",)])
 def test_old_plans_are_answered_by_all_of_analysis_in_one_sentence(store, words, tmp_path, capsys):
     """Not passed over as damaged ones are: runs that wait would be missing without a word."""
@@ -126,9 +115,3 @@ def test_old_plans_are_answered_by_all_of_analysis_in_one_sentence(store, words,
     said = capsys.readouterr()
     assert said.err.count("python -m launch migrate --store") == 1
     assert not said.out
-
-
-def test_a_table_that_needs_no_runs_does_not_pass_over_old_records(store, old, capsys):
-    name = next(name for name, table in TABLES.items() if not table.needs_runs() and table.runs == "shown")
-    assert analysis(["table", name, "--store", str(store.root)]) == 1
-    assert capsys.readouterr().err.count("python -m launch migrate --store") == 1

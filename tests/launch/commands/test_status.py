@@ -8,7 +8,7 @@ import pytest
 
 from launch.__main__ import main
 from launch.packs.leases import Leases
-from launch.packs.owner import Owner, this_owner
+from launch.packs.owner import this_owner
 from launch.packs.progress import write_progress
 from launch.packs.sweep import state_of
 from launch.work import training
@@ -92,14 +92,6 @@ def test_what_a_finished_pack_took_tells_how_long_the_others_will(store):
     assert state_of(store, plan).left == pytest.approx(30)
 
 
-def test_a_silent_worker_does_not_run(store):
-    plan = planned(store, "seed=0", "launch.lease_seconds=100")
-    assert Leases(store, 100, Owner("elsewhere", 1)).claim([plan.packs[0].id])
-    assert counts(store, plan) == {"running": 1}
-    os.utime(store.lease(plan.packs[0].id, 0), (1.0, 1.0))
-    assert counts(store, plan) == {"waiting": 1}
-
-
 def test_what_went_wrong_is_told_with_its_reason(store, capsys, monkeypatch):
     really = training.assembled
 
@@ -133,17 +125,6 @@ def test_what_went_wrong_is_told_with_its_reason(store, capsys, monkeypatch):
     assert f"{plan.sweep}: 1 run collapsed to chance: {tame}" in out
 
 
-def test_what_an_agent_says_of_its_runs_has_a_column(store, capsys):
-    plan = trained(store, "seed=0,1")
-    second = plan.asked[1]
-    write_record(store, read_record(store, second) | {"flags": {"stuck": True, "lost": False}})
-    assert state_of(store, plan).flagged == {"stuck": [second]}
-    heads, figures = status(store, capsys)[1].splitlines()
-    assert heads.split()[7:9] == ["collapsed", "stuck"]
-    assert figures.split()[7:9] == ["-", "1"]
-    assert f"{plan.sweep}: 1 run stuck: {second}" in status(store, capsys, plan.sweep)[1]
-
-
 def test_a_pack_in_training_tells_what_it_measured_last(store, capsys):
     plan = planned(store, "seed=0", *ONE)
     Leases(store, 1000, this_owner()).claim([plan.packs[0].id])
@@ -155,21 +136,6 @@ def test_a_pack_in_training_tells_what_it_measured_last(store, capsys):
     assert found["running"][0]["lately"] == {"score": 12.34, "length": 20.0}
 
 
-def test_failed_runs_that_are_tried_again_wait(store, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr(training, "assembled", lambda *_: 1 / 0)
-        trained(store, "seed=0")
-    again = planned(store, "seed=0")
-    assert counts(store, again) == {"waiting": 1}
-    work(store, again.sweep, "cpu", never)
-    assert counts(store, again) == {"done": 1}
-
-
-def test_a_rerun_waits_though_there_are_records(store):
-    trained(store, "seed=0")
-    assert counts(store, planned(store, "seed=0", "rerun=true")) == {"waiting": 1}
-
-
 def test_a_pack_planned_anew_elsewhere_holds_nothing_up(store):
     plan = planned(store, "activation=relu,tanh", "seed=0", *ONE)
     relu, tanh = sorted((replace(pack, seconds=10.0) for pack in plan.packs), key=lambda pack: pack.family)
@@ -178,13 +144,6 @@ def test_a_pack_planned_anew_elsewhere_holds_nothing_up(store):
     Leases(store, 1000, this_owner()).claim([tanh.id])
     assert counts(store, abandoned) == {"done": 1, "running": 1}
     assert state_of(store, abandoned).left == pytest.approx(10), "the other pack's alone"
-
-
-def test_a_record_that_cannot_be_read_is_named_and_its_run_waits(store, capsys):
-    plan = trained(store, "seed=0")
-    store.record(plan.asked[0]).write_text("{")
-    assert counts(store, plan) == {"waiting": 1}
-    assert "record.json is not JSON" in status(store, capsys)[1]
 
 
 def test_sweeps_come_in_the_order_of_their_plans_and_a_damaged_plan_hides_no_other(store, capsys):
@@ -224,42 +183,3 @@ def test_however_much_went_wrong_the_output_ends(store, capsys, monkeypatch):
     assert "Before these, 1 sweep more; --all shows all." in out
     out = status(store, capsys, "--all")[1]
     assert out.index(plan.sweep) < out.index(latest.sweep)
-
-
-def test_json_is_for_programs(store, capsys):
-    plan = planned(store, "seed=0,1", *ONE)
-    (found,) = json.loads(status(store, capsys, "--json")[1])
-    assert found["states"] == dict.fromkeys(plan.asked, "waiting")
-    assert (found["sweep"], found["counts"]["waiting"], found["left"]) == (plan.sweep, 2, None)
-
-
-def test_looking_changes_nothing(store, capsys):
-    planned(store, "seed=0")
-    before = {path: path.stat().st_mtime_ns for path in store.root.rglob("*") if path.is_file()}
-    status(store, capsys)
-    assert {path: path.stat().st_mtime_ns for path in store.root.rglob("*") if path.is_file()} == before
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["nothing"], "There is no sweep nothing in"),
-        ([""], "is empty"),
-    ],
-)
-def test_a_sweep_that_cannot_be_meant_is_a_sentence(store, capsys, words, said):
-    for seed in (0, 1):
-        planned(store, f"seed={seed}")
-    code, out, err = status(store, capsys, *words)
-    assert (code, out, err.count("\n")) == (1, "", 1)
-    assert said in err
-
-
-def test_a_store_that_is_not_there_or_empty_is_a_sentence(store, capsys):
-    assert status(store, capsys) == (
-        1,
-        "",
-        f"There is no store at {store.root}; name one with --store, or make one by training a run.\n",
-    )
-    store.prepare()
-    assert status(store, capsys) == (0, f"{store.root} holds no sweep.\n", "")

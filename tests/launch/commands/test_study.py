@@ -78,15 +78,6 @@ def test_each_study_of_a_search_is_an_optuna_study_with_its_trials_and_can_be_dr
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
-def test_trials_that_have_not_ended_are_running(store, tmp_path):
-    with pytest.raises(KeyboardInterrupt):
-        Searcher(search(*WORDS, f"store={store.root}"), interrupted, lambda *_: 8).run()
-    assert command("--store", str(store.root), "--out", str(tmp_path / "study.db")) == 0
-    storage = f"sqlite:///{tmp_path / 'study.db'}"
-    study = optuna.load_study(study_name=optuna.get_all_study_names(storage)[0], storage=storage)
-    assert [trial.state for trial in study.trials] == [TrialState.RUNNING] * 3
-
-
 def interrupted(runs, settings):
     raise KeyboardInterrupt
 

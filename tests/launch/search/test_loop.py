@@ -78,15 +78,6 @@ def test_as_many_are_trained_at_once_as_a_pack_is_wide_and_not_all_at_once(store
         assert {len(batch) for batch in train.batches} == {2 * trials_wide}
 
 
-def test_a_batch_that_a_cluster_trains_is_gone_on_with_later(store, capsys):
-    searched(store, lambda runs, settings: None)
-    assert "launch.wait=true" in capsys.readouterr().err
-    train = Trained(value)
-    found = searched(store, train)
-    assert len(train.batches) == 4
-    assert len(trials(store, found)) == 4
-
-
 def test_failed_runs_say_nothing_of_their_values_and_a_batch_of_them_ends_the_search(store, tmp_path, capsys):
     def some(runs, settings):
         for run in runs[1:]:
