@@ -45,6 +45,7 @@ def test_runs_wait_run_and_are_done(store):
     work(store, plan.sweep, "cpu", never)
     assert counts(store, plan) == {"done": 4}
     assert (state_of(store, plan).progress, state_of(store, plan).left) == (1, 0)
+    assert counts(store, planned(store, "activation=relu,tanh", "seed=0,1", *ONE, "rerun=true")) == {"waiting": 4}
 
 
 def test_a_stopped_pack_waits_as_far_as_it_came(store, monkeypatch):
@@ -123,6 +124,7 @@ def test_what_went_wrong_is_told_with_its_reason(store, capsys, monkeypatch):
     assert last == "    ZeroDivisionError: by nought"
     assert f"{plan.sweep}: 1 run diverged: {wild} at step " in out
     assert f"{plan.sweep}: 1 run collapsed to chance: {tame}" in out
+    assert counts(store, planned(store, "activation=tanh", "optimizer.lr=0.001", *ONE)) == {"waiting": 1}, "tried again"
 
 
 def test_a_pack_in_training_tells_what_it_measured_last(store, capsys):

@@ -52,10 +52,6 @@ def test_what_looks_like_a_number_is_a_name_where_a_text_is_wanted(name):
     assert parse([f"data={name}"], VOCABULARY).values == {"data": [name]}
 
 
-def test_null_is_no_name():
-    assert parse(["data=null"], VOCABULARY).values == {"data": [None]}
-
-
 @pytest.mark.parametrize(
     ("word", "values"),
     [

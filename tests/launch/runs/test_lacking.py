@@ -53,38 +53,12 @@ def test_values_multiply_the_choices_that_have_them_alone():
     assert len([note for note in said if note.startswith("optimizer.")]) == 2, "a line for settings of the same options"
 
 
-def test_auto_is_the_option_that_it_means():
-    runs, notes = found("benchmark=permuted_digits,continual_digits,split_digits", "network.depth=3")
-    assert {run.name("network") for run in runs if run.settings("network").get("depth") == 3} == {"mlp"}
-    assert len(runs) == 3
-    assert len(notes) == len({run.name("network") for run in runs}) - 1
-
-
-@pytest.mark.parametrize("rule", ["default", "best"])
-def test_what_a_rule_lacks_is_set_for_the_rules_that_have_it(rule):
-    grid = ["activation=leaky_relu", "hyperparams.grid=benchmarks"]
-    runs, notes = found(f"hyperparams={rule},grid", *grid)
-    alone = {run.id for run in found("hyperparams=grid", *grid)[0]} | {
-        run.id for run in found(f"hyperparams={rule}", grid[0])[0]
-    }
-    assert {run.id for run in runs} == alone
-    assert any(note.startswith("hyperparams.grid:") for note in notes)
-
-
 def test_a_grid_keeps_what_is_pinned_of_one_activation_alone():
     pinned = ["activation.negative_slope=0.3", "hyperparams=grid"]
     runs, _ = found("activation=leaky_relu,elu", *pinned)
     alone = [run.id for run in found("activation=elu", "hyperparams=grid")[0]]
     assert [run.id for run in runs if run.name("activation") == "elu"] == alone
     assert {run.settings("activation").get("negative_slope") for run in runs if run.id not in alone} == {0.3}
-
-
-def test_arms_of_an_experiment_are_choices_too():
-    runs, notes = found("experiment=softmoe_figure4_games", "head.slots=3", "seed=0")
-    slots = {(run.name("head"), run.settings("head").get("slots")) for run in runs}
-    assert ("softmoe", 3) in slots
-    assert ("flatten", None) in slots
-    assert any(note.startswith("head.slots:") for note in notes)
 
 
 def test_a_search_searches_it_where_it_is():

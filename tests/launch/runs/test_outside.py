@@ -4,7 +4,6 @@ import pytest
 
 from launch.command import resolve
 from launch.runs.options import CONF
-from plasticity_lab import component
 from plasticity_lab.errors import ConfigError
 
 pytestmark = pytest.mark.sample(10)
@@ -36,14 +35,6 @@ def outside(tmp_path, monkeypatch):
     return tmp_path / "conf"
 
 
-@pytest.mark.parametrize("word", ["activation=my_act", "activation=glob(my*)"])
-def test_it_is_found_by_name_and_by_glob(outside, word):
-    (run,) = resolve([f"hydra.searchpath=[file://{outside}]", word]).runs
-    assert run.science["activation"] == {"name": "my_act", "scale": 2.0}
-    built = component.build("activation", "my_act", run.targets["activation"], {"scale": 2.0})
-    assert built.gain() == 0.5
-
-
 def test_it_joins_a_glob_and_is_checked_like_our_own(outside):
     where = f"hydra.searchpath=[file://{outside}]"
     names = [run.science["activation"]["name"] for run in resolve([where, "activation=glob(*)"]).runs]
@@ -63,12 +54,6 @@ def test_what_is_published_for_no_one_uses_its_own_values_and_says_so(outside):
     ]
     assert found.runs[0].science["activation"]["scale"] == 2.0
     assert found.runs[0].science["optimizer"]["lr"] == 0.001
-
-
-def test_a_file_with_a_defaults_list_is_composed(outside):
-    (outside / "activation" / "steeper.yaml").write_text("defaults: [my_act]\nscale: 3\n")
-    (run,) = resolve([f"hydra.searchpath=[file://{outside}]", "activation=steeper"]).runs
-    assert run.science["activation"] == {"name": "steeper", "scale": 3.0}
 
 
 @pytest.mark.walk(4)

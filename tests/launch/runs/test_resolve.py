@@ -46,12 +46,6 @@ def test_typed_over_schedule_over_option():
     assert only(*SMOKE, "benchmark.epochs=7")["benchmark"]["epochs"] == 7
 
 
-def test_typed_over_protocol():
-    assert only("protocol=clean")["benchmark"]["order"] == "shuffle"
-    assert only("protocol=clean", "benchmark.order=fixed")["benchmark"]["order"] == "fixed"
-    assert only("protocol=clean", "benchmark.order=fixed")["benchmark"]["subset"] == "drawn"
-
-
 def test_typed_over_best_over_option():
     words = ["activation=leaky_relu", "benchmark=permuted_mnist"]
     assert only(*words)["activation"]["negative_slope"] == 0.01
@@ -103,12 +97,6 @@ def test_an_experiments_body_cannot_bypass_precedence(tmp_path):
         resolve([f"hydra.searchpath=[file://{tmp_path}]", "experiment=body"])
 
 
-def test_an_experiment_is_found_with_and_without_a_plus():
-    ids = [[run.id for run in resolve([word, "seed=0"]).runs] for word in ("experiment=demo", "+experiment=demo")]
-    assert ids[0] == ids[1]
-    assert len(ids[0]) > 1
-
-
 def test_a_stand_in_and_what_is_not_published_are_said_once():
     found = resolve(["activation=relu,leaky_relu", "benchmark=permuted_digits,random_label_digits", "hyperparams=best"])
     assert found.notes == [
@@ -157,25 +145,6 @@ def test_settings_that_may_not_be_meant_are_said_once(words, said):
     assert said is None or re.search(said, notes[0])
 
 
-def test_what_measures_recency_is_said_once():
-    words = ["activation=relu,leaky_relu", "seed=0,1", "benchmark=digits51,permuted_digits"]
-    (note,) = resolve(words).notes
-    assert note.startswith("benchmark: digits51 in class blocks measures recency")
-    assert "protocol=clean" in note
-    assert resolve([*words, "protocol=clean"]).notes == []
-    assert resolve([*words, "benchmark.order=shuffle"]).notes == []
-
-
-def test_a_value_is_checked_against_its_own_option_not_against_the_default_one():
-    runs = resolve(["activation=leaky_relu", "activation.negative_slope=0.1,0.2", "seed=0,1"]).runs
-    assert [(r.science["activation"]["negative_slope"], r.science["seed"]) for r in runs] == [
-        (0.1, 0),
-        (0.1, 1),
-        (0.2, 0),
-        (0.2, 1),
-    ]
-
-
 def test_the_store_is_typed_or_the_environments_or_here(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PLASTICITY_STORE", raising=False)
@@ -184,23 +153,6 @@ def test_the_store_is_typed_or_the_environments_or_here(monkeypatch, tmp_path):
     assert str(resolve([]).settings.store) == "/elsewhere"
     assert resolve(["store=here"]).settings.store == tmp_path / "here"
     assert resolve([]).settings.data is None
-
-
-def test_a_store_may_have_any_name(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in ("12", "1e3", "ü", "ｘ"):
-        assert resolve([f"store={name}"]).settings.store == tmp_path / name
-
-
-def test_a_seed_or_an_option_given_twice_is_said_and_counts_once():
-    found = resolve(["seed=0,0", "activation=relu,relu"])
-    assert len(found.runs) == 1
-    assert [note.split(" is ")[0] for note in found.notes] == ["activation: relu", "seed: 0"]
-
-
-def test_a_word_may_hold_quotes_blanks_and_commas(tmp_path):
-    assert str(resolve(["store='/a b/c,d'"]).settings.store) == "/a b/c,d"
-    assert str(resolve(['store="/it\'s"']).settings.store) == "/it's"
 
 
 def test_other_runs_in_the_sweep_change_no_id():

@@ -1,6 +1,6 @@
 import pytest
 
-from launch.command import asked, resolve
+from launch.command import resolve
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.searches.space import Range
 from tests.helpers.searches import search
@@ -61,16 +61,3 @@ def test_a_search_is_the_same_with_more_trials_and_another_one_where_it_would_tr
 def test_what_cannot_be_searched_is_refused(words, said):
     with pytest.raises(ConfigError, match=said):
         search(*words)
-
-
-@pytest.mark.sample(1)
-def test_a_range_means_nothing_without_a_search_and_a_wrong_word_names_those_of_a_search():
-    with pytest.raises(ConfigError, match=r"optimizer\.lr is given a range, in which hyperparams=search looks"):
-        resolve([LR])
-    with pytest.raises(ConfigError, match=r"did you mean hyperparams\.trials.*hyperparams\.early_stopping"):
-        search(LR, "hyperparams.trails=3")
-
-
-def test_those_that_only_look_at_a_command_see_some_of_its_runs():
-    runs = asked(["hyperparams=search", LR, "seed=0,1"]).resolved.runs
-    assert [(run.science["seed"], run.science["optimizer"]["lr"]) for run in runs] == [(0, 1e-5), (1, 1e-5)]

@@ -48,11 +48,6 @@ def test_it_names_the_same_runs_and_what_is_said_of_less_counts_more():
     assert {each["every"] for each in found.values()} == {5}
 
 
-def test_a_list_of_names_is_set_together_too():
-    found = chosen("diagnostics=[saturated,dead_units]", "diagnostics.every=task", "diagnostics.flat=0.01")
-    assert found == {"saturated": {"every": "task", "flat": 0.01}, "dead_units": {"every": "task"}}
-
-
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -6,15 +6,10 @@ import pytest
 from hydra import compose, initialize_config_dir
 
 from launch.command import resolve
-from launch.own_classes.named import _with_one_of_each
 from launch.runs import requests
-from launch.runs.desk import Part, runs_of
 from launch.runs.files import CONF
 from launch.runs.groups import COMPONENTS
 from launch.runs.overrides import overrides_of, run_from
-from launch.runs.settings import Numbers
-from launch.tracking.wandb.content import tags
-from launch.tracking.wandb.naming import run_name
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.plan_lines import Shortened, StoredRuns
 from plasticity_lab.records.record import new_record
@@ -55,14 +50,6 @@ def test_an_option_alone_is_itself_however_it_is_said():
     for words in (("intervention=[redo]", "intervention.every=7"), ("intervention=redo", "intervention.redo.every=7")):
         found = one(*words)
         assert (found.id, found.science, found.targets) == (alone.id, alone.science, alone.targets)
-
-
-@pytest.mark.sample(1)
-def test_lists_and_their_settings_are_swept():
-    found = resolve(["intervention=none,[l2_init,redo]"]).runs
-    assert [run.name("intervention") for run in found] == ["none", "l2_init+redo"]
-    swept = resolve([*BOTH[:1], "intervention.redo.every=7,8", "intervention.l2_init.strength=0.1,0.2"]).runs
-    assert len({run.id for run in swept}) == 4
 
 
 @pytest.mark.parametrize(
@@ -109,19 +96,6 @@ def through_a_plan(run: Run) -> Run:
     return StoredRuns(values, alike, {run.id: line})[run.id]
 
 
-def test_a_list_is_named_and_tagged_by_its_options():
-    run = one(*BOTH)
-    told = {"run": run.id, "science": run.science, "asked_as": run.asked_as}
-    assert "l2_init+redo l2_init.strength=0.001 redo.strength=0.1 redo.every=7" in run_name(told)
-    assert {"l2_init", "redo"} <= set(tags(told))
-
-
-def test_own_classes_are_tried_one_by_one():
-    alone = _with_one_of_each(one(*BOTH), "intervention.redo")
-    assert alone.targets["intervention"] == "plasticity_lab.interventions.redo.ReDo"
-    assert alone.science["intervention"] == {"name": "redo", "strength": 0.1, "every": 7, "average": 16}
-
-
 def test_a_group_that_is_no_science_is_no_part_of_an_id_but_of_plan_record_and_pack(no_science):
     plain, looked_at = one(), one(*BOTH)
     assert plain.id == looked_at.id
@@ -140,22 +114,3 @@ def test_a_group_that_is_no_science_is_no_part_of_an_id_but_of_plan_record_and_p
 def test_a_group_that_is_no_science_is_not_swept(no_science, words):
     with pytest.raises(ConfigError, match=r"cannot be swept"):
         resolve(words)
-
-
-def test_ids_of_other_groups_do_not_depend_on_what_is_no_science(no_science):
-    part = Part("plasticity_lab.activations.relu.ReLU", {"name": "x"}, {"name": "x"})
-    numbers = Numbers(seed=0, stream_seed=None, init_seed=None, precision="fp32")
-    ids = {
-        next(
-            runs_of(
-                {
-                    "activation": part,
-                    "intervention": Part("plasticity_lab.interventions.redo.ReDo", {"name": name}, {"name": name}),
-                },
-                [numbers],
-                {},
-            )
-        ).id
-        for name in ("one", "other")
-    }
-    assert len(ids) == 1

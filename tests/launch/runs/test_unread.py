@@ -55,9 +55,3 @@ def test_declared_settings_are_settings_of_their_class():
         for setting, (other, reads) in read_if.items():
             assert {setting, other} <= parameters(cls).keys()
             assert callable(reads)
-
-
-def test_more_no_ops_than_a_game_may_last_are_named():
-    words = ["benchmark=atari_machado", "agent=dqn"]
-    assert any("benchmark.noops=100000" in note for note in resolve([*words, "benchmark.noops=100000"]).notes)
-    assert not any("noops" in note for note in resolve([*words, "benchmark.noops=30"]).notes)

@@ -63,15 +63,3 @@ def test_an_agent_that_chooses_among_actions_refuses_a_body_that_is_moved_by_num
         resolve([where, "agent=choosing", "network=mlp", *words])
     named = ("agent=choosing", "benchmark=", *keys, "cartpole", "catch")
     assert all(key in str(caught.value) for key in named)
-
-
-def test_one_that_chooses_takes_bodies_that_are_chosen_for(tmp_path):
-    where = planted(tmp_path, "agent/choosing")
-    runs = resolve([where, "agent=choosing", "network=mlp", "benchmark=catch,catch_84,classic_cycle"]).runs
-    assert len(runs) == 3
-
-
-def test_one_that_does_is_taken(tmp_path):
-    where = planted(tmp_path, "benchmark/one_body", "agent/balancing")
-    (run,) = resolve([where, "agent=balancing", "benchmark=one_body"]).runs
-    assert run.science["agent"]["name"] == "balancing"

@@ -1,6 +1,6 @@
 import pytest
 
-from launch.runs.words import plain, read, shown, spelled
+from launch.runs.words import plain, read, spelled
 from plasticity_lab.errors import ConfigError
 
 
@@ -50,10 +50,6 @@ def test_a_word_that_cannot_be_read_is_answered_on_one_line(word, said):
         read(word)
     assert str(raised.value).isprintable()
     assert len(str(raised.value)) < 500
-
-
-def test_a_long_word_is_cut():
-    assert shown("x" * 300) == "x" * 200 + "…"
 
 
 @pytest.mark.parametrize(

@@ -92,18 +92,6 @@ def test_pairs_the_wrong_way_round_are_left_out_by_name_and_typed_ones_refused()
         resolve([*GRID, "activation=rrelu", "activation.upper=0.001"])
 
 
-@pytest.mark.sample(2)
-def test_an_experiments_words_pin_an_axis_too(tmp_path):
-    (tmp_path / "experiment").mkdir()
-    (tmp_path / "experiment" / "mine.yaml").write_text(
-        "# @package _global_\ndefaults: [{override /hyperparams: grid}]\n"
-        "hydra: {sweeper: {params: {activation: swish, optimizer.lr: 0.25, hyperparams.grid: case_study}}}\n"
-    )
-    words = [f"hydra.searchpath=[file://{tmp_path}]", "experiment=mine"]
-    assert len(resolve(words).runs) == 33
-    assert len(resolve([*words, "optimizer.lr=0.1,0.2"]).runs) == 66
-
-
 def test_settings_that_are_one_function_are_one_run_that_knows_all_its_names():
     words = ["activation=smooth_leaky", "activation.alpha=0.5", "optimizer.lr=1e-3", "hyperparams.grid=case_study"]
     found = resolve([*GRID, *words])
@@ -114,37 +102,3 @@ def test_settings_that_are_one_function_are_one_run_that_knows_all_its_names():
     assert found.notes == [
         "runs: 19, and 6 saved, whose settings are the same function as those of another (smooth_leaky 6)."
     ]
-
-
-def test_whose_grid_is_missing_is_said_once_and_its_defaults_are_used():
-    found = resolve([*GRID, "hyperparams.grid=case_study", "activation=bo_prelu,rselu,relu", "seed=0,1"])
-    assert found.notes == ["hyperparams: there is no grid case_study for bo_prelu, rselu; their defaults are used."]
-    assert len(found.runs) == 3 * 3 * 2
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["hyperparams=grid", "hyperparams.grid=3"], "hyperparams.grid is 3; it must be a word"),
-        (["hyperparams=grid", "hyperparams.grid=case_study,benchmarks"], "hyperparams.grid .* cannot be swept"),
-        (["hyperparams=best", "hyperparams.metric=taoa"], "no setting 'metric'; hyperparams=search or selected has"),
-        (["hyperparams=grid", "hyperparams.look_up=x"], "no setting 'hyperparams.look_up'"),
-    ],
-)
-def test_mistakes_about_grids_are_answered(words, said):
-    with pytest.raises(ConfigError, match=said):
-        resolve(words)
-
-
-@pytest.mark.sample(2)
-def test_a_benchmark_from_outside_need_not_name_a_grid(tmp_path):
-    (tmp_path / "benchmark").mkdir()
-    (tmp_path / "benchmark" / "mine.yaml").write_text(
-        "_target_: plasticity_lab.benchmarks.labelled.permuted_pixels.PermutedPixels\n"
-        "source: digits\nimages: 100\ntasks: 2\nepochs: 1\nsteps: null\nbatch_size: 16\n"
-        "default_network: mlp\ndefault_agent: supervised\n"
-    )
-    words = [f"hydra.searchpath=[file://{tmp_path}]", "benchmark=mine", *GRID]
-    with pytest.raises(ConfigError, match=r"default_grid.*hyperparams\.grid=case_study.*benchmarks"):
-        resolve(words)
-    assert len(resolve([*words, "hyperparams.grid=case_study"]).runs) == 3

@@ -8,11 +8,9 @@ from launch.runs.values.candidates import Candidate
 from launch.runs.values.selected import best
 from launch.runs.words import plain, spelled
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.records.plan import write_plan
 from plasticity_lab.records.record import read_record, write_record
 from plasticity_lab.records.store import Store
 from tests.helpers.stores import left_behind
-from tests.helpers.sweeps import planned
 
 pytestmark = pytest.mark.sample(9)
 
@@ -142,16 +140,6 @@ def test_candidates_share_everything_that_is_not_selected(store, words):
     assert settings(selected(store, *words)) == {(0.1, 1e-3)}
 
 
-def test_the_strength_of_an_intervention_is_selected_with_the_rest(tmp_path):
-    def taoa(science):
-        return 0.5 + (science["intervention"]["strength"] == 3e-4) / 10
-
-    words = ["activation=relu", "intervention=l2_init"]
-    left_behind(tmp_path, [*words, "intervention.strength=1e-4,3e-4,1e-3"], taoa)
-    (run,) = resolve([*words, "hyperparams=selected", f"store='{tmp_path}'", "seed=5"]).runs
-    assert run.science["intervention"]["strength"] == 3e-4
-
-
 def test_where_there_is_nothing_to_select_from_the_sentence_says_what_there_is(store):
     with pytest.raises(ConfigError) as raised:
         resolve(["activation=swish,tanh,relu", "hyperparams=selected", f"store='{store}'", "seed=9", "schedule=demo"])
@@ -207,13 +195,6 @@ def test_records_that_cannot_be_read_or_have_another_id_now_are_left_out(store):
     assert len(found.notes) == 2
     assert "is not JSON" in found.notes[0]
     assert found.notes[1].endswith("swish of 4 (2 more lack some of these seeds) settings.")
-
-
-def test_what_is_planned_and_not_finished_is_said(store):
-    plan = planned(Store(store), *SWISH, "activation.beta=0.3,0.5", "seed=0,1", "schedule=full")
-    assert len(plan.runs) == 4
-    write_plan(Store(store), plan)
-    assert selected(store).notes[-1] == "hyperparams: 4 more of these runs are planned and not finished."
 
 
 def candidate(function, seed, taoa):

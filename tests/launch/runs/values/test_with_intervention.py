@@ -70,25 +70,6 @@ def test_an_intervention_of_which_nothing_is_published_keeps_its_strength_and_on
     assert len(grid("intervention=fresh_each_task", "activation=swish")) == 3
 
 
-def test_one_of_ones_own_need_not_list_strengths(tmp_path):
-    (tmp_path / "intervention").mkdir()
-    (tmp_path / "intervention" / "mine.yaml").write_text(
-        "_target_: plasticity_lab.interventions.l2.L2\nstrength: 0.5\nhalf: false\n"
-    )
-    found = resolve([f"hydra.searchpath=[file://{tmp_path}]", "hyperparams=grid", "intervention=mine"])
-    assert {settings(run) for run in found.runs} == {(1e-3, 0.5), (3e-4, 0.5), (1e-4, 0.5)}
-    assert "intervention=mine lists no strengths to try; it keeps its own" in "\n".join(found.notes)
-
-
-@pytest.mark.sample(2)
-def test_what_is_typed_wins_and_is_not_doubted():
-    found = best("activation=leaky_relu", "intervention=ewc", "intervention.strength=7")
-    assert settings(found.runs[0]) == (1e-3, 7)
-    assert found.notes == []
-    found = best("activation=bo_prelu", "intervention=snr", "intervention.strength=0.5", "optimizer.lr=0.25")
-    assert settings(found.runs[0]) == (0.25, 0.5)
-
-
 def test_a_stand_in_serves_here_too_and_rates_are_for_adam():
     found = best("activation=leaky_relu", "benchmark=permuted_digits", "intervention=snr")
     assert settings(found.runs[0]) == (3e-3, 3e-3)
