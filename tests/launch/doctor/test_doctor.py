@@ -1,18 +1,14 @@
 """The doctor, with stand-ins for Slurm's commands: what would fail is said before it does."""
 
-import subprocess
 from dataclasses import replace
 
 import pytest
 
 from launch.__main__ import main
 from launch.doctor import node
-from launch.doctor.finding import FAILS, OK, UNKNOWN
-from launch.doctor.machine import of_software, software
-from launch.doctor.partitions import of_partitions
+from launch.doctor.finding import FAILS, OK
 from launch.launchers.slurm import short_job
 from launch.plan.compiling import NO_COMPILER
-from tests.helpers.slurm_files import PARAMETERS
 
 pytestmark = pytest.mark.sample(11)
 
@@ -56,39 +52,6 @@ def test_a_store_that_is_not_there_could_be_made_and_is_not(stand_in, doctor, st
     assert sorted(store.root.parent.iterdir()) == above
 
 
-def test_the_store_is_named_as_other_commands_name_it(stand_in, store, capsys, tmp_path):
-    folder = tmp_path / "a store, with a comma"
-    assert main(["doctor", "hydra/launcher=packed", "--store", str(folder)]) == 0
-    assert f"Store {folder}" in capsys.readouterr().out
-    assert main(["doctor", "hydra/launcher=packed", f"store={store.root}", "--store", str(folder)]) == 1
-    assert "give one of them" in capsys.readouterr().err
-
-
-def test_a_store_that_is_there_is_left_as_it_is(stand_in, doctor, store):
-    store.prepare()
-    before = {path: path.stat().st_mtime_ns for path in store.root.rglob("*") if path.is_file()}
-    folders = sorted(path for path in store.root.rglob("*"))
-    assert doctor("hydra/launcher=packed")[0] == 0
-    assert {path: path.stat().st_mtime_ns for path in store.root.rglob("*") if path.is_file()} == before
-    assert sorted(path for path in store.root.rglob("*")) == folders
-
-
-def test_a_store_that_could_not_be_made(doctor, small_disk, tmp_path):
-    (tmp_path / "file").touch()
-    assert "cannot be made" in doctor("hydra/launcher=packed", f"store={tmp_path / 'file' / 'store'}")[1][1]
-    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    status, lines = doctor("hydra/launcher=packed", f"store={small_disk / 'new' / 'store'}")
-    assert status == 1
-    assert f"Cannot write {small_disk / 'new'}: the disk is mounted read-only" in lines[1]
-
-
-def test_a_store_that_is_a_file(stand_in, doctor, store):
-    store.root.touch()
-    status, lines = doctor("hydra/launcher=packed")
-    assert status == 1
-    assert f"The store {store.root} is a file" in lines[1]
-
-
 def test_wandb_is_asked_whether_it_answers(stand_in, doctor, server, monkeypatch):
     assert doctor("hydra/launcher=packed", "tracking=wandb_online")[0] == 0
     monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
@@ -114,21 +77,6 @@ def test_what_would_fail_of_slurm_and_no_job_is_sent(stand_in, doctor, words, se
     assert line.startswith(f"fails        {sentence}")
     assert place == "On a compute node:"
     assert unsent.startswith("unknown      No job was sent")
-    assert not stand_in.submitted
-
-
-@pytest.mark.parametrize(("constraint", "asks"), [(None, "hydra.launcher.constraint=<"), ("zen4", "constraint=zen4")])
-def test_kinds_of_nodes_are_named_by_their_features(stand_in, constraint, asks):
-    *_, found = of_partitions(PARAMETERS | {"partition": "cpu", "constraint": constraint}, "PreemptType = preempt/none")
-    assert found.state == OK
-    assert all(words in found.words for words in ("12 with zen4", "8 with icelake", asks))
-
-
-def test_a_slurm_that_lacks_commands_or_does_not_answer(stand_in, doctor):
-    stand_in.refuses("scontrol", "slurm_load_ctl_conf error: Unable to contact slurm controller")
-    assert "fails        The controller does not answer: `scontrol show config` failed: slurm_load" in doctor()[1][1]
-    stand_in.lacks("scontrol", "srun")
-    assert "needs srun, scontrol, not to be found on this machine" in doctor()[1][1]
     assert not stand_in.submitted
 
 
@@ -168,13 +116,6 @@ def test_a_node_with_other_code_or_without_a_compiler(visit, monkeypatch):
     assert NO_COMPILER.sentence in words
     assert "mode=eager" in words
     assert bad(replace(visit, compiled=False)) == []
-
-
-def test_what_cannot_be_compiled_here_is_said(visit):
-    (finding,) = [each for each in of_software({**software(), "uncompiled": "no licence"}) if "Compiling" in each.words]
-    assert finding.state == UNKNOWN
-    assert "no licence" in finding.words
-    assert "eager" in finding.words
 
 
 def test_a_node_of_another_kind_without_a_gpu_or_a_key(visit, monkeypatch):

@@ -6,7 +6,6 @@ Slurm's commands are stand-ins that print what those of Slurm 22.05 print.
 import errno
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from dataclasses import replace
@@ -241,28 +240,8 @@ def test_a_quota_below_what_the_disk_has(doctor, small_disk, monkeypatch):
     assert not list(small_disk.rglob("*"))
 
 
-def test_a_store_on_a_disk_that_is_mounted_read_only_on_the_node(visit, small_disk):
-    place = small_disk / "store"
-    trial = place / "errands" / "trial"
-    trial.mkdir(parents=True)
-    (trial / node.FROM_HERE).touch()
-    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    assert "mounted read-only" in fails_of(replace(visit, store=str(place), trial=str(trial)))[0]
-
-
 def test_a_cluster_that_goes_away_between_two_questions(stand_in):
     stand_in.put("sinfo", 'case "$*" in *%R*|*--version*) echo cpu ;; *) echo "sinfo: error: gone" >&2; exit 1 ;; esac')
     found = of_slurm(PARAMETERS)[-1]
     assert found.state == FAILS
     assert "sinfo: error: gone" in found.words
-
-
-def test_a_gpu_whose_kind_nothing_has_named_is_named_by_its_node(visit, monkeypatch):
-    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
-    monkeypatch.setattr("torch.ones", lambda *_, **__: SimpleNamespace(sum=lambda: SimpleNamespace(item=lambda: 1)))
-    monkeypatch.setattr(node, "devices", lambda setting: ["cuda:0"])
-    monkeypatch.setattr(node, "kind_of", lambda device: "NVIDIA H100 80GB HBM3 (sm_90, CUDA 12.8, cuDNN 91002)")
-    found = replace(visit, gpu=True, kind=None)._device()
-    assert found.state == OK
-    assert "hydra.launcher.device_kind='NVIDIA H100 80GB HBM3'" in found.words

@@ -1,13 +1,12 @@
 """Somebody's own classes, right and wrong ones of every group, as the commands check them."""
 
 import inspect
-import sys
 
 import pytest
 
 from launch.__main__ import main as launch
 from launch.command import resolve, run_command
-from launch.own_classes import check, checked_before, fresh, packs
+from launch.own_classes import check, checked_before
 from launch.own_classes.check import checked
 from launch.own_classes.named import own_classes
 from launch.own_classes.packs import Packs, Scale
@@ -81,16 +80,6 @@ def test_a_run_of_large_numbers_is_packed_with_runs_that_stay_as_they_are(tmp_pa
         assert scaled != plain
         sizes = {name: value.abs().flatten(1).amax(dim=1) for name, value in tried.learner.weights().items()}
         assert {name for name, (one, other) in sizes.items() if one > 100 * other} == larger
-
-
-def test_whatever_could_not_be_tried_is_said_and_is_no_fault(tmp_path, monkeypatch):
-    monkeypatch.setattr(packs, "_parameters_in", lambda state: iter(()))
-    fresh._process.cache_clear()
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "no python"))
-    result = found(tmp_path, "activation", Plain)
-    assert not result.faults
-    assert sum("parameters" in note for note in result.notes) == 3
-    assert sum("fresh process" in note for note in result.notes) == 1
 
 
 def test_the_command_is_refused_before_anything_is_written(tmp_path, capsys):

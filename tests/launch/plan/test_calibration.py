@@ -9,12 +9,9 @@ from launch.plan.calibration import calibration_of, damaged_calibrations, write_
 from launch.plan.device import kind_of
 from launch.plan.figures import AVX2
 from launch.plan.figures import GPU as OF_GPUS
-from launch.plan.measuring import fitted, measured, narrowest, speed_of
+from launch.plan.measuring import fitted, narrowest, speed_of
 from launch.plan.speed import Calibration
-from launch.runs.options import classes_of
-from plasticity_lab.agents.supervised.learner import SupervisedLearner
 from plasticity_lab.agents.supervised.workload import Workload
-from plasticity_lab.agents.supervised.yardstick import YARDSTICKS
 from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.kinds import device_name
 from plasticity_lab.records.store import Store
@@ -160,33 +157,6 @@ def test_the_environments_are_timed_that_words_name_or_plans_of_the_store(tmp_pa
     assert calibrate("benchmark=permuted_digits")[0] == []
 
 
-@pytest.mark.parametrize(
-    ("word", "named"),
-    [
-        ("benchmark=classic_cycl", "classic_cycle"),
-        ("store=elsewhere", "--store elsewhere"),
-        ("mode=eager", "--mode eager"),
-    ],
-)
-def test_words_that_calibrate_cannot_follow_are_a_sentence_and_nothing_is_measured(
-    tmp_path, timed, capsys, word, named
-):
-    assert main(["calibrate", word, "--store", str(tmp_path / "new"), *QUICK]) == 1
-    assert named in capsys.readouterr().err
-    assert (timed, (tmp_path / "new").exists()) == ([], False)
-
-
-def test_a_command_that_is_not_there_is_answered_with_those_that_are(capsys):
-    with pytest.raises(SystemExit):
-        main(["calibrat"])
-    assert "calibrate" in capsys.readouterr().err
-
-
-def test_a_device_that_is_not_there_is_a_sentence(tmp_path, capsys):
-    assert main(["calibrate", "--store", str(tmp_path), "--device", "cuda:99"]) == 1
-    assert "device is cuda:99, which this machine has not" in capsys.readouterr().err
-
-
 def test_files_of_before_are_read(tmp_path):
     path = Store(tmp_path).calibration("cpu")
     path.parent.mkdir()
@@ -202,26 +172,3 @@ def test_what_was_not_measured_is_priced_as_a_network_of_products(tmp_path):
     found = calibration_of("cpu", Store(tmp_path))
     assert (found.of("own"), found.of("another")) == (own, CPU.of("dense"))
     assert found.host_steps == {"a game": 1e-3}
-
-
-def test_yardsticks_of_all_agents_have_names_of_their_own_and_no_list():
-    names = [yardstick.name for agent in classes_of("agent") for yardstick in agent.yardsticks()]
-    assert {"dense", "convolving"} <= set(names)
-    assert len(names) == len(set(names))
-
-
-def test_an_agents_environments_are_timed():
-    calibration, facts = measured("cpu", [], {"a game": lambda steps: [i * i for i in range(steps)]}, [], 2, print)
-    assert 0 <= calibration.host_steps["a game"] < 1e-3
-    assert facts["rates"] == {}
-
-
-def test_a_yardstick_can_be_shortened_and_takes_a_burst_and_an_evaluation_for_its_memory(monkeypatch):
-    done = []
-    for name in ("advance", "evaluate"):
-        real = getattr(SupervisedLearner, name)
-        monkeypatch.setattr(SupervisedLearner, name, lambda *given, of=real, name=name: done.append(name) or of(*given))
-    yardstick = YARDSTICKS[0].shortened(2)
-    assert yardstick.pack(1, "eager", "cpu").updates == 2
-    yardstick.peak(2, "cpu")
-    assert done == ["advance", "evaluate"]

@@ -6,18 +6,16 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from launch.command import run_command
 from launch.launchers.prepare import costs_to_show
 from launch.plan import first_compiling as room
 from launch.plan.compiling import workers_folder
 from launch.plan.first_compiling import GRAPHS_ON_CPU, PART_SECONDS, first_compiling, mark_of, marked_as_compiled
-from launch.wording import in_time
 from launch.work.process import prepare_compiling
 from plasticity_lab.agents import graphs
 from plasticity_lab.kernels.build import OWN, library_of
 from plasticity_lab.records.store import Store
 from tests.helpers.packs import needs_compiler, needs_kernels
-from tests.helpers.sweeps import SMOKE, planned, said_last
+from tests.helpers.sweeps import planned
 
 pytestmark = [needs_compiler, needs_kernels]
 MLP = {"linear", "linear_adam", "linear_gradients"}
@@ -82,21 +80,6 @@ def test_code_that_is_there_is_not_counted_and_of_other_machines_it_is_not_known
     assert seconds(*words) == 0
     assert seconds("mode=kernels", "activation=tanh") == pytest.approx(DENSE.first), "another structure's graphs"
     assert seconds(*words, kind="cpu-avx2-000000") == pytest.approx(whole)
-
-
-def test_it_is_said_and_costs_of_packs_do_not_contain_it(store, capsys):
-    asked = ("mode=kernels", "seed=0", "launch.workers=1")
-    words = said_last(*SMOKE, *asked, f"store={store.root}", "dry_run=true")
-    assert run_command(words) == 0
-    cold = capsys.readouterr().out
-    compile_parts(MLP)
-    compile_graphs(planned(store, *asked))
-    assert run_command(words) == 0
-    warm = capsys.readouterr().out
-    needed = in_time(DENSE.first + sum(PART_SECONDS[part] for part in MLP))
-    assert needed in cold
-    assert needed not in warm
-    assert cold.splitlines()[:3] == warm.splitlines()[:3], "the packs and their times"
 
 
 class StandIn:

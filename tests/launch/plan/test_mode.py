@@ -11,7 +11,7 @@ from launch.plan import mode
 from launch.plan.calibration import calibration_of, write_calibration
 from launch.plan.compiling import NO_COMPILER
 from launch.plan.device import kind_of
-from launch.plan.figures import AVX2, AVX512, GPU, Rule, default_calibration, known_yardsticks, rule_of
+from launch.plan.figures import AVX2, Rule, default_calibration, known_yardsticks, rule_of
 from launch.plan.mode import choice_of
 from launch.plan.speed import Calibration, Speed
 from plasticity_lab.agents.cost import Cost
@@ -100,14 +100,6 @@ def test_kernels_that_are_asked_for_where_there_are_none_are_said_to_be_somethin
     assert "".join(capsys.readouterr()) == ""
 
 
-def test_so_they_are_where_the_machine_has_none(capsys, monkeypatch):
-    assert taken(setting="kernels", uncompiled=NO_COMPILER) == "eager"
-    assert "compiler" in "".join(capsys.readouterr())
-    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "DEFAULT")
-    assert taken(setting="kernels") == "compiled"
-    assert "AVX2" in "".join(capsys.readouterr())
-
-
 def test_what_was_measured_corrects_times_and_changes_no_mode(tmp_path):
     store, long = Store(tmp_path), replace(COST, updates=10**6)
     fast = Speed({"eager": 1, "compiled": 1, "kernels": 1}, {"eager": 0.0, "compiled": 9.0, "kernels": 99.0}, {
@@ -149,12 +141,3 @@ def test_what_is_no_yardstick_or_no_mode_is_answered_with_those_that_are(tmp_pat
     told = capsys.readouterr().err
     assert all(known in told for known in ("dense", "convolving", "ppo", "eager", "compiled", "kernels", "auto"))
     assert not (tmp_path / "store").exists()
-
-
-def test_figures_are_by_capability_and_each_says_its_basis():
-    for kind, figures in ((ON_AVX2, AVX2), ("cpu", AVX2), (ON_AVX512, AVX512), (ON_A_GPU, GPU)):
-        assert calibration_of(kind, Store("/nowhere")) == figures.calibration
-    assert "not measured" in GPU.calibration.basis
-    for figures in (AVX2, AVX512):
-        assert {*figures.calibration.of("dense").width} == {"eager", "compiled", "kernels"}
-        assert "docs/speed.md" in figures.calibration.basis

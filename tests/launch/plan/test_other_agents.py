@@ -7,7 +7,6 @@ import pytest
 from launch.__main__ import main
 from launch.command import run_command
 from launch.launchers.prepare import costs_to_train
-from launch.plan.compiling import not_compiled_here
 from launch.plan.figures import AVX2
 from launch.plan.planner import TooLarge, plan
 from launch.plan.speed import HOST_STEP_SECONDS
@@ -28,24 +27,6 @@ def packs_of(words, **settings):
     found = resolved(*words)
     known = {"kind": "cpu", "calibration": CPU, "memory": 2**30, "workers": 1, "mode_of": lambda run, cost: "eager"}
     return plan(found.runs, cost_of=costs_to_train(found.settings), **known | settings)
-
-
-@pytest.mark.sample(2)
-def test_a_plan_is_shown_in_the_units_of_the_agent(store, words, capsys):
-    shown = ("schedule=smoke", "tracking=store", "dry_run=true", f"store={store.root}")
-    assert run_command([*shown, *words]) == 0
-    out = capsys.readouterr().out
-    heading, row, *_, sums = out.splitlines()
-    assert [each in heading for each in ("environment steps a run", "updates a run")] == [True, True]
-    mode = "compiled" if not_compiled_here() is None else "eager"
-    assert row.split()[3:] == ["1", "3", mode, "12,000", "24,000", "6", "MiB", *row.split()[-1:]]
-    assert "; 36,000 environment steps; about " in sums
-    why = "compiled, no kernels for its agent" if not_compiled_here() is None else "eager, no C++ compiler"
-    assert f"\nmode: {why}\n" in out
-    assert run_command([*shown, words[0], "agent=auto,acting"]) == 0
-    out = capsys.readouterr().out
-    assert [each in out for each in ("length of a run", " 12,000 environment steps ", " 270 steps ")] == [True] * 3
-    assert "12,000 environment steps and 270 run-steps;" in out
 
 
 @pytest.mark.sample(2)

@@ -101,12 +101,6 @@ def test_packs_are_as_wide_as_the_calibration_says_and_about_alike(many):
     assert widths(packs_of(many, mode_of=lambda run, cost: "compiled")) == [6, 6, 7, 7, 7, 7]
 
 
-def test_packs_by_kernels_are_as_wide_as_compiled_ones_where_there_are_no_figures_of_theirs(many):
-    packs = packs_of(many, mode_of=lambda run, cost: "kernels")
-    assert widths(packs) == [6, 6, 7, 7, 7, 7]
-    assert {pack.mode for pack in packs} == {"kernels"}
-
-
 def test_memory_makes_packs_narrower_and_they_know_it(many):
     packs = packs_of(many, memory=3 * COST.device_bytes)
     assert widths(packs) == [2, 2] + [3] * 12

@@ -1,12 +1,9 @@
 """A pack that is begun by one code and goes on by another: every place says so, and a rerun does not mix."""
 
-import re
-
 import pytest
 
 from launch.launchers.local import Machine
 from launch.launchers.prepare import prepared
-from launch.packs.begun_otherwise import begun_by_other_code, said_of_other_code
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
 from launch.packs.sweep import state_of
@@ -109,9 +106,3 @@ def test_a_checkpoint_of_an_earlier_version_was_begun_by_code_that_is_not_known(
     work(store, begun.sweep, "cpu", never)
     for made in provenances(store, begun):
         assert [part["code"] for part in made["parts"]] == [None, "code now"]
-
-
-def test_what_the_command_says_names_both_codes(store, begun):
-    found = begun_by_other_code(store, begun.packs, begun.runs)
-    words = said_of_other_code(begun.packs, found)
-    assert re.search("code before.* → .*code now", words)

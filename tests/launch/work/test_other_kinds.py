@@ -1,10 +1,8 @@
 """Packs and kinds of devices: who binds a pack, who goes on with it, and what becomes of those that nobody can."""
 
-import re
 from dataclasses import replace
 
 import pytest
-import torch
 
 from launch.launchers.local import Machine
 from launch.launchers.prepare import prepared
@@ -13,7 +11,6 @@ from launch.packs.leases import Leases
 from launch.packs.owner import Owner
 from launch.packs.sweep import state_of
 from launch.plan.calibration import write_calibration
-from launch.plan.device import kind_of
 from launch.plan.figures import AVX2
 from launch.work import binding, training, worker
 from launch.work.worker import work
@@ -228,21 +225,3 @@ def test_what_an_earlier_version_began_goes_on_once_and_is_marked(store, on, cap
         assert [part.get("kind") for part in record["provenance"]["parts"]] == [None, HERE]
         assert record["provenance"]["device"] == HERE
     assert any("another kind of device" in each.getMessage() for each in caplog.records)
-
-
-def test_status_counts_runs_by_kind(store, on, capsys):
-    plan = trained(store, *WORDS)
-    on(THERE)
-    words = ("seed=2", "launch.workers=1")
-    trained(store, *words)
-    both = planned(store, "seed=0,1,2")
-    state = state_of(store, both)
-    assert {kind: len(runs) for kind, runs in state.kinds.items()} == {HERE: 2, THERE: 1}
-    assert set(state.kinds[HERE]) == set(plan.asked)
-
-
-def test_a_kind_is_measured_and_the_same_again():
-    threads = torch.get_num_threads()
-    kind = kind_of("cpu")
-    assert re.fullmatch(rf"cpu-{torch.backends.cpu.get_cpu_capability().lower()}-[0-9a-f]{{6}}", kind)
-    assert (kind_of("cpu"), torch.get_num_threads()) == (kind, threads)

@@ -1,12 +1,9 @@
-import os
 from unittest.mock import Mock
 
 import pytest
 
 from launch.launchers import precompiler
-from launch.work import precompile
 from launch.work.precompile import packs_to_precompile
-from plasticity_lab.records.plan import read_plan
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import planned
 
@@ -33,20 +30,6 @@ def test_what_the_workers_begin_with_and_what_shares_graphs_is_left_out(store, m
 def test_eager_packs_need_nothing(store):
     plan = planned(store, "activation=relu,tanh", "seed=0,1", "mode=eager")
     assert packs_to_precompile(plan, plan.packs, 0) == []
-
-
-def test_a_pack_that_fails_does_not_keep_the_others_from_being_compiled(store, monkeypatch):
-    plan, met = planned(store, "activation=relu,tanh,elu", "mode=compiled"), []
-
-    def compile_graphs(runs, resource, kernels, stop):
-        met.append(runs[0].id)
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(precompile, "compile_graphs", compile_graphs)
-    monkeypatch.setattr(os, "nice", lambda by: None)
-    monkeypatch.setattr(precompile, "StopSignal", lambda parent: lambda: False)
-    assert precompile.main(["--store", str(store.root), "--sweep", plan.sweep, "--workers", "1"]) == 0
-    assert met == [pack.runs[0] for pack in read_plan(store, plan.sweep).packs[1:]]
 
 
 @pytest.mark.parametrize(("words", "starts"), [("activation=relu", 0), ("activation=relu,tanh", 1)])

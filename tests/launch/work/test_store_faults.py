@@ -9,18 +9,16 @@ import time
 
 import pytest
 
-from launch import wording
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner, this_owner
 from launch.work import patience
 from launch.work.keeper import beating
 from launch.work.patience import Patience, Stopped, fault_of
 from launch.work.worker import work
-from plasticity_lab import waits
 from plasticity_lab.records.files import StoreFault
 from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
-from tests.helpers.sweeps import all_kept, ended_packs, never, planned, runs_of, wait_until
+from tests.helpers.sweeps import all_kept, ended_packs, never, planned, runs_of
 
 pytestmark = pytest.mark.sample(4)
 
@@ -182,28 +180,6 @@ def test_pauses_grow_and_end_when_it_is_to_stop_or_loses_its_lease(monkeypatch, 
     assert not trying.tried("checkpoint", fails)
     assert len(tries) == 2
     assert trying.tried("progress", lambda: None), "a small file may still fit"
-
-
-@pytest.mark.parametrize("fails", [True, False])
-def test_a_wait_for_a_store_is_said_again_and_again(monkeypatch, caplog, fails):
-    """For one that refuses, and for one that does not answer."""
-    monkeypatch.setattr(patience, "LONGEST_FAULT_SECONDS", 60.0)
-    monkeypatch.setattr(wording, "FIRST_WORD_SECONDS", 0.01)
-    caplog.set_level(logging.INFO)
-
-    def said():
-        return sum("records" in record.getMessage() for record in caplog.records)
-
-    def act():
-        assert waits.current().doing == "waiting"
-        if not fails:
-            wait_until(lambda: said() >= 2)
-        elif said() < 2:
-            raise StoreFault("The disk is full.")
-
-    Patience(never).until_done("records", act)
-    assert said() >= 2
-    assert waits.current() is None
 
 
 @pytest.mark.parametrize("faulty", ["read-only"], indirect=True)  # of a full disk, a file's time can be changed

@@ -1,7 +1,6 @@
 """A worker in this process: what it does with the packs of a plan, and what it leaves to others."""
 
 import json
-import logging
 import os
 import time
 from pathlib import Path
@@ -9,16 +8,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from launch import wording
 from launch.packs.leases import Leases, LostLease
 from launch.packs.owner import Owner, this_owner
-from launch.plan.device import devices, kind_of
-from launch.wording import in_time
+from launch.plan.device import kind_of
 from launch.work import training, worker
 from launch.work.keeper import beating
-from launch.work.process import DeviceLost, free_memory, prepare_compiling, ran_out_of_memory
+from launch.work.process import DeviceLost, free_memory, prepare_compiling
 from launch.work.worker import work
-from plasticity_lab.errors import ConfigError, DataError, StoreError
+from plasticity_lab.errors import DataError, StoreError
 from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
 from plasticity_lab.records.record import read_record
 from tests.helpers.sweeps import after_looks, all_kept, ended_packs, kept, never, planned, runs_of, trained
@@ -105,35 +102,6 @@ def test_a_checkpoint_of_another_device_kind_is_not_continued(store, tmp_path):
     work(store, plan.sweep, "cpu", never)
     assert read_record(store, plan.asked[0])["provenance"]["start"] != "long ago"
     assert all_kept(store, runs_of("seed=0")) == all_kept(undisturbed, runs_of("seed=0"))
-
-
-def test_packs_of_another_device_kind_are_left_alone(store, monkeypatch):
-    plan = planned(store, "seed=0")
-    monkeypatch.setattr(worker, "kind_of", lambda device: "Some GPU")
-    assert work(store, plan.sweep, "cuda:0", never)
-    assert ended_packs(store) == []
-
-
-def test_a_failing_pack_is_recorded_with_the_reason_while_the_others_finish(store, monkeypatch, caplog):
-    really = training.assembled
-
-    def assembled(runs, *rest, **more):
-        if runs[0].science["activation"]["name"] == "relu":
-            raise ZeroDivisionError("by nought")
-        return really(runs, *rest, **more)
-
-    monkeypatch.setattr(training, "assembled", assembled)
-    plan = planned(store, "activation=relu,leaky_relu", "seed=0")
-    assert not work(store, plan.sweep, "cpu", never)
-    records = [read_record(store, run.id) for run in runs_of("activation=relu,leaky_relu", "seed=0")]
-    assert [record["status"] for record in records] == ["failed", "done"]
-    assert "in assembled" in records[0]["error"], "the traceback"
-    assert records[0]["error"].rstrip().endswith("ZeroDivisionError: by nought")
-    assert sorted(pack["error"] for pack in ended_packs(store)) == ["", "ZeroDivisionError: by nought"]
-    assert [record.message for record in caplog.records if "failed" in record.message] == [
-        "A run of relu · permuted_digits failed: ZeroDivisionError: by nought"
-    ]
-    assert leased(store) == []
 
 
 @pytest.mark.parametrize("error", [StoreError("the disk is full"), DataError("MNIST is gone")])
@@ -225,21 +193,6 @@ def test_a_pack_of_diverged_runs_alone_ends_early(store):
     assert read_record(store, plan.asked[0])["status"] == "diverged"
 
 
-def test_a_wait_for_packs_of_others_is_said_again_and_again(store, monkeypatch, caplog):
-    monkeypatch.setattr(wording, "FIRST_WORD_SECONDS", 0.01)
-    monkeypatch.setattr(worker, "LONGEST_POLL_SECONDS", 0.01)
-    caplog.set_level(logging.INFO, "launch.work.worker")
-    plan = planned(store, "seed=0")
-    lease = Leases(store, 1000, OTHER).claim([plan.packs[0].id])
-
-    def said():
-        return [record.getMessage() for record in caplog.records if "1 pack" in record.getMessage()]
-
-    assert work(store, plan.sweep, "cpu", lambda: len(said()) >= 2, patience=60)
-    assert in_time(1) in said()[-1]
-    lease.release()
-
-
 def test_progress_is_left_while_a_pack_trains(store, monkeypatch):
     monkeypatch.setattr("launch.work.keeper.PROGRESS_SECONDS", 0.0)
     (pack,) = trained(store, "seed=0,1", "launch.workers=1", stop=after_looks(4)).packs
@@ -264,13 +217,6 @@ def test_compiled_code_is_kept_in_the_users_cache_unless_torch_was_told(monkeypa
     assert (kept.name, kept.parent.parent) == ("avx512", tmp_path / "plasticity_lab" / "compiled")
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
-def test_a_device_that_is_not_there_is_a_sentence():
-    assert devices("auto") == devices("cpu") == ["cpu"]
-    with pytest.raises(ConfigError, match=r"device is cuda:1, which this machine has not: it has no GPU"):
-        devices("cuda:1")
-
-
 def test_a_gpu_that_a_failed_pack_has_made_unusable_ends_the_worker(monkeypatch):
     """After a fault inside a kernel every later call of this process fails, and no other pack is to blame for it."""
 
@@ -281,11 +227,6 @@ def test_a_gpu_that_a_failed_pack_has_made_unusable_ends_the_worker(monkeypatch)
     monkeypatch.setattr(torch.cuda, "synchronize", synchronize)
     with pytest.raises(DeviceLost, match="cuda:0 no longer answers this process: CUDA error: device-side assert trigg"):
         free_memory("cuda:0")
-
-
-def test_what_is_no_lack_of_memory():
-    assert not ran_out_of_memory(RuntimeError("shapes cannot be multiplied"))
-    assert ran_out_of_memory(torch.OutOfMemoryError("CUDA out of memory"))
 
 
 def digits(plan):

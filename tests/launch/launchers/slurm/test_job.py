@@ -5,7 +5,7 @@ import pickle
 import pickletools
 import signal
 import subprocess
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import pytest
 
@@ -18,12 +18,10 @@ from launch.launchers.slurm.pickled import PickledWorker
 from launch.launchers.slurm.submissions import Outcome, ask, decide, outcome_of
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
-from launch.plan.device import kind_of
 from launch.work import binding, worker
 from launch.work.worker import OutOfTime, Superseded, work
 from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
 from plasticity_lab.records.plan import write_plan
-from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
 from tests.helpers.signals import send
 from tests.helpers.slurm_files import PARAMETERS, given_to_slurm, in_accounting
@@ -78,12 +76,6 @@ def when_training(monkeypatch):
         monkeypatch.setattr(worker, "train_pack", train_pack)
 
     return prepare
-
-
-def test_a_worker_that_nobody_disturbs_ends_well_and_leaves_nothing(store, in_job):
-    plan = planned(store, "seed=0")
-    assert in_job(plan) == ([], 0)
-    assert len(ended_packs(store)) == 1
 
 
 @pytest.mark.parametrize("number", ANNOUNCEMENTS)
@@ -202,18 +194,6 @@ def test_slurm_is_asked_whether_memory_ran_out(store, tmp_path, monkeypatch):
     assert not died(dataclasses.replace(FIRST, task="4"))
     assert not died(Owner("node1", 1))
     assert not died(FIRST, line="sbatch train.sh")
-
-
-def test_a_node_of_another_kind_is_a_sentence(store, in_job, caplog):
-    assert in_job(planned(store, "seed=0"), kind="NVIDIA H200") == ([], 1)
-    assert "The packs are planned for NVIDIA H200, and job 60_3 was given a cpu" in caplog.text
-
-
-def test_packs_planned_on_another_kind_of_cpu_are_bound_by_the_node_s(store, in_job):
-    plan = planned(store, "seed=0")
-    write_plan(store, replace(plan, packs=[replace(pack, kind="cpu-default-00000a") for pack in plan.packs]))
-    assert in_job(plan, kind="cpu-default-00000a") == ([], 0)
-    assert read_record(store, plan.asked[0])["provenance"]["device"] == kind_of("cpu")
 
 
 @pytest.mark.parametrize(("state", "ended"), [("PENDING|Resources", []), ("RUNNING|None", ["replaced", "done"])])

@@ -69,33 +69,6 @@ def test_what_is_over_is_told_with_its_reason(told):
 
 
 @pytest.mark.parametrize(
-    ("reason", "words"),
-    [
-        ("Resources", "until nodes are free (Resources)"),
-        ("Priority", "behind jobs of higher priority (Priority)"),
-        ("JobArrayTaskLimit", "until others of its array end, as array_parallelism says (JobArrayTaskLimit)"),
-        ("AssocGrpCpuLimit", "until the account's limit leaves room (AssocGrpCpuLimit)"),
-        (
-            "QOSMaxJobsPerUserLimit",
-            "until the limit of its quality of service leaves room (QOSMaxJobsPerUserLimit)",
-        ),
-        (
-            "ReqNodeNotAvail, UnavailableNodes:n2",
-            "until nodes come back that are down, drained or reserved (ReqNodeNotAvail, UnavailableNodes:n2)",
-        ),
-        (
-            "DependencyNeverSatisfied",
-            "and will never start: a job that it depends on failed (DependencyNeverSatisfied)",
-        ),
-        ("None", "to be looked at by the scheduler"),
-        ("SomethingNew", "for the reason SomethingNew"),
-    ],
-)
-def test_why_a_job_waits_is_said_in_words_and_slurms_own(reason, words):
-    assert str(JobState("60_0", "PENDING", reason)) == f"waits {words}"
-
-
-@pytest.mark.parametrize(
     ("state", "reason", "held"),
     [
         ("PENDING", "JobHeldUser", True),

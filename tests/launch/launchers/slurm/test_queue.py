@@ -74,24 +74,6 @@ def test_how_jobs_ended_and_what_goes_on(sweep, said, sacct_says):
     ]
 
 
-def test_a_job_that_runs_and_has_no_pack_yet_is_starting(sweep, said, queue_says):
-    row, lines, _ = said(queue_says("60_0|RUNNING|None|n1"), prints())
-    assert "starting" in row
-    assert lines[0] == f"{sweep.sweep} on Slurm: 1 job runs."
-    assert "no worker holds a pack yet" in lines[1]
-
-
-def test_jobs_in_a_state_that_is_not_known_are_not_over(sweep, said, queue_says):
-    row, lines, _ = said(
-        queue_says("60_0|EXPEDITING|None|n1", "60_1|RESV_DEL_HOLD|Reservation a was deleted|"), prints()
-    )
-    assert "queued" in row
-    (line,) = lines
-    assert "EXPEDITING" in line
-    assert "60_0" in line
-    assert "1 waits until it is released" in line
-
-
 def test_the_store_is_believed_whatever_slurm_says(sweep, said, store, sacct_says):
     """A lease that is kept is a run in training, though Slurm knows of no job; what is done needs no explanation."""
     Leases(store, 100, Owner("elsewhere", 1)).claim([sweep.packs[0].id])
@@ -125,14 +107,6 @@ def test_a_cluster_that_does_not_answer_is_a_line_and_the_stores_facts(sweep, sa
     assert why in err
 
 
-def test_a_machine_without_slurm_is_a_line_and_the_stores_facts(sweep, store, capsys, tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert main(["status", "--store", str(store.root)]) == 0
-    out, err = capsys.readouterr()
-    assert out.splitlines()[1].split()[1:5] == ["2", "-", "-", "2"]
-    assert err.endswith(": squeue is not on this machine.\n")
-
-
 def test_one_question_for_all_sweeps(store, sweep, said, tmp_path, queue_says):
     other = planned(store, "seed=1")
     _, last = given_to_slurm(store, other.sweep, {"61": 1, "62": 1})
@@ -152,15 +126,6 @@ def test_json_has_every_job(sweep, store, said, capsys, tmp_path, monkeypatch, q
     (found,) = json.loads(capsys.readouterr().out)
     known = {"running": ["60_1"], "waiting": {}, "ended": {"time limit": ["60_0"]}}
     assert found["slurm"] == known | {"cancelled": False, "unknown": {}}
-
-
-def test_jobs_of_the_same_number_that_are_not_the_sweeps_are_not_told_of(sweep, store, said, queue_says, sacct_says):
-    """After Slurm's numbers were reset, or where another cluster has the number."""
-    theirs = sacct_says("60_1|TIMEOUT|0:0|n1", user="ann")
-    row, lines, _ = said(queue_says("60_0|RUNNING|None|n1", comment="(null)", command="/home/ann/train.sh"), theirs)
-    assert "stopped" in row
-    assert lines[0] == f"{sweep.sweep} on Slurm: no job runs."
-    assert said(queue_says("60_0|RUNNING|None|n1", user="ann"), prints())[1][0].endswith("no job runs.")
 
 
 def test_jobs_on_another_cluster_are_named_and_not_asked_for(store, said):

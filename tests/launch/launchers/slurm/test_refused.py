@@ -142,34 +142,6 @@ def test_a_gpu_is_planned_for_with_its_own_figures_where_there_are_some(command,
     assert "device_kind='NVIDIA A100' or hydra.launcher.device_kind='NVIDIA H100'" in command(A_GPU, "seed=2")[1]
 
 
-def test_a_plan_is_shown_for_a_gpu_that_nobody_knows_yet(store, stand_in, capsys):
-    assert run_command([*PACKED, f"store={store.root}", A_GPU, "dry_run=true"]) == 0
-    out, err = capsys.readouterr()
-    assert "1 run to train in 1 pack" in out
-    assert f"The plan below is {GPU.calibration.basis}." in err
-    assert not store.root.exists()
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["hydra/launcher=packed_slurm", "store=there"], "'store=there': this command is given it as --store there"),
-        (["hydra/launcher=packed"], "A job is submitted by hydra/launcher=packed_slurm, or one made from it"),
-        (["hydra/launcher=slurm_gpuu"], "There is no hydra/launcher=slurm_gpuu"),
-        (
-            ["hydra/launcher=packed_slurm", "hydra.launcher.partition=gpuu"],
-            "There is no partition gpuu in this cluster",
-        ),
-    ],
-)
-def test_a_calibration_that_cannot_be_submitted(store, stand_in, capsys, words, sentence):
-    assert main(["calibrate", *words, "--store", str(store.root)]) == 1
-    err = capsys.readouterr().err
-    assert err.startswith(sentence)
-    assert err.count("\n") == 1
-    assert not stand_in.submitted
-
-
 def test_a_calibration_that_is_not_waited_for_says_how_to_ask(store, stand_in, capsys, monkeypatch):
     monkeypatch.setenv("STATE", "PENDING|Resources")
     assert main(["calibrate", "hydra/launcher=packed_slurm", "--store", str(store.root)]) == 0

@@ -119,19 +119,6 @@ def test_a_cancellation_while_sbatch_is_busy_holds(store, sweep, stand_in, comma
     assert submissions_of(store, sweep, [])[-1].cancellations == 1
 
 
-def test_a_cancellation_while_the_command_plans_leaves_nothing_to_cancel(store, sweep, command, monkeypatch):
-    really = launcher.prepared
-
-    def prepared(*given):
-        add_cancellation(store, sweep)
-        return really(*given)
-
-    monkeypatch.setattr(launcher, "prepared", prepared)
-    status, err, called = command()
-    assert (status, called) == (1, 0)
-    assert "none was submitted" in err
-
-
 def test_a_cancellation_while_the_command_still_imports_holds_for_it(store, sweep, command, monkeypatch):
     """Seconds pass before a command can look; what it started would train on after `cancel` has said its word."""
     add_cancellation(store, sweep)
@@ -182,13 +169,6 @@ def test_a_refused_submission_leaves_the_logs_of_another_alone(store, sweep, sta
     assert sorted(first.folder.iterdir()) == before
     assert list(first.folder.parent.iterdir()) == [first.folder]
     assert "Invalid account" in submissions_of(store, sweep, [])[1].outcome.why
-
-
-def test_a_strangers_job_is_no_worker(store, sweep, stand_in, command):
-    """After Slurm's numbers were reset: the store knows 12, and the queue has another 12."""
-    assert command("launch.workers=1")[::2] == (0, 1)
-    (stand_in.jobs / "12").write_text("#SBATCH --comment=somebody's\n")
-    assert command("launch.workers=1")[::2] == (0, 2)
 
 
 def test_workers_count_whatever_comment_the_user_gives_them(store, sweep, stand_in, command):
