@@ -10,8 +10,6 @@ from plasticity_lab.records.store import Store
 from tests.helpers.made_up_agent import PLAYER
 from tests.helpers.stores import planned_records
 
-WITHOUT_RUNS = {"softmoe1", "activation_shapes", *(f"table{name}" for name in ("A1", "B1", "E1", "G1"))}
-
 
 @pytest.fixture
 def store(tmp_path):
@@ -28,20 +26,6 @@ def played(record, seed=0, **what):
 
 def asked(store, *words):
     return main(["table", *words, "--store", str(store.root)])
-
-
-@pytest.mark.parametrize("name", [*TABLES, "all", None])
-def test_an_empty_store_says_what_to_run(name, store, capsys):
-    status = asked(store, *[name] * bool(name))
-    out, err = capsys.readouterr()
-    if name in WITHOUT_RUNS:
-        assert (status, err) == (0, "")
-        assert "not in this version" not in out, "made from conf/, or derived from the activations"
-    else:
-        assert status == 1
-        assert "python -m plasticity_lab.main experiment=" in err
-        assert len(err.splitlines()) == 1
-        assert out == ""
 
 
 @pytest.fixture
@@ -95,26 +79,6 @@ def test_every_table_answers(filled, capsys):
         assert "1 stuck" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("filled", ["several"], indirect=True)
-def test_all_writes_what_the_store_can_feed_and_names_the_rest(filled, capsys):
-    _, store = filled
-    assert asked(store, "all") == 0
-    out = capsys.readouterr().out
-    written = {path.name for path in (store.root / "tables").iterdir()}
-    assert {
-        "table2.md",
-        "tableE3.tex",
-        "tableE4.csv",
-        "headline.json",
-        "tableE1.txt",
-        "tableB1.md",
-        "tableA1.csv",
-    } <= written
-    assert not any(name.startswith(("table1.", "tableF", "selected")) for name in written)
-    (line,) = (line for line in out.splitlines() if line.startswith("Nothing here for: "))
-    assert "table1, table3" in line
-
-
 @pytest.mark.parametrize(
     ("word", "name"),
     [
@@ -132,43 +96,3 @@ def test_a_wrong_name_is_answered_with_the_right_ones():
     assert "'E17'" in str(raised.value)
     assert "E1, E2, E3" in str(raised.value)
     assert "selected" in str(raised.value)
-
-
-@pytest.mark.parametrize("filled", ["several"], indirect=True)
-@pytest.mark.parametrize(
-    ("words", "labels"),
-    [
-        (["benchmark.batch_size=16", "precision=bf16"], ["Permuted digits"]),
-        (["benchmark=permuted_mnist", "intervention=none"], ["Permuted MNIST"]),
-        (["seed=1"], ["Permuted MNIST", "Permuted digits"]),
-        (
-            ["benchmark.name=cifar51,permuted_mnist", "optimizer.lr=1e-3", "activation=tanh"],
-            ["Permuted MNIST", "CIFAR 5+1"],
-        ),
-    ],
-)
-def test_runs_are_chosen_by_any_key(filled, words, labels, capsys):
-    _, store = filled
-    assert asked(store, "2", "--where", *words) == 0
-    out = capsys.readouterr().out
-    headings = [line for line in out.splitlines() if line.strip().startswith("activation")]
-    for label in ("Permuted MNIST", "Permuted digits", "CIFAR 5+1"):
-        assert any(label in line for line in headings) == (label in labels), (label, out)
-
-
-@pytest.mark.parametrize("filled", ["one"], indirect=True)
-@pytest.mark.parametrize(
-    ("word", "says"),
-    [
-        ("benchmark.bach_size=16", ["benchmark.bach_size", "benchmark.batch_size"]),
-        ("benchmark.batch_size=17", ["benchmark.batch_size=17", "there are 16"]),
-        ("benchmark.batch_size", ["KEY=VALUE"]),
-    ],
-)
-def test_a_wrong_key_or_value_is_answered_with_what_there_is(filled, word, says, capsys):
-    _, store = filled
-    assert asked(store, "--where", word) == 1
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert len(err.splitlines()) == 1
-    assert all(words in err for words in says)

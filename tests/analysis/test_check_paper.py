@@ -11,7 +11,6 @@ from analysis.check_paper.aggregates import check_aggregates
 from analysis.check_paper.correlations import check_points, possible_points
 from analysis.check_paper.counts import (
     check_environments,
-    check_labels,
     check_preferred_rate,
     check_rows,
     check_settings_counted,
@@ -219,21 +218,6 @@ def test_counts_rows_and_environments():
     rows = {"Table F2": [{"env": "Ant-v5"}, {"env": "Hopper-v5"}]}
     assert verdicts(check_environments({"said": "Hopper Ant", "said_in": "text"}, rows)) == [AGREES]
     assert verdicts(check_environments({"said": "Hopper Walker2d", "said_in": "text"}, rows)) == [DISAGREES]
-
-
-def test_a_label_may_be_short_but_not_another_word():
-    labels = [
-        ("Table 2", "Leaky-ReLU", "leaky_relu"),
-        ("Table 2", "CReLU", "crelu"),
-        ("Table 2", "Swish (SiLU)", "swish"),
-        ("Table 1", "LReLU", "leaky_relu"),
-        ("Table E3", "CRReLU", "crelu"),
-        ("Table E3", "Swish", "swish"),
-        ("Table G1", "CReLU", "leaky_relu"),
-    ]
-    found = check_labels([dict(zip(("table", "label", "activation"), line, strict=True)) for line in labels])
-    assert verdicts(found) == [AGREES] * 4 + [DISAGREES, AGREES, DISAGREES]
-    assert "label of another" in found[-1].arithmetic
 
 
 def test_r_and_p_tell_how_many_points_there_were():

@@ -3,7 +3,6 @@ import json
 import pytest
 
 from analysis.__main__ import main
-from analysis.origin import rows_of
 from plasticity_lab.agents.replay.measures import GROUPS
 from plasticity_lab.records.record import write_record
 from plasticity_lab.records.store import Store
@@ -48,23 +47,6 @@ def test_filters_metric_and_folder(store, tmp_path, capsys, monkeypatch):
     assert not (store.root / "tables").exists()
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["table9"], "There is no table 'table9'; there are 1, 2, 3, 4, A1, B1, B2, E1, E2, E3, "),
-        (["--metric", "tao"], "No run's summary has 'tao'; there are gap, parameters, seconds, taoa."),
-        (
-            ["--benchmark", "cifar51"],
-            "matches --benchmark cifar51; there are: benchmark permuted_digits, permuted_mnist;",
-        ),
-    ],
-)
-def test_what_is_not_there_is_answered_with_what_is(store, capsys, words, said):
-    assert main(["table", *words, "--store", str(store.root)]) == 1
-    assert said in capsys.readouterr().err
-    assert not (store.root / "tables").exists()
-
-
 def test_a_missing_and_an_empty_store_say_so(tmp_path, capsys):
     assert main(["table", "--store", str(tmp_path / "nowhere")]) == 1
     assert "There is no store at" in capsys.readouterr().err
@@ -99,24 +81,6 @@ def test_runs_that_a_plan_names_are_waited_for(store, seeds, tmp_path, capsys):
     assert main(["table", "--store", made, "--out", str(tmp_path)]) == 0, "its JSON knows what is waited for, too"
     for name in ("table2.csv", "table2.md", "table2.json"):
         assert (tmp_path / name).read_text() == (store.root / "tables" / name).read_text()
-
-
-def test_fewer_seeds_that_were_all_that_was_planned_are_complete_in_the_json_too(store, seeds, tmp_path):
-    alone = seeds("gelu", [0.9])
-    for each in alone:
-        write_record(store, each)
-    planned_records(store, alone, [])
-    assert main(["table", "--benchmark", "permuted_digits", "--store", str(store.root)]) == 0
-    first = store.root / "tables"
-    assert "**90.00**" in (first / "table2.md").read_text()
-    assert main(["table", "--store", str(first / "table2.json"), "--out", str(tmp_path)]) == 0
-    assert (tmp_path / "table2.md").read_text() == (first / "table2.md").read_text()
-
-
-def test_a_folder_that_cannot_be_written_is_a_sentence(store, tmp_path, capsys):
-    (tmp_path / "file").write_text("")
-    assert main(["table", "--store", str(store.root), "--out", str(tmp_path / "file" / "out")]) == 1
-    assert "--out" in capsys.readouterr().err
 
 
 def test_a_table_is_made_again_from_its_json_and_together_with_a_store(store, seeds, benchmarks, tmp_path, capsys):
@@ -193,16 +157,3 @@ def test_runs_that_wait_are_not_said_to_measure_something_else(tmp_path, record,
     out, err = capsys.readouterr()
     assert "– (0/1)" in out
     assert "Left out" not in err
-
-
-def test_the_json_of_a_table_of_before_is_of_classifiers(store, tmp_path, capsys):
-    assert main(["table", "--store", str(store.root)]) == 0
-    groups = json.loads((store.root / "tables" / "table2.json").read_text())
-    old = tmp_path / "old.json"
-    assert all(group.pop("measures")["headline"] == "taoa" for group in groups)
-    assert all(group["study"].pop("network.norm") == "none" for group in groups)
-    old.write_text(json.dumps(groups))
-    before = capsys.readouterr().out.rpartition("Written")[0]
-    assert main(["table", "--store", str(old), "--out", str(tmp_path)]) == 0
-    assert capsys.readouterr().out.rpartition("Written")[0] == before
-    assert all(row.study["network.norm"] == "none" for row in rows_of(old)), "so that it groups with runs of today"

@@ -14,7 +14,6 @@ from analysis.coverage.laws import LAWS
 from analysis.coverage.methods import OF
 from analysis.coverage.page import tables
 from analysis.coverage.simulate import Cell, Sizes, simulated
-from analysis.statistics import covered
 from analysis.statistics.covered import FOLDER, coverage, file_of, with_coverage, words
 from analysis.statistics.method import BOUNDS_ANEW, PERCENTILE, STUDENT, TODAY, WINSORISED
 
@@ -114,10 +113,3 @@ def test_the_page_has_the_seeds_that_a_test_needs():
     for effect, said in zip(apart, seeds, strict=True):
         power = {n: TTestIndPower().power(effect, n, 0.05) for n in (said - 1, said)}
         assert power[said - 1] < 0.8 <= power[said]
-
-
-def test_a_size_of_no_runs_is_refused(capsys):
-    with pytest.raises(SystemExit):
-        main(["coverage", "--seeds", "1"])
-    assert "less than 2" in capsys.readouterr().err
-    assert covered.coverage("nothing", STUDENT.name, 5, 1) is None

@@ -10,12 +10,9 @@ from analysis.figures.asked import Asked
 from analysis.figures.named import FIGURES
 from analysis.figures.numbers import csv_text
 from analysis.figures.static import draw
-from analysis.report.plotly_figure import charts
 from analysis.rows import rows
 from analysis.statistics.plasticity_score import plasticity_scores
 from analysis.tables.score_best import PUBLISHED
-from plasticity_lab.errors import ConfigError
-from tests.helpers.curves import CYCLE
 
 ZERO = [0.0] * 4
 RUNS = {
@@ -47,15 +44,6 @@ def test_figure_f1_counts_a_failure_as_0_beside_other_runs(cycles):
     assert ant == [0, 2], "the second cycle: the mean of 0 and 4"
 
 
-def test_the_colours_of_figure_f1_reach_as_far_below_0_as_above(cycles):
-    drawing, _ = drawn("figureF1", cycles, cycles({name: [run] for name, run in RUNS.items()}))
-    ant = next(chart for chart in charts(drawing) if chart["layout"]["title"]["text"].startswith("HalfCheetah"))
-    assert (ant["data"][0]["zmin"], ant["data"][0]["zmax"]) == (-10, 10)
-    assert ant["data"][0]["z"] == [[0, 10], [10, 0]], "a row for each activation"
-    words = [text.get_text() for text in draw(drawing).axes[0].texts]
-    assert words == ["0", "10", "10", "0"]
-
-
 def test_figure_6_ends_with_the_scores_of_table_f1_of_each_body(cycles):
     returns = {name: [[([5.0] * 4, ZERO), (run[1][0], ZERO)] for _ in range(2)] for name, run in RUNS.items()}
     returns["tanh"][1] = [([5.0] * 4, ZERO), ([35, 3.5, 7, 8], ZERO)]
@@ -75,25 +63,3 @@ def test_figure_6_ends_with_the_scores_of_table_f1_of_each_body(cycles):
     assert 0 <= float(ours["y_low"]) < float(ends["y_low"]), "of two runs Student's interval is wide"
     assert any(line.startswith("0 and 1 are HalfCheetah ") for line in drawing.caption)
     assert draw(drawing).axes[0].get_xlabel() == "stage: HalfCheetah, Humanoid, Ant, Hopper in turn"
-
-
-def test_runs_that_are_not_shown_are_counted_and_other_settings_stand_apart(cycles, record):
-    whole = cycles({name: [run, run] for name, run in RUNS.items()})
-    whole[0]["flags"] = {"unstable": True}
-    lost = record("relu", 7, status="diverged", benchmark=CYCLE, science={"agent": {"name": "ppo"}})
-    other = cycles({name: [run] for name, run in RUNS.items()}, protocol="clean", lr=0.01)
-    drawing, lines = drawn("figure6", cycles, [*whole, lost, *other])
-    assert {line["n"] for line in lines if "as_published" in line["panel"]} == {"2"}
-    assert {line["n"] for line in lines if "clean" in line["panel"]} == {"1"}
-    words = " ".join(drawing.caption)
-    assert "1 diverged" in words
-    assert "1 unstable" in words
-
-
-def test_what_cannot_be_drawn_says_what_is_missing(cycles, record):
-    with pytest.raises(ConfigError, match="mujoco_cycle"):
-        drawn("figure6", cycles, [record()])
-    with pytest.raises(ConfigError, match="test_episodes"):
-        drawn("figureF1", cycles, cycles({name: [run] for name, run in RUNS.items()}, tested=False))
-    with pytest.raises(ConfigError, match="same with HalfCheetah"):
-        drawn("figure6", cycles, cycles({"relu": [[([1.0] * 4, ZERO)]]}))

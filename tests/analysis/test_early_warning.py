@@ -3,15 +3,9 @@
 from math import nan
 
 import polars as pl
-import pytest
 
-from analysis.__main__ import main
 from analysis.figures.early_warning import left_at
 from plasticity_lab.diagnostics.diagnostic import of_epochs
-from plasticity_lab.records.store import Store
-from tests.helpers.sweeps import trained
-
-pytestmark = pytest.mark.sample(1)
 
 COLUMNS = [of_epochs(name, name) for name in ("calm", "late", "down", "still", "broken")]
 FIRST = [1.0, 3.0] * 5
@@ -48,19 +42,3 @@ def test_the_first_task_that_is_more_than_three_deviations_away_counts():
         COLUMNS,
     )
     assert found == {"calm": None, "late": 12, "down": 13, "still": 14, "broken": None}
-
-
-def test_runs_that_have_too_few_tasks_are_a_sentence(tmp_path, capsys):
-    store = Store(tmp_path / "store")
-    trained(store, "seed=0", "diagnostics=dormant_units")
-    assert main(["figure", "early_warning", "--store", str(store.root)]) == 1
-    assert capsys.readouterr().err.startswith("No measure of a finished run leaves the range of its first 10 tasks")
-
-
-def test_it_is_drawn(tmp_path, capsys):
-    store = Store(tmp_path / "store")
-    trained(store, "seed=0,1", "activation=relu,tanh", "diagnostics=norms", "benchmark.tasks=14")
-    assert main(["figure", "early_warning", "--store", str(store.root)]) == 0
-    assert "Never outside" in capsys.readouterr().out
-    files = {path.suffix for path in (store.root / "figures").glob("early_warning.*")}
-    assert files == {".pdf", ".svg", ".png", ".csv", ".json"}

@@ -39,14 +39,6 @@ def test_a_figure_is_as_wide_as_a_column_in_the_font_of_the_paper(store):
     assert "STIXGeneral" not in usual
 
 
-def test_no_caption_stands_in_the_picture_and_it_is_printed_all_the_same(store, capsys):
-    drawn, bare = svg_of(store, "curves"), svg_of(store, "curves", "--no-caption")
-    capsys.readouterr()
-    assert len(bare) < len(drawn)
-    svg_of(store, "curves", "--no-caption")
-    assert "Mean over seeds" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize("name", ["curves", "first_last"])
 def test_only_the_lines_that_are_asked_for_are_drawn_and_the_others_named(store, capsys, name):
     svg_of(store, name, "--lines", "relu", "Tanh")
@@ -55,11 +47,6 @@ def test_only_the_lines_that_are_asked_for_are_drawn_and_the_others_named(store,
     shown = {label for panel in panels for series in panel["series"] for label in [series["label"], *series["y"]]}
     assert {"ReLU", "Tanh"} <= shown
     assert "eLU" not in shown
-
-
-def test_first_tasks_are_said_to_be_how_many(store, capsys):
-    svg_of(store, "first_last")
-    assert "The first tasks: first tenth of the tasks (of 10); the last as many." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

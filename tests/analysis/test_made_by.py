@@ -87,28 +87,14 @@ def test_the_code_that_began_a_run_is_named_by_what_differs(seeds, record, begun
     assert line.endswith(words)
 
 
-def test_runs_that_went_on_on_another_kind_of_device_are_counted_and_explained(seeds, record):
+@pytest.mark.parametrize(
+    ("flag", "says"),
+    [("mixed_code", "code"), ("mixed_kind", "kind of device"), ("memory_refilled", "replay memory")],
+)
+def test_what_happened_to_a_run_is_counted_and_explained(seeds, record, flag, says):
     parts = [{"from_step": 0, **MADE, "kind": None}, {"from_step": 90, **MADE, "kind": "cpu-avx2-00000a"}]
-    mixed = record("relu", 2, 0.7, provenance={**MADE, "parts": parts}) | {"flags": {"mixed_kind": True}}
-    result, said = captioned([*seeds("relu", [0.5, 0.6], provenance=MADE), mixed])
-    assert [cell.flagged for cell in result.cells.values() if cell.flagged] == [{"mixed_kind": 1}]
-    assert "begun on one kind of device and ended on another" in said
-    assert "their agent says" not in said
-    assert "Begun on another kind of device than ended them: device not known." in said
-    assert "by other code" not in said
-
-
-def test_code_with_changes_is_told_from_the_commit(seeds, record):
-    records = [*seeds("relu", [0.5, 0.6], provenance=MADE), record("tanh", provenance={**MADE, "dirty": True})]
-    _, said = captioned(records)
-    assert "commits e57c382f9aab (2 runs), e57c382f9aab (changed checkout) (1 runs)" in said
-
-
-def test_runs_that_lost_their_replay_memory_are_counted_and_explained(seeds, record):
-    refilled = record("relu", 2, 0.7, provenance={**MADE, "memory_refills": [300]}) | {
-        "flags": {"memory_refilled": True}
-    }
-    result, said = captioned([*seeds("relu", [0.5, 0.6], provenance=MADE), refilled])
-    assert [cell.flagged for cell in result.cells.values() if cell.flagged] == [{"memory_refilled": 1}]
-    assert "lost their replay memory" in said
+    flagged = record("relu", 2, 0.7, provenance={**MADE, "parts": parts}) | {"flags": {flag: True}}
+    result, said = captioned([*seeds("relu", [0.5, 0.6], provenance=MADE), flagged])
+    assert [cell.flagged for cell in result.cells.values() if cell.flagged] == [{flag: 1}]
+    assert says in said
     assert "their agent says" not in said

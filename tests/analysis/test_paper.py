@@ -48,11 +48,6 @@ def test_runs_that_are_not_as_published_mark_the_papers_number_and_have_no_diffe
         assert f"‡ CIFAR 5+1: the paper's numbers are {of_another(unlike)}" in "\n".join(caption(result.table, result))
 
 
-def test_what_the_papers_numbers_are_of_is_said_in_words():
-    assert of_another(["order=shuffle, there fixed", "tasks=4, there 30"]) == "of another order and another length"
-    assert of_another(["network.width=200, there 100"]) == "of other settings"
-
-
 def test_another_network_or_optimizer_is_not_as_published(seeds):
     (wide,) = seeds(
         "relu", [0.5], benchmark=of_benchmark("permuted_mnist"), science={"network": {"name": "mlp", "width": 9}}

@@ -1,17 +1,13 @@
 import csv
 import io
 import re
-import shutil
-import subprocess
 
 import pytest
-from rich.console import Console
 
 from analysis.rows import rows
-from analysis.tables import named
 from analysis.tables.build import build
 from analysis.tables.declared.table2 import TABLE2
-from analysis.tables.render import csv_text, latex, markdown, terminal, text
+from analysis.tables.render import csv_text, latex, markdown, text
 
 
 @pytest.fixture
@@ -90,33 +86,11 @@ def test_latex_is_balanced_and_escaped(results):
     assert len(lines) == 1 + 4
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
-@pytest.mark.parametrize("name", ["table2", "A1", "B1", "E1", "F1"])
-def test_latex_makes_a_page_of_which_nothing_sticks_out(results, name, tmp_path):
-    shown = results if name == "table2" else named(name).listings([])
-    (tmp_path / "page.tex").write_text(
-        r"\documentclass{article}\usepackage{amssymb, booktabs, graphicx}"
-        f"\\begin{{document}}\n{latex(shown)}\n\\end{{document}}\n"
-    )
-    command = ["pdflatex", "-halt-on-error", "page.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
-    assert "Overfull" not in done.stdout
-
-
 def test_markdown_keeps_its_columns_where_a_name_has_a_bar(record):
     shown = markdown(TABLE2.listings(rows([record("odd|name")])))
     assert r"odd\|name" in shown
     table = [line for line in shown.splitlines() if line.startswith("|")]
     assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table}) == 1
-
-
-def test_no_number_is_cut_in_a_narrow_window(results):
-    file = io.StringIO()
-    terminal(results, Console(file=file, width=30))
-    for number in ("84.12 ± 0.02", "84.14 ± 0.01", "(2/3, 1 diverged)", "17,610"):
-        assert number in file.getvalue()
-    assert "…" not in file.getvalue()
 
 
 def test_brackets_in_a_setting_survive_the_terminal(seeds):

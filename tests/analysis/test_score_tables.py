@@ -18,7 +18,7 @@ from analysis.statistics import covered
 from analysis.statistics.method import BOUNDS_ANEW, PERCENTILE
 from analysis.statistics.plasticity_score import plasticity_scores
 from analysis.tables import TABLES
-from analysis.tables.render import latex, markdown, text
+from analysis.tables.render import text
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.stage_returns import StageReturn
 from tests.helpers.curves import CYCLE
@@ -79,16 +79,6 @@ def test_scores_are_normalised_over_all_runs_and_say_by_what(cycles):
     assert "lr=0.0001" in text([listing])
 
 
-def test_scores_that_are_not_told_apart_are_shown_as_a_group(cycles):
-    near = {"relu": [[9, 2, 3, 4], [8, 3, 3, 5], [7, 2, 4, 4]], "tanh": [[8, 3, 3, 4], [9, 2, 4, 4], [7, 2, 3, 3]]}
-    far = {name: [[value + shift for value in run] for run in near["relu"]] for name, shift in (("crelu", -30),)}
-    (listing,) = shown("tableF1", cycles, cycles(last_cycle({**near, **far})))
-    bold = {listing.body[line][0] for line, _ in listing.bold}
-    assert len(bold) == 2
-    assert not any("CReLU" in label for label in bold)
-    assert "not told apart" in "\n".join(listing.caption)
-
-
 def test_changes_of_the_gap_count_failures_as_0_and_are_summed_up_as_table_f3_does(cycles):
     # No gap in the first cycle, this one in the last; the test of one run fails in Humanoid.
     change, zero = [-49.38, 0.0, -336.13, -68.68], [0.0] * 4
@@ -135,21 +125,6 @@ def test_runs_that_did_not_finish_are_counted_flags_are_said_and_settings_kept_a
         "leaky_relu (negative_slope=0.1)",
         "leaky_relu (negative_slope=0.3)",
     }
-
-
-def test_a_selection_has_a_listing_of_its_own_and_every_format_shows_it(cycles):
-    records = [*cycles(last_cycle(RETURNS)), *cycles(last_cycle(RETURNS), protocol="clean", lr=0.01)]
-    listings = shown("tableF2", cycles, records)
-    assert len(listings) == 2
-    for rendered in (text, markdown, latex):
-        assert "313.33" in rendered(listings)
-
-
-def test_runs_whose_metrics_are_not_at_hand_have_no_numbers(cycles):
-    records = cycles(last_cycle(RETURNS))
-    listings = TABLES["tableF2"].listings(rows(records))
-    assert not any(each.is_ours for each in listings)
-    assert "(0/3, 3 without their returns)" in text(listings)
 
 
 def test_the_json_of_a_table_makes_it_again_without_the_store_and_so_all_others_and_the_figures(cycles, tmp_path):

@@ -40,23 +40,6 @@ def test_the_best_setting_and_the_bias_of_choosing_it_are_those_of_the_statistic
     assert found.ours.mean == pytest.approx(55.75)
 
 
-def test_the_table_of_selections_prints_the_bias(searched):
-    shown = TABLES["selected"].listings(rows(searched))
-    words = text(shown)
-    (line,) = csv.DictReader(io.StringIO(csv_text(shown)))
-    assert "negative_slope=0.6 (of 3)" in words
-    assert "Selection bias, mean over 1 selections: +" in words
-    assert "as_published" in words
-    assert float(line["bias"]) == pytest.approx(float(line["mean"]) - float(line["honest"]))
-    assert (line["seeds"], line["splits"], line["settings"]) == ("4", "6", "3")
-
-
-def test_a_store_without_a_search_says_what_searches(seeds):
-    shown = TABLES["selected"].listings(rows(seeds("relu", [0.5, 0.6])))
-    assert not any(each.is_ours for each in shown)
-    assert "hyperparams=grid" in text(shown)
-
-
 def test_what_was_selected_before_takes_no_part(searched, seeds, benchmarks):
     reported = seeds("leaky_relu", [0.9] * 4, negative_slope=0.9, benchmark=benchmarks["mnist"], hyperparams="selected")
     (found,) = selections(rows([*searched, *reported]))

@@ -2,7 +2,6 @@
 
 import csv
 import io
-from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -13,7 +12,6 @@ from analysis.figures.numbers import csv_text
 from analysis.figures.static import draw
 from analysis.report.plotly_figure import charts
 from analysis.rows import rows
-from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.shocks import ACCURACY, FACTOR, SATURATED, with_shocks
 
@@ -89,22 +87,3 @@ def test_figure_4_correlates_the_dead_bands_of_activations(asked):
     bands = {series.label: series.x for series in drawing.panels[0].series}
     assert bands == {"ReLU": [0.5], "Tanh": [0.958532], "Leaky-ReLU": [0.0], "eLU": [0.465461]}
     assert any("over 4 activations" in line and "the paper's r = 0.81" in line for line in drawing.caption)
-
-
-def test_an_activation_with_another_choice_of_hyperparameters_is_beside_the_others(asked):
-    chosen = {"elu": "default"}
-    mixed = [replace(row, hyperparams=chosen.get(row.activation, "best")) for row in asked.rows]
-    drawing = FIGURES["figure2"](replace(asked, rows=mixed))
-    assert points(drawing) == points(FIGURES["figure2"](asked))
-    assert any("hyperparams best and default" in line for line in drawing.caption), drawing.caption
-    twice = [*mixed, replace(mixed[0], hyperparams="default")]
-    assert len(FIGURES["figure2"](replace(asked, rows=twice)).panels) > len(drawing.panels), "which ReLU is meant?"
-
-
-@pytest.mark.parametrize("name", ["figure2", "figure3_derived", "figureD1", "figure4"])
-def test_without_a_measured_shock_it_is_a_sentence(name, record, asked):
-    with pytest.raises(ConfigError, match="perturbation=shocks gives them"):
-        FIGURES[name](Asked(rows([record()]), asked.metrics))
-    lacking = record(science={"perturbation": {**SHOCKS, "cycle": 9}})
-    with pytest.raises(ConfigError, match="of 1 runs with perturbation=shocks 1 are finished"):
-        FIGURES[name](Asked(rows([lacking]), asked.metrics))

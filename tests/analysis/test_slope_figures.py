@@ -2,12 +2,10 @@
 
 import pytest
 
-from analysis.__main__ import main
 from analysis.figures.asked import Asked
 from analysis.figures.named import FIGURES
 from analysis.read_metrics import metrics_of
-from analysis.rows import rows, rows_in
-from plasticity_lab.errors import ConfigError
+from analysis.rows import rows_in
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import trained
 
@@ -64,17 +62,3 @@ def test_figures_c2_and_c3_have_the_course_of_learned_slopes(asked):
     assert all(low <= middle <= high for low, middle, high in zip(least.y, median.y, greatest.y, strict=True))
     assert all(low <= middle <= high for (low, high), middle in zip(median.y_range, median.y, strict=True))
     assert any("0.001: that is ε" in line for line in of_neurons.caption)
-
-
-def test_without_what_they_show_they_are_a_sentence(record):
-    nothing = Asked(rows([record()]), lambda runs: None)
-    for name, word in (("figure1", "case_studies"), ("figureC1", "case_studies"), ("figureC2", "neuron")):
-        with pytest.raises(ConfigError, match=word):
-            FIGURES[name](nothing)
-
-
-def test_they_are_drawn_by_command(asked):
-    _, store = asked
-    assert main(["figure", "C2", "--store", str(store.root)]) == 0
-    files = {path.suffix for path in (store.root / "figures").glob("figureC2.*")}
-    assert files == {".pdf", ".svg", ".png", ".csv", ".json"}

@@ -9,10 +9,6 @@ from analysis.figures.drawing import Drawing, Panel, Series
 from analysis.figures.numbers import csv_text
 from analysis.figures.static import pictures
 from analysis.figures.stored import as_json, of_file
-from plasticity_lab.records.store import Store
-from tests.helpers.sweeps import trained
-
-pytestmark = pytest.mark.sample(4)
 
 CURVE = Series("ReLU", "relu", [1, 2, 3], [0.5, nan, 0.7], [2, 0, 2], y_sd=[0.1, None, 0.2], runs=["a", "b"])
 RANGE = Series("Tanh", "tanh", [1.0, 2.5], [3, 4], [1, 1], y_range=[(2.0, 5.0), None], marker="own", joined=False)
@@ -45,16 +41,6 @@ def test_what_is_not_finite_is_no_number_of_json(tmp_path):
     file.write_text(as_json(Drawing("heat", "", [Panel("", "", "", [FIELDS], heat="from 0")])), encoding="utf-8")
     assert "Infinity" not in file.read_text()
     assert str(of_file(file).panels[0].series[0].y) == "[1.0, nan]"
-
-
-def test_by_command(tmp_path, capsys):
-    store = Store(tmp_path / "store")
-    trained(store, "seed=0,1", "benchmark.tasks=4")
-    assert main(["figure", "curves", "--store", str(store.root)]) == 0
-    file, out = store.root / "figures" / "curves.json", tmp_path / "again"
-    assert main(["figure", str(file), "--out", str(out)]) == 0
-    for ending in ("png", "svg", "pdf", "csv", "json"):
-        assert (out / f"curves.{ending}").read_bytes() == file.with_suffix(f".{ending}").read_bytes()
 
 
 @pytest.mark.parametrize("content", ["", "{}", '{"panels": 3}', "[1]"])

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 
 import pytest
 
@@ -14,7 +13,7 @@ from analysis.figures.shapes import SHAPES, figure
 from analysis.reported.reported import lines
 from analysis.tables import TABLES
 from analysis.tables.declared.table_a1_g1 import PROPERTIES, REPORTED, Mark
-from analysis.tables.render import csv_text, latex, text
+from analysis.tables.render import csv_text, text
 
 GRIDS = ("tableA1", "tableG1")
 
@@ -85,12 +84,6 @@ def test_what_the_paper_does_not_mark_does_not_differ():
     assert not Mark(True, "✓*").differs
 
 
-def test_the_signs_of_captions_are_latex():
-    for name in (*GRIDS, "activation_shapes"):
-        written = latex([listing(name)])
-        assert not {sign for sign in "φ′″α−✓|" if sign in written.replace("$|$", "")}
-
-
 def test_shapes_are_grouped_as_figures_2_and_3_group_them():
     groups = {}
     for name, shape in defaults().items():
@@ -129,32 +122,3 @@ def test_figures_show_the_function_and_its_derivative():
     assert [end[0][at] for end in selu.value_ends] == pytest.approx(
         [1.0507 * r * (2.718281828**-3 - 1) for r in (0.9232, 2.4232)], rel=1e-4
     )
-
-
-def test_curves_of_a_command_are_drawn(no_store, capsys):
-    curve = {"activation": "swish", "settings": {"beta": 2.0}, "x": [-1, 1], "value": [[0, 1]], "slope": [[0.1, 1]]}
-    (no_store / "curves.json").write_text(json.dumps({"curves": [curve]}))
-    assert main(["figure", "activations", "--curves", "curves.json", "--out", "here"]) == 0
-    written = list(csv.DictReader((no_store / "here/activations.csv").read_text().splitlines()))
-    assert {line["series"] for line in written} == {"Swish (SiLU) (beta=2.0)"}
-    assert [line["y"] for line in written if line["panel"] == "derivative"] == ["0.1", "1"]
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["activations", "--curves", "nowhere.json"], "nowhere.json"),
-        (["activations", "--curves", "wrong.json"], "wrong.json holds no curves"),
-        (["activations", "--curves", "empty.json"], "empty.json holds no curves"),
-        (["5", "--curves", "wrong.json"], "figure activations"),
-        (["curves", "--curves", "wrong.json"], "figure activations"),
-    ],
-)
-def test_what_cannot_be_drawn_is_one_sentence(words, said, no_store, capsys):
-    (no_store / "wrong.json").write_text('{"runs": [1]}')
-    (no_store / "empty.json").write_text('{"curves": []}')
-    assert main(["figure", *words]) == 1
-    err = capsys.readouterr().err
-    assert said in err
-    assert len(err.splitlines()) == 1
-    assert not (no_store / "figures").exists()

@@ -1,7 +1,5 @@
 """Runs without a value: every command says what became of them, and none takes them for something else."""
 
-import json
-
 import polars as pl
 import pytest
 
@@ -73,22 +71,6 @@ def ends(record, *statuses, **what):
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-@pytest.mark.parametrize(
-    ("statuses", "expected"),
-    [
-        (["diverged"] * 2, ["4 of 4 runs diverged"]),
-        (["failed"] * 2, ["4 of 4 runs failed"]),
-        (["failed", "diverged"], ["2 of 4 runs diverged", "2 of 4 runs failed"]),
-        (["done", "diverged"], ["2 of 4 runs diverged", "2 of 4 runs finished without a value"]),
-    ],
-)
-def test_where_no_run_has_a_value_a_command_says_what_became_of_them(words, statuses, expected, record, stored, capsys):
-    code, told = said(stored(ends(record, *statuses)), capsys, *words)
-    assert code == 1
-    assert all(each in told for each in expected), told
-
-
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_runs_in_which_no_episode_ended_are_told_as_those(words, ppo, stored, capsys):
     store = stored([*ppo(SILENT, SILENT, lr=0.1), *ppo(SILENT, SILENT, lr=0.2)])
     code, told = said(store, capsys, *words)
@@ -132,11 +114,6 @@ def test_a_cell_counts_runs_with_and_without_an_episode_apart(ppo):
     assert "over 2 of 4" in lines[-1]
 
 
-def test_a_table_of_classifiers_has_no_column_of_what_they_do_not_lack(seeds):
-    header = csv_text(HEADLINE.listings(rows(seeds("relu", [0.5, 0.6])))).splitlines()[0].split(",")
-    assert not {"no_episode", "no_value", "over_tasks"} & set(header)
-
-
 def test_a_curve_is_of_all_runs_that_have_it_whatever_their_headline(ppo):
     records = ppo(SILENT, SILENT)
     table = pl.DataFrame(
@@ -168,13 +145,3 @@ def test_words_of_counts():
     assert why_none(runs, "x") == "1 of 4 runs diverged; no episode ended in 1 of 4 runs; 1 of 4 runs not finished"
     assert why_none([("done", {"x": 0.0})], "x") == ""
     assert (over_tasks([(2, 4)]), over_tasks([(2, 4), (3, 4)])) == ("2 of 4", "2 to 3 of 4")
-
-
-def test_the_json_of_a_table_keeps_what_its_runs_lack(ppo, stored, capsys, tmp_path):
-    part = {"final_return": 5.0, "episodes": 8, "tasks": 4, "tasks_with_episodes": 2}
-    store = stored(ppo(part, SILENT))
-    first = said(store, capsys, "table", "headline")[1]
-    again = said(store / "tables" / "headline.json", capsys, "table", "headline", "--out", str(tmp_path / "again"))[1]
-    assert first.partition("Written")[0] == again.partition("Written")[0]
-    assert "(1/2, no episode ended in 1, over 2 of 4 tasks)" in first
-    assert json.loads((store / "tables" / "headline.json").read_text())

@@ -46,17 +46,6 @@ def test_help_marks_each_option_that_is_required():
     assert unmarked == []
 
 
-def test_help_of_preregister_marks_what_it_asks_for(store, capsys):
-    with pytest.raises(SystemExit):
-        main(["preregister", "--help"])
-    shown = " ".join(capsys.readouterr().out.split())
-    err = told(capsys, "preregister", "x", "--store", str(store.root))
-    for option in ("--hypothesis", "--metric"):
-        assert option in err, "all at once"
-        assert "required" in shown.rpartition(option)[2].partition(" --")[0]
-    assert "--metric" in told(capsys, "preregister", "--metric", "taoa", "--store", str(store.root))
-
-
 @pytest.mark.parametrize(
     "words",
     [

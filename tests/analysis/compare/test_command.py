@@ -2,10 +2,6 @@
 
 import csv
 import io
-import os
-import pty
-import subprocess
-import sys
 
 import pytest
 
@@ -15,7 +11,6 @@ from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.records.record import write_record
 from plasticity_lab.records.store import Store
 from tests.helpers.curves import classified
-from tests.helpers.sweeps import trained
 
 pytestmark = pytest.mark.sample(4)
 
@@ -59,27 +54,6 @@ def test_two_arms_with_long_settings_fit_a_hundred_columns(store, capsys):
     assert any("no_replay" in line and "-30" in line for line in lines), "the second block names its arms too"
 
 
-def test_a_terminal_of_a_hundred_columns(store):
-    """By a terminal, whose window says how wide it is."""
-    ours, theirs = pty.openpty()
-    words = [sys.executable, "-m", "analysis", "compare", "--store", str(store.root), "--by", "agent", "--no-figure"]
-    environment = os.environ | {"COLUMNS": "100", "TERM": "xterm", "NO_COLOR": "1"}
-    process = subprocess.Popen(words, stdout=theirs, stderr=theirs, env=environment)
-    os.close(theirs)
-    said = b""
-    try:
-        while part := os.read(ours, 65536):
-            said += part
-    except OSError:  # Linux says so where the other end is closed
-        pass
-    assert process.wait() == 0
-    os.close(ours)
-    lines = said.decode().partition("Written:")[0].splitlines()
-    assert "experience_replay" in said.decode()
-    plain = [line.replace("\x1b[1m", "").replace("\x1b[0m", "") for line in lines]
-    assert max(map(len, plain)) <= 100
-
-
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
@@ -118,21 +92,6 @@ def test_the_json_makes_the_table_again(store, tmp_path, capsys):
     assert (tmp_path / "again" / "compare_agent_figure.png").exists(), "without the curves, which are not at hand"
 
 
-@pytest.mark.parametrize(
-    ("status", "words"), [("diverged", "diverged"), ("failed", "failed"), ("stopped", "stopped early")]
-)
-def test_arms_of_which_no_run_has_a_value_have_a_table_and_no_figure(tmp_path, seeds, capsys, status, words):
-    store = Store(tmp_path / "store")
-    for name in ("none", "snr"):
-        for one in seeds("relu", [0.5, 0.6], intervention=name, status=status):
-            write_record(store, one)
-    assert main(["compare", "--store", str(store.root)]) == 0
-    shown = capsys.readouterr().out
-    assert f"none: 2 of 2 runs {words}" in shown
-    assert "No figure" in shown
-    assert "nan" not in shown
-
-
 def test_runs_whose_curves_are_not_there_are_counted(store, capsys):
     run = next(path for path in store.root.rglob("metrics.parquet"))
     run.unlink()
@@ -152,16 +111,3 @@ def test_the_same_from_python(store):
         compare(store.root, where={"agent": "no_replay"})
     with pytest.raises(StoreError):
         compare(store.root / "nowhere")
-
-
-def test_runs_that_were_trained_are_compared(tmp_path):
-    """From the command that trains to the figure, with curves of each arm."""
-    store = Store(tmp_path / "store")
-    trained(store, "benchmark=permuted_digits", "intervention=none,l2_init", "seed=0,1", "schedule=smoke")
-    asked = [sys.executable, "-m", "analysis", "compare", "--store", str(store.root)]
-    done = subprocess.run(asked, capture_output=True, text=True, check=True)
-    assert "none" in done.stdout
-    figure = (store.root / "tables" / "compare_intervention_figure.csv").read_text()
-    lines = list(csv.DictReader(io.StringIO(figure)))
-    curves = {(line["series"], line["x"]) for line in lines if line["x_is"] == "task"}
-    assert curves == {(arm, f"{task}.0") for arm in ("none", "l2_init") for task in (1, 2, 3)}

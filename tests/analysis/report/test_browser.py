@@ -81,14 +81,6 @@ def classifiers(page):
     return section
 
 
-@pytest.mark.sample(1)
-def test_the_charts_of_a_search_are_drawn(page):
-    section = page.locator("#figures details.part").last
-    section.evaluate("(part) => { part.open = true; part.scrollIntoView(); }")
-    for number in range(3):
-        section.locator(".js-plotly-plot").nth(number).wait_for()
-
-
 def test_a_reader_sorts_filters_reads_and_opens_a_run(page):
     expect = playwright.expect  # waits: the page sorts and filters after the event, not in it
     expect.set_options(timeout=60_000)
@@ -151,44 +143,6 @@ def test_runs_that_a_filter_leaves_are_drawn_over_each_other_and_have_an_address
     playwright.expect(page.locator("#together-said")).to_contain_text("None of these runs has a curve")
 
 
-def test_on_a_phone_nothing_is_cut_off_and_no_legend_covers_a_title(page):
-    page.set_viewport_size({"width": 390, "height": 900})
-    page.reload()
-    page.wait_for_selector("body[data-ready]")
-    chart = classifiers(page).locator(".chart").first
-    chart.locator(".scatterlayer .point").first.wait_for()
-    assert page.evaluate("document.documentElement.scrollWidth") == 390
-    boxes = {
-        name: chart.locator(name).first.bounding_box() for name in (".chart-title", ".legend", ".xtitle", ".main-svg")
-    }
-    assert boxes[".chart-title"]["y"] + boxes[".chart-title"]["height"] <= boxes[".main-svg"]["y"]
-    assert boxes[".xtitle"]["y"] + boxes[".xtitle"]["height"] <= boxes[".legend"]["y"] + 1
-    assert all(0 <= box["x"] and box["x"] + box["width"] <= 390 for box in boxes.values()), boxes
-
-
-@pytest.mark.sample(1)
-def test_a_dark_page_has_dark_ground_and_white_lines_and_follows_the_system(page):
-    line = page.locator("#figures .scatterlayer .js-line").first
-    line.wait_for(state="attached")
-
-    def seen():
-        ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
-        black = "rgb(0, 0, 0)"
-        strokes = page.evaluate(
-            "[...document.querySelectorAll('#figures .js-line')].map((line) => getComputedStyle(line).stroke)"
-        )
-        return ground, black in strokes
-
-    assert seen() == ("rgb(255, 255, 255)", True)
-    page.emulate_media(color_scheme="dark")
-    page.wait_for_function("document.documentElement.classList.contains('dark')")
-    page.wait_for_timeout(500)
-    assert seen() == ("rgb(22, 22, 22)", False)
-    page.emulate_media(color_scheme="light")
-    page.wait_for_timeout(500)
-    assert seen() == ("rgb(255, 255, 255)", True)
-
-
 def test_the_runs_that_a_filter_leaves_are_saved_in_the_order_that_was_asked_for(page):
     page.locator("#runs .dt-container").get_by_role("searchbox").first.fill("permuted_digits")
     with page.expect_download() as saved:
@@ -201,15 +155,6 @@ def test_the_runs_that_a_filter_leaves_are_saved_in_the_order_that_was_asked_for
         assert names.index((name, "1")) == names.index((name, "0")) + 1
     assert (f"'{FORMULA}", "0") in names
     assert not any(cell.startswith("=") for line in lines for cell in line)
-
-
-@pytest.mark.sample(1)
-def test_figures_have_an_index_and_say_once_what_holds_for_all(page):
-    titles = page.locator("#figures .contents a").all_inner_texts()
-    assert titles == page.locator("#figures article h3").all_text_contents()
-    said = page.locator("#figures > .caption").inner_text()
-    assert "Computed by" in said
-    assert all("Computed by" not in each for each in page.locator("#figures article .caption").all_text_contents())
 
 
 def test_each_agent_on_each_benchmark_has_a_section_that_a_link_opens(page):

@@ -15,7 +15,7 @@ from analysis.report import run_curves
 from analysis.report.gathered import gathered
 from analysis.report.overview import overview
 from analysis.report.packed import coded, packed, rounded
-from analysis.report.runs import one_each, runs_payload
+from analysis.report.runs import runs_payload
 from analysis.report.sections import sections
 from analysis.rows import rows, rows_in
 from plasticity_lab.records.record import write_record
@@ -81,14 +81,6 @@ def test_a_store_that_is_still_running_has_a_report(tmp_path, record, capsys):
     assert 'id="figures"' in content
 
 
-def test_an_empty_store_is_answered_with_what_to_run(tmp_path, capsys):
-    assert main(["report", "--store", str(tmp_path)]) == 1
-    err = capsys.readouterr().err
-    assert "python -m plasticity_lab.main" in err
-    assert len(err.splitlines()) == 1
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize("library", ["plotly.offline", "itables", "jinja2"])
 def test_without_a_library_one_sentence_says_what_to_install(store, library, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, library, None)
@@ -120,12 +112,6 @@ def test_the_overview_says_what_runs_share_and_in_what_they_differ(record, bench
         ("Permuted MNIST", "b" * 10, 0, 1),
         ("Permuted digits", "a" * 10, 2, 0),
     ]
-
-
-def test_a_run_asked_for_under_two_names_is_one_run(record):
-    asked = [{"protocol": name, "schedule": "full", "hyperparams": "best"} for name in ("clean", "as_published")]
-    found = rows([record(asked_as=asked)])
-    assert (len(found), len(one_each(found)), overview(found).total) == (2, 1, 1)
 
 
 def test_columns_are_what_runs_with_the_same_choice_differ_in(record):
