@@ -175,14 +175,6 @@ def test_orders_and_drawn_subsets(order, monkeypatch):
     hold(Case(("relu", {}), "digits", **settings), {4: (1,)}, monkeypatch)
 
 
-@pytest.mark.sample(1)
-@needs_compiler
-def test_a_compiled_run_is_the_same_alone_packed_and_resumed(monkeypatch):
-    """One hidden layer, to compile sooner; two graphs."""
-    case = Case(("leaky_relu", {}), "digits", network={"depth": 1})
-    hold(case, {4: (1, 3)}, monkeypatch, compiled=True)
-
-
 @pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize(("activation", "width"), [("leaky_relu", 1), ("crelu", 2)])

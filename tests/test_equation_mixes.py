@@ -117,12 +117,6 @@ def test_compiled_a_run_is_the_same_in_a_pack(mix, bits):
         hold(mix, (6,))
 
 
-@pytest.mark.sample(1)
-@needs_kernels
-def test_so_it_is_by_our_kernels():
-    hold(Mix("bo_prelu", {"scope": "neuron"}, 4, 5, 7), (6,), kernels=True)
-
-
 @pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("bits", BITS)

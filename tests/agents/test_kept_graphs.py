@@ -125,13 +125,6 @@ def test_pythons_own_modules_are_known_and_a_file_of_their_name_is_not(monkeypat
     assert not graphs.is_known("dataclasses")
 
 
-def test_a_graph_is_known_by_the_version_of_python(monkeypatch, tmp_path):
-    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
-    before = graphs._path("same", [])
-    monkeypatch.setattr(sys, "version", "3.99")
-    assert graphs._path("same", []) != before
-
-
 def test_an_edited_class_of_ones_own_has_other_graphs_though_its_code_is_not_in_them(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(tmp_path)
 

@@ -2,7 +2,6 @@
 
 import argparse
 import importlib.util
-import itertools
 import re
 import runpy
 import sys
@@ -169,11 +168,6 @@ def test_the_index_links_every_page_of_its_folder():
     assert not set((ROOT / "docs").rglob("*.md")) - {index} - linked
 
 
-def test_the_readme_explains_what_its_first_table_shows_before_it():
-    before, _, _ = (ROOT / "README.md").read_text().partition("```text")
-    assert all(f"**{name}**" in before for name in ("TAOA", "GAP"))
-
-
 def test_the_python_of_the_store_page_runs(tmp_path, monkeypatch):
     trained(Store(tmp_path / "store"), "save_weights=final")
     monkeypatch.chdir(tmp_path)
@@ -198,13 +192,3 @@ def test_the_python_of_the_page_about_ppo_plays_a_trained_policy(tmp_path, monke
         exec(compile(block, "docs/agents/ppo.md", "exec"), names)
     assert (names["actions"].shape, names["returns"].shape, names["outputs"]["value"].shape) == ((1,), (5,), (1, 1))
     assert set(names["statistics"]) == {"cartpole"}
-
-
-def test_what_was_tried_on_random_labels_can_be_tried_again():
-    """The words in the first column of that page's table, each added to the command above it."""
-    page = ROOT / "docs/reproduction/random_label_mnist.md"
-    rows = re.findall(r"^\| `(activation=[^`]*)` \|", page.read_text(), re.MULTILINE)
-    base = ["benchmark=random_label_mnist", "hyperparams=best", "seed=0"]
-    assert len(rows) == 19
-    ids = [resolve([*base, *row.split()]).runs[0].id for row in rows]
-    assert all(one != other for one, other in itertools.combinations(ids, 2))

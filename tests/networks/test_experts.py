@@ -23,7 +23,7 @@ from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking.run_axis import on_run_axis
 from tests.helpers.made_up_networks import EXPERTS, ExpertMLP
 from tests.helpers.networks import classifier, logits
-from tests.helpers.packs import CPU, choice, differing, images, needs_compiler, run, trained
+from tests.helpers.packs import CPU, choice, differing, images, run, trained
 from tests.helpers.situations import after, begun, copied, silent
 from tests.tenants.packs import packs_of
 
@@ -242,10 +242,3 @@ def test_so_it_is_with_interventions(intervention):
     alone = held(((2, 1), (5, 0)), intervention=intervention, slots=2)
     if "resets" in alone:
         assert alone["resets"].max() > 0, "a test of nothing"
-
-
-@pytest.mark.slow
-@needs_compiler
-@pytest.mark.parametrize("intervention", [None, ("continual_backprop", {"strength": 0.05}), ("spectral", {})])
-def test_compiled_too(intervention):
-    held(((2, 1), (5, 0)), {"compiled": True}, intervention=intervention)

@@ -17,7 +17,7 @@ from plasticity_lab.networks.nature import Nature
 from plasticity_lab.networks.network import Shapes
 from plasticity_lab.networks.small_nature import SmallNature
 from plasticity_lab.randomness.host import host_stream
-from tests.helpers.packs import CPU, differing, images, needs_compiler, run, trained
+from tests.helpers.packs import CPU, differing, images, run, trained
 
 FRAMES, BOARD = (4, 84, 84), (1, 10, 5)
 
@@ -133,15 +133,3 @@ def test_a_run_is_the_same_alone_and_at_every_place_of_a_pack(network, activatio
         mates = [run(100 + k, activation, optimizer={"lr": 10.0 ** -(2 + k % 3)}, **stream) for k in range(runs)]
         mates[place] = ours
         assert not differing(alone, trained(mates, image_set).of(place)), f"place {place} of {runs}"
-
-
-@pytest.mark.slow
-@needs_compiler
-def test_compiled_too():
-    stream = {"images": 36, "batch_size": 17, "network": {"name": "nature", "hidden": 30}}
-    image_set, ours = images(21, 36, 20), run(1, "leaky_relu", **stream)
-    alone = trained([ours], image_set, compiled=True).of(0)
-    for runs, place in ((2, 1), (3, 0), (5, 3)):
-        mates = [run(100 + k, "leaky_relu", **stream) for k in range(runs)]
-        mates[place] = ours
-        assert not differing(alone, trained(mates, image_set, compiled=True).of(place)), f"place {place} of {runs}"

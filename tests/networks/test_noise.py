@@ -11,7 +11,7 @@ from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.randomness.device import run_keys
 from tests.helpers.made_up_networks import NOISY, ROUTED, NoisyMLP, RoutedMLP
 from tests.helpers.networks import classifier
-from tests.helpers.packs import CPU, differing, images, needs_compiler, needs_kernels, run, trained
+from tests.helpers.packs import CPU, differing, images, needs_compiler, run, trained
 
 DIGITS = images(8, 189, 45)
 STREAM = {"images": 189, "tasks": 2, "batch_size": 13}
@@ -91,18 +91,6 @@ def test_a_noisy_network_is_the_same_alone_packed_and_resumed(activation, networ
     if network == {"scope": "sample"}:
         assert alone.keys() >= started.keys()
         assert not np.array_equal(alone["output.sigma"], started["output.sigma"][0].numpy())
-
-
-@pytest.mark.slow
-@needs_compiler
-def test_compiled_too():
-    held(NOISY, [(2, 1), (5, 0)], how={"compiled": True}, scope="sample", depth=1)
-
-
-@pytest.mark.slow
-@needs_kernels
-def test_so_it_is_among_layers_by_our_kernels():
-    held(NOISY, [(3, 1)], how={"compiled": True, "kernels": True}, scope="sample", depth=1)
 
 
 def test_a_networks_own_losses_are_added_to_the_agents():

@@ -19,7 +19,7 @@ from plasticity_lab.stacking.conv import StackedConv2d
 from plasticity_lab.stacking.linear import StackedLinear
 from plasticity_lab.stacking.normed import StackedNormed
 from tests.helpers.networks import classifier
-from tests.helpers.packs import CPU, choice, choices, differing, images, needs_compiler, run, trained
+from tests.helpers.packs import CPU, choice, choices, differing, images, run, trained
 
 IMAGES = images(8, 36, 20)
 SMALL = {  # networks of images that fit on 8 × 8 pixels, some widths odd
@@ -95,21 +95,6 @@ def test_a_normalised_run_is_the_same_alone_packed_and_resumed(network):
 @pytest.mark.parametrize("activation", ["crelu", "deep_fourier", "prelu", "swiglu"])
 def test_so_it_is_with_activations_that_learn_or_change_widths(activation):
     hold("mlp", {3: (1,)}, activation)
-
-
-@pytest.mark.slow
-@needs_compiler
-def test_so_it_is_compiled():
-    hold("mlp", {3: (0, 2)}, compiled=True)
-    torch._dynamo.reset()
-
-
-@pytest.mark.slow
-@needs_compiler
-@pytest.mark.parametrize("network", ["cnn", "cnn_case_study"])
-def test_so_is_a_compiled_convolutional_network(network):
-    hold(network, {2: (1,)}, compiled=True)
-    torch._dynamo.reset()
 
 
 @pytest.mark.parametrize("network", choices("network"))

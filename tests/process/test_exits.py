@@ -140,13 +140,6 @@ def test_what_a_process_opens_does_not_take_the_place_of_closed_output(tmp_path)
     assert (tmp_path / "kept").read_text() == ""
 
 
-@pytest.mark.sample(1)
-def test_a_mistake_has_status_1_where_nothing_can_be_said_of_it():
-    with open("/dev/full", "w") as full:
-        ended = in_shell('"$0" -m launch show nothing --store /nowhere', stderr=full)
-    assert ended.returncode == 1
-
-
 @pytest.mark.parametrize("encoding", ["latin-1", "ascii", "cp1252"])
 def test_signs_that_the_output_lacks_are_written_as_numbers(encoding):
     printed = "from plasticity_lab.process.exits import leave, status_of; leave(status_of(lambda: print('κ ±') or 0))"

@@ -168,24 +168,6 @@ def test_a_full_disk_leaves_nothing_half_written(store, small_disk):
     assert os.listdir(full.pack_folder("pack")) == []
 
 
-def test_who_watches_can_end_it_and_nothing_is_left(store, monkeypatch):
-    monkeypatch.setattr(bulk_log, "SLICE_BYTES", 100)
-    monkeypatch.setattr(bulk_log, "SYNC_BYTES", 1000)
-    frames = {"frames": Entries(np.zeros((100, 100), np.uint8), 100)}
-    seen = []
-
-    def watch(done, total):
-        seen.append((done, total))
-        if done > 4000:
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        append(store, "pack", 0, frames, None, watch)
-    assert [done // 1000 for done, _ in seen] == [0, 1, 2, 3, 4] or [done // 1000 for done, _ in seen] == [1, 2, 3, 4]
-    assert {total for _, total in seen} == {10_000}
-    assert os.listdir(store.pack_folder("pack")) == []
-
-
 def test_nothing_is_copied_but_slices(store, monkeypatch):
     monkeypatch.setattr(bulk_log, "SLICE_BYTES", 1 << 16)
     frames = np.ones((4, 1000, 84, 84), np.uint8)  # 28 MB, the run axis first

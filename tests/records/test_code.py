@@ -5,7 +5,7 @@ import pytest
 from launch.work.worker import work
 from plasticity_lab.records import code, provenance
 from plasticity_lab.records.code import code_here, other_code
-from tests.helpers.sweeps import never, planned, trained
+from tests.helpers.sweeps import never, planned
 
 NAME = ("-c", "user.name=n", "-c", "user.email=e@e")
 
@@ -81,9 +81,3 @@ def test_a_worker_that_runs_other_code_says_so(store, clone, caplog):
     (said,) = [each.getMessage() for each in caplog.records if "planned by" in each.getMessage()]
     assert plan.sweep in said
     assert said.index(first) < said.index(second)
-
-
-def test_a_worker_of_the_same_code_says_nothing(store, clone, caplog):
-    here()
-    trained(store, "seed=0")
-    assert not [each for each in caplog.records if "planned by" in each.getMessage()]

@@ -1,4 +1,3 @@
-import errno
 import os
 import re
 import stat
@@ -61,15 +60,6 @@ def test_a_folder_that_cannot_be_made_is_a_sentence():
         assert "store=FOLDER" in str(error.value)
 
 
-def test_a_store_on_a_full_disk_is_refused(small_disk):
-    Store(small_disk).prepare()
-    with pytest.raises(OSError, match="No space"), open(small_disk / "ballast", "wb") as ballast:
-        ballast.write(TOO_MUCH)
-    with pytest.raises(StoreError, match="full"):
-        Store(small_disk).prepare()
-    assert everything(small_disk) == ["ballast"]
-
-
 def test_a_read_only_disk_is_said_for_a_new_store_an_old_one_and_a_file(small_disk, make_read_only):
     Store(small_disk / "old").prepare()
     make_read_only()
@@ -92,15 +82,6 @@ def test_preparing_twice_leaves_folders_only(store):
     store.prepare()
     assert everything(store.root) == []
     assert sorted(os.listdir(store.root)) == ["calibration", "done", "leases", "packs", "runs", "sweeps"]
-
-
-def test_a_fault_while_the_trial_is_taken_away_is_a_sentence(store, monkeypatch):
-    def fails(path, missing_ok=False):
-        raise OSError(errno.EIO, "Input/output error")
-
-    monkeypatch.setattr(Path, "unlink", fails)
-    with pytest.raises(StoreFault, match=f"^Cannot write {store.root}.*reports a fault; try again later"):
-        store.prepare()
 
 
 def test_what_killed_processes_were_writing_goes_after_an_hour(store):

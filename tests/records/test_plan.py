@@ -20,14 +20,6 @@ def test_what_is_written_is_read(store, plan):
     assert [run.id for run in plan.runs_of(plan.packs[0])] == list(plan.packs[0].runs)
 
 
-def test_it_can_be_read_by_people_a_line_a_pack_and_a_line_a_run(store, plan):
-    lines = store.plan(plan.sweep).read_text().splitlines()
-    begins = [line[: line.index(",")] for line in lines if line.startswith('  ["')]
-    assert begins == [f'  ["{pack.id}"' for pack in plan.packs]
-    begins = [line[: line.index(":")] for line in lines if line.startswith('  "') and '": [' in line]
-    assert begins == [f'  "{run}"' for run in plan.runs]
-
-
 def test_what_runs_have_alike_is_written_once_and_every_run_is_whole(store):
     words = ("activation=relu,leaky_relu", "optimizer.lr=0.1,0.01", "seed=0,1", "stream_seed=null,5")
     plan = planned(store, *words)

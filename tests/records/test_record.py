@@ -206,18 +206,6 @@ def test_flipped_bits_never_become_numbers(store, file):
             read(store, "abc")
 
 
-@pytest.mark.parametrize("damage", [lambda content: b"", lambda content: content[:-30], lambda content: b"nonsense"])
-def test_weights_that_no_record_knows_of_are_read_whole_or_refused(store, damage):
-    path = store.weights("abc")
-    write_weights(store, "abc", {"w": torch.arange(3000.0)})
-    content = path.read_bytes()
-    flipped = content[:4000] + bytes([content[4000] ^ 1]) + content[4001:]
-    for damaged in (damage(content), flipped):
-        path.write_bytes(damaged)
-        with pytest.raises(CorruptRecord, match=r"weights\.pt"):
-            read_weights(store, "abc")
-
-
 @FILES
 def test_a_file_that_a_record_lists_and_that_is_gone_is_damage_and_not_nothing(store, file):
     left(store)

@@ -167,15 +167,6 @@ def test_a_damaged_index_is_passed_over_and_stops_nobody(store, runs, damage, mo
     assert read_record(store, run(5).id)["status"] == "done"
 
 
-def test_two_processes_add_lines_of_their_own(store, runs, records_read, monkeypatch):
-    monkeypatch.setattr(index_files.os, "getpid", lambda: -1)
-    record(store, 5)
-    files = [path.name for path in store.index_folder.iterdir()]
-    assert len(files) == 2, files
-    assert told(store, [*runs, run(5).id]) == true(store, [*runs, run(5).id])
-    assert not records_read
-
-
 def test_many_write_at_once_and_none_is_told_anything_wrong(store, monkeypatch):
     monkeypatch.setattr(run_index, "MANY_LINES", 1)
     monkeypatch.setattr(run_index, "MANY_FILES", 1)

@@ -7,7 +7,6 @@ import pytest
 
 from plasticity_lab.records import training_code
 from plasticity_lab.records.training_code import (
-    UNKNOWN,
     code_digest,
     differences,
     flags_of_parts,
@@ -84,13 +83,6 @@ def test_another_code_torch_or_class_begins_a_part(now):
     # Back to the first code is a third part; one that trained nothing is none.
     assert [part["from_step"] for part in parts_from(parts, by(**{"mine.Mine": "dddd"}), 150)] == [0, 100, 150]
     assert parts_from(parts, by(**{"mine.Mine": "dddd"}), 100) == begun
-
-
-def test_a_checkpoint_of_an_earlier_version_was_made_by_code_that_is_not_known():
-    parts = parts_from([UNKNOWN], by(), 100)
-    assert [part["code"] for part in parts] == [None, "aaaa"]
-    (words,) = differences(UNKNOWN, by())
-    assert "not known" in words
 
 
 def test_another_kind_of_device_begins_a_part_and_is_flagged_apart_from_code():

@@ -6,7 +6,6 @@ from tests.helpers.packs import needs_compiler
 from tests.tenants.packs import BODIES, DIGITS, RESETS, differing, packs_of, trained
 
 WIDTHS = (2, 3, 5, 6, 8, 12)
-SHORT = ("benchmark.tasks=1", "benchmark.environment_steps=128")
 
 
 @pytest.mark.walk(1)
@@ -19,16 +18,6 @@ def test_packed_alone_and_resumed_are_the_same(words):
         assert not differing(packed[place], trained([pack[place]])[0])
     resumed = trained(pack, stops=[1, 1, 2])
     assert not [name for k in range(len(pack)) for name in differing(packed[k], resumed[k])]
-
-
-@pytest.mark.sample(2)
-@pytest.mark.parametrize("agent", [{"environments": 1, "rollout": 16}, {"environments": 3, "rollout": 8}], ids=str)
-def test_few_environments_are_no_exception(agent):
-    own = [f"agent.{name}={value}" for name, value in agent.items()]
-    pack = packs_of(*BODIES, "benchmark.environment_steps=64", *own, "seed=0,1,2")
-    packed = trained(pack)
-    for place in (0, 2):
-        assert not differing(packed[place], trained([pack[place]])[0])
 
 
 @pytest.mark.sample(2)
@@ -50,11 +39,3 @@ def test_compiled_a_run_is_the_same_alone_and_in_packs_of_six_widths(words):
     alone = trained(runs[:1], compiled=True)[0]
     for width in WIDTHS:
         assert not differing(alone, trained(runs[:width], compiled=True)[0]), f"in a pack of {width}"
-
-
-@needs_compiler
-@pytest.mark.slow
-def test_compiled_a_run_is_the_same_alone_and_in_a_pack_of_three():
-    """The pack in which torch's own exp and log were seen to differ, over some updates (as in stacking)."""
-    runs = packs_of(*BODIES, *SHORT, "seed=0,1,2")
-    assert not differing(trained(runs[:1], compiled=True)[0], trained(runs, compiled=True)[0])

@@ -1,8 +1,6 @@
 """PPO as a user has it: planned, trained, shown and refused by commands."""
 
 import json
-import os
-import signal
 
 import pytest
 import yaml
@@ -14,7 +12,7 @@ from plasticity_lab.records.classifier import declared_in
 from plasticity_lab.records.record import read_metrics, read_record
 from plasticity_lab.records.store import Store
 from tests.agents.ppo.packs import SMALL
-from tests.helpers.sweeps import all_kept, command, ended_packs, runs_of, said, trained, wait_until, workers_of
+from tests.helpers.sweeps import runs_of, trained
 
 
 @pytest.fixture
@@ -68,20 +66,3 @@ def test_an_unstable_run_is_done_said_to_be_unstable_and_not_tried_again(swept, 
     (state,) = json.loads(asked(capsys, "status", "--json", *at))
     assert state["flagged"] == {"unstable": [wild["run"]]}
     assert asked(capsys, "status", *at).split()[8] == "unstable"
-
-
-@pytest.mark.slow
-def test_killed_in_the_middle_of_an_episode_and_given_again_it_ends_with_the_undisturbed_numbers(store, tmp_path):
-    words = (*SMALL, "benchmark.bodies=[hopper,walker2d]", "benchmark.environment_steps=2048", "seed=0,1")
-    words = (*words, "save_weights=final", "launch.workers=1")
-    undisturbed = Store(tmp_path / "undisturbed")
-    trained(undisturbed, *words)
-    with command(store, *words) as process:
-        assert wait_until(lambda: any(store.root.glob("packs/*/checkpoint.*")), process)
-        for worker in workers_of(process.pid):
-            os.kill(worker, signal.SIGKILL)
-    status, err = said(store, *words)
-    assert status == 0, err
-    assert all_kept(store, runs_of(*words)) == all_kept(undisturbed, runs_of(*words))
-    (pack,) = ended_packs(store)
-    assert pack["epoch"] > 0, "it was begun once only"

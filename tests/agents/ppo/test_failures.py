@@ -108,19 +108,6 @@ def test_without_mujoco_a_command_says_what_to_install_and_plans_nothing(store, 
     assert "hopper" in capsys.readouterr().err
 
 
-def test_where_mujoco_is_there_and_cannot_be_imported_its_runs_fail_and_others_go_on(store, tmp_path, monkeypatch):
-    (tmp_path / "broken" / "mujoco").mkdir(parents=True)
-    (tmp_path / "broken" / "mujoco" / "__init__.py").write_text("raise ImportError('libGL.so.1 is not there')")
-    monkeypatch.syspath_prepend(tmp_path / "broken")
-    monkeypatch.delitem(sys.modules, "mujoco", raising=False)
-    words = (*SMALL, "benchmark.bodies=[hopper],[cartpole]", "seed=0,1")
-    plan = trained(store, *words)
-    (reason,) = state_of(store, plan).failed
-    assert re.search(r"hopper.*MuJoCo.*\(libGL.so.1 is not there\).*pip install.*cartpole\.$", reason)
-    ended = {(run.science["benchmark"]["bodies"][0], read_record(store, run.id)["status"]) for run in runs_of(*words)}
-    assert ended == {("hopper", "failed"), ("cartpole", "done")}
-
-
 @pytest.mark.parametrize("words", [(), ("dry_run=true",)])
 @pytest.mark.parametrize(
     ("asked", "sentence"),

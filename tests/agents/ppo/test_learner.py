@@ -102,18 +102,6 @@ def test_compiled_so_are_odd_mixes_in_vectors_of_any_width(words, bits):
         assert not differing(alone, trained(runs[:4], compiled=True, stops=[1, 1])[0]), "interrupted"
 
 
-@needs_compiler
-@pytest.mark.slow
-def test_compiled_on_mujocos_bodies_packed_alone_and_resumed_are_the_same():
-    pack = packs_of(
-        *SMALL, "benchmark.bodies=[hopper,ant]", "protocol=clean", "benchmark.test_episodes=0", "seed=3,1,0"
-    )
-    packed = trained(pack, compiled=True)
-    assert not differing(packed[1], trained([pack[1]], compiled=True)[0])
-    resumed = trained(pack, compiled=True, stops=[1, 2, 2])
-    assert not [name for k in range(len(pack)) for name in differing(packed[k], resumed[k])]
-
-
 @needs_kernels
 @pytest.mark.slow
 @pytest.mark.parametrize(

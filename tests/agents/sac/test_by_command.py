@@ -10,7 +10,6 @@ from plasticity_lab.records.weights import read_weights
 from plasticity_lab.saved_network import load_network
 from tests.agents.ppo.packs import there_are
 from tests.agents.sac.packs import SMALL
-from tests.agents.sac.pixels import WORDS as ON_IMAGES
 from tests.helpers.sweeps import runs_of, trained
 
 WORDS = (*SMALL, "seed=0,1", "save_weights=final", "diagnostics=dead_units", "intervention=redo", "launch.workers=1")
@@ -40,19 +39,3 @@ def test_a_run_leaves_its_record_its_weights_and_what_diagnostics_saw(tmp_path, 
             h = torch.relu(h @ weights[f"critic1.{name}.weight"] + weights[f"critic1.{name}.bias"])
         wanted = (h @ weights["critic1.q.weight"] + weights["critic1.q.bias"])[:, :1]
         torch.testing.assert_close(network(x)["q"], wanted)
-
-
-@pytest.mark.sample(1)
-def test_on_images_a_run_leaves_the_same_under_plain_names_and_its_actor_can_be_asked(tmp_path):
-    words = (*ON_IMAGES, "seed=0,1", "save_weights=final", "intervention=redo", "mode=eager", "launch.workers=1")
-    store = Store(tmp_path / "store")
-    trained(store, *words)
-    for run in runs_of(*words):
-        record = read_record(store, run.id)
-        assert record is not None
-        assert record["status"] == "done"
-        table = read_metrics(store, run.id)
-        assert {"resets", "critic_loss", "actor_loss", "entropy", "temperature"} <= set(table.column_names)
-        assert "actor_resets" not in table.column_names
-        answers = load_network(store, run.id)(torch.zeros(2, 4, 84, 84, dtype=torch.uint8))
-        assert {name: tuple(value.shape) for name, value in answers.items()} == {"mean": (2, 3), "log_std": (2, 3)}

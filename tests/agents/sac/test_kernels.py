@@ -46,14 +46,6 @@ def test_updates_are_those_of_the_other_modes(words):
 
 
 @pytest.mark.slow
-def test_a_run_is_the_same_alone_in_a_pack_and_resumed():
-    runs = packs_of(*SMALL, "seed=range(3)")
-    alone = trained(runs[2:], **BY_KERNELS)[0]
-    assert not differing(alone, trained(runs, **BY_KERNELS)[2])
-    assert not differing(alone, trained(runs, stops=[1], **BY_KERNELS)[2])
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("words", OTHERS.values(), ids=OTHERS)
 def test_so_it_is_in_packs_of_many_widths(words):
     runs = packs_of(*SHORT, *words, "seed=range(8)")

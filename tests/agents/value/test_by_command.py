@@ -1,8 +1,6 @@
 """DQN as a user has it: a smoke run, a memory in every checkpoint, beside them, and lost."""
 
-import json
 import os
-import signal
 
 import pytest
 
@@ -20,15 +18,10 @@ from tests.agents.value.packs import SMALL
 from tests.helpers.sweeps import (
     after_looks,
     all_kept,
-    command,
-    ended_packs,
     never,
     planned,
     runs_of,
-    said,
     trained,
-    wait_until,
-    workers_of,
 )
 
 pytestmark = pytest.mark.sample(3)
@@ -137,20 +130,3 @@ def test_a_plan_says_how_much_it_remembers(store, capsys):
     words = ("agent=dqn", "benchmark=catch_84", "seed=0", "device=cpu", "dry_run=true", f"store={store.root}")
     assert run_command([*words, "tracking=store"]) == 0
     assert "GiB" in capsys.readouterr().out  # 100,000 frames of 84 × 84
-
-
-@pytest.mark.slow
-def test_killed_in_the_middle_of_an_episode_and_given_again_it_ends_with_the_undisturbed_numbers(store, tmp_path):
-    words = (*SMALL, "benchmark.environment_steps=20000", "benchmark.tasks=1", "seed=0,1", "save_weights=final")
-    words = (*words, "launch.workers=1", "replay_memory_mib=0", "replay_memory_minutes=0.002")
-    untouched = Store(tmp_path / "undisturbed")
-    trained(untouched, *words)
-    with command(store, *words) as process:
-        assert wait_until(lambda: any(store.root.glob("packs/*/checkpoint.*")), process)
-        for worker in workers_of(process.pid):
-            os.kill(worker, signal.SIGKILL)
-    status, err = said(store, *words)
-    assert status == 0, err
-    assert all_kept(store, runs_of(*words)) == all_kept(untouched, runs_of(*words))
-    (pack,) = ended_packs(store)
-    assert pack["epoch"] > 0, json.dumps(pack)

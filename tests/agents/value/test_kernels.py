@@ -37,12 +37,6 @@ def test_one_update_is_that_of_the_other_modes(head, tokens):
 
 
 @pytest.mark.slow
-def test_a_run_is_the_same_alone_and_in_a_pack():
-    runs = packs_of(*BOARDS["dqn"], "seed=range(3)")
-    assert not differing(trained(runs[2:], **BY_KERNELS)[0], trained(runs, **BY_KERNELS)[2])
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("words", [*BOARDS.values(), BY_AGENT["dqn"], *OTHERS.values()], ids=[*BOARDS, "mlp", *OTHERS])
 def test_so_it_is_in_packs_of_many_widths_and_resumed(words):
     runs = packs_of(*words, "benchmark.tasks=1", "seed=range(8)")

@@ -78,13 +78,6 @@ def test_its_floats_differ_from_run_to_run():
 COMPILED = ("benchmark.tasks=1", "benchmark.environment_steps=160")
 
 
-@pytest.mark.slow
-@needs_compiler
-def test_compiled_a_run_is_the_same_alone_and_in_a_pack():
-    runs = packs_of(*BY_AGENT["rainbow_lite"], *COMPILED, "seed=range(3)")
-    assert not differing(trained(runs[:1], compiled=True)[0], trained(runs, compiled=True)[0])
-
-
 @needs_compiler
 @pytest.mark.slow
 @pytest.mark.parametrize(

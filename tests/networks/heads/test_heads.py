@@ -22,7 +22,7 @@ from plasticity_lab.networks.small_nature import SmallNature
 from plasticity_lab.networks.units import cut_off, start_anew
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking.run_axis import on_run_axis
-from tests.helpers.packs import CPU, differing, images, needs_compiler, run, trained
+from tests.helpers.packs import CPU, differing, images, run, trained
 
 BOARD = (2, 10, 10)
 ENCODERS = {
@@ -134,16 +134,3 @@ def test_a_run_is_the_same_alone_and_at_every_place_of_a_pack(network, activatio
         mates = [run(100 + k, activation, optimizer={"lr": 10.0 ** -(2 + k % 3)}, **stream) for k in range(runs)]
         mates[place] = ours
         assert not differing(alone, trained(mates, image_set).of(place)), f"place {place} of {runs}"
-
-
-@pytest.mark.slow
-@needs_compiler
-@pytest.mark.parametrize("head", ["flatten", "average"])
-def test_compiled_too(head):
-    stream = {"images": 36, "batch_size": 17, "network": {"name": "small_impala", "hidden": 30}, "head": head}
-    image_set, ours = images(10, 36, 20), run(1, "leaky_relu", **stream)
-    alone = trained([ours], image_set, compiled=True).of(0)
-    for runs, place in ((2, 1), (3, 0)):
-        mates = [run(100 + k, "leaky_relu", **stream) for k in range(runs)]
-        mates[place] = ours
-        assert not differing(alone, trained(mates, image_set, compiled=True).of(place)), f"place {place} of {runs}"
