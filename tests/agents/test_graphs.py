@@ -5,7 +5,7 @@ from torch._inductor import config
 from plasticity_lab.agents import graphs
 from plasticity_lab.agents.compiled import Compiled
 from plasticity_lab.stacking.run_axis import beside
-from tests.helpers.packs import needs_compiler
+from tests.helpers.packs import differing, images, needs_compiler, run, trained
 
 pytestmark = [needs_compiler, pytest.mark.sample(3)]
 
@@ -109,3 +109,30 @@ def test_where_torch_cannot_compile_one_loop_there_are_several():
     pulled(*eager)
     Compiled(pulled)(*compiled)
     assert all(torch.allclose(*pair, rtol=1e-6) for pair in zip(eager, compiled, strict=True))
+
+
+@pytest.mark.slow
+def test_packs_of_a_family_share_their_graphs_bit_for_bit(compilations, monkeypatch, tmp_path):
+    kept = ["step", "score"]  # torch's own cache stays where it is, so that the second compilation is short
+    monkeypatch.setattr(graphs, "_path", lambda known, arguments: tmp_path / kept["score" in known])
+    image_set = images(4, 40, 20)
+
+    def pack(*seeds, tasks=1):
+        one = {"network": {"depth": 1}, "images": 40, "tasks": tasks}  # one hidden layer, to compile sooner
+        runs = [run(seed, optimizer={"lr": 0.01 * (1 + seed)}, **one) for seed in seeds]
+        return trained(runs, image_set, compiled=True)
+
+    pack(0, 1)
+    assert len(compilations) == 2, "the step's and the evaluation's"
+    shared = pack(2, 3, tasks=2)
+    assert len(compilations) == 2
+    graphs.forget()
+    loaded = pack(2, 3, tasks=2)
+    assert len(compilations) == 2
+    graphs.forget()
+    monkeypatch.setattr(graphs, "_path", lambda known, arguments: None)
+    own = pack(2, 3, tasks=2)
+    assert len(compilations) == 4
+    for k in range(2):
+        assert not differing(shared.of(k), own.of(k))
+        assert not differing(loaded.of(k), own.of(k))

@@ -96,3 +96,43 @@ def test_a_wrong_name_is_answered_with_the_right_ones():
     assert "'E17'" in str(raised.value)
     assert "E1, E2, E3" in str(raised.value)
     assert "selected" in str(raised.value)
+
+
+@pytest.mark.parametrize("filled", ["several"], indirect=True)
+@pytest.mark.parametrize(
+    ("words", "labels"),
+    [
+        (["benchmark.batch_size=16", "precision=bf16"], ["Permuted digits"]),
+        (["benchmark=permuted_mnist", "intervention=none"], ["Permuted MNIST"]),
+        (["seed=1"], ["Permuted MNIST", "Permuted digits"]),
+        (
+            ["benchmark.name=cifar51,permuted_mnist", "optimizer.lr=1e-3", "activation=tanh"],
+            ["Permuted MNIST", "CIFAR 5+1"],
+        ),
+    ],
+)
+def test_runs_are_chosen_by_any_key(filled, words, labels, capsys):
+    _, store = filled
+    assert asked(store, "2", "--where", *words) == 0
+    out = capsys.readouterr().out
+    headings = [line for line in out.splitlines() if line.strip().startswith("activation")]
+    for label in ("Permuted MNIST", "Permuted digits", "CIFAR 5+1"):
+        assert any(label in line for line in headings) == (label in labels), (label, out)
+
+
+@pytest.mark.parametrize("filled", ["one"], indirect=True)
+@pytest.mark.parametrize(
+    ("word", "says"),
+    [
+        ("benchmark.bach_size=16", ["benchmark.bach_size", "benchmark.batch_size"]),
+        ("benchmark.batch_size=17", ["benchmark.batch_size=17", "there are 16"]),
+        ("benchmark.batch_size", ["KEY=VALUE"]),
+    ],
+)
+def test_a_wrong_key_or_value_is_answered_with_what_there_is(filled, word, says, capsys):
+    _, store = filled
+    assert asked(store, "--where", word) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert all(words in err for words in says)

@@ -220,3 +220,25 @@ def test_a_run_that_failed_is_of_the_agent_that_others_tell_of(record):
     failed = record(science={"agent": {"name": "player"}}, seed=7, status="failed")
     found = rows([played(record, 1.0, 0.5), failed, record("tanh")])
     assert [row.declared.headline for row in found] == ["mean_return", "mean_return", "taoa"]
+
+
+def test_a_best_that_could_be_luck_carries_no_mark(seeds):
+    cells = column(built([*seeds("relu", [0.5, 0.6, 0.7]), *seeds("tanh", [0.51, 0.62, 0.70])]))
+    assert cells["Tanh"].best
+    assert not cells["Tanh"].significant
+
+
+def test_one_seed_gives_a_best_but_no_test(record):
+    cells = column(built([record("relu", taoa=0.5), record("tanh", taoa=0.6)]))
+    assert cells["Tanh"].best
+    assert cells["Tanh"].sd is None
+    assert cells["Tanh"].against_next.p is None
+
+
+def test_runs_that_were_stopped_early_are_counted_in_cell_and_caption(record, seeds):
+    records = [*seeds("relu", [0.50, 0.51, 0.52]), *seeds("tanh", [0.9]), record("tanh", 1, 0.1, status="stopped")]
+    shown = TABLE2.listings(rows(records))
+    assert "90.00 (1/3, 1 stopped early)" in text(shown)
+    assert "Not in the means: 1 run that a search stopped early" in " ".join(caption(TABLE2, built(records)))
+    lines = csv.DictReader(io.StringIO(csv_text(shown)))
+    assert {line["row"]: line["stopped"] for line in lines if line["n"]} == {"ReLU": "", "Tanh": "1"}

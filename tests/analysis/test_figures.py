@@ -14,6 +14,7 @@ from analysis.figures.curve import draw_curve, panels_of
 from analysis.figures.named import FIGURES
 from analysis.figures.numbers import csv_text
 from analysis.figures.shocks.by_factor import FIGURES as OF_SHOCKS
+from analysis.figures.static import pictures
 from analysis.figures.two_orders import two_orders
 from analysis.read_metrics import metrics_of
 from analysis.rows import rows, rows_in
@@ -280,3 +281,16 @@ def test_panels_of_one_benchmark_say_in_what_their_runs_differ(two_rates, record
         classified(two_rates, record("relu", lr=lr, intervention="l2_init"), [0.4, 0.4])
     panels = {line["panel"] for line in drawn(two_rates, "sensitivity", by="optimizer.lr")}
     assert panels == {"Permuted digits · Vanilla", "Permuted digits · +L2-Init"}
+
+
+@pytest.mark.parametrize("name", ["curves", "figureE1", "first_last"])
+def test_one_run_is_enough(tmp_path, record, name):
+    store = Store(tmp_path)
+    classified(store, record("relu"), [0.5, 0.4])
+    assert drawn(store, name)
+
+
+@pytest.mark.sample(1)
+def test_the_same_figure_gives_the_same_files(store):
+    drawing = drawing_of(store, "first_last")
+    assert pictures(drawing) == pictures(drawing)

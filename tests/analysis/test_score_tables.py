@@ -178,3 +178,13 @@ def test_an_old_table_goes_on_saying_how_its_intervals_were_made_and_makes_them_
     kept.write_text(json.dumps(groups))
     with pytest.raises(StoreError, match="by the moon"):
         rows_of(kept)
+
+
+def test_scores_that_are_not_told_apart_are_shown_as_a_group(cycles):
+    near = {"relu": [[9, 2, 3, 4], [8, 3, 3, 5], [7, 2, 4, 4]], "tanh": [[8, 3, 3, 4], [9, 2, 4, 4], [7, 2, 3, 3]]}
+    far = {name: [[value + shift for value in run] for run in near["relu"]] for name, shift in (("crelu", -30),)}
+    (listing,) = shown("tableF1", cycles, cycles(last_cycle({**near, **far})))
+    bold = {listing.body[line][0] for line, _ in listing.bold}
+    assert len(bold) == 2
+    assert not any("CReLU" in label for label in bold)
+    assert "not told apart" in "\n".join(listing.caption)

@@ -108,3 +108,14 @@ def test_strengths_of_an_intervention_are_searched_for_table_e9(seeds, benchmark
     line = next(line for line in shown.lines if (line["activation"], line["benchmark"]) == ("relu", "permuted_mnist"))
     assert json.loads(line["settings"])["intervention.strength"] == 3e-4
     assert line["as_published"], "Table E9 has 3e-4 at a rate of 1e-3"
+
+
+def test_the_table_of_selections_prints_the_bias(searched):
+    shown = TABLES["selected"].listings(rows(searched))
+    words = text(shown)
+    (line,) = csv.DictReader(io.StringIO(csv_text(shown)))
+    assert "negative_slope=0.6 (of 3)" in words
+    assert "Selection bias, mean over 1 selections: +" in words
+    assert "as_published" in words
+    assert float(line["bias"]) == pytest.approx(float(line["mean"]) - float(line["honest"]))
+    assert (line["seeds"], line["splits"], line["settings"]) == ("4", "6", "3")

@@ -145,3 +145,19 @@ def test_words_of_counts():
     assert why_none(runs, "x") == "1 of 4 runs diverged; no episode ended in 1 of 4 runs; 1 of 4 runs not finished"
     assert why_none([("done", {"x": 0.0})], "x") == ""
     assert (over_tasks([(2, 4)]), over_tasks([(2, 4), (3, 4)])) == ("2 of 4", "2 to 3 of 4")
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize(
+    ("statuses", "expected"),
+    [
+        (["diverged"] * 2, ["4 of 4 runs diverged"]),
+        (["failed"] * 2, ["4 of 4 runs failed"]),
+        (["failed", "diverged"], ["2 of 4 runs diverged", "2 of 4 runs failed"]),
+        (["done", "diverged"], ["2 of 4 runs diverged", "2 of 4 runs finished without a value"]),
+    ],
+)
+def test_where_no_run_has_a_value_a_command_says_what_became_of_them(words, statuses, expected, record, stored, capsys):
+    code, told = said(stored(ends(record, *statuses)), capsys, *words)
+    assert code == 1
+    assert all(each in told for each in expected), told

@@ -265,3 +265,12 @@ def test_a_name_that_was_not_there_a_moment_ago_is_looked_for_on_the_server(tmp_
     assert stands(tmp_path / "heir")
     assert not stands(tmp_path / "none" / "file")
     assert everything(tmp_path) == ["heir", "other"]
+
+
+def test_a_store_on_a_full_disk_is_refused(small_disk):
+    Store(small_disk).prepare()
+    with pytest.raises(OSError, match="No space"), open(small_disk / "ballast", "wb") as ballast:
+        ballast.write(TOO_MUCH)
+    with pytest.raises(StoreError, match="full"):
+        Store(small_disk).prepare()
+    assert everything(small_disk) == ["ballast"]

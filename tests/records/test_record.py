@@ -235,3 +235,15 @@ def test_weights_of_one_run_do_not_drag_the_pack_along(store):
 def metrics(aoa):
     row = {"kind": "task", "task": 0, "epoch": 0, "step": 9, "aoa": np.float64(aoa), "hard": True}
     return pa.Table.from_pylist([row], schema=CLASSIFIER.schema)
+
+
+@pytest.mark.parametrize("damage", [lambda content: b"", lambda content: content[:-30], lambda content: b"nonsense"])
+def test_weights_that_no_record_knows_of_are_read_whole_or_refused(store, damage):
+    path = store.weights("abc")
+    write_weights(store, "abc", {"w": torch.arange(3000.0)})
+    content = path.read_bytes()
+    flipped = content[:4000] + bytes([content[4000] ^ 1]) + content[4001:]
+    for damaged in (damage(content), flipped):
+        path.write_bytes(damaged)
+        with pytest.raises(CorruptRecord, match=r"weights\.pt"):
+            read_weights(store, "abc")

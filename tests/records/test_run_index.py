@@ -189,3 +189,12 @@ def test_a_record_that_does_not_list_its_files_is_read_each_time(store, records_
     write_record(store, old)
     assert told(store, [name]) == true(store, [name])
     assert records_read == [name]
+
+
+def test_two_processes_add_lines_of_their_own(store, runs, records_read, monkeypatch):
+    monkeypatch.setattr(index_files.os, "getpid", lambda: -1)
+    record(store, 5)
+    files = [path.name for path in store.index_folder.iterdir()]
+    assert len(files) == 2, files
+    assert told(store, [*runs, run(5).id]) == true(store, [*runs, run(5).id])
+    assert not records_read

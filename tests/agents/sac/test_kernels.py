@@ -52,3 +52,11 @@ def test_so_it_is_in_packs_of_many_widths(words):
     alone = trained(runs[:1], **BY_KERNELS)[0]
     for width in (2, 3, 5, 8):
         assert not differing(alone, trained(runs[:width], **BY_KERNELS)[0]), f"in a pack of {width}"
+
+
+@pytest.mark.slow
+def test_a_run_is_the_same_alone_in_a_pack_and_resumed():
+    runs = packs_of(*SMALL, "seed=range(3)")
+    alone = trained(runs[2:], **BY_KERNELS)[0]
+    assert not differing(alone, trained(runs, **BY_KERNELS)[2])
+    assert not differing(alone, trained(runs, stops=[1], **BY_KERNELS)[2])

@@ -53,3 +53,9 @@ def test_so_it_is_with_every_head(head, tokens):
     alone = trained(runs[:1], **BY_KERNELS)[0]
     for width in (2, 3):
         assert not differing(alone, trained(runs[:width], **BY_KERNELS)[0]), f"in a pack of {width}"
+
+
+@pytest.mark.slow
+def test_a_run_is_the_same_alone_and_in_a_pack():
+    runs = packs_of(*BOARDS["dqn"], "seed=range(3)")
+    assert not differing(trained(runs[2:], **BY_KERNELS)[0], trained(runs, **BY_KERNELS)[2])

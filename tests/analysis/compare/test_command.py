@@ -111,3 +111,18 @@ def test_the_same_from_python(store):
         compare(store.root, where={"agent": "no_replay"})
     with pytest.raises(StoreError):
         compare(store.root / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [("diverged", "diverged"), ("failed", "failed"), ("stopped", "stopped early")]
+)
+def test_arms_of_which_no_run_has_a_value_have_a_table_and_no_figure(tmp_path, seeds, capsys, status, words):
+    store = Store(tmp_path / "store")
+    for name in ("none", "snr"):
+        for one in seeds("relu", [0.5, 0.6], intervention=name, status=status):
+            write_record(store, one)
+    assert main(["compare", "--store", str(store.root)]) == 0
+    shown = capsys.readouterr().out
+    assert f"none: 2 of 2 runs {words}" in shown
+    assert "No figure" in shown
+    assert "nan" not in shown
