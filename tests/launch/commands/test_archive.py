@@ -210,3 +210,13 @@ def test_an_archive_is_never_written_over(whole, archive, capsys):
     assert launch(["export", str(archive), "--store", str(whole.root)]) == 1
     assert f"{archive} is there already" in capsys.readouterr().err
     assert archive.read_bytes() == before
+
+
+@pytest.mark.parametrize("cut", [0.3, 0.99])
+def test_an_archive_that_breaks_off_or_was_changed_brings_nothing(archive, tmp_path, cut, capsys):
+    content = archive.read_bytes()
+    broken, there = tmp_path / "broken.tar.gz", tmp_path / "there"
+    broken.write_bytes(content[: int(cut * len(content))])
+    assert launch(["import", str(broken), "--store", str(there)]) == 1
+    assert str(broken) in capsys.readouterr().err
+    assert not (there / "runs").exists()

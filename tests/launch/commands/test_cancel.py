@@ -8,6 +8,7 @@ from launch.__main__ import main
 from launch.commands import cancel
 from launch.launchers.slurm import submissions
 from launch.launchers.slurm.cancellation import cancellations
+from launch.launchers.slurm.own_jobs import mark_of
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
 from tests.helpers.slurm_files import given_to_slurm, in_queue
@@ -136,3 +137,39 @@ def test_a_sweep_of_local_workers_is_not_cancelled(store, sweep, queue, stop):
     assert (status, told) == (1, [])
     assert "was not given to Slurm" in said
     assert cancellations(store, sweep.sweep) == 0
+
+
+def test_a_job_of_the_users_that_reads_a_finished_sweep_is_not_cancelled(store, sweep, queue, stop):
+    (asked,) = given_to_slurm(store, sweep.sweep, {"60": 1})
+    analysis = {"comment": "(null)", "command": f"/home/ann/analyse.sh {store.plan(sweep.sweep)}"}
+    queue(*in_queue(store, asked, "61|PENDING|JobHeldUser|", **analysis))
+    status, said, told = stop()
+    assert (status, told) == (0, [])
+    assert "no job of it was left" in said
+
+
+def test_what_is_left_is_named_until_it_has_ended(store, sweep, queue, stop):
+    (asked,) = given_to_slurm(store, sweep.sweep, {"60": 1})
+    queue(*in_queue(store, asked, "60_0|COMPLETING|None|n1"), stay=True)
+    status, said, _ = stop()
+    assert status == 1
+    assert "60_0 (completing on n1)" in said
+    queue()
+    assert stop()[0] == 0
+
+
+def test_the_same_sweep_in_another_store_is_not_this_one(store, sweep, queue, stop):
+    (asked,) = given_to_slurm(store, sweep.sweep, {"60": 1})
+    other = mark_of(store, sweep.sweep, "feed").replace(str(store.root), "/elsewhere/store")
+    queue(*in_queue(store, asked, "60|RUNNING|None|n1", comment=other))
+    status, said, told = stop()
+    assert (status, told) == (0, [])
+    assert "no job of it was left" in said
+
+
+def test_who_trains_packs_of_the_sweep_and_is_no_job_of_it_is_named(store, sweep, queue, stop):
+    given_to_slurm(store, sweep.sweep, {"60": 1})
+    Leases(store, 100, Owner("elsewhere", 7)).claim([sweep.packs[0].id])
+    status, said, _ = stop()
+    assert status == 0
+    assert f"Pack {sweep.packs[0].id} is held by process 7 on elsewhere" in said

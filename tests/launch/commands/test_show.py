@@ -142,3 +142,11 @@ def test_a_run_of_an_agent_that_has_episodes_is_shown_by_what_its_record_declare
     assert first == f"Run {ours.id}: done, stuck"
     assert yaml.safe_load("\n".join(told))["summary"] == {"mean_return": summary["mean_return"], "regret": 21.0}
     assert pixels(store.run_folder(ours.id) / "curve.png") == (1200, 1350), "points, steps, nats"
+
+
+def test_a_diverged_run_says_when(store, show):
+    plan = trained(store, "optimizer.lr=1e30")
+    code, out, _ = show(plan.asked[0])
+    assert code == 0
+    assert out.startswith(f"Run {plan.asked[0]}: diverged at step ")
+    assert out.endswith("Nothing was measured: the run ended before an epoch did.\n")

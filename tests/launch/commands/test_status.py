@@ -8,7 +8,7 @@ import pytest
 
 from launch.__main__ import main
 from launch.packs.leases import Leases
-from launch.packs.owner import this_owner
+from launch.packs.owner import Owner, this_owner
 from launch.packs.progress import write_progress
 from launch.packs.sweep import state_of
 from launch.work import training
@@ -185,3 +185,25 @@ def test_however_much_went_wrong_the_output_ends(store, capsys, monkeypatch):
     assert "Before these, 1 sweep more; --all shows all." in out
     out = status(store, capsys, "--all")[1]
     assert out.index(plan.sweep) < out.index(latest.sweep)
+
+
+def test_a_silent_worker_does_not_run(store):
+    plan = planned(store, "seed=0", "launch.lease_seconds=100")
+    assert Leases(store, 100, Owner("elsewhere", 1)).claim([plan.packs[0].id])
+    assert counts(store, plan) == {"running": 1}
+    os.utime(store.lease(plan.packs[0].id, 0), (1.0, 1.0))
+    assert counts(store, plan) == {"waiting": 1}
+
+
+def test_json_is_for_programs(store, capsys):
+    plan = planned(store, "seed=0,1", *ONE)
+    (found,) = json.loads(status(store, capsys, "--json")[1])
+    assert found["states"] == dict.fromkeys(plan.asked, "waiting")
+    assert (found["sweep"], found["counts"]["waiting"], found["left"]) == (plan.sweep, 2, None)
+
+
+def test_looking_changes_nothing(store, capsys):
+    planned(store, "seed=0")
+    before = {path: path.stat().st_mtime_ns for path in store.root.rglob("*") if path.is_file()}
+    status(store, capsys)
+    assert {path: path.stat().st_mtime_ns for path in store.root.rglob("*") if path.is_file()} == before

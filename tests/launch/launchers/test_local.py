@@ -229,3 +229,13 @@ def test_what_was_planned_compiled_is_computed_eager_by_a_worker_that_cannot_com
     write_plan(store, replace(plan, packs=[replace(plan.packs[0], mode="kernels")]))
     assert work(store, plan.sweep, "cpu", never)
     assert read_record(store, plan.asked[0])["provenance"]["mode"] == "eager"
+
+
+def test_a_run_does_not_change_when_others_are_added_to_its_sweep(store, undisturbed):
+    many = ("activation=relu,tanh,rand_smooth_leaky", "seed=0,1", "optimizer.lr=0.001,0.01", "save_weights=final")
+    trained(store, *many, "launch.workers=2")
+    for activation in ("relu", "rand_smooth_leaky"):
+        few = (f"activation={activation}", "save_weights=final")
+        (run,) = runs_of(*few)
+        assert run.id in {other.id for other in runs_of(*many)}
+        assert all_kept(store, [run]) == undisturbed(*few)

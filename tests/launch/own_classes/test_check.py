@@ -6,7 +6,7 @@ import pytest
 
 from launch.__main__ import main as launch
 from launch.command import resolve, run_command
-from launch.own_classes import check, checked_before
+from launch.own_classes import check, checked_before, packs
 from launch.own_classes.check import checked
 from launch.own_classes.named import own_classes
 from launch.own_classes.packs import Packs, Scale
@@ -132,3 +132,13 @@ def test_launch_check_says_what_was_tried_and_what_came_out(tmp_path, capsys):
     assert "activation=plain" in out
     assert "activation=standardised" in err
     assert "activation=plain" not in err
+
+
+def test_an_error_of_other_code_in_a_pack_with_a_diverging_run_is_no_fault_of_the_class(tmp_path, monkeypatch):
+    def fails(kept, scaled):
+        raise ArithmeticError("not finite")
+
+    monkeypatch.setattr(packs, "_scaled", fails)
+    result = found(tmp_path, "activation", Plain)
+    assert not result.faults
+    assert sum("ArithmeticError" in note for note in result.notes) == 3

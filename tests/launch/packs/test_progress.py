@@ -85,3 +85,7 @@ def test_packs_adopted_from_an_earlier_sweep_count_as_far_as_they_are(store):
     assert watch.look() == Progress(4, 0, 4 * 270, 3 * 90 + 270, 1, 1)
     store.done(adopted.id).write_text(json.dumps({"status": "done", "diverged": 2}))
     assert watch.look() == Progress(4, 3, 4 * 270, 4 * 270, 2, 1, left=0)
+
+
+def test_what_went_wrong_is_said_and_nothing_is_rounded_up_to_the_end():
+    assert Rate().words(at(999, diverged=2, failed=1), 0.0) == "0 of 4 runs · 99 % · 2 diverged · 1 failed"

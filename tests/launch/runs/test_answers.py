@@ -151,3 +151,20 @@ def test_a_command_without_work_imports_no_torch(cache, tmp_path):
         assert done.returncode == 0, done.stderr
         assert done.stdout.splitlines()[-1] == torch
     assert "All 2 runs are finished already" in done.stderr
+
+
+def test_an_answer_can_be_changed_by_who_gets_it(cache):
+    for _ in range(2):
+        value, _ = asked(found={"a": [1]})
+        assert value == {"a": [1]}
+        value["a"].append(2)
+
+
+def test_what_is_edited_while_a_command_runs_leaves_no_answer(cache, tmp_path, monkeypatch):
+    (tmp_path / "plasticity_lab").mkdir()
+    monkeypatch.setattr(answers, "CONF", tmp_path / "conf")
+    with answers_kept():
+        answer("settings", [OURS], None, lambda: 1)
+        (tmp_path / "plasticity_lab" / "new.py").write_text("")
+        save_answers()
+    assert not cache.exists()

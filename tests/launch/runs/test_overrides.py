@@ -38,3 +38,14 @@ def test_a_run_composed_by_hydra_is_the_resolved_run(words):
             assert choices[group] == run.name(group)
             assert whole["_target_"] == run.targets[group]
         assert run_from(plain_config, choices) == (run, found.settings)
+
+
+@pytest.mark.parametrize("option", ["activation=leaky_relu", "benchmark=random_label_mnist", "optimizer=adam"])
+def test_a_file_read_alone_is_what_hydra_composes(option):
+    group, _, name = option.partition("=")
+    (run,) = resolve([option]).runs
+    whole = OmegaConf.to_container(composed([option])[group], resolve=True)
+    assert {key: whole[key] for key in run.science[group] if key != "name"} == {
+        key: value for key, value in run.science[group].items() if key != "name"
+    }
+    assert run.science[group]["name"] == name

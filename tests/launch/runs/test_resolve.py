@@ -172,3 +172,15 @@ def test_every_rule_that_comes_to_the_same_values_comes_to_the_same_runs():
         ("mlp", "best"),
         ("mlp", "default"),
     ]
+
+
+def test_typed_over_protocol():
+    assert only("protocol=clean")["benchmark"]["order"] == "shuffle"
+    assert only("protocol=clean", "benchmark.order=fixed")["benchmark"]["order"] == "fixed"
+    assert only("protocol=clean", "benchmark.order=fixed")["benchmark"]["subset"] == "drawn"
+
+
+def test_a_seed_or_an_option_given_twice_is_said_and_counts_once():
+    found = resolve(["seed=0,0", "activation=relu,relu"])
+    assert len(found.runs) == 1
+    assert [note.split(" is ")[0] for note in found.notes] == ["activation: relu", "seed: 0"]

@@ -75,3 +75,8 @@ def test_a_set_that_holds_itself_is_refused():
 
     with pytest.raises(ConfigError, match="diagnostics=one"):
         spread("diagnostics", "one", {}, option)
+
+
+def test_a_list_of_names_is_set_together_too():
+    found = chosen("diagnostics=[saturated,dead_units]", "diagnostics.every=task", "diagnostics.flat=0.01")
+    assert found == {"saturated": {"every": "task", "flat": 0.01}, "dead_units": {"every": "task"}}

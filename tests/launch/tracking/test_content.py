@@ -8,6 +8,7 @@ from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.journal import Journal
 from plasticity_lab.records.rows import Rows
 from tests.helpers.made_up_agent import PLAYER, rollouts
+from tests.helpers.made_up_agent import Chunk as Rollout
 
 DECLARED = CLASSIFIER.declared
 SCIENCE = {
@@ -120,3 +121,19 @@ def test_rows_are_dated_evenly_over_the_training(journal):
     failed = {"provenance": {"start": source["start"]}}
     assert dict(content.dated(rows, failed)) == dict(rows)
     assert content.duration(failed) == {}
+
+
+def test_an_epoch_in_which_no_episode_ended_says_so():
+    journal = Journal(1, PLAYER)
+    updates = {"loss": np.ones((3, 1)), "entropy": np.ones((3, 1))}
+    journal.add_chunk(Rollout(0, 0, 10, True), Rows(updates))
+    ((_, row),) = content.rows(journal.table(0), PLAYER.declared)
+    assert row == {"epoch": 0, "task": 0, "step": 10, "epoch/entropy": 1.0, "episode/count": 0}
+
+
+def test_the_last_value_of_everything_is_kept(journal):
+    last = content.last_values(content.merged(content.rows(journal.table(0, 4), DECLARED)).items())
+    assert last == {
+        **{"epoch": 3, "task": 1, "step": 8, "epoch/aoa": 0.5, "epoch/train_loss": 2.0},
+        **{"task/aoa": 0.5, "task/train_loss": 2.0, "task/final_accuracy": 0.5, "task/hard": True},
+    }

@@ -153,3 +153,12 @@ def test_a_record_that_cannot_be_read_is_named_and_passed_over(store, server, ca
     assert str(store.record(damaged)) in err
     assert str(store.metrics(without_metrics)) in err
     assert server.runs.keys() == {good}
+
+
+def test_runs_that_were_never_tracked_are_written_from_their_records(store, server, capsys):
+    plan = trained(store, "seed=0,1")
+    assert synced(store, "--dry-run") == 0
+    assert capsys.readouterr().out == "2 runs to write, 0 there already.\n"
+    assert synced(store, "--project", "paper") == 0
+    assert all_there(store, server, plan.asked)
+    assert {(told.project, told.group) for told in server.runs.values()} == {("paper", plan.sweep)}

@@ -243,3 +243,20 @@ def test_what_cannot_be_tracked_is_a_sentence(words, sentence, capsys):
     err = capsys.readouterr().err
     assert sentence in err
     assert err.count("\n") == 1
+
+
+def test_a_companion_that_dies_costs_one_line_and_no_run(store, monkeypatch, caplog):
+    really = Tracked.begin
+
+    def begin(self, runs, measures):
+        really(self, runs, measures)
+        if self._connection is not None and self._connection.running:
+            self._connection.kill()
+            self._connection.process.wait()
+
+    monkeypatch.setattr(Tracked, "begin", begin)
+    plan = trained(store, "activation=relu,leaky_relu,tanh", OFFLINE, "launch.workers=1")
+    assert all(read_record(store, run)["status"] == "done" for run in plan.asked)
+    (said,) = warnings_of(caplog)
+    assert said.startswith("W&B: its process ended")
+    assert said.endswith(". Training goes on; `python -m launch sync` writes what is missing.")

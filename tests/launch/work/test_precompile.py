@@ -1,9 +1,12 @@
+import os
 from unittest.mock import Mock
 
 import pytest
 
 from launch.launchers import precompiler
+from launch.work import precompile
 from launch.work.precompile import packs_to_precompile
+from plasticity_lab.records.plan import read_plan
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import planned
 
@@ -40,3 +43,17 @@ def test_no_process_starts_where_later_packs_share_the_graphs_of_the_first(store
     monkeypatch.setattr(precompiler.subprocess, "Popen", lambda words, **_: started.append(words) or Mock())
     with precompiler.precompiling(store, plan, plan.packs, 1, {}):
         assert len(started) == starts
+
+
+def test_a_pack_that_fails_does_not_keep_the_others_from_being_compiled(store, monkeypatch):
+    plan, met = planned(store, "activation=relu,tanh,elu", "mode=compiled"), []
+
+    def compile_graphs(runs, resource, kernels, stop):
+        met.append(runs[0].id)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(precompile, "compile_graphs", compile_graphs)
+    monkeypatch.setattr(os, "nice", lambda by: None)
+    monkeypatch.setattr(precompile, "StopSignal", lambda parent: lambda: False)
+    assert precompile.main(["--store", str(store.root), "--sweep", plan.sweep, "--workers", "1"]) == 0
+    assert met == [pack.runs[0] for pack in read_plan(store, plan.sweep).packs[1:]]

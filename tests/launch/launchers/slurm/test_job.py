@@ -267,3 +267,8 @@ def test_what_is_pickled_into_a_job_names_one_module_alone(monkeypatch):
     assert modules == {"launch.launchers.slurm.pickled"}
     pickle.loads(content)()
     assert began == [worker]
+
+
+def test_a_node_of_another_kind_is_a_sentence(store, in_job, caplog):
+    assert in_job(planned(store, "seed=0"), kind="NVIDIA H200") == ([], 1)
+    assert "The packs are planned for NVIDIA H200, and job 60_3 was given a cpu" in caplog.text

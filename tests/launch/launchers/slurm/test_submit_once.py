@@ -289,3 +289,23 @@ def test_resume_may_import_what_its_submission_named_and_nothing_else_that_its_p
     assert (status, "only a store names" in said, "resumed_mine" in sys.modules) == (1, True, False)
     assert resumed(["resumed_mine"]) == (0, "")
     assert "resumed_mine" in sys.modules
+
+
+def test_a_cancellation_while_the_command_plans_leaves_nothing_to_cancel(store, sweep, command, monkeypatch):
+    really = launcher.prepared
+
+    def prepared(*given):
+        add_cancellation(store, sweep)
+        return really(*given)
+
+    monkeypatch.setattr(launcher, "prepared", prepared)
+    status, err, called = command()
+    assert (status, called) == (1, 0)
+    assert "none was submitted" in err
+
+
+def test_a_strangers_job_is_no_worker(store, sweep, stand_in, command):
+    """After Slurm's numbers were reset: the store knows 12, and the queue has another 12."""
+    assert command("launch.workers=1")[::2] == (0, 1)
+    (stand_in.jobs / "12").write_text("#SBATCH --comment=somebody's\n")
+    assert command("launch.workers=1")[::2] == (0, 2)

@@ -232,3 +232,13 @@ def test_nothing_comes_of_nothing():
     assert best([], "taoa") is None
     assert best(made(a={0: None}), "taoa") is None
     assert best(made(a={0: 0.5}), "final_accuracy") is None
+
+
+def test_the_strength_of_an_intervention_is_selected_with_the_rest(tmp_path):
+    def taoa(science):
+        return 0.5 + (science["intervention"]["strength"] == 3e-4) / 10
+
+    words = ["activation=relu", "intervention=l2_init"]
+    left_behind(tmp_path, [*words, "intervention.strength=1e-4,3e-4,1e-3"], taoa)
+    (run,) = resolve([*words, "hyperparams=selected", f"store='{tmp_path}'", "seed=5"]).runs
+    assert run.science["intervention"]["strength"] == 3e-4
