@@ -5,7 +5,7 @@ import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from hydra import initialize_config_dir
@@ -25,6 +25,7 @@ from launch.command_line.words import CommandLine, check_heeded, taken_apart
 from launch.launchers.slurm.parameters import slurm_parameters
 from launch.runs.answers import answers_kept, save_answers
 from launch.runs.arguments import instead
+from launch.runs.left_out import with_data
 from launch.runs.options import CONF, Options
 from launch.runs.overrides import overrides_of, run_from
 from launch.runs.requests import Preset
@@ -123,7 +124,7 @@ def _train(line: CommandLine, hydra: Hydra) -> None:
     """Hands all runs of a command to our launcher at once, or to one of Hydra's one by one."""
     config = hydra.compose_config("config", list(line.composed), RunMode.MULTIRUN, with_log_configuration=True)
     words = _words(line, hydra, config)
-    found = search_of(*words) or _with_data(resolved(*words), line)
+    found = search_of(*words) or with_data(resolved(*words), line.typed)
     save_answers()
     check_tracking(found.settings.tracking)
     for note in found.notes:
@@ -198,28 +199,6 @@ def _start_jobs(found: Resolved, line: CommandLine, hydra: Hydra, config: DictCo
         raise JobsNotStarted(f"{words.rstrip('.')}. {AGAIN}") from error
     _ = [job.return_value for job in jobs]  # raises what the job raised
     say_how_jobs_ended(found.runs, found.settings)
-
-
-def _with_data(found: Resolved, line: CommandLine) -> Resolved:
-    """Without the runs of benchmarks that a preset names and whose data are not here; a note says which.
-
-    A benchmark that was typed stays, and so do all in a plan that is only shown.
-    """
-    typed = any(word.partition("=")[0] == "benchmark" for word in line.typed)
-    if found.settings.dry_run or typed or found.runs[0].asked_as[0]["experiment"] is None:
-        return found
-    from plasticity_lab.assembly import with_data  # torch: a mistake need not wait for it
-    from plasticity_lab.data.folder import data_folder
-
-    folder = data_folder(found.settings.data)
-    runs, absent = with_data(found.runs, folder)
-    if not absent:
-        return found
-    note = (
-        f"benchmark: {', '.join(absent)} left out, as {'their' if len(absent) > 1 else 'its'} data are not in {folder} "
-        "(`python -m plasticity_lab.data fetch NAME` brings them); typed, as benchmark=…, they would be asked for."
-    )
-    return replace(found, runs=runs, notes=[*found.notes, note])
 
 
 @dataclass(frozen=True)

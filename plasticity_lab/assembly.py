@@ -113,24 +113,6 @@ def benchmarks_of(runs: Iterable[Run]) -> list[Benchmark]:
     return list({_key(benchmark): benchmark for benchmark in found}.values())
 
 
-def with_data(runs: Sequence[Run], folder: Path) -> tuple[list[Run], list[str]]:
-    """The runs whose benchmarks have data in the folder of data sets, and the names of the benchmarks that have none.
-
-    If none has its data, all runs: the caller raises.
-    """
-    here: dict[str, bool] = {}
-    for run in runs:
-        key = json.dumps(run.science["benchmark"], sort_keys=True)
-        if key not in here:
-            here[key] = run.component("benchmark", Benchmark).is_here(folder)
-    if not any(here.values()):
-        return list(runs), []
-    there = [run for run in runs if here[json.dumps(run.science["benchmark"], sort_keys=True)]]
-    left = {run.science["benchmark"]["name"] for run in there}
-    names = dict.fromkeys(run.science["benchmark"]["name"] for run in runs)
-    return there, [name for name in names if name not in left]
-
-
 def _once(find: Callable[[Benchmark], Resource]) -> ResourceOf:
     found: dict[tuple[str, str], Resource] = {}
 

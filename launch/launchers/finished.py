@@ -1,6 +1,6 @@
 """Sentences about finished runs, and the check for a command that has no others, which imports no torch."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from analysis.outcomes import over_tasks, some_tasks, why_without
@@ -26,14 +26,20 @@ class SweepFailed(PlasticityError):
     """Some runs of a sweep failed, or its workers ended before it did."""
 
 
-def all_finished(runs: Sequence[Run], settings: Settings) -> bool:
-    """Whether a command has nothing to train on this machine, and then says so and tidies the store.
-
-    A plan is wanted, or a setting or a file of the store may be wrong: False, since the sentence about it needs to know
-    the device, and torch is imported for that.  Raises as `report.settled`.
-    """
+def all_finished_here(runs: Sequence[Run], settings: Settings) -> bool:
+    """`all_finished` on this machine; False if it may lack the device or the cores, which needs torch to be said."""
     plain = settings.device in ("auto", "cpu") and (settings.launch.workers or 1) <= most_workers()
-    if not plain or settings.dry_run or settings.plan_only or settings.rerun:
+    return plain and all_finished(runs, settings, lambda: None)
+
+
+def all_finished(runs: Sequence[Run], settings: Settings, check: Callable[[], None]) -> bool:
+    """Whether a command has nothing to train, and then says so and tidies the store.
+
+    A plan is wanted, or a file of the store may be wrong: False, since the sentence about it needs to know the device,
+    and torch is imported for that. check: raises for what else is wrong in the command, before anything is tidied.
+    Raises what `check` raises, and as `report.settled`.
+    """
+    if settings.dry_run or settings.plan_only or settings.rerun:
         return False
     store = Store(settings.store)
     if not _may_be_finished(store, runs):
@@ -46,6 +52,7 @@ def all_finished(runs: Sequence[Run], settings: Settings) -> bool:
     adopted(store, [], "", settings.launch.lease_seconds, unreadable)
     if unreadable or damaged_files(store, todo.packs) or damaged_jobs(store, [sweep]) or damaged_calibrations(store):
         return False
+    check()
     for words in tidied(store, todo, sweep, settings.launch.lease_seconds):
         say(words)
     say_all_finished(store, todo, settings)

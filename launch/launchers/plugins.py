@@ -25,9 +25,9 @@ class PackedLauncher(Launcher):
     def launch_runs(self, runs: Sequence[Run], settings: Settings) -> None:
         """Trains the runs, or prints their plan."""
         # Every command, --help too, imports this file: most of them need neither a store nor torch.
-        from launch.launchers.finished import all_finished
+        from launch.launchers.finished import all_finished_here
 
-        if all_finished(runs, settings):
+        if all_finished_here(runs, settings):
             return
         from launch.launchers.local import train_here
 
@@ -52,6 +52,18 @@ class PackedSlurmLauncher(PackedLauncher):
 
     def launch_runs(self, runs: Sequence[Run], settings: Settings) -> None:
         """Submits the workers, or prints their plan."""
+        from launch.launchers.finished import all_finished
+        from launch.launchers.slurm.cluster import check_partition, check_there
+        from launch.launchers.slurm.parameters import check_parameters, wants_gpu
+
+        def check() -> None:
+            check_parameters(self.parameters)
+            wants_gpu(self.parameters, settings.device)
+            check_there()
+            check_partition(self.parameters["partition"])
+
+        if all_finished(runs, settings, check):
+            return
         from launch.launchers.slurm.launcher import submit_runs  # torch, as above
 
         submit_runs(runs, settings, self.parameters)

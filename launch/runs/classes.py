@@ -122,6 +122,16 @@ def objection(agent: Option, benchmark: Option) -> str | None:
     return answer("objection", [agent[0], benchmark[0]], [agent[1], benchmark[1]], ask)
 
 
+def data_subfolder_of(benchmark: Option) -> str:
+    """Where the files of a benchmark lie in the folder of data sets; "" where it needs none."""
+
+    def ask() -> str:
+        built: Any = _built("benchmark", benchmark)
+        return built.data_subfolder()
+
+    return answer("data subfolder", [benchmark[0]], benchmark[1], ask)
+
+
 def remarks_of(perturbation: Option, benchmark: Option) -> list[str]:
     """The remarks of a perturbation on a benchmark's tasks."""
 

@@ -46,12 +46,12 @@ class Benchmark(Component, Generic[AnyResource]):
         """
         raise NotImplementedError
 
-    def is_here(self, folder: Path) -> bool:
-        """Whether anything of its resource is in the folder of data sets, right or not; True where it needs no files.
+    def data_subfolder(self) -> str:
+        """Where the files of its resource lie in the folder of data sets; "" where it needs none.
 
         Raises ConfigError for a source that does not exist.
         """
-        return True
+        return ""
 
     def outline(self) -> AnyResource | None:
         """The same in shape and number, without its files: enough to plan with. None where `resource` needs no files.

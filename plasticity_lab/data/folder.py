@@ -4,8 +4,6 @@ import os
 import shlex
 from pathlib import Path
 
-import pooch
-
 from plasticity_lab.process.account import expanded, settle_account
 
 VARIABLE = "PLASTICITY_DATA"
@@ -14,7 +12,10 @@ VARIABLE = "PLASTICITY_DATA"
 def data_folder(setting: str | Path | None) -> Path:
     """The folder of data sets: the setting, else the environment's PLASTICITY_DATA, else one in the user's cache."""
     settle_account()
-    named = setting or os.environ.get(VARIABLE) or pooch.os_cache("plasticity_lab")
+    if not (named := setting or os.environ.get(VARIABLE)):
+        import pooch  # a tenth of a second, which a command with a folder of its own need not wait for
+
+        named = pooch.os_cache("plasticity_lab")
     return expanded(named).absolute()
 
 

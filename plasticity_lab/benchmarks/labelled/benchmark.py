@@ -110,10 +110,9 @@ class LabelledBenchmark(Benchmark[ImageSet]):
         """Its image set, read from the folder of data sets and verified."""
         return load_images(self.source, folder)
 
-    def is_here(self, folder: Path) -> bool:
-        """Whether the folder of its image set is there; True of one that ships with a package."""
-        subfolder = source_named(self.source).subfolder
-        return not subfolder or (folder / subfolder).is_dir()
+    def data_subfolder(self) -> str:
+        """The folder of its image set; "" for one that ships with a package."""
+        return source_named(self.source).subfolder
 
     def outline(self) -> ImageSet | None:
         """Black images in the number and shape of the published ones; None for a set that ships with a package."""

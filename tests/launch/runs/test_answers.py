@@ -14,6 +14,7 @@ from launch.runs import answers
 from launch.runs.answers import answer, answers_kept, save_answers
 from plasticity_lab import component
 from tests.conf.test_run_ids import COMMANDS
+from tests.helpers.login_node import LoginNode
 from tests.helpers.stores import left_behind
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -140,17 +141,28 @@ def test_other_code_other_settings_and_other_versions_have_answers_of_their_own(
 
 
 @pytest.mark.sample(1)
-def test_a_command_without_work_imports_no_torch(cache, tmp_path):
-    words = ["activation=relu,elu", "schedule=smoke", "device=cpu"]
-    left_behind(tmp_path / "store", words, lambda science: 0.5)
+@pytest.mark.parametrize(
+    ("words", "data", "finished"),
+    [
+        (["activation=relu,elu", "schedule=smoke", "device=cpu"], "", 2),
+        (["experiment=table2", "activation=relu", "seed=0", "schedule=smoke"], "MNIST/raw", 2),
+        (["activation=relu,elu", "schedule=smoke", "hydra/launcher=packed_slurm"], "", 2),
+    ],
+    ids=["local", "a preset with benchmarks whose data are not here", "on Slurm"],
+)
+def test_a_command_without_work_imports_no_torch(words, data, finished, cache, tmp_path, monkeypatch):
+    (tmp_path / "data" / data).mkdir(parents=True)
+    left_behind(tmp_path / "store", [word for word in words if "launcher" not in word], lambda science: 0.5)
+    LoginNode(tmp_path, monkeypatch)
     code = "import sys; from launch.command import run_command; status = run_command(sys.argv[1:], with_process=True)"
     code += "; print('torch' in sys.modules); sys.exit(status)"
-    command = [sys.executable, "-c", code, *words, f"store={tmp_path / 'store'}"]
+    command = [sys.executable, "-c", code, *words, f"store={tmp_path / 'store'}", f"data={tmp_path / 'data'}"]
     for torch in ("True", "False"):  # the first one asks the classes
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         assert done.stdout.splitlines()[-1] == torch
-    assert "All 2 runs are finished already" in done.stderr
+    assert f"All {finished} runs are finished already" in done.stderr
+    assert ("left out" in done.stderr) == bool(data)
 
 
 def test_an_answer_can_be_changed_by_who_gets_it(cache):

@@ -13,6 +13,7 @@ from launch.plan.device import kind_of
 from launch.plan.figures import GPU
 from launch.plan.speed import Calibration
 from plasticity_lab.records.kinds import device_name
+from tests.helpers.stores import left_behind
 from tests.helpers.sweeps import said_last
 
 pytestmark = pytest.mark.sample(11)
@@ -55,6 +56,16 @@ def test_what_cannot_work_is_a_sentence_and_nothing_is_queued_or_written(command
     assert err.count("\n") == 1
     assert not stand_in.submitted
     assert not store.root.exists()
+
+
+def test_a_wrong_partition_is_said_though_all_is_finished_and_no_gpu_was_measured(command, store, stand_in):
+    left_behind(store.root, ["schedule=smoke"], lambda science: 0.5)
+    status, err = command("hydra.launcher.partition=gpuu", A_GPU)
+    assert (status, err.partition(";")[0]) == (1, "There is no partition gpuu in this cluster")
+    status, err = command(A_GPU)
+    assert status == 0
+    assert "finished already" in err
+    assert not stand_in.submitted
 
 
 @pytest.mark.parametrize("own", [[], ["--config-dir", "OWN"]])
