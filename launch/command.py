@@ -28,7 +28,7 @@ from launch.runs.arguments import instead
 from launch.runs.left_out import with_data
 from launch.runs.options import CONF, Options
 from launch.runs.overrides import overrides_of, run_from
-from launch.runs.requests import Preset
+from launch.runs.presets import Preset, preset_of
 from launch.runs.resolve import Resolved, resolved
 from launch.runs.search import Search, search_of
 from launch.runs.settings import store_option
@@ -219,14 +219,8 @@ def _words(line: CommandLine, hydra: Hydra, config: DictConfig) -> tuple[Options
     """What can be named, what the experiment says and what is typed.  config: what `line.composed` composes to."""
     launcher, choices = config.hydra.launcher, config.hydra.runtime.choices
     check_heeded(line.composed, choices["hydra/launcher"], issubclass(get_class(launcher._target_), TakesRuns))
-    sweeper = config.hydra.sweeper
-    preset = Preset(preset_words(sweeper.params), [preset_words(arm) for arm in sweeper.arms])
-    return Options(hydra.config_loader, config), preset, line.typed
-
-
-def preset_words(params: Mapping[str, Any]) -> list[str]:
-    """An experiment's params, or those of one of its arms, as words; a string is written as on the command line."""
-    return [f"{key}={value if isinstance(value, str) else spelled(value)}" for key, value in params.items()]
+    preset = preset_of(config.hydra.sweeper, line.benchmark)
+    return Options(hydra.config_loader, config, line.experiment), preset, line.typed
 
 
 @contextlib.contextmanager

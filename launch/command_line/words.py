@@ -9,7 +9,8 @@ from typing import Any, NoReturn
 
 from hydra.core.override_parser.types import Override
 
-from launch.runs.files import CONF, check_experiment, folder_of
+from launch.runs.files import CONF, folder_of
+from launch.runs.presets import without_benchmark
 from launch.runs.words import plain, read, shown, spelled
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.named_code import check_options_folder
@@ -47,7 +48,8 @@ class CommandLine:
     shown: what is to be shown, a name of SHOWS; None where runs are to be trained. flags: all by name, as parsed.
     words: as they were typed. composed: those that Hydra composes, hydra.* and the experiment, which may set hydra.*.
     typed: all others, which are about runs; Hydra itself would check a value against the default option of its group,
-    not against the chosen one (`activation=relu,leaky_relu activation.negative_slope=0.1`).
+    not against the chosen one (`activation=relu,leaky_relu activation.negative_slope=0.1`). experiment: its name as
+    typed. benchmark: the one at the end of that name; without one there, the typed benchmark.
     """
 
     shown: str | None
@@ -55,6 +57,8 @@ class CommandLine:
     words: Sequence[str]
     composed: Sequence[str]
     typed: Sequence[str]
+    experiment: str | None = None
+    benchmark: str | None = None
 
 
 def taken_apart(arguments: Sequence[str]) -> CommandLine:
@@ -69,12 +73,11 @@ def taken_apart(arguments: Sequence[str]) -> CommandLine:
         words = [_searched(flags["config_dir"], words), *words]
     for word in words:
         if key_of(word) == "hydra.searchpath":
-            _check_searched(word)
+            _check_searched(_checked(word))
+    words, experiment, benchmark = _preset_in(words)
     shown = next((flag for flag in SHOWS if flags[flag]), None)
-    if shown is not None:
-        return CommandLine(shown, flags, words, [], [])
-    composed, typed = split(words)
-    return CommandLine(None, flags, words, composed, typed)
+    composed, typed = split(words) if shown is None else ([], [])
+    return CommandLine(shown, flags, words, composed, typed, experiment, benchmark)
 
 
 def check_heeded(words: Sequence[str], launcher: str, takes_runs: bool) -> None:
@@ -147,6 +150,21 @@ def _searched(folder: str, words: Sequence[str]) -> str:
     return f"hydra.searchpath={spelled([f'file://{there}'])}"
 
 
+def _preset_in(words: Sequence[str]) -> tuple[list[str], str | None, str | None]:
+    """The words with the name of the experiment's file, and `CommandLine.experiment` and `CommandLine.benchmark`.
+
+    Raises ConfigError for a file that Hydra would answer with a traceback.
+    """
+    benchmark = next((word.partition("=")[2] for word in words if key_of(word) == "benchmark"), None)
+    named = {word: plain(read(word).value()) for word in words if key_of(word) == "experiment"}
+    name = next(iter(named.values()), None)
+    if len(named) != 1 or not isinstance(name, str) or not OPTION.fullmatch(name):
+        return list(words), None, benchmark
+    file, end = without_benchmark(name, _folders(words))
+    written = words if file == name else [f"experiment={file}" if word in named else word for word in words]
+    return list(written), name, end or benchmark
+
+
 def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """The words that Hydra gets, and those about runs.  Raises ConfigError for one of either that Hydra cannot take.
 
@@ -163,8 +181,6 @@ def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
         )
     _check_once(hydras)
     checked = [_checked(word) for word in hydras]
-    for word in experiments:
-        _check_file(str(plain(read(word).value())), _folders(hydras))
     typed = [word for word in words if word not in hydras]
     for word in typed:
         if "${" in word:
@@ -218,19 +234,11 @@ def _check_searched(word: str) -> None:
             check_options_folder(path if colon else scheme)
 
 
-def _folders(hydras: Sequence[str]) -> list[Traversable]:
+def _folders(words: Sequence[str]) -> list[Traversable]:
     """Where options lie, in the order in which Hydra looks there."""
-    typed = [plain(read(word).value()) for word in hydras if key_of(word) == "hydra.searchpath"]
+    typed = [plain(read(word).value()) for word in words if key_of(word) == "hydra.searchpath"]
     places = [place.partition("://") for folders in typed for place in folders]
     return [CONF, *(folder_of(scheme, path) if path else folder_of("file", scheme) for scheme, _, path in places)]
-
-
-def _check_file(experiment: str, folders: Sequence[Traversable]) -> None:
-    """Raises ConfigError for an experiment's file that Hydra would answer with a traceback."""
-    for folder in folders:
-        file = folder.joinpath("experiment").joinpath(f"{experiment}.yaml")
-        if file.is_file():
-            return check_experiment(file)
 
 
 def _name(override: Override) -> str | None:

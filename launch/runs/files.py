@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -55,22 +55,44 @@ def option_in(file: Traversable) -> Mapping[str, Any]:
     return content
 
 
-def check_experiment(file: Traversable) -> None:
-    """Raises ConfigError for an experiment's file that Hydra would not understand, or that would change our sweeper."""
+def benchmarks_in(experiment: str, folders: Sequence[Traversable], above: Collection[str] = ()) -> set[str] | None:
+    """The benchmarks below for_benchmark in an experiment's file and in the files of its defaults; None: no such file.
+
+    above: the experiments that are built on it. Raises ConfigError for a file that Hydra would not understand, or that
+    would change our sweeper.
+    """
+    files = [folder.joinpath("experiment").joinpath(f"{experiment}.yaml") for folder in folders]
+    file = next((file for file in files if file.is_file()), None)
+    if file is None:
+        return None
     content, package = _read(file)
     if content and package != "_global_":
         raise ConfigError(f"{file} needs the line `# @package _global_` at its beginning; without it, it says nothing.")
     hydra = content.get("hydra") or {}
     sweeper = (hydra.get("sweeper") or {}) if isinstance(hydra, Mapping) else None
-    params = (sweeper.get("params") or {}) if isinstance(sweeper, Mapping) else None
-    arms = (sweeper.get("arms") or []) if isinstance(sweeper, Mapping) else []
-    of_words = isinstance(arms, Sequence) and all(isinstance(arm, Mapping) for arm in arms)
-    others = sweeper.keys() - {"params", "arms"} if isinstance(sweeper, Mapping) else set()
-    if not isinstance(params, Mapping) or not of_words or "mode" in hydra or others:
+    if not isinstance(sweeper, Mapping) or "mode" in hydra or not _has_words(sweeper):
         raise ConfigError(
             f"{file}: of hydra's keys an experiment sets sweeper.params, key: value for each word, sweeper.arms, a "
-            "list of such words, and those of launcher; runs are always resolved by our own sweeper."
+            "list of such words, sweeper.for_benchmark, and those of launcher; runs are always resolved by our own "
+            "sweeper."
         )
+    named = [item for item in content.get("defaults", []) if isinstance(item, str) and item not in (experiment, *above)]
+    of_bases = [benchmarks_in(item, folders, (experiment, *above)) or () for item in named]
+    return set(sweeper.get("for_benchmark") or ()).union(*of_bases)
+
+
+def _has_words(sweeper: Mapping[str, Any]) -> bool:
+    """Whether an experiment's part below hydra.sweeper has nothing but words and changes of words."""
+    params, arms = sweeper.get("params") or {}, sweeper.get("arms") or []
+    changes = sweeper.get("for_benchmark") or {}
+    return (
+        sweeper.keys() <= {"params", "arms", "for_benchmark"}
+        and isinstance(params, Mapping)
+        and isinstance(arms, Sequence)
+        and all(isinstance(arm, Mapping) for arm in arms)
+        and isinstance(changes, Mapping)
+        and all(isinstance(change, Mapping) for change in changes.values())
+    )
 
 
 def _read(file: Traversable) -> tuple[Mapping[str, Any], str | None]:

@@ -157,25 +157,27 @@ class Options:
     """What conf/, and the folders of hydra.searchpath, offer to one command.
 
     chosen: the option of each group where the command says nothing: the experiment's, else config.yaml's.
+    experiment: its name as typed, with or without a benchmark at the end (`launch.runs.presets`).
     settings: the other keys of config.yaml, by dotted name. notes: a line for each file that is not read, since one of
     another folder has its name.
     """
 
-    def __init__(self, loader: ConfigLoader, config: DictConfig) -> None:
+    def __init__(self, loader: ConfigLoader, config: DictConfig, experiment: str | None = None) -> None:
         self._loader, self._config = loader, config
         self._read: dict[tuple[str, str], Option] = {}
         self._folders = folders_of(config)
         self.notes: list[str] = []
-        self.experiment: str | None = config.hydra.runtime.choices["experiment"]
+        file: str | None = config.hydra.runtime.choices["experiment"]
+        self.experiment = experiment or file
         self.chosen: dict[str, str] = {group: _chosen(config, group) for group in GROUPS}
         self.once: dict[str, str] = {group: config.hydra.runtime.choices[group] for group in ONCE}
-        self._plain = _contents(loader.load_sweep_config(config, []) if self.experiment else config)
+        self._plain = _contents(loader.load_sweep_config(config, []) if file else config)
         self.settings = keys({key: value for key, value in self._plain.items() if key not in GROUPS})
         several = {name: alone_in(name) for name, group in COMPONENTS.items() if group.several}
         keys_said = (*self.settings, *ADJUSTABLE)
         self.vocabulary = Vocabulary(Offered(self._folders), COMPONENTS, keys_said, TEXTS, several)
-        if self.experiment:
-            self._check_experiment(self.experiment)
+        if file:
+            self._check_experiment(file)
 
     def option(self, group: str, name: str) -> Option:
         """One option.  Raises ConfigError if there is none, or if its file sets anything outside its group."""

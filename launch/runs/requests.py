@@ -14,6 +14,7 @@ from launch.runs.groups import COMPONENTS
 from launch.runs.groups import SCIENCE as GROUPS_OF_SCIENCE
 from launch.runs.lacking import Choice, lines, owners_of
 from launch.runs.options import ADJUSTABLE, Hyperparams, Options
+from launch.runs.presets import Preset
 from launch.runs.sets import spread
 from launch.runs.settings import Numbers, keys, nested, numbers, settings
 from plasticity_lab.errors import ConfigError
@@ -50,18 +51,6 @@ class Request:
     def has(self, key: str, asked: Mapping[str, Any]) -> bool:
         """False for a setting that a combination of choices lacks, and another one has.  asked: group → its choice."""
         return (asked[group_of(key)], asked["benchmark"]) not in self.lacking.get(key, ())
-
-
-@dataclass(frozen=True)
-class Preset:
-    """The words of an experiment, and the words that each of its arms adds to them or puts in their place.
-
-    Arms differ in more than one setting, or in settings that others do not have, so that no product of values names
-    them all. No arms: the words alone.
-    """
-
-    words: Sequence[str] = ()
-    arms: Sequence[Sequence[str]] = ()
 
 
 def requests_of(options: Options, preset: Preset, typed: Sequence[str]) -> tuple[list[Request], list[str]]:

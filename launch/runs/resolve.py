@@ -12,8 +12,9 @@ from launch.runs.combinations import combination
 from launch.runs.desk import Desk, Misfit, Part, merged, runs_of
 from launch.runs.groups import COMPONENTS
 from launch.runs.options import Option, Options
+from launch.runs.presets import Preset
 from launch.runs.remarks import remarks
-from launch.runs.requests import Preset, Request, requests_of
+from launch.runs.requests import Request, requests_of
 from launch.runs.unread import unread
 from launch.runs.values.place import Combination, put
 from launch.runs.values.sources import Sources

@@ -10,7 +10,8 @@ from typing import Any
 from launch.runs.combinations import combination
 from launch.runs.desk import merged
 from launch.runs.options import Hyperparams, Options
-from launch.runs.requests import Preset, Request, is_search, requests_of
+from launch.runs.presets import Preset
+from launch.runs.requests import Request, is_search, requests_of
 from launch.runs.resolve import runs_named
 from launch.runs.values.place import Combination
 from launch.runs.values.sources import Sources

@@ -36,7 +36,7 @@ def published(table):
 
 
 @pytest.mark.walk(4)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, "softmoe_figure20_games"])
 def test_a_preset_is_planned_without_data_and_a_typed_word_wins(name, tmp_path, capsys, monkeypatch):
     found, really = [], command.resolved
     monkeypatch.setattr(command, "resolved", lambda *words: found.append(really(*words)) or found[-1])

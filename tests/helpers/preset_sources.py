@@ -85,16 +85,23 @@ def setting(preset: str, key: str) -> Any:
 
 def arms(name: str) -> list[dict[str, set[Any]]]:
     """The arms of an experiment: setting → the values that it names there. Of seeds the number alone."""
+    params, of_arms = _words(name)
+    return [{key: _swept(key, each) for key, each in (params | arm).items()} for arm in of_arms]
+
+
+def _words(name: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The words of an experiment, and those of its arms, as its file and the files that it is built on have them."""
     content = yaml.safe_load((CONF / "experiment" / f"{name}.yaml").read_text())
     sweeper = content.get("hydra", {}).get("sweeper", {})
-    shared = {
-        key.removeprefix("override /"): each
-        for entry in content.get("defaults", [])
-        for key, each in entry.items()
-        if key.startswith("override /")
-    }
-    words = [shared | sweeper.get("params", {}) | arm for arm in sweeper.get("arms", [{}])]
-    return [{key: _swept(key, each) for key, each in arm.items()} for arm in words]
+    params: dict[str, Any] = {}
+    of_arms: list[dict[str, Any]] = [{}]
+    for entry in content.get("defaults", []):
+        if isinstance(entry, dict):
+            params |= {key.removeprefix("override /"): each for key, each in entry.items() if key[:8] == "override"}
+        elif entry != "_self_":
+            more, of_arms = _words(entry)
+            params |= more
+    return params | sweeper.get("params", {}), sweeper.get("arms", of_arms)
 
 
 def matches(arm: Mapping[str, set[Any]], where: str) -> bool:

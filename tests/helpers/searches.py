@@ -9,7 +9,7 @@ from hydra.types import RunMode
 
 from launch.command_line.words import taken_apart
 from launch.runs.options import CONF, Options
-from launch.runs.requests import Preset
+from launch.runs.presets import Preset
 from launch.runs.search import Search, search_of
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.lookup import recorded_runs
