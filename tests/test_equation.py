@@ -176,23 +176,6 @@ def test_orders_and_drawn_subsets(order, monkeypatch):
 
 
 @pytest.mark.slow
-@needs_compiler
-@pytest.mark.parametrize(("activation", "width"), [("leaky_relu", 1), ("crelu", 2)])
-def test_compiled_so_are_layers_of_one_unit(activation, width, monkeypatch):
-    hold(Case((activation, {}), "digits", network={"width": width}), {2: (1,), 5: (0,)}, monkeypatch, compiled=True)
-
-
-@pytest.mark.slow
-@needs_compiler
-@pytest.mark.parametrize("optimizer", sorted(OPTIMIZERS))
-def test_compiled_so_is_every_optimizer(optimizer, monkeypatch):
-    case = Case(("leaky_relu", {}), "digits", optimizer, network={"depth": 1})
-    hold(case, {4: (1, 3)}, monkeypatch, compiled=True)
-    eager, compiled = case.alone(), case.alone(compiled=True)
-    np.testing.assert_allclose(compiled["loss"], eager["loss"], rtol=1e-5)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES + STRUCTURES, ids=named)
 def test_it_holds_for_hundreds_of_steps(family):
     for shape, epochs in (("digits", 15), ("width 91", 8)):
@@ -247,16 +230,6 @@ def test_by_our_kernels_so_are_other_networks(shape, activation, settings, monke
     hold(case, {2: (1,), 5: (0, 4)}, monkeypatch, compiled=True, kernels=True)
     eager, ours = case.alone(), case.alone(compiled=True, kernels=True)
     np.testing.assert_allclose(ours["loss"], eager["loss"], rtol=1e-4)
-
-
-@pytest.mark.slow
-@needs_kernels
-@pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
-def test_by_our_kernels_so_are_other_optimizers(optimizer, monkeypatch):
-    case = Case(("relu", {}), "digits", optimizer, network={"depth": 1, "width": 37})
-    hold(case, {4: (1, 3)}, monkeypatch, compiled=True, kernels=True)
-    eager, ours = case.alone(), case.alone(compiled=True, kernels=True)
-    np.testing.assert_allclose(ours["loss"], eager["loss"], rtol=1e-5)
 
 
 @pytest.mark.slow

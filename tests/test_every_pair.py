@@ -14,7 +14,7 @@ from tests.helpers.every_pair import pairs, walked
 from tests.helpers.made_up_bodies import CHOSEN, PICTURED, SLIDERS
 
 PARTS = 10
-DRAWN = 25
+DRAWN = 60
 """One pair in so many is drawn."""
 DAY = 24 * 60 * 60
 

@@ -42,6 +42,20 @@ def test_functions_of_the_same_words_share_a_graph_and_shapes_have_their_own(com
         assert len(compilations) == count
 
 
+def counted(x, more):
+    more["sum"].add_(x.sum())
+    return {"twice": x * 2}
+
+
+def test_a_graph_writes_into_what_it_is_given_and_refuses_another_shape_within_a_dictionary():
+    compiled, total = Compiled(counted), torch.zeros(())
+    for _ in range(2):
+        assert torch.equal(compiled(torch.ones(4), {"sum": total})["twice"], torch.full((4,), 2.0))
+    assert total == 8
+    with pytest.raises(AssertionError):
+        compiled(torch.ones(4), {"sum": torch.zeros(3)})
+
+
 @pytest.mark.slow
 def test_code_for_vectors_of_another_width_is_another_graph(compilations, monkeypatch, tmp_path):
     x, factor = torch.ones(4), torch.tensor(2.0)

@@ -39,14 +39,6 @@ def test_runs_with_other_settings_are_other_runs_and_have_games_of_their_own():
     assert len(runs) == len(shown) == len({*shown.values()}) == 8
 
 
-def test_a_run_without_a_test_takes_none():
-    tested, untested = (run_of("benchmark=catch", f"benchmark.test_episodes={n}") for n in (4, 0))
-    for run, frictions in ((tested, [1.0] * 4), (untested, None)):
-        benchmark = run.component("benchmark")
-        found = benchmark.test_frictions(benchmark.body)
-        assert frictions == (found if found is None else found.tolist())
-
-
 def test_every_task_is_the_same_game_and_begins_other_episodes():
     run = run_of("benchmark=catch", "benchmark.tasks=2", "network=mlp", "network.width=8")
     stages, learner = assembled([run], resources(Path())(run), CPU, compiled=False)

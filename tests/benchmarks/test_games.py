@@ -5,18 +5,14 @@ from pathlib import Path
 import pytest
 
 from launch.command import resolve
-from plasticity_lab.agents.ppo.learner import PPOLearner
-from plasticity_lab.assembly import assembled, resources
+from plasticity_lab.assembly import resources
 from plasticity_lab.benchmarks.bodies.stream import Stages
 from plasticity_lab.environments.games.games import GAMES, MOST_CHANNELS
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.records.position import Position
-from tests.helpers.packs import CPU
 
 pytestmark = pytest.mark.sample(2)
 
 NAMES = [*GAMES]
-SMALL = ("network=mlp", "network.width=8")
 
 
 def run_of(*words):
@@ -65,32 +61,6 @@ def test_the_usual_cycle_is_two_rounds_of_all_games():
     benchmark = run_of("benchmark=games_cycle").component("benchmark")
     assert benchmark.bodies == [f"{name}_full" for name in NAMES]
     assert [benchmark.cycle_of(position) for position in range(benchmark.tasks)] == [0] * 4 + [1] * 4
-
-
-def test_a_game_that_comes_again_begins_other_episodes():
-    words = ("benchmark=games_cycle", "benchmark.bodies=[bricks,invaders]", "benchmark.tasks=3", "agent=dqn", *SMALL)
-    run = run_of(*words)
-    stages, learner = assembled([run], resources(Path())(run), CPU, compiled=False)
-    keys = []
-    for task in range(3):
-        learner.begin(stages.task(task), fresh=True)
-        keys.append(learner.environments.state()["simulation.keys"].tolist())
-    assert keys[0] != keys[2]
-
-
-@pytest.mark.walk(1)
-@pytest.mark.parametrize("words", [["benchmark=games", "benchmark.game=invaders"], ["benchmark=games_cycle"]])
-def test_ppo_learns_them_too(words):
-    run = run_of(*words, "agent=ppo", "network=actor_critic", "schedule=smoke", "benchmark.environment_steps=300")
-    stages, learner = assembled([run], resources(Path())(run), CPU, compiled=False)
-    assert isinstance(learner, PPOLearner)
-    for position in range(2 if len(words) == 1 else 1):
-        task = stages.task(position)
-        learner.begin(task, fresh=True)
-        before = {name: value.clone() for name, value in learner.weights().items()}
-        for chunk in task.chunks(Position(position, 0)):
-            learner.advance(chunk)
-        assert any((value != before[name]).any() for name, value in learner.weights().items())
 
 
 @pytest.mark.walk(2)

@@ -101,13 +101,6 @@ def test_what_does_not_fit_is_refused(settings, words):
     assert words in str(raised.value)
 
 
-def test_a_class_without_test_images_is_refused():
-    every = np.zeros((12, 1, 2, 2), np.uint8), np.arange(12)
-    lacking = ImageSet.of("made_up", every, (every[0][:11], every[1][:11]), classes=12, white=255)
-    with pytest.raises(ConfigError, match="a class without test images"):
-        benchmark(images_per_class=1, batch_size=2).lesson(lacking, 0, 0)
-
-
 def test_the_benchmarks_are_as_long_as_published_and_their_sister_needs_no_download(tmp_path):
     imagenet = build("benchmark", "continual_imagenet", *choice("benchmark", "continual_imagenet"))
     assert (imagenet.tasks, imagenet.max_images, imagenet.steps_of(0), imagenet.epochs_of(0)) == (500, 1200, 120, 10)

@@ -12,7 +12,6 @@ from plasticity_lab.benchmarks.labelled.joint_classes import JointClasses
 from plasticity_lab.benchmarks.labelled.new_classes import NewClasses
 from plasticity_lab.component import check, load, parameters, typed
 from plasticity_lab.errors import ConfigError
-from tests.docs.pages import ROOT, fences
 from tests.helpers.packs import choice, choices
 
 CLASSES = {load(choice("benchmark", name)[0]) for name in choices("benchmark")}
@@ -84,11 +83,3 @@ def test_what_follows_from_other_settings_is_none_itself():
     assert "images_per_class" in known
     short = {name: value for name, value in SHORT.items() if name != "images"}
     assert NewClasses(**short, classes_per_task=2, images_per_class=4).images == 8
-
-
-def test_the_recipes_own_setting_can_be_set():
-    page = (ROOT / "docs" / "recipes" / "benchmark.md").read_text()
-    (code,) = [code for language, code in fences(page) if language == "python" and code.startswith("@dataclass")]
-    room = {"dataclass": dataclass, "LabelledBenchmark": LabelledBenchmark, "check": check}
-    exec(code, room)
-    assert room["NoisyClasses"](**SHORT, noise=0.5).noise == 0.5

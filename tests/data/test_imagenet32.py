@@ -7,7 +7,6 @@ import pytest
 from PIL import Image
 
 from plasticity_lab.data import imagenet32
-from plasticity_lab.data.__main__ import main
 from plasticity_lab.data.imagenet32 import Size
 from plasticity_lab.data.sources import source_named
 from plasticity_lab.errors import DataError
@@ -81,20 +80,6 @@ def test_what_is_prepared_is_not_prepared_again_and_fewer_classes_are_a_part(tmp
     assert not list((tmp_path / "imagenet32").glob(".*"))
 
 
-def test_where_there_is_nothing_it_says_what_to_put_where(tmp_path, capsys):
-    assert main(["check", "imagenet32", "--folder", str(tmp_path)]) == 1
-    said = capsys.readouterr().err
-    for word in ("classes", "train", f"fetch imagenet32 --folder {tmp_path}", "data=", "PLASTICITY_DATA"):
-        assert word in said
-    assert main(["fetch", "imagenet32", "--folder", str(tmp_path)]) == 1
-    assert not list(tmp_path.iterdir())
-
-
-def test_what_is_there_and_not_prepared_is_to_be_prepared(tmp_path):
-    with pytest.raises(DataError, match=r"`python -m plasticity_lab.data fetch imagenet32"):
-        imagenet32.load(class_files(tmp_path), SMALL)
-
-
 @pytest.mark.parametrize(
     ("array", "words"),
     [
@@ -121,13 +106,6 @@ def test_floats_that_are_pixels_are_taken(tmp_path):
     np.save(path, pictures(0).astype(np.float32))
     imagenet32.fetch(tmp_path, SMALL)
     assert np.array_equal(imagenet32.load(tmp_path, SMALL).train_images[:3], pictures(0)[:3])
-
-
-def test_a_picture_that_is_none_is_named(tmp_path):
-    path = class_folders(tmp_path) / "imagenet32/train/n00000003/1.png"
-    path.write_bytes(b"nothing")
-    with pytest.raises(DataError, match=r"n00000003/1\.png"):
-        imagenet32.fetch(tmp_path, SMALL)
 
 
 @pytest.mark.parametrize("file", ["contents.json", "train_images.npy"])

@@ -85,12 +85,6 @@ def test_a_folder_named_too_deep_is_answered_with_the_right_one(name, tmp_path):
         assert words.endswith(right) == (folder != Path("."))
 
 
-@SETS
-def test_a_folder_that_is_a_file_holds_no_set(name, tmp_path):
-    (tmp_path / "file").touch()
-    assert "is missing): run `python" in refused(name, tmp_path / "file")
-
-
 def test_digits_without_their_file_name_the_package(monkeypatch, tmp_path):
     monkeypatch.setattr(digits, "find_spec", lambda name: None)
     assert "pip install scikit-learn" in refused("digits", tmp_path)

@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 from plasticity_lab.data import mnist
 from plasticity_lab.data.__main__ import main
 from plasticity_lab.data.folder import data_folder
-from plasticity_lab.data.sources import load_images, source_named, sources
+from plasticity_lab.data.sources import load_images, source_named
 from plasticity_lab.errors import ConfigError, DataError
 
 
@@ -123,16 +123,6 @@ def test_commands_that_succeed_print_one_line(capsys, tmp_path):
     assert main(["fetch", "digits", "--folder", str(tmp_path / "new")]) == 0
     assert capsys.readouterr().out.startswith("Nothing needs fetching.")
     assert not (tmp_path / "new").exists()
-
-
-@pytest.mark.parametrize("action", ["fetch", "check"])
-def test_commands_that_fail_print_one_sentence_and_exit_with_1(action, capsys):
-    assert main([action, "cifra"]) == 1
-    assert capsys.readouterr() == (
-        "",
-        "There is no image set 'cifra'; there are cifar10, cifar100, digits, imagenet32, mnist.\n",
-    )
-    assert sources() == ["cifar10", "cifar100", "digits", "imagenet32", "mnist"]
 
 
 def test_the_room_loads_neither_torch_nor_scikit_learn_until_needed():

@@ -74,9 +74,3 @@ def test_a_damaged_archive_is_refused(tmp_path, folder, spoil):
     with pytest.raises(DataError, match="aside"):
         unpack(archive, WANTED, folder)
     assert list(folder.iterdir()) == []
-
-
-def test_a_folder_that_cannot_be_made_is_not_blamed_on_the_archive(tmp_path, folder):
-    (folder / "set").write_text("a file where the folder should be")
-    with pytest.raises(DataError, match=r"--folder"):
-        unpack(written(tmp_path / "a.tar.gz", *WANTED), WANTED, folder)

@@ -2,14 +2,12 @@
 
 import pytest
 
-from launch.__main__ import main
-from launch.commands.show import NOTHING_YET
 from launch.packs.begun_otherwise import begun_with_others
 from launch.packs.endings import REPLACED
 from launch.packs.todo import outstanding
 from plasticity_lab.agents.parts import parts_of
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.records.record import read_metrics, read_record
+from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import after_looks, all_kept, ended_packs, planned, runs_of, trained
 from tests.tenants.packs import BODIES
@@ -84,27 +82,6 @@ def test_a_begun_pack_goes_on_as_it_began_and_a_planned_one_is_planned_anew(stor
     assert {run.name("diagnostics") for run in again.runs.values()} == {"none"}
     assert [pack["status"] for pack in ended_packs(store)] == [REPLACED]
     assert {pack.id for pack in again.packs}.isdisjoint({first.id})
-
-
-def test_show_knows_the_columns_of_a_pack_in_training(store, capsys):
-    plan = trained(store, *ONE_PACK, SEEN, stop=after_looks(6))
-    run = next(iter(plan.runs))
-    assert main(["show", run, "--store", str(store.root)]) == 0
-    told = capsys.readouterr().out
-    assert NOTHING_YET not in told
-    assert "curve.png" in told
-    trained(store, *ONE_PACK, SEEN)
-    assert main(["show", run, "--store", str(store.root)]) == 0
-    assert "dead_units_hidden2" in capsys.readouterr().out
-
-
-def test_each_body_of_ppo_has_its_columns_and_idle_ones_none(store):
-    words = ("benchmark=classic_cycle", "agent=ppo", "agent.rollout=64", "benchmark.environment_steps=128", "seed=0")
-    plan = trained(store, *words, SEEN, "diagnostics.every=2")
-    (run,) = plan.runs
-    epochs = [row for row in read_metrics(store, run).to_pylist() if row["kind"] == "epoch"]
-    assert [row["dead_pairs"] is None for row in epochs] == [bool((at + 1) % 2) for at in range(len(epochs))]
-    assert read_record(store, run)["measures"]["columns"][-1]["name"].startswith("dead_units_")
 
 
 @pytest.mark.parametrize("names", ["gradient_noise", "[gradient_noise,gradient_rank]", "[gradient_noise,norms]"])

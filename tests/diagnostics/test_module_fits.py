@@ -217,11 +217,6 @@ def test_batches_of_any_size_count_by_their_examples():
     same(measure(module, apart, most=10), measure(module, [(x[:10], labels[:10])]))
 
 
-def test_two_numbers_of_one_name_are_refused():
-    with pytest.raises(InputError, match="measured twice"):
-        measure(seeded(mlp, nn.ReLU), data(6), [Curvature(block="0"), Curvature(block="2")])
-
-
 def test_gradients_of_a_residual_block_are_those_of_its_examples():
     module = seeded(Block, lambda: nn.ReLU(inplace=True)).eval()
     x, labels = data(2, 5, 5).dataset.tensors

@@ -139,10 +139,8 @@ class Written(nn.Module):
 @pytest.mark.parametrize(
     "function",
     [
-        functional.relu, functional.relu_, torch.relu, torch.Tensor.relu_, functional.gelu, torch.tanh, torch.sigmoid,
-        functional.selu, functional.mish, functional.softsign, functional.relu6,
-        lambda x: functional.leaky_relu(x, 0.1), lambda x: x.clamp(min=0), lambda x: torch.maximum(x, x * 0),
-        lambda x: torch.where(x > 0, x, 0.1 * x),
+        functional.relu, functional.relu_, torch.Tensor.relu_, torch.tanh, functional.softsign,
+        lambda x: x.clamp(min=0), lambda x: torch.maximum(x, x * 0), lambda x: torch.where(x > 0, x, 0.1 * x),
     ],
 )  # fmt: skip
 def test_an_activation_that_is_a_function_is_refused(function):

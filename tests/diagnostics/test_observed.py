@@ -8,10 +8,9 @@ from plasticity_lab.diagnostics.dead_units import DeadUnits
 from plasticity_lab.diagnostics.diagnostic import Diagnostic, columns_of, of_epochs, of_tasks
 from plasticity_lab.errors import ConfigError, OwnClassError
 from plasticity_lab.records.measures import Column, Measure
-from tests.agents.ppo.packs import BOTH, ONE, there_are
+from tests.agents.ppo.packs import BOTH, there_are
 from tests.agents.value.packs import SMALL
 from tests.helpers.looked_at import column, differing, looked_at
-from tests.helpers.packs import needs_compiler
 from tests.helpers.sweeps import runs_of
 
 DIGITS = ("benchmark=permuted_digits", "benchmark.images=101", "benchmark.tasks=2", "benchmark.epochs=2")
@@ -83,18 +82,6 @@ def test_with_and_without_alone_packed_and_resumed_all_numbers_are_the_same(word
     assert np.isfinite(sharpness[1::2]).all()
     assert not np.isnan(column(seen[0], "dead_pairs", "epoch")).any()
     assert not np.isnan(column(seen[0], "held", "task")).any()
-
-
-@needs_compiler
-@pytest.mark.slow
-@pytest.mark.parametrize("words", [PACKS["supervised"], (*ONE, "activation=elu")], ids=["supervised", "ppo"])
-def test_compiled_too(words):
-    runs = list(runs_of(*words, "seed=0,1,2"))
-    plain, seen = looked_at(runs, {}, compiled=True), looked_at(runs, BOTH_OF_THEM, compiled=True)
-    alone = looked_at(runs[2:], BOTH_OF_THEM, compiled=True)[0]
-    assert not [name for k in range(len(runs)) for name in differing(plain[k], seen[k])]
-    assert alone.keys() == seen[2].keys()
-    assert not differing(alone, seen[2])
 
 
 class Asked(Diagnostic):

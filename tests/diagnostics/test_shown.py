@@ -1,13 +1,8 @@
 """The columns of diagnostics are wherever others are: in frames, curves, the report, comparisons, and W&B's rows."""
 
-from functools import partial
-
 import pytest
 
 import analysis
-from analysis.__main__ import main
-from analysis.read_metrics import metrics_of
-from analysis.report.run_curves import curves_payload
 from analysis.rows import rows_in
 from launch.tracking.wandb import content
 from plasticity_lab.records.record import read_metrics
@@ -39,25 +34,7 @@ def test_in_data_frames(store):
     assert set(NAMES) <= set(metrics.collect_schema())
 
 
-def test_in_the_report_with_a_curve_of_each_run(store, found):
-    panels = curves_payload(found, partial(metrics_of, [store.root], found))["panels"]
-    titles = {panel["y"]: panel["lines"] for panel in panels}
-    for name in NAMES:
-        (measure,) = {row.declared.summaries[name] for row in found}
-        (lines,) = [lines for title, lines in titles.items() if title.startswith(measure.title)][:1]
-        assert len(lines) == 4
-
-
 def test_in_rows_for_wandb(store, found):
     table, declared = read_metrics(store, found[0].run), found[0].declared
     ends = [row for _, row in content.rows(table, declared) if "task/final_accuracy" in row]
     assert all(f"task/{name}" in row for row in ends for name in NAMES)
-
-
-@pytest.mark.sample(1)
-def test_in_comparisons_and_figures(store, capsys):
-    assert main(["compare", "--metric", "srank", "--store", str(store.root), "--no-figure"]) == 0
-    assert "Activation compared: srank of the features" in capsys.readouterr().out
-    assert main(["figure", "curves", "--metric", "srank", "--store", str(store.root)]) == 0
-    assert main(["compare", "--metric", "sranks", "--store", str(store.root)]) == 1
-    assert "srank" in capsys.readouterr().err

@@ -107,6 +107,7 @@ def test_a_newcomer_can_give_the_first_command_as_it_stands(ideas, tmp_path):
             "plasticity_lab.main",
             *words,
             "benchmark.tasks=1",
+            "mode=eager",
             "tracking=store",
             "device=cpu",
             f"store={store}",

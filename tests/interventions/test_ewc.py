@@ -21,9 +21,7 @@ from plasticity_lab.stacking.run_axis import on_run_axis
 from tests.agents.ppo.packs import BOTH, SMALL, begun, there_are
 from tests.helpers.networks import classifier, one_by_one
 from tests.helpers.packs import CPU, choice, differing, images, needs_compiler, needs_kernels, run, trained
-from tests.tenants.packs import BODIES, packs_of
-from tests.tenants.packs import differing as differing_there
-from tests.tenants.packs import trained as trained_there
+from tests.tenants.packs import packs_of
 
 CLASS, _ = choice("intervention", "ewc")
 IMAGES = images(8, 61, 20)
@@ -265,27 +263,10 @@ def test_under_ppo_it_is_that_of_the_actions_of_the_last_rollout(monkeypatch):
             assert bool(value.any()) is not parameter.startswith("sliders.value.")
 
 
-@pytest.mark.sample(1)
-def test_under_ppo_packed_alone_and_resumed_between_the_last_rollout_and_the_tasks_end(monkeypatch):
-    there_are(monkeypatch)
-    pack = packs_of(*BOTH, "intervention=ewc", "intervention.strength=50,1", "seed=3,1")
-    packed = trained_there(pack)
-    assert not differing_there(packed[1], trained_there([pack[1]])[0])
-    resumed = trained_there(pack, stops=[3, 2, 3])  # a task has three rollouts; the fourth look comes after its end
-    assert not [name for k in range(len(pack)) for name in differing_there(packed[k], resumed[k])]
-
-
 def test_without_it_ppo_keeps_no_rollout():
     learner, (chunk, *_) = begun(packs_of(*SMALL, "seed=0"))
     learner.advance(chunk)
     assert learner.state()["rollout"] == {}
-
-
-def test_an_agent_that_tells_no_examples_refuses_it():
-    with pytest.raises(ConfigError) as caught:
-        resolve([*BODIES, "intervention=ewc"])
-    for part in ("intervention=ewc", "a finished task's examples", "agent=actor_critic", "ppo or ppo_cleanrl"):
-        assert part in str(caught.value)
 
 
 @pytest.mark.parametrize("bad", [{"strength": -1.0}, {"decay": 1.5}, {"examples": 0}, {"batch": 0}])

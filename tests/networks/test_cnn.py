@@ -17,7 +17,7 @@ from plasticity_lab.networks.cnn_case_study import CNNCaseStudy
 from plasticity_lab.networks.convolutional import ORDERS
 from plasticity_lab.randomness.host import host_stream
 from tests.helpers.networks import classifier, logits
-from tests.helpers.packs import CPU, choices, differing, images, needs_compiler, run, trained
+from tests.helpers.packs import CPU, choices, differing, images, run, trained
 
 CIFAR, DIGITS = (3, 32, 32), (1, 8, 8)
 SMALL = {"name": "cnn", "kernel": 3, "padding": "same", "channels": 8, "width": 22}
@@ -194,31 +194,9 @@ def test_a_run_is_the_same_alone_and_at_every_place_of_a_pack(family, setting):
     hold(family, setting, {2: (1,), 3: (0, 2), 4: (1, 3), 8: (0, 5)})
 
 
-@pytest.mark.sample(1)
-@pytest.mark.parametrize("kind", ["concatenating", "randomised"])
-def test_so_it_is_of_images_in_colour(kind):
-    hold(FAMILIES[kind], "32×32×3", {3: (0, 2), 5: (3,)})
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
-def test_so_it_is_of_images_in_colour_at_every_place(family):
-    hold(family, "32×32×3", {2: (1,), 3: (0, 2), 4: (1, 3), 8: (0, 5)})
-
-
 @pytest.mark.parametrize("name", choices("activation"))
 def test_every_activation_works_with_convolutions(name):
     hold((name, {}), "digits", {3: (1,)})
-
-
-@pytest.mark.slow
-@needs_compiler
-def test_compiled_a_run_is_the_same_alone_and_packed_and_agrees_with_eager():
-    family, (image_set, settings) = FAMILIES["plain"], SETTINGS["32×32×3"]
-    hold(family, "32×32×3", {2: (1,), 4: (0, 3)}, compiled=True)
-    compiled, eager = (trained([ours(family, 1, **settings)], image_set, compiled=how).of(0) for how in (True, False))
-    np.testing.assert_allclose(compiled["loss"], eager["loss"], rtol=1e-5)
-    torch._dynamo.reset()
 
 
 @pytest.mark.parametrize(("name", "network"), [("cnn", CNN()), ("cnn_case_study", CNNCaseStudy())])

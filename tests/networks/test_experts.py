@@ -216,13 +216,6 @@ def held(packs=((2, 1), (3, 0), (5, 4), (8, 7)), how=None, **own):
 
 
 @pytest.mark.walk(2)
-@pytest.mark.parametrize("activation", ["relu", "crelu", "swiglu", "prelu", "rand_smooth_leaky"])
-@pytest.mark.parametrize("slots", [1, 2])
-def test_a_network_of_experts_is_the_same_alone_and_packed(activation, slots):
-    held(activation=activation, slots=slots)
-
-
-@pytest.mark.walk(2)
 @pytest.mark.parametrize(
     "intervention",
     [

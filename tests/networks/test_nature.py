@@ -17,7 +17,7 @@ from plasticity_lab.networks.nature import Nature
 from plasticity_lab.networks.network import Shapes
 from plasticity_lab.networks.small_nature import SmallNature
 from plasticity_lab.randomness.host import host_stream
-from tests.helpers.packs import CPU, differing, images, run, trained
+from tests.helpers.packs import CPU
 
 FRAMES, BOARD = (4, 84, 84), (1, 10, 5)
 
@@ -119,17 +119,3 @@ def test_settings_out_of_range_are_refused(network, settings):
 def test_an_activation_that_matches_parameters_narrows_every_layer():
     plain, matched = model(Nature()), model(Nature(), activation=CReLU("matched"))
     assert matched.size == pytest.approx(plain.size, rel=0.05)
-
-
-@pytest.mark.walk(2)
-@pytest.mark.parametrize("activation", ["relu", "crelu", "rand_smooth_leaky"])
-@pytest.mark.parametrize("network", ["nature", "small_nature"])
-def test_a_run_is_the_same_alone_and_at_every_place_of_a_pack(network, activation):
-    small = {"nature": {"hidden": 30}, "small_nature": {"hidden": 30, "stride": 2}}[network]
-    stream = {"images": 36, "batch_size": 17, "network": {"name": network} | small}
-    image_set, ours = images(21, 36, 20), run(1, activation, **stream)
-    alone = trained([ours], image_set).of(0)
-    for runs, place in ((2, 1), (3, 0), (5, 3), (6, 5), (8, 2)):
-        mates = [run(100 + k, activation, optimizer={"lr": 10.0 ** -(2 + k % 3)}, **stream) for k in range(runs)]
-        mates[place] = ours
-        assert not differing(alone, trained(mates, image_set).of(place)), f"place {place} of {runs}"

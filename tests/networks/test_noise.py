@@ -11,7 +11,7 @@ from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.randomness.device import run_keys
 from tests.helpers.made_up_networks import NOISY, ROUTED, NoisyMLP, RoutedMLP
 from tests.helpers.networks import classifier
-from tests.helpers.packs import CPU, differing, images, needs_compiler, run, trained
+from tests.helpers.packs import CPU, differing, images, run, trained
 
 DIGITS = images(8, 189, 45)
 STREAM = {"images": 189, "tasks": 2, "batch_size": 13}
@@ -113,12 +113,3 @@ def test_a_networks_own_losses_are_added_to_the_agents():
 
 def test_so_it_is_alone_and_in_packs():
     held(ROUTED, [(2, 1), (5, 0)])
-
-
-@pytest.mark.slow
-@needs_compiler
-def test_interventions_that_watch_units_see_no_losses():
-    watching = "plasticity_lab.interventions.redo.ReDo", {"every": 3}
-    settings = STREAM | {"network": {"target": ROUTED}, "intervention": watching}
-    eager, compiled = (trained([run(1, **settings)], DIGITS, compiled=each).of(0) for each in (False, True))
-    np.testing.assert_allclose(eager["loss"], compiled["loss"], rtol=1e-4)

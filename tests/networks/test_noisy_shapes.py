@@ -1,6 +1,5 @@
 """Networks whose dense layers are noisy, because the agent's shapes ask for it."""
 
-from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -25,7 +24,7 @@ from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking.noisy import StackedNoisyLinear
 from plasticity_lab.stacking.normed import linear_of
 from plasticity_lab.stacking.run_axis import on_run_axis
-from tests.helpers.packs import CPU, differing, images, run, trained
+from tests.helpers.packs import CPU
 
 BOARD = (2, 10, 10)
 NETWORKS = {
@@ -117,24 +116,3 @@ def test_a_network_without_noisy_layers_says_so():
     bodies = {"walker": Shapes((4,), {"policy": 2, "value": 1}, noise=Noise(0.1))}
     with pytest.raises(ConfigError, match=r"noisy.*ActorCritic.*network=mlp"):
         Model(ActorCritic(width=6), [ReLU()], bodies)
-
-
-class NoisyNature(SmallNature):
-    """As an agent that explores by noise has it, without the agent."""
-
-    def design(self, bodies, activation):
-        """That of noisy shapes."""
-        return super().design({name: replace(shapes, noise=Noise(0.1)) for name, shapes in bodies.items()}, activation)
-
-
-@pytest.mark.parametrize("activation", ["relu", "rand_smooth_leaky"])
-def test_a_run_is_the_same_alone_and_at_every_place_of_a_pack(activation):
-    network = {"target": f"{__name__}.NoisyNature", "hidden": 30, "stride": 2}
-    stream = {"images": 36, "batch_size": 17, "network": network}
-    image_set, ours = images(21, 36, 20), run(1, activation, **stream)
-    alone = trained([ours], image_set).of(0)
-    assert np.ptp(alone["hidden1.sigma"][:, :30]) > 0, "deviations learn"
-    for runs, place in ((2, 1), (3, 0), (5, 3), (6, 5), (8, 2)):
-        mates = [run(100 + k, activation, optimizer={"lr": 10.0 ** -(2 + k % 3)}, **stream) for k in range(runs)]
-        mates[place] = ours
-        assert not differing(alone, trained(mates, image_set).of(place)), f"place {place} of {runs}"

@@ -87,23 +87,6 @@ def test_a_store_is_named_by_its_path_too_and_a_run_by_the_beginning_of_its_id(s
         load_network(store, "zz")
 
 
-@pytest.mark.parametrize("run", [5, None, "", b"abc", ["abc"]])
-def test_a_run_that_is_no_word_is_a_sentence(store, run):
-    with pytest.raises(StoreError, match="id of a run"):
-        load_network(store, run)
-
-
-def test_a_store_that_is_none_is_a_sentence(tmp_path):
-    (tmp_path / "file").write_text("")
-    (tmp_path / "empty").mkdir()
-    for named, said in (("file", "a file"), ("empty", "store=FOLDER"), ("nowhere", "no such folder")):
-        with pytest.raises(StoreError, match=f"{named}.*{said}"):
-            load_network(tmp_path / named, "abc")
-    for wrong in (None, 5, b"store"):
-        with pytest.raises(StoreError, match="Store"):
-            load_network(wrong, "abc")
-
-
 def test_weights_that_are_damaged_gone_or_others_are_a_sentence(store):
     trained(store, "save_weights=final")
     (run,) = runs_of()

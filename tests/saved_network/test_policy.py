@@ -1,7 +1,5 @@
 """A policy out of the store: scaled as in its training, it earns in its tests what the training's own tests said."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -106,16 +104,6 @@ def test_what_is_kept_is_that_of_the_run_alone(store, tmp_path, monkeypatch):
     assert one["sliders.observations.count"] > 96
 
 
-@pytest.mark.parametrize("as_given", [np.ndarray.tolist, np.asarray, torch.from_numpy, lambda x: x.astype(np.float32)])
-def test_arrays_and_lists_are_taken_as_tensors_are(store, as_given):
-    network = load_network(store, runs_of(*TESTED)[0].id)
-    x = np.linspace(-1, 1, 12).reshape(2, 6)
-    expected = network(torch.tensor(x, dtype=torch.float32), "sliders")["policy"]
-    assert torch.equal(network(as_given(x), "sliders")["policy"], expected)
-    assert torch.equal(network(as_given(x)[0], "sliders")["policy"], network(x[0], "sliders")["policy"])
-    assert network(x[0], "sliders")["policy"].shape == (2,)
-
-
 def test_an_agent_that_scales_nothing_has_no_statistics_and_lacks_none(store):
     run = runs_of(*UNSCALED)[0]
     network = load_network(store, run.id)
@@ -126,31 +114,6 @@ def test_an_agent_that_scales_nothing_has_no_statistics_and_lacks_none(store):
     with pytest.raises(InputError, match=r"frictions=\[1.0\]"):
         network.test_return("sliders")
     assert np.isfinite(network.test_return("sliders", frictions=[1.0] * 2))
-
-
-def test_a_store_that_is_older_than_statistics_loads_and_says_that_they_are_missing(store, tmp_path):
-    run = runs_of(*TESTED)[0]
-    old = Store(tmp_path / "old")
-    old.run_folder(run.id).mkdir(parents=True)
-    for name in ("record.json", "metrics.parquet", "weights.pt"):
-        (old.run_folder(run.id) / name).write_bytes((store.run_folder(run.id) / name).read_bytes())
-    record = json.loads(old.record(run.id).read_text())
-    del record["files"]["statistics.pt"]
-    old.record(run.id).write_text(json.dumps(record))
-    network, whole = load_network(old, run.id), load_network(store, run.id)
-    assert network.lacks_statistics
-    x = torch.randn(3, 6, generator=torch.Generator().manual_seed(0))
-    for asked in (
-        lambda: network(x, "sliders"),
-        lambda: network.prepared(x, "sliders"),
-        lambda: network.act(x, "sliders"),
-        lambda: network.test_return("sliders"),
-        lambda: network.statistics,
-    ):
-        with pytest.raises(StoreError, match=f"{run.id}.*statistics.*save_weights=final rerun=true"):
-            asked()
-    scaled = whole.prepared(x, "sliders")
-    assert torch.equal(network(scaled, "sliders", prepared=True)["policy"], whole(x, "sliders")["policy"])
 
 
 def test_statistics_that_are_damaged_or_another_bodys_are_a_sentence(store):

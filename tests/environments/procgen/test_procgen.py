@@ -14,7 +14,7 @@ from plasticity_lab.environments.procgen.simulation import VARIABLE
 from plasticity_lab.errors import ConfigError, DataError, HelperLost
 from plasticity_lab.randomness.host import host_stream
 from tests.environments.procgen.stand_in import installed
-from tests.tenants.packs import differing, packs_of, trained
+from tests.tenants.packs import packs_of
 
 SEEDS = (0, 1, 7)
 REAL = os.environ.get(VARIABLE)
@@ -73,19 +73,6 @@ def test_episodes_show_the_levels_that_their_streams_draw(stand_in):
     assert (environments.observations[:, :, 1, 5, 5] == 0).all(), "a new episode's first frame"
     assert set(environments.observations[:, :, 0, 5, 5].ravel().tolist()) == {0, 1, 2}
     assert environments.observations[0, 0, 2, 0].tolist() == list(range(64)), "channels first, rows as they lie"
-
-
-@pytest.mark.sample(1)
-def test_a_pack_learns_from_it(stand_in):
-    words = (
-        "agent=rainbow_lite", "benchmark=procgen", "benchmark.environment_steps=60", "network=small_nature",
-        "network.hidden=8", "network.width=1", "network.stride=4", "agent.batch=4", "agent.capacity=50",
-        "agent.min_history=30", "agent.target_period=20", "agent.update_period=10", "agent.epoch_steps=30",
-    )  # fmt: skip
-    pack = packs_of(*words, "seed=3,1")
-    packed = trained(pack)
-    assert not differing(packed[1], trained([pack[1]])[0])
-    assert not [name for k in range(2) for name in differing(packed[k], trained(pack, stops=[1])[k])]
 
 
 def test_what_returns_are_normalised_by_is_the_papers():
