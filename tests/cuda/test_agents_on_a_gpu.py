@@ -7,7 +7,7 @@ from tests.agents.ppo.packs import ONE, there_are
 from tests.agents.sac.packs import SMALL as SAC
 from tests.agents.value.packs import BY_AGENT
 from tests.helpers.first_steps import PIXELS
-from tests.tenants.packs import differing, packs_of, trained
+from tests.tenants.packs import hold
 
 NO_GPU = "torch can use no GPU here (torch.cuda.is_available() is false); these tests need one."
 pytestmark = [pytest.mark.cuda, pytest.mark.skipif(not torch.cuda.is_available(), reason=NO_GPU)]
@@ -32,9 +32,4 @@ def with_made_up_bodies(monkeypatch):
 @pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
 @pytest.mark.parametrize("arm", ARMS)
 def test_packed_alone_and_resumed_are_the_same(arm, compiled):
-    pack = packs_of(*ARMS[arm], "seed=3,1,0")
-    packed = trained(pack, compiled=compiled, device=GPU)
-    assert len({each["metrics"] for each in packed}) == len(pack)
-    assert not differing(packed[1], trained([pack[1]], compiled=compiled, device=GPU)[0])
-    resumed = trained(pack, compiled=compiled, device=GPU, stops=[1])
-    assert not [name for k in range(len(pack)) for name in differing(packed[k], resumed[k])]
+    hold(*ARMS[arm], "seed=3,1,0", compiled=compiled, device=GPU, stops=[1])

@@ -116,11 +116,7 @@ def words_of(name: str) -> list[str]:
 
 @pytest.mark.walk(1)
 def test_under_ppo_packed_alone_and_resumed_are_the_same(name):
-    pack = tenants.packs_of(*words_of(name), "seed=1,2")
-    whole = tenants.trained(pack)
-    assert not tenants.differing(whole[1], tenants.trained(pack[1:2])[0])
-    resumed = tenants.trained(pack, stops=[1, 2])
-    assert not [each for k in range(len(pack)) for each in tenants.differing(whole[k], resumed[k])]
+    tenants.hold(*words_of(name), "seed=1,2", stops=[1, 2])
 
 
 @pytest.mark.walk(6)
@@ -162,11 +158,7 @@ def test_under_value_agents_packed_alone_and_resumed_are_the_same(option, agent)
         with pytest.raises(ConfigError, match=f"intervention={VARIANTS.get(option, option)}.*agent={agent}"):
             tenants.packs_of(*words_of_values(agent, option))
         return
-    pack = tenants.packs_of(*words_of_values(agent, option), "seed=1,2")
-    whole = tenants.trained(pack)
-    assert not tenants.differing(whole[1], tenants.trained(pack[1:2])[0])
-    resumed = tenants.trained(pack, stops=[2])
-    assert not [each for k in range(len(pack)) for each in tenants.differing(whole[k], resumed[k])]
+    tenants.hold(*words_of_values(agent, option), "seed=1,2", stops=[2])
 
 
 @needs_compiler
@@ -182,11 +174,7 @@ def test_compiled_a_run_is_the_same_alone_and_in_packs_of_several_widths(name, n
 @needs_compiler
 @pytest.mark.slow
 def test_compiled_under_ppo_a_run_is_the_same_alone_packed_and_resumed(name):
-    pack = tenants.packs_of(*words_of(name), "seed=1,2")
-    whole = tenants.trained(pack, compiled=True)
-    assert not tenants.differing(whole[1], tenants.trained(pack[1:2], compiled=True)[0])
-    resumed = tenants.trained(pack, compiled=True, stops=[1, 2])
-    assert not [each for k in range(len(pack)) for each in tenants.differing(whole[k], resumed[k])]
+    tenants.hold(*words_of(name), "seed=1,2", compiled=True, stops=[1, 2])
 
 
 @needs_compiler
@@ -195,11 +183,7 @@ def test_compiled_under_ppo_a_run_is_the_same_alone_packed_and_resumed(name):
 def test_compiled_under_value_agents_a_run_is_the_same_alone_packed_and_resumed(option, agent):
     if EXAMPLES in component.load(busy(option)[0]).requires:
         pytest.skip("it is refused under these agents")
-    pack = tenants.packs_of(*words_of_values(agent, option), "seed=1,2")
-    whole = tenants.trained(pack, compiled=True)
-    assert not tenants.differing(whole[1], tenants.trained(pack[1:2], compiled=True)[0])
-    resumed = tenants.trained(pack, compiled=True, stops=[2])
-    assert not [each for k in range(len(pack)) for each in tenants.differing(whole[k], resumed[k])]
+    tenants.hold(*words_of_values(agent, option), "seed=1,2", compiled=True, stops=[2])
 
 
 def test_the_verbs_keep_the_shapes_and_the_run_axis(name):

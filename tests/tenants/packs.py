@@ -72,6 +72,27 @@ def differing(one: dict[str, bytes], other: dict[str, bytes]) -> list[str]:
     return [name for name in one if one[name] != other[name]]
 
 
+def hold(*words: str, stops: Sequence[int] = (), **how: Any) -> list[dict[str, bytes]]:
+    """The numbers of a command's runs in a pack: the same bits for the second run alone, and for all resumed."""
+    pack = packs_of(*words)
+    packed = trained(pack, **how)
+    assert len({each["metrics"] for each in packed}) == len(pack)
+    assert not differing(packed[1], trained(pack[1:2], **how)[0]), "alone"
+    resumed = trained(pack, stops=stops, **how) if stops else packed
+    assert not [name for k in range(len(pack)) for name in differing(packed[k], resumed[k])], "resumed"
+    return packed
+
+
+def hold_compiled(widths: Sequence[int], *words: str, stops: Sequence[int] = (), **how: Any) -> None:
+    """A command's run has the same bits alone, in packs of these widths, and resumed in one of three."""
+    runs, how = packs_of(*words, f"seed=range({max(widths)})"), {"compiled": True, **how}
+    alone = trained(runs[:1], **how)[0]
+    for width in widths:
+        assert not differing(alone, trained(runs[:width], **how)[0]), f"in a pack of {width}"
+    if stops:
+        assert not differing(alone, trained(runs[:3], stops=stops, **how)[0]), "resumed"
+
+
 def _numbers(journal: Journal, weights: dict[str, torch.Tensor], k: int) -> dict[str, bytes]:
     sink = io.BytesIO()
     table: Any = journal.table(k)

@@ -13,7 +13,7 @@ from tests.agents.ppo.packs import BOTH, CLEANRL, ONE, SMALL, begun, numbers, th
 from tests.helpers.made_up_bodies import poisoned
 from tests.helpers.packs import choice, choices, needs_compiler, needs_kernels
 from tests.helpers.vectors import BITS, vectors
-from tests.tenants.packs import FIND, differing, packs_of, trained
+from tests.tenants.packs import FIND, differing, hold, hold_compiled, packs_of, trained
 
 DETERMINISTIC = [name for name in choices("activation") if not component.load(choice("activation", name)[0]).randomised]
 MUJOCO = (*SMALL, "benchmark.bodies=[hopper,ant]", "protocol=clean", "benchmark.test_episodes=0")
@@ -50,20 +50,12 @@ def with_made_up_bodies(monkeypatch):
     ids=["cartpole", "l2_init", "resets", "cleanrl", "randomised", "mujoco", "catch", "catch_84", "scaled pixels"],
 )
 def test_packed_alone_and_resumed_are_the_same(words):
-    pack = packs_of(*words, "seed=3,1,0")
-    packed = trained(pack)
-    assert len({each["metrics"] for each in packed}) == len(pack)
-    assert not differing(packed[1], trained([pack[1]])[0])
-    resumed = trained(pack, stops=[1, 2])
-    assert not [name for k in range(len(pack)) for name in differing(packed[k], resumed[k])]
+    hold(*words, "seed=3,1,0", stops=[1, 2])
 
 
 @pytest.mark.sample(1)
 def test_its_floats_differ_from_run_to_run():
-    pack = packs_of(*ONE, "agent.gamma=0.9,0.99", "agent.gae_lambda=0.5,0.95", "agent.entropy_weight=0,0.1")
-    packed = trained(pack)
-    assert len({each["metrics"] for each in packed}) == len(pack) == 8
-    assert not differing(packed[5], trained([pack[5]])[0])
+    hold(*ONE, "agent.gamma=0.9,0.99", "agent.gae_lambda=0.5,0.95", "agent.entropy_weight=0,0.1")
 
 
 @needs_compiler
@@ -74,10 +66,7 @@ def test_its_floats_differ_from_run_to_run():
     ids=["cartpole", "gaussian", "cleanrl", "catch"],
 )
 def test_compiled_a_run_is_the_same_alone_and_in_packs_of_many_widths(words):
-    runs = packs_of(*words, "seed=range(12)")
-    alone = trained(runs[:1], compiled=True)[0]
-    for width in (2, 3, 5, 6, 8, 12):
-        assert not differing(alone, trained(runs[:width], compiled=True)[0]), f"in a pack of {width}"
+    hold_compiled((2, 3, 5, 6, 8, 12), *words)
 
 
 ODD = [
@@ -94,12 +83,8 @@ ODD = [
 @pytest.mark.parametrize("bits", BITS)
 @pytest.mark.parametrize("words", ODD, ids=["bo_prelu", "gelu", "elu", "deep_fourier"])
 def test_compiled_so_are_odd_mixes_in_vectors_of_any_width(words, bits):
-    runs = packs_of(*words, "seed=range(8)")
     with vectors(bits):
-        alone = trained(runs[:1], compiled=True)[0]
-        for width in (2, 3, 5, 6, 7, 8):
-            assert not differing(alone, trained(runs[:width], compiled=True)[0]), f"in a pack of {width}"
-        assert not differing(alone, trained(runs[:4], compiled=True, stops=[1, 1])[0]), "interrupted"
+        hold_compiled((2, 3, 5, 6, 7, 8), *words, stops=[1, 1])
 
 
 @needs_kernels
@@ -115,12 +100,9 @@ def test_compiled_so_are_odd_mixes_in_vectors_of_any_width(words, bits):
 )
 def test_by_our_kernels_packed_alone_and_resumed_are_the_same_and_near_to_eager(words):
     """With the optimizer's step in the kernel, of shared parts and a body's own; and without, behind clipping."""
-    pack = packs_of(*words, "seed=3,1,0,2,4")
-    packed = trained(pack, compiled=True, kernels=True)
-    assert not differing(packed[2], trained([pack[2]], compiled=True, kernels=True)[0])
-    resumed = trained(pack, compiled=True, kernels=True, stops=[1, 2])
-    assert not [name for k in range(len(pack)) for name in differing(packed[k], resumed[k])]
-    ours, eager = begun(pack, compiled=True, kernels=True), begun(pack)
+    words = (*words, "seed=3,1,0,2,4")
+    hold(*words, compiled=True, kernels=True, stops=[1, 2])
+    ours, eager = begun(packs_of(*words), compiled=True, kernels=True), begun(packs_of(*words))
     for learner, chunks in (ours, eager):
         learner.advance(chunks[0])
     theirs = numbers(eager[0])

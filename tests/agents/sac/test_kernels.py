@@ -6,9 +6,8 @@ import torch
 from tests.agents.ppo.packs import there_are
 from tests.agents.sac.packs import SMALL, begun, numbers
 from tests.helpers.packs import needs_compiler, needs_kernels
-from tests.tenants.packs import differing, packs_of, trained
+from tests.tenants.packs import hold_compiled, packs_of
 
-BY_KERNELS = {"compiled": True, "kernels": True}
 SHORT = (*SMALL, "benchmark.tasks=1", "benchmark.environment_steps=120")
 OTHERS = {
     "relu": (),
@@ -48,15 +47,4 @@ def test_updates_are_those_of_the_other_modes(words):
 @pytest.mark.slow
 @pytest.mark.parametrize("words", OTHERS.values(), ids=OTHERS)
 def test_so_it_is_in_packs_of_many_widths(words):
-    runs = packs_of(*SHORT, *words, "seed=range(8)")
-    alone = trained(runs[:1], **BY_KERNELS)[0]
-    for width in (2, 3, 5, 8):
-        assert not differing(alone, trained(runs[:width], **BY_KERNELS)[0]), f"in a pack of {width}"
-
-
-@pytest.mark.slow
-def test_a_run_is_the_same_alone_in_a_pack_and_resumed():
-    runs = packs_of(*SMALL, "seed=range(3)")
-    alone = trained(runs[2:], **BY_KERNELS)[0]
-    assert not differing(alone, trained(runs, **BY_KERNELS)[2])
-    assert not differing(alone, trained(runs, stops=[1], **BY_KERNELS)[2])
+    hold_compiled((2, 3, 5, 8), *SHORT, *words, kernels=True, stops=[1])

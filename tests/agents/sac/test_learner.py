@@ -10,7 +10,7 @@ from plasticity_lab.assembly import cost_of, resources
 from tests.agents.ppo.packs import there_are
 from tests.agents.sac.packs import SMALL, begun, numbers
 from tests.helpers.packs import needs_compiler
-from tests.tenants.packs import differing, packs_of, trained
+from tests.tenants.packs import differing, hold, hold_compiled, packs_of, trained
 
 FRESH = (*SMALL, "intervention=fresh_each_task", "network=actor_critic", "network.norm=layer", "agent.actor_lr=null")
 
@@ -34,31 +34,19 @@ def with_made_up_bodies(monkeypatch):
     ids=["small", "l2_init", "randomised", "redo", "fresh_each_task", "forgetful"],
 )
 def test_packed_alone_and_resumed_are_the_same(words):
-    pack = packs_of(*words, "seed=3,1,0")
-    packed = trained(pack)
-    assert len({each["metrics"] for each in packed}) == len(pack)
-    assert not differing(packed[1], trained([pack[1]])[0])
-    resumed = trained(pack, stops=[1, 2, 1])
-    assert not [name for k in range(len(pack)) for name in differing(packed[k], resumed[k])]
+    hold(*words, "seed=3,1,0", stops=[1, 2, 1])
 
 
 @pytest.mark.sample(1)
 def test_its_floats_differ_from_run_to_run():
-    pack = packs_of(*SMALL, "agent.gamma=0.9,0.99", "agent.tau=0.01,0.1", "agent.temperature=0.5,1")
-    packed = trained(pack)
-    assert len({each["metrics"] for each in packed}) == len(pack) == 8
-    assert not differing(packed[5], trained([pack[5]])[0])
+    hold(*SMALL, "agent.gamma=0.9,0.99", "agent.tau=0.01,0.1", "agent.temperature=0.5,1")
 
 
 @needs_compiler
 @pytest.mark.slow
 @pytest.mark.parametrize("more", [(), ("activation=rrelu", "intervention=redo", "intervention.every=5")], ids=str)
 def test_compiled_a_run_is_the_same_alone_and_in_packs_of_many_widths(more):
-    runs = packs_of(*SMALL, "benchmark.tasks=1", *more, "seed=range(12)")
-    alone = trained(runs[:1], compiled=True)[0]
-    for width in (2, 3, 5, 6, 8, 12):
-        assert not differing(alone, trained(runs[:width], compiled=True)[0]), f"in a pack of {width}"
-    assert not differing(alone, trained(runs[:3], compiled=True, stops=[1])[0])
+    hold_compiled((2, 3, 5, 6, 8, 12), *SMALL, "benchmark.tasks=1", *more, stops=[1])
 
 
 def test_nothing_is_learned_in_the_warm_up_and_actions_are_drawn_within_the_bounds():

@@ -17,7 +17,7 @@ from plasticity_lab.records.position import Position
 from tests.agents.sac.packs import begun
 from tests.agents.sac.pixels import WORDS
 from tests.helpers.packs import CPU, needs_compiler
-from tests.tenants.packs import differing, packs_of, trained
+from tests.tenants.packs import hold, hold_compiled, packs_of
 
 pytestmark = pytest.mark.sample(8)
 
@@ -40,12 +40,7 @@ PER_FEAT = ("head=tokenised", "network.tokens=per_feat")
     ids=["per_conv", "two environments", "per_feat", "tasks"],
 )
 def test_packed_alone_and_resumed_are_the_same(more):
-    pack = packs_of(*WORDS, *more, "seed=3,1")
-    packed = trained(pack)
-    assert len({each["metrics"] for each in packed}) == len(pack)
-    assert not differing(packed[1], trained([pack[1]])[0])
-    resumed = trained(pack, stops=[2])
-    assert not [name for k in range(len(pack)) for name in differing(packed[k], resumed[k])]
+    hold(*WORDS, *more, "seed=3,1", stops=[2])
 
 
 @needs_compiler
@@ -54,11 +49,7 @@ def test_packed_alone_and_resumed_are_the_same(more):
     "more", [(), (*PER_CONV, "activation=rrelu", "intervention=redo", "intervention.every=2")], ids=str
 )
 def test_compiled_a_run_is_the_same_alone_and_in_packs_of_many_widths(more):
-    runs = packs_of(*WORDS, *more, "seed=range(8)")
-    alone = trained(runs[:1], compiled=True)[0]
-    for width in (2, 3, 5, 8):
-        assert not differing(alone, trained(runs[:width], compiled=True)[0]), f"in a pack of {width}"
-    assert not differing(alone, trained(runs[:3], compiled=True, stops=[2])[0])
+    hold_compiled((2, 3, 5, 8), *WORDS, *more, stops=[2])
 
 
 def test_its_settings_are_dopamines():

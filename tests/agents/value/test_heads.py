@@ -5,7 +5,7 @@ import pytest
 from plasticity_lab.networks.tokenization import KINDS
 from tests.agents.value.packs import SHORT
 from tests.helpers.packs import choices, needs_compiler
-from tests.tenants.packs import differing, packs_of, trained
+from tests.tenants.packs import differing, hold, hold_compiled, packs_of, trained
 
 WORDS = (
     *(word for word in SHORT if not word.startswith("network")),
@@ -29,28 +29,20 @@ def words_of(head: str, tokens: str) -> tuple[str, ...]:
 @pytest.mark.walk(1)
 @pytest.mark.parametrize(("head", "tokens"), WALKED)
 def test_packed_alone_and_resumed_are_the_same(head, tokens):
-    pack = packs_of(*words_of(head, tokens), "benchmark.tasks=1", "seed=0,1")
-    packed = trained(pack)
-    assert not differing(packed[1], trained(pack[1:])[0])
-    assert not differing(packed[0], trained(pack, stops=[1])[0])
+    hold(*words_of(head, tokens), "benchmark.tasks=1", "seed=0,1", stops=[1])
 
 
 def test_losses_that_balance_experts_are_learned_by_the_same_alone_and_packed():
     words = (*words_of("token_choice", "per_conv"), "benchmark.tasks=1", "seed=0,1")
-    plain = trained(packs_of(*words))
-    pack = packs_of(*words, "head.importance_loss=0.1", "head.load_loss=0.1")
-    packed = trained(pack)
-    assert differing(packed[0], plain[0])
-    assert not differing(packed[1], trained(pack[1:])[0])
+    balanced = hold(*words, "head.importance_loss=0.1", "head.load_loss=0.1")
+    assert differing(balanced[0], trained(packs_of(*words))[0])
 
 
 @pytest.mark.walk(1)
 @pytest.mark.parametrize("intervention", ["redo", "continual_backprop", "snr", "selective_reinit"])
 def test_interventions_work_on_experts(intervention):
     every = () if intervention in ("continual_backprop", "snr") else ("intervention.every=3",)
-    words = (*words_of("softmoe", "per_conv"), f"intervention={intervention}", *every)
-    pack = packs_of(*words, "benchmark.tasks=1", "seed=0,1")
-    assert not differing(trained(pack)[1], trained(pack[1:])[0])
+    hold(*words_of("softmoe", "per_conv"), f"intervention={intervention}", *every, "benchmark.tasks=1", "seed=0,1")
 
 
 RESETS = {
@@ -67,22 +59,16 @@ RESETS = {
 @pytest.mark.parametrize("how", RESETS)
 def test_resets_of_experts_are_the_same_packed_alone_and_resumed(how):
     every = "intervention.reset_experts.every=3" if how == "beside another" else "intervention.every=3"
-    pack = packs_of(*words_of("softmoe", "per_conv"), *RESETS[how], every, "benchmark.tasks=1", "seed=0,1")
-    packed = trained(pack)
-    assert not differing(packed[1], trained(pack[1:])[0])
-    assert not differing(packed[0], trained(pack, stops=[1])[0])
-    plain = trained(packs_of(*words_of("softmoe", "per_conv"), "benchmark.tasks=1", "seed=0,1"))
-    assert differing(packed[0], plain[0]), "something was reset"
+    words = (*words_of("softmoe", "per_conv"), "benchmark.tasks=1", "seed=0,1")
+    packed = hold(*words, *RESETS[how], every, stops=[1])
+    assert differing(packed[0], trained(packs_of(*words))[0]), "something was reset"
 
 
 @pytest.mark.walk(1)
 @pytest.mark.parametrize("head", ["softmoe", "expert_choice", "token_choice"])
 def test_pruned_experts_are_the_same_packed_alone_and_resumed(head):
     pruned = ("intervention=prune_experts", "intervention.count=1", "intervention.first=3")
-    pack = packs_of(*words_of(head, "per_conv"), *pruned, "benchmark.tasks=1", "seed=0,1")
-    packed = trained(pack)
-    assert not differing(packed[1], trained(pack[1:])[0])
-    assert not differing(packed[0], trained(pack, stops=[1])[0])
+    hold(*words_of(head, "per_conv"), *pruned, "benchmark.tasks=1", "seed=0,1", stops=[1])
 
 
 @needs_compiler
@@ -90,17 +76,11 @@ def test_pruned_experts_are_the_same_packed_alone_and_resumed(head):
 @pytest.mark.parametrize("head", [head for head in choices("head") if head != "flatten"])
 def test_compiled_a_run_is_the_same_alone_and_in_packs_of_many_widths(head):
     balanced = ("head.importance_loss=0.1", "head.load_loss=0.1") if head == "token_choice" else ()
-    runs = packs_of(*words_of(head, "per_conv"), *balanced, "benchmark.tasks=1", "seed=range(6)")
-    alone = trained(runs[:1], compiled=True)[0]
-    for width in (2, 3, 6):
-        assert not differing(alone, trained(runs[:width], compiled=True)[0]), f"in a pack of {width}"
+    hold_compiled((2, 3, 6), *words_of(head, "per_conv"), *balanced, "benchmark.tasks=1")
 
 
 @needs_compiler
 @pytest.mark.slow
 def test_compiled_resets_of_experts_are_the_same_alone_and_packed():
-    words = (*words_of("softmoe", "per_conv"), "intervention=reset_experts", "intervention.every=3")
-    runs = packs_of(*words, "benchmark.tasks=1", "seed=range(3)")
-    alone = trained(runs[:1], compiled=True)[0]
-    for width in (2, 3):
-        assert not differing(alone, trained(runs[:width], compiled=True)[0]), f"in a pack of {width}"
+    resets = ("intervention=reset_experts", "intervention.every=3", "benchmark.tasks=1")
+    hold_compiled((2, 3), *words_of("softmoe", "per_conv"), *resets)

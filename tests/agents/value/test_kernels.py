@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from tests.agents.value.packs import AGENTS, BY_AGENT, BY_KERNELS, advanced, begun, numbers
+from tests.agents.value.packs import AGENTS, BY_AGENT, advanced, begun, numbers
 from tests.agents.value.test_heads import WALKED, WORDS, words_of
 from tests.helpers.packs import needs_compiler, needs_kernels
-from tests.tenants.packs import differing, packs_of, trained
+from tests.tenants.packs import hold_compiled, packs_of
 
 SHORT = ("benchmark.tasks=1", "benchmark.environment_steps=100")
 BOARDS = {name: (*WORDS, f"agent={name}", *SHORT) for name in AGENTS}
@@ -39,23 +39,10 @@ def test_one_update_is_that_of_the_other_modes(head, tokens):
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [*BOARDS.values(), BY_AGENT["dqn"], *OTHERS.values()], ids=[*BOARDS, "mlp", *OTHERS])
 def test_so_it_is_in_packs_of_many_widths_and_resumed(words):
-    runs = packs_of(*words, "benchmark.tasks=1", "seed=range(8)")
-    alone = trained(runs[:1], **BY_KERNELS)[0]
-    for width in (2, 3, 5, 8):
-        assert not differing(alone, trained(runs[:width], **BY_KERNELS)[0]), f"in a pack of {width}"
-    assert not differing(alone, trained(runs[:3], stops=[1], **BY_KERNELS)[0])
+    hold_compiled((2, 3, 5, 8), *words, "benchmark.tasks=1", kernels=True, stops=[1])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("head", "tokens"), WALKED[1:])
 def test_so_it_is_with_every_head(head, tokens):
-    runs = packs_of(*words_of(head, tokens), *SHORT, "seed=range(3)")
-    alone = trained(runs[:1], **BY_KERNELS)[0]
-    for width in (2, 3):
-        assert not differing(alone, trained(runs[:width], **BY_KERNELS)[0]), f"in a pack of {width}"
-
-
-@pytest.mark.slow
-def test_a_run_is_the_same_alone_and_in_a_pack():
-    runs = packs_of(*BOARDS["dqn"], "seed=range(3)")
-    assert not differing(trained(runs[2:], **BY_KERNELS)[0], trained(runs, **BY_KERNELS)[2])
+    hold_compiled((2, 3), *words_of(head, tokens), *SHORT, kernels=True)

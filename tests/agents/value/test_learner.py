@@ -11,7 +11,7 @@ from tests.agents.ppo.packs import there_are
 from tests.agents.value.packs import AGENTS, BY_AGENT, CHOSEN, SMALL, advanced, begun, numbers, task_of
 from tests.helpers.made_up_bodies import poisoned_choices
 from tests.helpers.packs import needs_compiler
-from tests.tenants.packs import differing, packs_of, trained
+from tests.tenants.packs import differing, hold, hold_compiled, packs_of, trained
 
 PIXELS = (
     *SMALL,
@@ -59,20 +59,12 @@ def with_made_up_bodies(monkeypatch):
 )
 def test_packed_alone_and_resumed_are_the_same(words):
     length = () if "network=small_nature" in words else ("benchmark.environment_steps=180",)  # the ring comes round
-    pack = packs_of(*words, *length, "seed=3,1,0")
-    packed = trained(pack)
-    assert len({each["metrics"] for each in packed}) == len(pack)
-    assert not differing(packed[1], trained([pack[1]])[0])
-    resumed = trained(pack, stops=[1, 2, 1])
-    assert not [name for k in range(len(pack)) for name in differing(packed[k], resumed[k])]
+    hold(*words, *length, "seed=3,1,0", stops=[1, 2, 1])
 
 
 @pytest.mark.sample(3)
 def test_its_floats_differ_from_run_to_run():
-    pack = packs_of(*SMALL, "agent.gamma=0.9,0.99", "agent.epsilon_final=0.5,0.1", "agent.epsilon_start=0.9,1")
-    packed = trained(pack)
-    assert len({each["metrics"] for each in packed}) == len(pack) == 8
-    assert not differing(packed[5], trained([pack[5]])[0])
+    hold(*SMALL, "agent.gamma=0.9,0.99", "agent.epsilon_final=0.5,0.1", "agent.epsilon_start=0.9,1")
 
 
 COMPILED = ("benchmark.tasks=1", "benchmark.environment_steps=160")
@@ -86,12 +78,7 @@ COMPILED = ("benchmark.tasks=1", "benchmark.environment_steps=160")
     ids=[*BY_AGENT, "in three environments", "convolutions"],
 )
 def test_compiled_a_run_is_the_same_alone_and_in_packs_of_many_widths(words):
-    runs = packs_of(*words, *COMPILED, "seed=range(12)")
-    alone = trained(runs[:1], compiled=True)[0]
-    for width in (2, 3, 5, 6, 8, 12):
-        assert not differing(alone, trained(runs[:width], compiled=True)[0]), f"in a pack of {width}"
-    resumed = trained(runs[:3], compiled=True, stops=[1])
-    assert not differing(alone, resumed[0])
+    hold_compiled((2, 3, 5, 6, 8, 12), *words, *COMPILED, stops=[1])
 
 
 @pytest.mark.sample(3)
