@@ -5,10 +5,8 @@ import subprocess
 import sys
 
 import numpy as np
-import polars as pl
 import pytest
 
-from analysis import load
 from analysis.__main__ import main
 from analysis.report import run_curves
 from tests.helpers.many_records import many_records
@@ -33,15 +31,6 @@ def test_table_2_of_ten_thousand_records_takes_seconds(store):
     assert "Permuted MNIST" in found.stdout
     assert "1 diverged" in found.stdout
     assert after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime < ALLOWED
-
-
-def test_both_frames_hold_all_of_it(store):
-    runs, metrics = load(store)
-    assert len(runs) == 10_000
-    assert runs["status"].value_counts().sort("status").rows() == [("diverged", 200), ("done", 9800)]
-    counts = metrics.group_by("kind").len().collect()
-    assert dict(counts.rows())["task"] == 1_000_000
-    assert metrics.select(pl.col("run").n_unique()).collect().item() == 10_000
 
 
 def test_the_report_has_less_than_12_megabytes(store, tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ from plasticity_lab.component import build
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.data.sources import load_images, source_named
 from plasticity_lab.errors import ConfigError
-from tests.helpers.packs import choice, differing, images, run, trained
+from tests.helpers.packs import choice
 
 
 def made(train: int = 9, test: int = 4, classes: int = 12) -> ImageSet:
@@ -109,20 +109,3 @@ def test_the_benchmarks_are_as_long_as_published_and_their_sister_needs_no_downl
     digits = build("benchmark", "continual_digits", *choice("benchmark", "continual_digits"))
     assert digits.steps_of(0) == 140
     assert digits.lesson(load_images("digits", tmp_path), 0, 99).labels.tolist() == [0] * 140 + [1] * 140
-
-
-@pytest.mark.parametrize("network", ["mlp", "cnn_case_study"])
-def test_a_run_has_two_outputs_and_is_the_same_alone_packed_and_resumed(network):
-    large = images(8, 240, 60)
-    settings = {
-        "benchmark": "new_classes",
-        "tasks": 4,
-        "epochs": 2,
-        "images_per_class": 6,
-        "batch_size": 5,
-        "network": {"name": network, "width": 12} | ({"channels": 4} if network != "mlp" else {}),
-    }
-    alone = trained([run(1, **settings)], large).of(0)
-    assert np.count_nonzero(alone["output.bias"]) == 2
-    packed = trained([run(seed, **settings) for seed in (7, 1, 5)], large, stops=(3,))
-    assert not differing(alone, packed.of(1))

@@ -1,16 +1,13 @@
 """The kernels are compiled by the parts that a run calls, beside each other, and each once on a machine."""
 
-import fcntl
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 import torch
 
-from plasticity_lab import waits
 from plasticity_lab.agents.update import LossOutput, update_of
 from plasticity_lab.component import load
 from plasticity_lab.interventions.none import NoIntervention
@@ -20,7 +17,6 @@ from plasticity_lab.networks.network import Shapes
 from plasticity_lab.stacking.adam import Adam
 from plasticity_lab.stacking.sgd import SGD
 from tests.helpers.packs import choice, needs_compiler, needs_kernels
-from tests.helpers.sweeps import wait_until
 
 pytestmark = [needs_compiler, needs_kernels, pytest.mark.sample(5)]
 STAND_IN = """#!/bin/sh
@@ -101,25 +97,6 @@ def test_a_part_that_two_need_at_once_is_compiled_once(stand_in):
     assert first is not second
     assert first.result(timeout=60) == second.result(timeout=60)
     assert begun.read_text().split() == ["linear"]
-
-
-def test_a_process_says_that_it_waits_for_another_ones_compiler(stand_in, tmp_path):
-    """The other one holds the lock of the part; afterwards this process compiles it."""
-    begun = stand_in(f"for n in $(seq 300); do [ -e {tmp_path}/go ] && break; sleep 0.1; done")
-    library = build.library_of("softmax", build.folder())
-    library.parent.mkdir(parents=True)
-    with ThreadPoolExecutor(1) as loader, library.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        loaded = loader.submit(build.load.__wrapped__, "softmax")
-        wait_until(lambda: (wait := waits.current()) is not None and wait.doing == "waiting")
-        assert not begun.exists()
-        fcntl.flock(lock, fcntl.LOCK_UN)
-        wait_until(lambda: (wait := waits.current()) is not None and wait.doing == "compiling")
-        (tmp_path / "go").touch()
-        with pytest.raises(build.KernelsMissing):  # what the stand-in leaves cannot be loaded
-            loaded.result(timeout=60)
-    assert begun.read_text().split() == ["softmax"]
-    assert waits.current() is None
 
 
 def test_the_code_of_a_part_is_known_by_its_own_source(stand_in):

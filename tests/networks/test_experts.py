@@ -23,11 +23,10 @@ from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking.run_axis import on_run_axis
 from tests.helpers.made_up_networks import EXPERTS, ExpertMLP
 from tests.helpers.networks import classifier, logits
-from tests.helpers.packs import CPU, choice, differing, images, run, trained
+from tests.helpers.packs import CPU, run
 from tests.helpers.situations import after, begun, copied, silent
 from tests.tenants.packs import packs_of
 
-DIGITS = images(8, 189, 45)
 ACTIVATIONS = {"relu": ReLU(), "crelu": CReLU(), "swiglu": SwiGLU(), "prelu": PReLU(scope="neuron")}
 
 
@@ -192,46 +191,3 @@ def test_snr_watches_experts():
 def test_resets_count_experts():
     now = begun([ReDo()] * 2, ExpertMLP())
     assert reset_units(now, "test", 1, [(unit, np.array([0, 2])) for unit in now.units]) == 6
-
-
-def pack_of(runs, place, intervention=None, activation="relu", **network):
-    """Our run among mates of other seeds and rates."""
-    settings = {"images": 189, "tasks": 2, "batch_size": 13, "network": {"target": EXPERTS} | network}
-    if intervention is not None:
-        target, usual = choice("intervention", intervention[0])
-        settings["intervention"] = target, usual | intervention[1]
-    mates = [run(100 + k, activation, optimizer={"lr": 10.0 ** -(2 + k % 3)}, **settings) for k in range(runs)]
-    mates[place] = run(1, activation, **settings)
-    return mates
-
-
-def held(packs=((2, 1), (3, 0), (5, 4), (8, 7)), how=None, **own):
-    how = how or {}
-    alone = trained(pack_of(1, 0, **own), DIGITS, **how).of(0)
-    assert np.isfinite(alone["loss"]).all()
-    for runs, place in packs:
-        packed = trained(pack_of(runs, place, **own), DIGITS, **how).of(place)
-        assert not differing(alone, packed), f"place {place} of {runs}"
-    return alone
-
-
-@pytest.mark.walk(2)
-@pytest.mark.parametrize(
-    "intervention",
-    [
-        ("redo", {"every": 3, "strength": 0.6}),
-        ("continual_backprop", {"strength": 0.05, "maturity": 3}),
-        ("snr", {"strength": 0.3, "min_age": 1, "min_count": 1}),
-        ("selective_reinit", {"every": 3, "strength": 0.1}),
-        ("spectral", {}),
-        ("ewc", {"examples": 21}),
-        ("l2_init", {}),
-        ("shrink_and_perturb", {"every": 4}),
-        ("fresh_each_task", {}),
-    ],
-    ids=lambda each: each[0],
-)
-def test_so_it_is_with_interventions(intervention):
-    alone = held(((2, 1), (5, 0)), intervention=intervention, slots=2)
-    if "resets" in alone:
-        assert alone["resets"].max() > 0, "a test of nothing"

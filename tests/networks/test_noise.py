@@ -9,9 +9,9 @@ from plasticity_lab.activations.rrelu import RReLU
 from plasticity_lab.agents.drawn import drawn
 from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.randomness.device import run_keys
-from tests.helpers.made_up_networks import NOISY, ROUTED, NoisyMLP, RoutedMLP
+from tests.helpers.made_up_networks import ROUTED, NoisyMLP, RoutedMLP
 from tests.helpers.networks import classifier
-from tests.helpers.packs import CPU, differing, images, run, trained
+from tests.helpers.packs import CPU, images, run, trained
 
 DIGITS = images(8, 189, 45)
 STREAM = {"images": 189, "tasks": 2, "batch_size": 13}
@@ -64,35 +64,6 @@ def pack_of(target, runs, place, activation="relu", **network):
     return mates
 
 
-def held(target, packs, activation="relu", how=None, **network):
-    how = how or {}
-    alone = trained(pack_of(target, 1, 0, activation, **network), DIGITS, **how).of(0)
-    assert np.isfinite(alone["loss"]).all()
-    for runs, place in packs:
-        packed = trained(pack_of(target, runs, place, activation, **network), DIGITS, **how)
-        assert not differing(alone, packed.of(place)), f"place {place} of {runs}"
-    resumed = trained(pack_of(target, 3, 1, activation, **network), DIGITS, stops=(1, 1), **how)
-    assert not differing(alone, resumed.of(1)), "interrupted"
-    return alone
-
-
-@pytest.mark.walk(1)
-@pytest.mark.parametrize(
-    ("activation", "network"),
-    [
-        ("relu", {"scope": "sample"}),
-        ("relu", {"scope": "batch", "norm": "layer"}),
-        ("rand_smooth_leaky", {"scope": "sample", "width": 7}),
-    ],
-)
-def test_a_noisy_network_is_the_same_alone_packed_and_resumed(activation, network):
-    alone = held(NOISY, [(2, 1), (3, 0), (5, 4), (6, 2), (8, 7), (12, 5)], activation, **network)
-    started = classifier(NoisyMLP(width=12, scope="sample"), [ReLU()], (1, 8, 8), 10).start([1], CPU)
-    if network == {"scope": "sample"}:
-        assert alone.keys() >= started.keys()
-        assert not np.array_equal(alone["output.sigma"], started["output.sigma"][0].numpy())
-
-
 def test_a_networks_own_losses_are_added_to_the_agents():
     """The gradient by a parameter behind the watched layer alone is that of the agent's loss; others move more."""
     network = {"width": 12}
@@ -109,7 +80,3 @@ def test_a_networks_own_losses_are_added_to_the_agents():
         return float(hidden[own.losses[0]][0])
 
     assert balance(heavy) < 0.5 * balance(plain)
-
-
-def test_so_it_is_alone_and_in_packs():
-    held(ROUTED, [(2, 1), (5, 0)])

@@ -39,19 +39,6 @@ def stepped(simulation, body, copies, steps):
     return shown
 
 
-@pytest.mark.walk(3)
-@pytest.mark.parametrize("step", [1, 77])
-def test_restored_steps_are_those_of_the_undisturbed_for_hundreds_of_steps(body, step):
-    undisturbed = started(body, 1)
-    stepped(undisturbed, body, 1, range(step))
-    restored = body.simulation(1)
-    restored.start(np.array([0]), [host_stream(3, "start")])
-    stepped(restored, body, 1, range(500, 510))
-    restored.load(undisturbed.state())
-    steps = range(step, step + 300)
-    assert stepped(restored, body, 1, steps) == stepped(undisturbed, body, 1, steps)
-
-
 def contacts(simulation, copy):
     """Coefficients of sliding friction (C,) and forces (C, 6) of a copy's contacts, where it stands now."""
     model, data = simulation._physics._models[copy], simulation._physics._data[copy]
