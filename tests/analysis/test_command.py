@@ -112,7 +112,7 @@ def test_a_table_is_made_again_from_its_json_and_together_with_a_store(store, se
 def test_a_file_that_is_no_tables_json_is_a_sentence(tmp_path, capsys, content):
     (tmp_path / "notes.json").write_text(content)
     assert main(["table", "--store", str(tmp_path / "notes.json")]) == 1
-    assert "notes.json is not the JSON of a table" in capsys.readouterr().err
+    assert "notes.json" in capsys.readouterr().err
 
 
 def test_a_store_without_classifiers_shows_what_its_agent_names_first(tmp_path, record, capsys):
@@ -126,7 +126,7 @@ def test_a_store_without_classifiers_shows_what_its_agent_names_first(tmp_path, 
     assert shown.startswith("Headline: Mean return (")
     assert "11.0 ± 1.0" in shown
     assert main(["table", "table2", "--store", str(store.root)]) == 1
-    assert capsys.readouterr().err == "No run's summary has 'taoa'; there are mean_return, parameters, seconds.\n"
+    assert "mean_return, parameters, seconds" in capsys.readouterr().err
     written = store.root / "tables" / "headline.json"
     assert main(["table", "--store", str(written), "--out", str(tmp_path / "again")]) == 0
     assert "11.0 ± 1.0" in capsys.readouterr().out, "the JSON of a table says what its numbers are"
@@ -140,7 +140,7 @@ def test_a_table_leaves_out_and_names_agents_that_do_not_measure_it(store, recor
     out, err = capsys.readouterr()
     assert out.startswith("Table 2: Total Average Online Task Accuracy")
     assert "agent.name" not in out
-    assert err.startswith("Left out: 1 runs of agent=player, which do not measure taoa; `table headline`")
+    assert all(word in err for word in ("agent=player", "taoa", "table headline"))
     assert main(["table", "--store", str(store.root)]) == 0
     assert capsys.readouterr().out.count("Headline: ") == 2, "what each agent names first, where nothing is named"
 

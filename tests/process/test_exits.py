@@ -72,7 +72,6 @@ def test_a_current_folder_that_was_removed_is_one_sentence(tmp_path, words):
         check=False,
     )
     assert (run.returncode, run.stdout) == (1, "")
-    assert "folder was removed" in run.stderr
     assert run.stderr.count("\n") == 1
 
 
@@ -119,7 +118,8 @@ def test_output_on_a_full_disk_is_a_sentence_and_status_1(module, buffering):
     with open("/dev/full", "w") as full:
         ended = in_shell(f'"$0" -m {module} {" ".join(DOORS[module])}', env=buffering, stdout=full)
     assert ended.returncode == 1
-    assert ended.stderr == "The output could not be written: No space left on device.\n"
+    assert "No space left on device" in ended.stderr
+    assert ended.stderr.count("\n") == 1
 
 
 @pytest.mark.sample(1)

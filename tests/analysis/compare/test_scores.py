@@ -3,7 +3,6 @@
 from functools import partial
 
 import numpy as np
-import polars as pl
 import pytest
 import scipy.stats
 
@@ -12,8 +11,6 @@ from analysis.compare.comparison import comparison
 from analysis.compare.drawing import drawing
 from analysis.compare.scores import ends_of
 from analysis.compare.sections import sections
-from analysis.figures.style import looks
-from analysis.frames import FIRST
 from analysis.read_metrics import metrics_of
 from analysis.reported.reported import lines
 from analysis.rows import rows, rows_in
@@ -205,29 +202,3 @@ def test_profiles_and_courses_of_scores(store):
     of_tasks = panels[DIGITS, "task"]
     assert {series.label: series.y[-1] for series in of_tasks.series} == pytest.approx({"none": 31, "snr": 71})
     assert [series.label for series in panels[DIGITS, "TAOA, IQM (%)"].series] == ["none", "snr"]
-
-
-def test_an_intervention_keeps_its_colour_whoever_stands_beside_it(two_benchmarks, seeds):
-    def looks_of(records):
-        drawn = drawing(comparison(rows(records), "intervention"), lambda runs: pl.LazyFrame(schema=FIRST), None, list)
-        return looks([(series.label, series.key) for panel in drawn.panels for series in panel.series])
-
-    two = looks_of(two_benchmarks)
-    three = looks_of([*two_benchmarks, *seeds("relu", [0.5, 0.6], intervention="l2_init")])
-    assert {name: three[name] for name in two} == two
-    assert len({look.colour for look in three.values()}) == 3
-
-
-def test_a_figure_of_many_sections_has_the_first_ones_and_says_so(seeds):
-    several = [
-        one
-        for lr in range(1, 15)
-        for arm in ("none", "snr")
-        for one in seeds("relu", [0.5, 0.6], intervention=arm, lr=lr / 1000)
-    ]
-    found = comparison(rows(several), "intervention")
-    drawn = drawing(found, lambda runs: pl.LazyFrame(schema=FIRST), None, list)
-    titles = {panel.title for panel in drawn.panels}
-    assert len(titles) == 12
-    assert any("12 of 14 tables" in sentence for sentence in drawn.caption)
-    assert "Permuted digits · lr=0.001" in titles
