@@ -1,4 +1,4 @@
-"""What papers ask for: figures of a width, in a font, of some lines; tables of some columns."""
+"""What papers ask for: figures of a width, in a font, of some lines."""
 
 import json
 import re
@@ -66,17 +66,6 @@ def test_a_mistake_is_answered_in_a_sentence(store, capsys, words, parts):
     assert said.count("\n") == 1
     for part in parts:
         assert part in said
-
-
-def test_chosen_columns_stand_in_their_order_and_the_csv_has_all(store, capsys):
-    words = ["compare", "--columns", "IQM", "mean ± SD", "--no-figure", "--store", str(store.root)]
-    assert main(words) == 0
-    folder = store.root / "tables"
-    (head, *_) = [line for line in (folder / "compare_activation.tex").read_text().splitlines() if "IQM [95" in line]
-    assert [cell.strip(" \\") for cell in head.split("&")] == ["activation", "IQM [95 \\%]", "mean $\\pm$ SD"]
-    assert "welch_p" in (folder / "compare_activation.csv").read_text().splitlines()[0]
-    body = (folder / "compare_activation.md").read_text()
-    assert "**" in body, "the best is bold in its new place"
 
 
 def test_a_comparison_is_drawn_again_from_its_json(store, tmp_path):

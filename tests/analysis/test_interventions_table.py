@@ -8,7 +8,6 @@ import pytest
 from analysis.rows import rows
 from analysis.tables import TABLES
 from analysis.tables.build import build
-from analysis.tables.caption import caption
 from analysis.tables.grid import grid
 from analysis.tables.render import csv_text, text
 from tests.analysis.test_paper import of_benchmark
@@ -67,11 +66,3 @@ def test_columns_come_in_the_tables_order_and_counts_of_resets_stand_where_there
         of_snr = header[header.index("+SNR") : header.index("+EWC")]
         assert of_snr.count("resets") == header.count("resets") == 1
         assert all(len(line) == len(header) for line in listing.body)
-
-
-def test_what_is_missing_is_trained_by_a_command_that_names_each_choice_once(shown):
-    (line,) = [line for line in caption(shown[0].table, shown[0]) if line.startswith("Missing") and "+L2-Init" in line]
-    assert "experiment=tableE4" in line
-    for result in shown:
-        for command in result.fill.values():
-            assert command.count("benchmark=") == 1

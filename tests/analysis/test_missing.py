@@ -40,14 +40,6 @@ def test_activations_that_a_column_lacks_can_be_trained_as_those_beside_them_wer
     ]
 
 
-def test_what_an_option_of_ones_own_lacks_is_trained_from_its_folder(seeds, benchmarks):
-    records = [*seeds("mine", [0.5, 0.6]), *seeds("relu", [0.5, 0.6], benchmark=benchmarks["mnist"])]
-    (result,) = build(TABLE2, rows(records))
-    missing = [line["missing"] for line in csv.DictReader(io.StringIO(csv_text([result.table.listing(result)])))]
-    given = "python -m plasticity_lab.main --config-dir FOLDER activation=mine benchmark=permuted_mnist"
-    assert any(command.startswith(given) for command in missing)
-
-
 def test_a_hole_in_the_grid_says_in_the_csv_what_fills_it(seeds, benchmarks):
     records = [
         *seeds("relu", [0.5, 0.6]),

@@ -2,7 +2,6 @@
 
 import pytest
 
-from analysis.__main__ import main
 from analysis.check_paper.checks import findings
 from analysis.check_paper.finding import Verdict
 
@@ -36,16 +35,3 @@ def test_most_of_the_paper_agrees_with_itself(paper):
     assert paper["Table F3", "Rational"] == {Verdict.AGREES}, "IQM, mean and SD of its Δ"
     assert paper["Table G2", "Random Label CIFAR, against Bo-PReLU"] == {Verdict.OPEN}
     assert sum(verdicts == {Verdict.AGREES} for verdicts in paper.values()) > 0.8 * len(paper)
-
-
-def test_the_command_prints_all_or_the_disagreements(capsys):
-    assert main(["check-paper"]) == 0
-    whole = capsys.readouterr().out
-    assert "−336.13, −68.68 it is −59.03: the sign is wrong" in whole
-    assert main(["check-paper", "--disagreements"]) == 0
-    part = capsys.readouterr().out
-    assert "the sign is wrong" in part
-    assert "    agrees" in whole
-    assert "    agrees" not in part
-    assert "cannot be told  " not in part
-    assert part.splitlines()[-1] == whole.splitlines()[-1]

@@ -4,7 +4,6 @@ import json
 import pytest
 import scipy.stats
 
-from analysis.__main__ import main
 from analysis.check_paper.checks import findings
 from analysis.check_paper.text import summary
 from analysis.reported.reported import Published
@@ -105,15 +104,6 @@ def test_an_intervention_is_compared_by_the_metric_its_column_reads_as_at_the_st
 def test_nothing_measured_is_said_so(tmp_path):
     assert compared(tmp_path) == []
     assert text([]).startswith(f"0 of {sum(printed_cells().values())} printed cells are computed.")
-
-
-def test_the_command_prints_text_and_markdown(capsys):
-    assert main(["reproduction"]) == 0
-    shown = " ".join(capsys.readouterr().out.split())  # columns are as wide as what is in them
-    assert "Swish (SiLU) 89.69 ± 0.16 67.73 ± 0.46" in shown
-    assert "optimizer.lr=0.0001: 67.82" in shown
-    assert main(["reproduction", "--markdown"]) == 0
-    assert "| Swish (SiLU) " in capsys.readouterr().out
 
 
 def test_the_readme_and_its_page_quote_what_the_commands_say():

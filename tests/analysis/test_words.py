@@ -68,15 +68,6 @@ def test_an_empty_word_is_named(words, store, tmp_path, monkeypatch, capsys):
     assert {path.name for path in tmp_path.iterdir()} == {"store"}, "and nothing is written"
 
 
-@pytest.mark.parametrize("by", ["seed", "activation", "intervention.name", "hyperparams", "optimizer.lrr"])
-def test_a_figure_says_what_it_can_vary(by, store, capsys):
-    err = told(capsys, "figure", "sensitivity", "--by", by, "--store", str(store.root))
-    assert by.removesuffix(".name") in err
-    assert ("compare --by" in err) == (by not in ("seed", "optimizer.lrr"))
-    assert ("No run has" in err) == (by == "optimizer.lrr")
-    assert "; but" not in err
-
-
 @pytest.mark.parametrize(("option", "figures"), [(option, READ_BY[option]) for option in ("by", "metric")])
 def test_an_option_that_a_figure_does_not_read_is_named_with_those_that_do(option, figures, store, tmp_path, capsys):
     assert set(figures) < set(FIGURES)

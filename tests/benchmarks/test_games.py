@@ -10,8 +10,6 @@ from plasticity_lab.benchmarks.bodies.stream import Stages
 from plasticity_lab.environments.games.games import GAMES, MOST_CHANNELS
 from plasticity_lab.errors import ConfigError
 
-pytestmark = pytest.mark.sample(2)
-
 NAMES = [*GAMES]
 
 

@@ -47,13 +47,6 @@ def test_the_table_the_figure_and_their_files(store, capsys):
     assert lines[1]["iqm_interval"] == "Student's t"
 
 
-def test_two_arms_with_long_settings_fit_a_hundred_columns(store, capsys):
-    main(["compare", "--store", str(store.root), "--no-figure"])
-    lines = capsys.readouterr().out.partition("Written:")[0].splitlines()
-    assert max(map(len, lines)) <= 100
-    assert any("no_replay" in line and "-30" in line for line in lines), "the second block names its arms too"
-
-
 @pytest.mark.parametrize(
     ("words", "parts"),
     [

@@ -155,16 +155,3 @@ def test_the_runs_that_a_filter_leaves_are_saved_in_the_order_that_was_asked_for
         assert names.index((name, "1")) == names.index((name, "0")) + 1
     assert (f"'{FORMULA}", "0") in names
     assert not any(cell.startswith("=") for line in lines for cell in line)
-
-
-def test_each_agent_on_each_benchmark_has_a_section_that_a_link_opens(page):
-    sections = page.locator("#figures details.part")
-    titles = sections.locator("summary").all_inner_texts()
-    assert titles == page.locator("#figures .of").all_inner_texts()
-    assert [title.split(" · ")[0] for title in titles] == ["player", "supervised", "Search abcdef012345"]
-    closed = sections.nth(1)
-    assert closed.get_attribute("open") is None
-    number = closed.locator("article").first.get_attribute("id")
-    page.locator(f'#figures .contents a[href="#{number}"]').dispatch_event("click")
-    closed.locator(".js-plotly-plot .point").first.wait_for()
-    assert closed.get_attribute("open") is not None

@@ -10,7 +10,6 @@ from plasticity_lab.environments.__main__ import main
 from plasticity_lab.environments.environments import Environments
 from plasticity_lab.environments.games import scores
 from plasticity_lab.environments.games.board import ACTIONS, FIRE, NOTHING
-from plasticity_lab.environments.games.frame import SIGNS
 from plasticity_lab.environments.games.games import GAMES, MOST_CHANNELS, game
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
@@ -85,15 +84,6 @@ def test_the_scripted_policy_earns_far_more_than_random_actions(name):
     where = f"benchmark.game={name} benchmark.sticky={line['sticky']} benchmark.ramping={line['ramping'].lower()}"
     ends = next(each for each in lines("score_ends.csv") if each["where"] == where)
     assert (ends["low"], ends["high"]) == (line["random"], line["scripted"])
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_board_is_printed_with_a_letter_for_each_kind_of_thing(name, capsys):
-    assert len(set(SIGNS[name])) == len(GAMES[name].channels)
-    assert main(["show", name, "--steps", "3", "--policy", "random"]) == 0
-    shown = capsys.readouterr().out
-    assert SIGNS[name][0] in shown.split("\n\n")[1]
-    assert shown.split("\n\n")[1].count("\n") == 9
 
 
 def test_what_is_not_there_is_named_beside_what_is(capsys):
