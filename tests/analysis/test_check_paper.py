@@ -9,12 +9,23 @@ import scipy.stats
 from analysis.check_paper.accuracies import check_final_accuracies
 from analysis.check_paper.aggregates import check_aggregates
 from analysis.check_paper.correlations import check_points, possible_points
-from analysis.check_paper.failures import fewest_failed
+from analysis.check_paper.counts import (
+    check_environments,
+    check_preferred_rate,
+    check_rows,
+    check_settings_counted,
+    check_timesteps,
+)
+from analysis.check_paper.failures import check_failures, fewest_failed
 from analysis.check_paper.finding import Verdict
+from analysis.check_paper.grids import check_learning_rates, check_strengths, placed
 from analysis.check_paper.order import ranked
 from analysis.check_paper.printed import Printed, iqm, sd
+from analysis.check_paper.repeated import check_numbers_in_text, check_same_cells
+from analysis.check_paper.resolution import check_resolution
 from analysis.check_paper.sheets import Cell, Sheet
 from analysis.check_paper.significance import compared, p_range
+from analysis.check_paper.spread import check_spread
 
 AGREES, DISAGREES, OPEN = Verdict.AGREES, Verdict.DISAGREES, Verdict.OPEN
 
@@ -139,3 +150,97 @@ def test_r_and_p_tell_how_many_points_there_were():
     assert verdicts(check_points([*claims, {"said_in": "Figure 4", "of": "b", "r": "0.84", "p": "0.0013"}])) == [
         DISAGREES
     ]
+
+
+def test_where_all_runs_failed_the_gap_cannot_have_changed():
+    rewards = table(
+        "Table F2", ["Ant-v5 relu -6.1e4 3.2e4", "Ant-v5 elu -6.0e5 2.6e5", "Ant-v5 tanh 90.0 1.0"], by="env"
+    )
+    deltas = [
+        {"env": "Ant-v5", "activation": name, "delta_mean": mean, "delta_ci95": half}
+        for name, mean, half in (("relu", "862.09", "2004.43"), ("elu", "0.00", "0.00"), ("tanh", "0.00", "0.00"))
+    ]
+    found = check_failures(rewards, Sheet("Table F3", deltas))
+    assert [(one.subject.split(",")[0], one.verdict) for one in found] == [
+        ("ReLU", DISAGREES),
+        ("eLU", AGREES),
+        ("eLU", AGREES),
+        ("Tanh", DISAGREES),  # Δ says that every run failed, the rewards that none need have
+    ]
+
+
+def test_what_is_printed_twice_is_printed_alike():
+    part, whole = Sheet("Table 4", four("59.03")), Sheet("Table F3", four("-59.03"))
+    found = check_same_cells(part, whole, ["env", "activation"], ["delta_mean", "iqm_delta"])
+    assert [one.subject for one in found if one.verdict is DISAGREES] == ["ReLU: IQM"]
+    assert len(found) == 5, "a number of the row is looked at once"
+    sheets = {"Table F1": Sheet("Table F1", [{"activation": "relu", "iqm": "0.3853"}])}
+    claim = {"said_in": "text", "table": "Table F1", "column": "iqm", "row": "activation=relu"}
+    found = check_numbers_in_text([{**claim, "said": "0.385"}, {**claim, "said": "0.388"}], sheets)
+    assert verdicts(found) == [AGREES, DISAGREES]
+
+
+@pytest.mark.parametrize(
+    ("settings", "verdict"),
+    [
+        ({"c": 1.0, "lower": 0.3, "upper": 0.8}, AGREES),
+        ({"c": 2, "lower": 0.5, "upper": 2.5}, AGREES),
+        ({"c": 1, "lower": 0.3, "upper": 0.6}, DISAGREES),
+        ({"c": 9, "lower": 0.3, "upper": 0.8}, DISAGREES),
+        ({"c": 1, "lower": 0.3, "upper": 0.8, "scope": "layer"}, OPEN),
+    ],
+)
+def test_settings_lie_in_one_of_the_grids(settings, verdict):
+    grids = [
+        {"c": [1, 2], "lower": [0.3, 0.5], "upper": [0.8]},
+        {"c": [1, 2], "lower, upper": [[0.5, 2.5]]},
+    ]
+    assert placed(settings, grids)[1] is verdict
+    assert placed(settings, [])[1] is OPEN
+
+
+def test_best_strengths_and_learning_rates():
+    lines = [
+        {"intervention": "snr", "benchmark": "mnist", "activation": name, "lr": lr, "strength": strength}
+        for name, lr, strength in (("relu", "1e-3", "0.001"), ("tanh", "1e-4", "3e-3"), ("elu", "1e-4", "3e-3"))
+    ]
+    grids = [{"intervention": "snr", "values": "1e3 3e-3"}]
+    found = check_strengths(lines, grids, {"snr": "Table E10"})
+    assert [(one.subject, one.verdict) for one in found] == [("0.001", DISAGREES), ("0.003", AGREES)]
+    bests = [{"benchmark": "mnist", "activation": name, "lr": "0.001"} for name in ("relu", "tanh", "elu")]
+    assert verdicts(check_learning_rates(lines, bests, {"snr": "Table E10"})) == [AGREES, DISAGREES, DISAGREES]
+    said = {"what": "preferred learning rate", "of": "mnist", "said_in": "text"}
+    assert check_preferred_rate({**said, "said": "1e-3"}, bests).verdict is AGREES
+    assert check_preferred_rate({**said, "said": "1e-4"}, bests).verdict is DISAGREES
+
+
+def test_counts_rows_and_environments():
+    schedule = [
+        dict(zip(("benchmark", "tasks_of", "images", "batch", "epochs", "timesteps"), line.split(), strict=True))
+        for line in ("mnist all 1200 16 400 30000", "mnist all 1200 16 400 3000", "cifar51 easy 500 32 50 780")
+    ]
+    assert verdicts(check_timesteps(schedule)) == [AGREES, DISAGREES, AGREES]  # 780 · 32 / 500 = 49.92, "≈ 50"
+    said = {"of": "relu", "said": "12"}
+    assert verdicts(check_settings_counted(said, {"c": [1, 2, 3], "lower": [0, 5], "upper": [4, 6]})) == [
+        AGREES,
+        DISAGREES,  # 5 is above 4
+    ]
+    assert verdicts(check_rows({"Table 2": ["relu", "elu"], "Table E3": ["elu"]}, "Table 2")) == [DISAGREES]
+    rows = {"Table F2": [{"env": "Ant-v5"}, {"env": "Hopper-v5"}]}
+    assert verdicts(check_environments({"said": "Hopper Ant", "said_in": "text"}, rows)) == [AGREES]
+    assert verdicts(check_environments({"said": "Hopper Walker2d", "said_in": "text"}, rows)) == [DISAGREES]
+
+
+def test_the_last_digits_tell_one_task_from_many():
+    coarse = table("Table E8", [f"ewc a{n} {40 + 0.4 * n:.2f} 1.00" for n in range(30)])
+    fine = table("Table E8", [f"ewc a{n} {40 + 0.37 * n:.2f} 1.00" for n in range(30)])
+    for sheet, verdict in ((coarse, DISAGREES), (fine, AGREES)):
+        assert verdicts(check_resolution({"continual_imagenet": sheet}, {"continual_imagenet": 50}, "averages")) == [
+            verdict
+        ]
+
+
+def test_differences_that_grow_relative_to_the_mean_alone():
+    sheet = table("Table 1", ["iid a 72.00 1.00", "iid b 60.00 1.00", "cil a 30.00 1.00", "cil b 20.00 1.00"])
+    found = check_spread({"of": "iid cil", "said_in": "text"}, sheet)
+    assert verdicts(found) == [DISAGREES, AGREES]  # 12 and 10; 8.49 / 66 and 7.07 / 25

@@ -13,6 +13,7 @@ from analysis.figures.numbers import csv_text
 from analysis.read_metrics import metrics_of
 from analysis.report.plotly_figure import charts
 from analysis.rows import rows_in
+from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.store import Store
 from tests.helpers.curves import on_every_task
 
@@ -61,3 +62,13 @@ def test_forward_transfer_is_there_where_classes_were_trained_before(tmp_path, r
 def test_what_is_not_defined_is_not_asked_for(split, capsys):
     assert main(["table", "headline", "--metric", "fwt", "--store", str(split.root)]) == 1
     assert "'fwt' is not defined for these runs" in capsys.readouterr().err
+
+
+def test_a_run_whose_metrics_are_gone_is_not_in_the_mean(split):
+    found, _ = rows_in(split.root)
+    split.metrics(found[0].run).unlink()
+    lines = list(csv.DictReader(io.StringIO(csv_text(drawing_of(split)))))
+    assert {line["n"] for line in lines} == {"1"}
+    split.metrics(found[1].run).unlink()
+    with pytest.raises(ConfigError, match=r"metrics\.parquet"):
+        drawing_of(split)

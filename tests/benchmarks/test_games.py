@@ -5,10 +5,13 @@ from pathlib import Path
 import pytest
 
 from launch.command import resolve
-from plasticity_lab.assembly import resources
+from plasticity_lab.assembly import assembled, resources
 from plasticity_lab.benchmarks.bodies.stream import Stages
 from plasticity_lab.environments.games.games import GAMES, MOST_CHANNELS
 from plasticity_lab.errors import ConfigError
+from tests.helpers.packs import CPU
+
+SMALL = ("network=mlp", "network.width=8")
 
 NAMES = [*GAMES]
 
@@ -85,3 +88,14 @@ def test_the_usual_cycle_is_two_rounds_of_all_games():
 def test_settings_that_cannot_be_are_refused(words, named):
     with pytest.raises(ConfigError, match=named):
         resolve(words)
+
+
+def test_a_game_that_comes_again_begins_other_episodes():
+    words = ("benchmark=games_cycle", "benchmark.bodies=[bricks,invaders]", "benchmark.tasks=3", "agent=dqn", *SMALL)
+    run = run_of(*words)
+    stages, learner = assembled([run], resources(Path())(run), CPU, compiled=False)
+    keys = []
+    for task in range(3):
+        learner.begin(stages.task(task), fresh=True)
+        keys.append(learner.environments.state()["simulation.keys"].tolist())
+    assert keys[0] != keys[2]

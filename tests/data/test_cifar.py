@@ -141,3 +141,10 @@ def test_an_archive_brought_by_hand_is_used_and_stays(archived, publisher, tmp_p
     assert publisher.asked == []
     assert by_hand.exists()
     cifar.load(archived, tmp_path)
+
+
+def test_an_archive_with_a_wrong_checksum_leaves_nothing(archived, publisher, tmp_path):
+    other = dataclasses.replace(archived, archive=Archive(archived.archive.name, "0" * 32))
+    with pytest.raises(DataError, match="wrong checksum"):
+        cifar.fetch(other, tmp_path, [publisher.mirror("good")])
+    assert list(tmp_path.iterdir()) == [publisher.root]

@@ -227,3 +227,8 @@ def test_gradients_of_a_residual_block_are_those_of_its_examples():
     noise = (each - mean).square().sum() / (len(x) - 1)
     found = measure(module, [(x, labels)], [GradientNoise()])
     assert found["gradient_snr"] == pytest.approx((mean.square().sum() / noise).item())
+
+
+def test_two_numbers_of_one_name_are_refused():
+    with pytest.raises(InputError, match="measured twice"):
+        measure(seeded(mlp, nn.ReLU), data(6), [Curvature(block="0"), Curvature(block="2")])

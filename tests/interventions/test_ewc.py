@@ -21,7 +21,7 @@ from plasticity_lab.stacking.run_axis import on_run_axis
 from tests.agents.ppo.packs import BOTH, SMALL, begun, there_are
 from tests.helpers.networks import classifier, one_by_one
 from tests.helpers.packs import CPU, choice, differing, images, needs_compiler, needs_kernels, run, trained
-from tests.tenants.packs import packs_of
+from tests.tenants.packs import BODIES, packs_of
 
 CLASS, _ = choice("intervention", "ewc")
 IMAGES = images(8, 61, 20)
@@ -293,3 +293,10 @@ def test_on_pixels_under_ppo_it_is_one_backward_pass_for_each_example():
     for name in network.parameters:
         expected = torch.stack([own[name] for own in each]).mean(dim=0)
         torch.testing.assert_close(found[f"fisher {name}"], expected)
+
+
+def test_an_agent_that_tells_no_examples_refuses_it():
+    with pytest.raises(ConfigError) as caught:
+        resolve([*BODIES, "intervention=ewc"])
+    for part in ("intervention=ewc", "a finished task's examples", "agent=actor_critic", "ppo or ppo_cleanrl"):
+        assert part in str(caught.value)

@@ -11,7 +11,7 @@ from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.randomness.device import run_keys
 from tests.helpers.made_up_networks import ROUTED, NoisyMLP, RoutedMLP
 from tests.helpers.networks import classifier
-from tests.helpers.packs import CPU, images, run, trained
+from tests.helpers.packs import CPU, images, needs_compiler, run, trained
 
 DIGITS = images(8, 189, 45)
 STREAM = {"images": 189, "tasks": 2, "batch_size": 13}
@@ -80,3 +80,12 @@ def test_a_networks_own_losses_are_added_to_the_agents():
         return float(hidden[own.losses[0]][0])
 
     assert balance(heavy) < 0.5 * balance(plain)
+
+
+@pytest.mark.slow
+@needs_compiler
+def test_interventions_that_watch_units_see_no_losses():
+    watching = "plasticity_lab.interventions.redo.ReDo", {"every": 3}
+    settings = STREAM | {"network": {"target": ROUTED}, "intervention": watching}
+    eager, compiled = (trained([run(1, **settings)], DIGITS, compiled=each).of(0) for each in (False, True))
+    np.testing.assert_allclose(eager["loss"], compiled["loss"], rtol=1e-4)

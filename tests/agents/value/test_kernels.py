@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from tests.agents.value.packs import AGENTS, BY_AGENT, advanced, begun, numbers
+from tests.agents.value.packs import AGENTS, BY_AGENT, BY_KERNELS, advanced, begun, numbers
 from tests.agents.value.test_heads import WALKED, WORDS, words_of
 from tests.helpers.packs import needs_compiler, needs_kernels
-from tests.tenants.packs import hold_compiled, packs_of
+from tests.tenants.packs import differing, hold_compiled, packs_of, trained
 
 SHORT = ("benchmark.tasks=1", "benchmark.environment_steps=100")
 BOARDS = {name: (*WORDS, f"agent={name}", *SHORT) for name in AGENTS}
@@ -46,3 +46,9 @@ def test_so_it_is_in_packs_of_many_widths_and_resumed(words):
 @pytest.mark.parametrize(("head", "tokens"), WALKED[1:])
 def test_so_it_is_with_every_head(head, tokens):
     hold_compiled((2, 3), *words_of(head, tokens), *SHORT, kernels=True)
+
+
+@pytest.mark.slow
+def test_a_run_is_the_same_alone_and_in_a_pack():
+    runs = packs_of(*BOARDS["dqn"], "seed=range(3)")
+    assert not differing(trained(runs[2:], **BY_KERNELS)[0], trained(runs, **BY_KERNELS)[2])

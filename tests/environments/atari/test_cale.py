@@ -8,6 +8,7 @@ import pytest
 from plasticity_lab.environments.atari.body import atari
 from plasticity_lab.environments.environments import Environments
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.randomness.host import host_stream
 
 pytestmark = pytest.mark.sample(1)
 
@@ -68,3 +69,22 @@ def test_a_game_without_all_actions_is_refused():
     assert atari("skiing").actions == 3
     with pytest.raises(ConfigError, match=r"skiing knows 9 of the joystick's 18 actions.*benchmark=atari"):
         atari("skiing", threshold=0.5)
+
+
+def test_left_within_an_episode_it_goes_on_as_if_it_had_not_been():
+    body, seeds = atari("breakout", threshold=0.5), (0, 7)
+
+    def walked(environments, steps):
+        shown = []
+        for step in steps:
+            draw = host_stream(0, "walk", step)
+            actions = draw.uniform(*body.bounds, (2, 1, 3)).astype(np.float32)
+            shown.append((environments.step(actions).rewards.tobytes(), environments.observations.tobytes()))
+        return shown
+
+    twin = Environments(body, seeds, 1, task=1)
+    walked(twin, range(210))
+    saved = twin.state()
+    again = Environments(body, seeds, 1, task=1)
+    again.load(saved)
+    assert walked(again, range(210, 260)) == walked(twin, range(210, 260))

@@ -22,7 +22,7 @@ from plasticity_lab.networks.small_nature import SmallNature
 from plasticity_lab.networks.units import cut_off, start_anew
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.stacking.run_axis import on_run_axis
-from tests.helpers.packs import CPU
+from tests.helpers.packs import CPU, differing, images, run, trained
 
 BOARD = (2, 10, 10)
 ENCODERS = {
@@ -110,3 +110,27 @@ def test_a_network_without_a_feature_map_takes_no_other_head_than_flatten(networ
     assert headed(network, Flatten()) is network
     with pytest.raises(ConfigError, match=rf"{type(network).__name__}.*head=flatten.*network=nature"):
         headed(network, Average())
+
+
+@pytest.mark.walk(2)
+@pytest.mark.parametrize("activation", ["relu", "rand_smooth_leaky"])
+@pytest.mark.parametrize(
+    "network",
+    [
+        {"name": "small_impala", "hidden": 30},
+        {"name": "impala", "hidden": 30},
+        {"name": "small_nature", "convolutions": 1, "hidden": 30},
+        {"name": "small_impala", "hidden": 30, "norm": "layer", "pooled": False},
+    ],
+    ids=["small_impala", "impala", "one convolution", "normed, all places"],
+)
+@pytest.mark.parametrize("head", ["flatten", "average"])
+def test_a_run_is_the_same_alone_and_at_every_place_of_a_pack(network, activation, head):
+    stream = {"images": 36, "batch_size": 17, "network": network, "head": head}
+    image_set, ours = images(9, 36, 20), run(1, activation, **stream)
+    alone = trained([ours], image_set).of(0)
+    assert np.isfinite(alone["loss"]).all()
+    for runs, place in ((2, 1), (3, 0), (5, 3), (6, 5), (8, 2)):
+        mates = [run(100 + k, activation, optimizer={"lr": 10.0 ** -(2 + k % 3)}, **stream) for k in range(runs)]
+        mates[place] = ours
+        assert not differing(alone, trained(mates, image_set).of(place)), f"place {place} of {runs}"
