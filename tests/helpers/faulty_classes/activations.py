@@ -30,23 +30,10 @@ class Standardised(Activation):
         return x / x.std()
 
 
-class FirstSlope(Plain):
-    def __call__(self, x, site):
-        return torch.where(x > 0, x, self.slope * x)
-
-
 class OfAllCalls(Activation):
     def __call__(self, x, site):
         CALLS[0] += 1
         return torch.relu(x) * (1 + 1e-3 * CALLS[0])
-
-
-class OfTheClass(Activation):
-    calls = 0
-
-    def __call__(self, x, site):
-        type(self).calls += 1
-        return torch.relu(x) * (1 + 1e-3 * type(self).calls)
 
 
 class Running(Activation):
@@ -90,14 +77,6 @@ class FirstCall(Activation):
         if not SCALES:
             SCALES.append(1 + float(x.detach().std()))
         return torch.relu(x) / SCALES[0]
-
-
-class FirstOfClass(Activation):
-    rows = None
-
-    def __call__(self, x, site):
-        type(self).rows = self.rows or x.shape[1]
-        return torch.relu(x) / (1 + self.rows)
 
 
 class Kept(Activation):
@@ -147,9 +126,7 @@ class OfAChecksum(Activation):
 IN_ORDER = (Plain, Kept, EachFinite, ByItsLargest, OfAChecksum)
 FAULTY = {
     Standardised: "pack of 2",
-    FirstSlope: "pack of 2",
     OfAllCalls: "again",
-    OfTheClass: "again",
     Drawn: "again",
     Running: "resumed",
     InVectors: "place",
@@ -157,7 +134,6 @@ FAULTY = {
     Randomized: "randomised",
     WithoutSite: "(x)",
     FirstCall: "trained before",
-    FirstOfClass: "trained before",
     AllFinite: "diverges",
     ByTheLargest: "10⁴",
     OfAHash: "PYTHONHASHSEED",

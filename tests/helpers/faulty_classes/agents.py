@@ -6,8 +6,6 @@ from plasticity_lab.agents.supervised.agent import Supervised
 from plasticity_lab.agents.supervised.learner import SupervisedLearner
 from plasticity_lab.records.rows import Rows
 
-LOSSES = []
-
 
 class _Learner(SupervisedLearner):
     def advance(self, chunk):
@@ -37,27 +35,6 @@ class _Unsaved(_Learner):
     def changed(self, values):
         self.parts = getattr(self, "parts", 0) + 1
         return values + self.parts
-
-
-class _FirstLoss(_Learner):
-    def changed(self, values):
-        LOSSES.append(values.flat[0])
-        return values / LOSSES[0]
-
-
-class _Clipped(_Learner):
-    def changed(self, values):
-        return values * min(1, 100 / np.linalg.norm(values))
-
-
-class _Skipping(_Learner):
-    def changed(self, values):
-        return 2 * values if np.isfinite(values).all() else values
-
-
-class _Hashing(_Learner):
-    def changed(self, values):
-        return values + hash("loss") % 10_000
 
 
 class _Measuring(_Learner):
@@ -92,41 +69,10 @@ class Unsaved(Taught):
     taught_by = _Unsaved
 
 
-class FirstLoss(Taught):
-    taught_by = _FirstLoss
-
-
-class Clipped(Taught):
-    taught_by = _Clipped
-
-
-class Skipping(Taught):
-    taught_by = _Skipping
-
-
-class Hashing(Taught):
-    taught_by = _Hashing
-
-
 class Measuring(Taught):
     """In order: each run's losses by themselves."""
 
     taught_by = _Measuring
-
-
-class Darkened(Taught):
-    def learner(self, parts, resource, device, compiled):
-        resource.train_images[:] //= 2
-        return super().learner(parts, resource, device, compiled)
-
-
-class OldProvision(Taught):
-    tells = frozenset()
-
-
-class Lerner(Taught):
-    def lerner(self, parts, resource, device, compiled):
-        return None
 
 
 IN_ORDER = (Taught, Measuring)
@@ -135,11 +81,4 @@ FAULTY = {
     OneRow: "shape",
     Ends: "'end'",
     Unsaved: "resumed",
-    Lerner: "learner",
-    FirstLoss: "trained before",
-    Clipped: "10⁴",
-    Skipping: "diverges",
-    Hashing: "PYTHONHASHSEED",
-    Darkened: "share",
-    OldProvision: "provides",
 }

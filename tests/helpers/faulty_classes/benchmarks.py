@@ -7,7 +7,7 @@ import numpy as np
 from plasticity_lab.benchmarks.labelled.permuted_pixels import PermutedPixels
 from plasticity_lab.randomness.host import host_stream
 
-SEEDS, LENGTHS, ORDERS = [], [], {}
+LENGTHS, ORDERS = [], {}
 
 
 class Again(PermutedPixels):
@@ -33,17 +33,6 @@ class FromOne(PermutedPixels):
     def lesson(self, image_set, seed, position):
         found = super().lesson(image_set, seed, position)
         return replace(found, labels=found.labels + 1)
-
-
-class Lessons(PermutedPixels):
-    def lessons(self, image_set, seed, position):
-        return None
-
-
-class FirstSeed(PermutedPixels):
-    def lesson(self, image_set, seed, position):
-        SEEDS.append(seed)
-        return super().lesson(image_set, SEEDS[0], position)
 
 
 class FirstLength(PermutedPixels):
@@ -92,8 +81,6 @@ FAULTY = {
     AtRandom: "asked again",
     OnTopOfEachOther: "pack of 2",
     FromOne: "labels",
-    Lessons: "lesson",
-    FirstSeed: "trained before",
     FirstLength: "fresh process it fails with ValueError",
     OfAHash: "PYTHONHASHSEED",
     Inverted: "share",

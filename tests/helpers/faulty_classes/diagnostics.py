@@ -37,21 +37,10 @@ class Others(Largest):
         return {"smallest": torch.zeros(len(view.seeds))}
 
 
-class OldNeed(Largest):
-    needs = frozenset()
-
-
-class Watch(Largest):
-    def looks(self, view):
-        return {}
-
-
 IN_ORDER = (Largest,)
 FAULTY = {
     OfAllRuns: "pack of 2",
     Writes: "hidden1.weight",
     InTheObject: "resumed",
     Others: "smallest",
-    Watch: "look",
-    OldNeed: "requires",
 }

@@ -26,11 +26,6 @@ class OneNumber(Pulling):
         return 0.01 * sum(value.square().sum() for value in now.parameters.values())
 
 
-class OverRuns(Pulling):
-    def penalty(self, now):
-        return now.settings["strength"] * self.squares(now).sum()
-
-
 class FirstStrength(Pulling):
     def penalty(self, now):
         return self.strength * self.squares(now)
@@ -158,7 +153,6 @@ class Idle(Intervention):
 IN_ORDER = (Pulling, ClippedApart, SkippedApart, Idle)
 FAULTY = {
     OneNumber: "penalty",
-    OverRuns: "pack of 2",
     FirstStrength: "pack of 2",
     Misspelt: "after_step",
     Unheard: "each_update",

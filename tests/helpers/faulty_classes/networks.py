@@ -39,21 +39,8 @@ class Centred(MLP):
         return super().forward(design, parameters, x_KBD - x_KBD.mean(dim=0), activate, body)
 
 
-class Short(MLP):
-    def forward(self, design, parameters, x_KBD, activate, body):
-        outputs = super().forward(design, parameters, x_KBD, activate, body)
-        return {name: value[..., :-1] for name, value in outputs.items()}
-
-
-class Forwrd(MLP):
-    def forwrd(self, design, parameters, x_KBD, activate, body):
-        return {}
-
-
 IN_ORDER = (Doubled, Balanced)
 FAULTY = {
     Centred: "pack of 2",
-    Short: "forward",
     BalancedTogether: "forward",
-    Forwrd: "forward",
 }

@@ -21,13 +21,7 @@ class LouderEachTime(Louder):
         return 1 + self.asked / 10
 
 
-class Facter(Louder):
-    def facter(self, epoch, before):
-        return 2.0
-
-
 IN_ORDER = (Louder,)
 FAULTY = {
     LouderEachTime: "resumed",
-    Facter: "factor",
 }
