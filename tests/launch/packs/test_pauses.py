@@ -65,13 +65,6 @@ def test_a_state_is_passed_on_once_and_ends_with_training(store, at_once):
     assert states[4:] == [TRAINING], "the next pack does not begin with it"
 
 
-def test_a_note_of_a_worker_that_was_killed_goes(store, at_once):
-    store.pack_folder("p").mkdir(parents=True)
-    store.pause("p").write_text(json.dumps(vars(COMPILING)))
-    with noted(store, "p"):
-        wait_until(lambda: not store.pause("p").exists())
-
-
 def test_time_within_time_is_counted_once():
     before = waits.seconds_waited()
     began = time.monotonic()
@@ -92,16 +85,6 @@ def test_status_says_that_a_pack_compiles(store, held, capsys):
     (sweep,) = (path.name for path in (store.root / "sweeps").iterdir())
     assert main(["status", sweep, "--store", str(store.root)]) == 0
     assert COMPILING.words in capsys.readouterr().out
-
-
-def test_a_run_that_is_followed_says_what_its_worker_does_and_why_it_waits(store, held, capsys):
-    (run,) = held.runs
-    assert main(["show", run, "--store", str(store.root)]) == 0
-    assert COMPILING.words in capsys.readouterr().out
-    plan = planned(store, "seed=7", "launch.workers=1")
-    (other,) = plan.packs
-    assert main(["show", other.runs[0], "--store", str(store.root)]) == 0
-    assert plan.sweep in capsys.readouterr().out.splitlines()[0]
 
 
 def test_time_of_compiling_is_not_time_of_training(store, monkeypatch):

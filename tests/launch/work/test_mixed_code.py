@@ -9,7 +9,7 @@ from launch.packs.owner import Owner
 from launch.packs.sweep import state_of
 from launch.work.worker import work
 from plasticity_lab.records import training_code
-from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
+from plasticity_lab.records.checkpoint import load_checkpoint
 from plasticity_lab.records.plan import read_plan
 from plasticity_lab.records.record import read_record
 from tests.helpers.sweeps import after_looks, all_kept, never, planned, resolved, runs_of, trained
@@ -42,35 +42,19 @@ def provenances(store, plan):
     return [read_record(store, run)["provenance"] for run in plan.asked]
 
 
-def test_an_undisturbed_run_names_its_code_and_no_parts(store, edited):
-    plan = trained(store, *WORDS)
-    for made in provenances(store, plan):
-        assert made["code"] == "code before"
-        assert not {"parts", "classes"} & made.keys()
-    assert "flags" not in read_record(store, plan.asked[0])
-
-
 def test_records_list_the_parts_and_status_counts_them(store, begun, caplog):
-    planned(store, *WORDS)
-    work(store, begun.sweep, "cpu", never)
-    (said,) = [each.getMessage() for each in caplog.records if "other code" in each.getMessage()]
-    assert "rerun=true" in said
-    assert begun.packs[0].id in said
-    for made in provenances(store, begun):
-        assert [part["code"] for part in made["parts"]] == ["code before", "code now"]
-        assert [part["from_step"] for part in made["parts"]] == [0, 180]
-        assert made["code"] == "code now"
-    state = state_of(store, read_plan(store, begun.sweep))
-    assert set(state.flagged["mixed_code"]) == set(begun.asked)
-
-
-def test_the_command_says_so_before_it_goes_on_and_status_while_it_does(store, begun):
     settings = resolved(*WORDS).settings.model_copy(update={"store": store.root})
     ready = prepared(runs_of(*WORDS), settings, Machine.of(settings).resources)
-    assert "rerun=true" in ready.earlier.mixed
-    assert "2 runs" in ready.earlier.mixed
-    assert ready.earlier.replaced == []
+    assert ("rerun=true" in ready.mixed, "2 runs" in ready.mixed, ready.replaced) == (True, True, [])
     work(store, begun.sweep, "cpu", after_looks(1))
+    assert set(state_of(store, read_plan(store, begun.sweep)).flagged["mixed_code"]) == set(begun.asked)
+    work(store, begun.sweep, "cpu", never)
+    said = [each.getMessage() for each in caplog.records if "other code" in each.getMessage()]
+    assert "rerun=true" in said[0]
+    assert begun.packs[0].id in said[0]
+    for made in provenances(store, begun):
+        assert [(part["code"], part["from_step"]) for part in made["parts"]] == [("code before", 0), ("code now", 180)]
+        assert made["code"] == "code now"
     assert set(state_of(store, read_plan(store, begun.sweep)).flagged["mixed_code"]) == set(begun.asked)
 
 
@@ -96,13 +80,3 @@ def test_a_rerun_trains_anew_by_one_code_and_can_be_killed_and_resumed_itself(st
 def test_a_rerun_leaves_a_pack_to_the_worker_that_holds_it(store, begun):
     assert Leases(store, 1000, Owner("elsewhere", 1)).claim([pack.id for pack in begun.packs]) is not None
     assert [pack.id for pack in planned(store, *WORDS, "rerun=true").packs] == [begun.packs[0].id]
-
-
-def test_a_checkpoint_of_an_earlier_version_was_begun_by_code_that_is_not_known(store, begun):
-    (pack,) = begun.packs
-    payload = load_checkpoint(store, pack.id)
-    del payload["parts"]
-    save_checkpoint(store, pack.id, 0, payload)
-    work(store, begun.sweep, "cpu", never)
-    for made in provenances(store, begun):
-        assert [part["code"] for part in made["parts"]] == [None, "code now"]

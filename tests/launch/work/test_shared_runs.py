@@ -51,14 +51,6 @@ def test_what_another_pack_has_finished_is_not_trained_again(store, at_once, und
     assert planned(store, *TWO).packs == []
 
 
-def test_a_rerun_trains_what_others_have_finished(store, tmp_path):
-    first = planned(store, *ONE)
-    assert work(store, first.sweep, "cpu", never)
-    again = planned(store, *ONE, "rerun=true")
-    assert work(store, again.sweep, "cpu", never)
-    assert {read_record(store, run)["provenance"]["pack"] for run in again.asked} == {pack.id for pack in again.packs}
-
-
 def test_a_pack_that_others_have_begun_and_left_is_trained_by_whoever_waits_for_its_runs(store, at_once, undisturbed):
     first, second = at_once
     work(store, first.sweep, "cpu", after_looks(3))

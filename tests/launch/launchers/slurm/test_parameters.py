@@ -4,7 +4,7 @@ import pytest
 
 from launch.launchers.slurm.cluster import in_seconds
 from launch.launchers.slurm.job_array import _setup, jobs_needed
-from launch.launchers.slurm.parameters import PackedSlurmConf, check_parameters, for_submitit, launcher_words, wants_gpu
+from launch.launchers.slurm.parameters import PackedSlurmConf, check_parameters, for_submitit, wants_gpu
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.plan import Pack
 
@@ -45,12 +45,6 @@ def test_a_time_limit_that_is_announced_before_the_job_begins():
     check_parameters(parameters(timeout_min=4))
     with pytest.raises(ConfigError, match=r"timeout_min=3 is too short: .* take 180 of its 180 seconds"):
         check_parameters(parameters(timeout_min=3))
-
-
-@pytest.mark.parametrize("parallel", [0, -1])
-def test_an_array_of_which_no_job_may_run(parallel):
-    with pytest.raises(ConfigError, match=rf"array_parallelism={parallel} .* 1 or more"):
-        check_parameters(parameters(array_parallelism=parallel))
 
 
 def test_submitit_gets_its_own_names_and_a_job_asks_to_be_requeued():
@@ -97,15 +91,3 @@ def test_a_script_whose_folder_is_not_there_leaves_nothing_in_the_folder_where_i
         ["bash", "-c", script], cwd=tmp_path, env={"SLURM_JOB_ID": "12", "PATH": "/bin:/usr/bin"}, check=True
     )
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_words_of_a_command_about_its_jobs():
-    launcher = ["hydra/launcher=slurm_gpu", "+hydra.launcher.additional_parameters.reservation=r"]
-    folder = ["--config-dir", "own/conf"]
-    assert launcher_words(["python", "-m", "plasticity_lab.main", *launcher, "seed=0", *folder]) == [*launcher, *folder]
-    assert launcher_words(["main.py", "-cd", "conf", launcher[0], "store=here"]) == [
-        "--config-dir",
-        "conf",
-        launcher[0],
-    ]
-    assert launcher_words(["--config-dir=conf", "activation=relu"]) == ["--config-dir=conf"]

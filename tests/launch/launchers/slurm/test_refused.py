@@ -112,19 +112,6 @@ def test_a_machine_that_is_no_login_node(command, store, stand_in, lacking, sent
     assert not store.root.exists()
 
 
-def test_what_sbatch_says_is_passed_on(command, store, stand_in):
-    stand_in.refuses("sbatch", "sbatch: error: Batch job submission failed: Invalid account")
-    assert command() == (1, "sbatch refused the job: Batch job submission failed: Invalid account\n")
-    assert not list(store.root.glob("sweeps/*/jobs/*"))
-
-
-def test_without_accounting_a_sweep_is_submitted_all_the_same(command, store, stand_in):
-    stand_in.lacks("sacct", "sacctmgr")
-    status, err = command()
-    assert status == 0, err
-    assert "1 worker in the default partition, job 12, on cpu" in err
-
-
 def test_more_workers_than_an_array_may_have(command, store, stand_in):
     seeds = "seed=" + ",".join(map(str, range(13)))
     status, err = command(seeds, "launch.workers=13")
