@@ -1,6 +1,8 @@
 """The bench compares like with like, and its arithmetic is right. Nothing here measures time."""
 
+import gzip
 import json
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from launch.bench import modes
 from launch.bench.comparisons import Comparison
 from launch.bench.limits import Limits, Work, work_of
 from launch.bench.profile import DISPATCH, LOOPS, PRODUCT, shares
@@ -18,6 +21,7 @@ from launch.plan.timing import Contender, Timing, interleaved
 from plasticity_lab.agents.supervised.workload import Workload
 from plasticity_lab.agents.supervised.workload_settings import ACTIVATIONS
 from plasticity_lab.agents.supervised.yardstick import Packed
+from tests.helpers.sweeps import planned
 
 TOLERANCE = {"mlp": 2e-5, "cnn": 1e-3}
 """Of the losses of two dozen steps in float32 that add in different orders. Those of the CNN hardly fall in so few
@@ -186,3 +190,28 @@ def test_quick_ends_with_a_table_and_a_file_where_only_torch_and_numpy_are(tmp_p
         "interventions",
     ]
     assert all(row["rate"] > 0 for comparison in content["comparisons"] for row in comparison["rows"])
+
+
+def test_the_situations_are_short_and_long_runs_with_the_updates_that_are_said(store):
+    updates = {}
+    for name, words in modes.SITUATIONS.items():
+        length = [] if "schedule=demo" in words else ["schedule=full"]  # the helper's own is schedule=smoke
+        updates[name] = planned(store, *length, *words).packs[0].updates
+    assert updates == {"mlp-short": 1_800, "mlp-long": 10_800, "cnn": 6_540, "ppo": 2_400}
+
+
+@pytest.mark.slow
+def test_it_learns_made_images_from_torchvisions_files(tmp_path):
+    """Ten classes, each with pixels of its own that are white: whoever reads images and labels rightly learns them."""
+    raw = tmp_path / "MNIST" / "raw"
+    raw.mkdir(parents=True)
+    for part, count in (("train", 3_000), ("t10k", 500)):
+        labels = np.arange(count, dtype=np.uint8) % 10
+        images = np.where(np.arange(784) % 10 == labels[:, None], 255, 0).astype(np.uint8)
+        (raw / f"{part}-images-idx3-ubyte.gz").write_bytes(gzip.compress(bytes(16) + images.tobytes()))
+        (raw / f"{part}-labels-idx1-ubyte.gz").write_bytes(gzip.compress(bytes(8) + labels.tobytes()))
+    command = [sys.executable, "-m", "launch.bench.plain_mnist", "--data", tmp_path, "--tasks", "2"]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    online, held_out = map(float, re.fullmatch(r"online (\S+), held out (\S+)\n", said).groups())
+    assert held_out == 1
+    assert 0.8 < online < 1

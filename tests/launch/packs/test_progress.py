@@ -1,14 +1,19 @@
 import json
+import time
 from dataclasses import replace
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
+from launch import wording
 from launch.launchers.display import LogLines, Rate
 from launch.launchers.local_workers import Uploads
 from launch.packs.progress import Reached, reached, write_progress
 from launch.packs.watch import Progress, Watch
 from launch.tracking.wandb.marks import Destination, mark_written
+from launch.wording import LONGEST_SILENCE_SECONDS, Silence, said_while
 from plasticity_lab.records.settings import TrackingSettings
 from tests.helpers.sweeps import planned
 
@@ -87,5 +92,32 @@ def test_packs_adopted_from_an_earlier_sweep_count_as_far_as_they_are(store):
     assert watch.look() == Progress(4, 3, 4 * 270, 4 * 270, 2, 1, left=0)
 
 
-def test_what_went_wrong_is_said_and_nothing_is_rounded_up_to_the_end():
-    assert Rate().words(at(999, diverged=2, failed=1), 0.0) == "0 of 4 runs · 99 % · 2 diverged · 1 failed"
+def lines(capsys) -> list[str]:
+    return capsys.readouterr().err.splitlines()
+
+
+def test_what_takes_long_is_said_until_it_ends(capsys, monkeypatch):
+    monkeypatch.setattr(wording, "FIRST_WORD_SECONDS", 0.01)
+    with said_while("Planning"):
+        while not (said := lines(capsys)):
+            time.sleep(0.01)
+    assert said[0].startswith("Planning")
+    lines(capsys)
+    time.sleep(0.1)
+    assert lines(capsys) == []
+
+
+def test_lines_on_one_wait_come_after_growing_silences(monkeypatch):
+    monkeypatch.setattr(wording, "FIRST_WORD_SECONDS", 4.0)
+    silence = Silence()
+    said = [waited for waited in range(400) if silence.is_over(waited)]
+    pauses = [after - before for before, after in pairwise([0, *said])]
+    assert said[0] == 4
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == pauses[-2] == LONGEST_SILENCE_SECONDS
+
+
+def test_what_takes_no_time_is_not_said_and_errors_pass(capsys):
+    with pytest.raises(ZeroDivisionError), said_while("Planning"):
+        raise ZeroDivisionError
+    assert lines(capsys) == []

@@ -1,6 +1,7 @@
 """Cores and memory are what this process may use, which may be less than the machine has."""
 
 import pytest
+from launch.control_groups import cpu_quota, memory_limit
 
 from launch.plan import device
 from launch.plan.device import COMMAND_BYTES, WORKER_BYTES, allotted_cores, cores, memory_here, memory_of
@@ -31,3 +32,66 @@ def test_of_a_limit_the_processes_themselves_take_a_part(monkeypatch):
     monkeypatch.setattr(device, "memory_limit", lambda: 1000 * MIB)
     assert memory_here(2) == (900 * MIB - COMMAND_BYTES) // 2 - WORKER_BYTES
     assert memory_here(9) == 0
+
+
+@pytest.fixture
+def groups(tmp_path):
+    """Makes a tree of control groups → what is read of it: cores and bytes.  own: as /proc/self/cgroup has it."""
+
+    def make(own, files):
+        for name, content in files.items():
+            path = tmp_path / "tree" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"{content}\n")
+        (tmp_path / "own").write_text(own)
+        where = (tmp_path / "tree", tmp_path / "own")
+        return cpu_quota(*where), memory_limit(*where)
+
+    return make
+
+
+def test_version_2_in_a_container(groups):
+    files = {"cpu.max": "50000 100000", "memory.max": 640 * MIB, "memory.high": "max"}
+    assert groups("0::/\n", files) == (0.5, 640 * MIB)
+
+
+def test_version_2_takes_the_least_of_all_groups_above(groups):
+    files = {
+        "pod/cpu.max": "150000 100000",
+        "pod/memory.max": 700 * MIB,
+        "pod/box/cpu.max": "max 100000",
+        "pod/box/memory.max": "max",
+        "pod/box/memory.high": 800 * MIB,
+    }
+    assert groups("0::/pod/box\n", files) == (1.5, 700 * MIB)
+
+
+@pytest.mark.parametrize("folder", ["", "docker/abc/"])
+def test_version_1_whether_the_group_is_seen_below_its_own_path_or_at_the_top(groups, folder):
+    files = {
+        f"cpu,cpuacct/{folder}cpu.cfs_quota_us": 200000,
+        f"cpu,cpuacct/{folder}cpu.cfs_period_us": 100000,
+        f"memory/{folder}memory.limit_in_bytes": 512 * MIB,
+    }
+    assert groups("4:memory:/docker/abc\n2:cpu,cpuacct:/docker/abc\n", files) == (2.0, 512 * MIB)
+
+
+def test_version_1_says_what_groups_allow_that_are_not_seen(groups):
+    files = {
+        "memory/memory.limit_in_bytes": 9223372036854771712,
+        "memory/memory.stat": f"cache 1\nhierarchical_memory_limit {300 * MIB}",
+    }
+    assert groups("4:memory:/\n", files) == (None, 300 * MIB)
+
+
+def test_without_limits(groups):
+    files = {
+        "cpu/cpu.cfs_quota_us": -1,
+        "cpu/cpu.cfs_period_us": 100000,
+        "memory/memory.limit_in_bytes": 9223372036854771712,
+        "cpu.max": "max 100000",
+        "memory.max": "max",
+    }
+    assert groups("4:memory:/\n2:cpu:/\n0::/\n", files) == (None, None)
+    assert groups("", {}) == (None, None)
+    assert groups("nonsense\n0::/\n", {"cpu.max": "", "memory.max": "much"}) == (None, None)

@@ -1,12 +1,14 @@
 from dataclasses import replace
 
 import pytest
+from launch.makespan import makespan
 
 from launch.plan.figures import AVX2
 from launch.plan.planner import plan
 from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.errors import PlanError
-from tests.helpers.sweeps import runs_of
+from tests.helpers.float_settings import planted
+from tests.helpers.sweeps import all_kept, ended_packs, runs_of, trained
 
 CPU = AVX2.calibration
 
@@ -164,3 +166,22 @@ def test_the_cost_is_asked_once_for_all_that_could_share_a_pack(many):
     asked = []
     packs_of(many, cost_of=lambda run: asked.append(run.id) or COST)
     assert len(asked) == 2
+
+
+@pytest.mark.walk(1)
+@pytest.mark.parametrize(
+    "words", [["benchmark=turned", "benchmark.degrees=10,90"], ["network=scaled", "network.scale=0.5,2"]]
+)
+def test_each_value_in_one_command_gets_its_own_numbers(store, tmp_path, words):
+    words = [planted(tmp_path), *words, "seed=0", "launch.workers=1"]
+    trained(store, *words)
+    assert [len(pack["runs"]) for pack in ended_packs(store)] == [1, 1]
+    one, other = (each.metrics for each in all_kept(store, runs_of(*words)).values())
+    assert one != other
+
+
+def test_a_worker_takes_the_next_pack_when_it_is_free():
+    assert makespan([0, 0], [5, 3, 2]) == 5
+    assert makespan([0] * 16, [11] + [8] * 16) == 16, "seventeen packs on sixteen workers: one worker takes two"
+    assert makespan([10, 1], [4]) == 10
+    assert makespan([3], []) == 3

@@ -8,7 +8,7 @@ from omegaconf import OmegaConf
 
 from launch.command import resolve
 from launch.runs.groups import COMPONENTS
-from launch.runs.options import CONF
+from launch.runs.options import CONF, Options
 from launch.runs.overrides import overrides_of, run_from
 
 SWEEPS = [
@@ -40,12 +40,16 @@ def test_a_run_composed_by_hydra_is_the_resolved_run(words):
         assert run_from(plain_config, choices) == (run, found.settings)
 
 
-@pytest.mark.parametrize("option", ["activation=leaky_relu", "benchmark=random_label_mnist", "optimizer=adam"])
-def test_a_file_read_alone_is_what_hydra_composes(option):
-    group, _, name = option.partition("=")
-    (run,) = resolve([option]).runs
-    whole = OmegaConf.to_container(composed([option])[group], resolve=True)
-    assert {key: whole[key] for key in run.science[group] if key != "name"} == {
-        key: value for key, value in run.science[group].items() if key != "name"
-    }
-    assert run.science[group]["name"] == name
+def test_they_are_those_that_hydra_finds_in_all_its_folders(tmp_path):
+    (tmp_path / "activation").mkdir()
+    (tmp_path / "activation" / "own.yaml").write_text("_target_: plasticity_lab.activations.relu.ReLU\n")
+    (tmp_path / "activation" / "notes.txt").write_text("no option\n")
+    words = [f"hydra.searchpath=[file://{tmp_path}]"]
+    with initialize_config_dir(str(CONF), job_name="plasticity_lab", version_base="1.3"):
+        loader = GlobalHydra.instance().config_loader()
+        config = loader.load_configuration("config", words, run_mode=RunMode.MULTIRUN)
+        offered = Options(loader, config).vocabulary.options
+        for group, names in offered.items():
+            theirs = loader.get_group_options(group, config_name="config", overrides=words)
+            assert names == sorted(theirs), group
+    assert "own" in offered["activation"]

@@ -52,27 +52,8 @@ def same_as_its_record(store, run, sweep):
     return True
 
 
-def test_every_run_of_a_pack_becomes_an_offline_run_with_all_its_rows(store):
-    plan = trained(store, "activation=relu,leaky_relu", "seed=0,1,2", "launch.workers=1", OFFLINE)
-    found = read_offline(store.wandb_folder)
-    assert sorted(run.id for run in found) == sorted(plan.asked)
-    assert all(same_as_its_record(store, run, plan.sweep) for run in found)
-    assert {len(run.rows) for run in found} == {3}
-    assert [path.name for path in (store.wandb_folder / os.listdir(store.wandb_folder)[0]).iterdir()] == [
-        f"run-{os.listdir(store.wandb_folder)[0].rpartition('-')[2]}.wandb"
-    ], "nothing else: a sweep has a hundred thousand of them"
-
-
-def test_tracking_changes_neither_ids_nor_numbers_nor_names(store, tmp_path):
-    plain, tracked = runs_of("seed=0,1"), runs_of("seed=0,1", OFFLINE, "tracking.project=other", "tracking.entity=me")
-    assert plain == tracked
-    untracked = type(store)(tmp_path / "untracked")
-    trained(untracked, "seed=0,1")
-    trained(store, "seed=0,1", OFFLINE)
-    assert all_kept(store, plain) == all_kept(untracked, plain)
-
-
-def test_diverged_and_failed_runs_are_there_too(store, monkeypatch):
+def test_every_run_of_a_pack_becomes_an_offline_run_with_all_its_rows(store, monkeypatch, undisturbed, caplog):
+    """Also a diverged one and one that failed, and if wandb's variable names the service of another process."""
     really = training.assembled
 
     def assembled(runs, *rest, **more):
@@ -81,13 +62,22 @@ def test_diverged_and_failed_runs_are_there_too(store, monkeypatch):
         return really(runs, *rest, **more)
 
     monkeypatch.setattr(training, "assembled", assembled)
-    trained(store, "activation=relu,tanh", "optimizer.lr=1e30", OFFLINE)
-    found = {run.summary["status"]: run for run in read_offline(store.wandb_folder)}
-    assert found.keys() == {"diverged", "failed"}
-    assert found["diverged"].summary["diverged_at_step"] > 1
-    assert (found["diverged"].exit_code, found["failed"].exit_code) == (0, 1)
-    assert found["failed"].summary["error"] == "ZeroDivisionError: by zero"
-    assert {"failed", "tanh"} <= found["failed"].tags
+    monkeypatch.setenv("WANDB_SERVICE", f"3-{os.getpid()}-unix-/nowhere")
+    words = ("optimizer.lr=0.001,1e30", "seed=0,1", "launch.workers=1")
+    plan = trained(store, *words, "activation=relu,tanh", OFFLINE)
+    found = {run.id: run for run in read_offline(store.wandb_folder)}
+    assert found.keys() == set(plan.asked)
+    failed = [run for run in found.values() if run.summary["status"] == "failed"]
+    ended = [run for run in found.values() if run not in failed]
+    assert {run.summary["status"] for run in ended} == {"done", "diverged"}
+    assert all(same_as_its_record(store, run, plan.sweep) for run in ended)
+    assert ({run.exit_code for run in ended}, {run.exit_code for run in failed}) == ({0}, {1})
+    assert {run.summary["error"] for run in failed} == {"ZeroDivisionError: by zero"}
+    assert all({"failed", "tanh"} <= run.tags for run in failed)
+    assert {len(list(folder.iterdir())) for folder in store.wandb_folder.iterdir()} == {1}, "no file besides"
+    assert warnings_of(caplog) == []
+    assert all_kept(store, runs_of(*words)) == undisturbed(*words)
+    assert runs_of("seed=0") == runs_of("seed=0", OFFLINE, "tracking.project=other", "tracking.entity=me")
 
 
 def test_runs_of_a_small_pack_are_live_and_those_of_a_large_one_follow(store, server, monkeypatch):
@@ -144,20 +134,11 @@ def test_a_live_run_that_is_stopped_and_resumed_is_one_run(store, server, monkey
     assert (server.runs.keys(), server.runs[run].exit_code) == ({run}, 0)
 
 
-def test_a_w_and_b_service_that_belongs_to_another_process_is_not_used(store, monkeypatch, caplog):
-    """wandb passes its service on to child processes, which cannot make it complete their files."""
-    monkeypatch.setenv("WANDB_SERVICE", f"3-{os.getpid()}-unix-/nowhere")
-    plan = trained(store, "seed=0", OFFLINE)
-    (run,) = read_offline(store.wandb_folder)
-    assert same_as_its_record(store, run, plan.sweep)
-    assert warnings_of(caplog) == []
-
-
 def warnings_of(caplog):
     return [record.message for record in caplog.records if record.message.startswith("W&B")]
 
 
-@pytest.mark.parametrize("fault", ["raise OSError(28, 'No space left on device')", "os._exit(3)", "sys.exit('broken')"])
+@pytest.mark.parametrize("fault", ["raise OSError(28)", "os._exit(3)"])
 def test_whatever_wandb_does_the_records_are_there(store, tmp_path, monkeypatch, caplog, fault):
     (tmp_path / "wandb").mkdir()
     (tmp_path / "wandb" / "__init__.py").write_text(f"import os, sys\n{fault}\n")

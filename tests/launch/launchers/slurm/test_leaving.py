@@ -1,9 +1,14 @@
 """How a worker leaves its job, whatever Slurm's controller does meanwhile.  Slurm and the clock are stand-ins."""
 
+import subprocess
+import time
+
 import pytest
 
-from launch.launchers.slurm import cluster, leaving
+from launch.launchers.slurm import cluster, job, leaving
 from launch.launchers.slurm.leaving import leave
+from launch.launchers.slurm.signals import SENT, JobSignals
+from tests.helpers.signals import send
 
 JOB = "60_3"
 AWAY = cluster.SlurmError("Unable to contact slurm controller (connect failure)")
@@ -166,3 +171,45 @@ def test_what_slurm_did_not_end_ends_by_itself(slurm, answers, seconds):
     assert leaves(back=lambda: False) == 1
     assert slurm.now == seconds
     assert slurm.orders == []
+
+
+def test_children_do_not_end_by_what_asks_their_worker_to(signals_as_before):
+    """Not one that knows nothing of it, and not from its first moment on."""
+    signals = JobSignals()
+    pipe = subprocess.PIPE
+    with subprocess.Popen(["cat"], stdin=pipe, stdout=pipe) as child:
+        for number in SENT:
+            child.send_signal(number)
+        assert child.communicate(b"on", timeout=60)[0] == b"on"
+    for number in SENT:
+        send(number)
+    assert (signals.warned, signals.ending) == (True, True)
+
+
+@pytest.fixture
+def hours(monkeypatch):
+    """A clock that sleeping moves → what it says."""
+    now = [0.0]
+    monkeypatch.setattr(job.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(job.time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+    monkeypatch.setenv("SLURM_JOB_ID", "61")
+    return now
+
+
+def test_a_time_limit_that_slurm_did_not_tell_is_taken_from_the_environment(monkeypatch, hours):
+    monkeypatch.setattr(cluster, "seconds_left", lambda name: None)
+    assert job._time_until("61", 180)(1e9), "neither tells"
+    monkeypatch.setenv("SLURM_JOB_END_TIME", str(int(time.time()) + 1000))
+    enough = job._time_until("61", 180)
+    assert enough(700)
+    assert not enough(900)
+
+
+def test_a_silent_slurm_is_asked_for_the_time_limit_again(monkeypatch, hours):
+    answers = iter([None, 1000.0])
+    monkeypatch.setattr(cluster, "seconds_left", lambda name: next(answers))
+    enough = job._time_until("61", 180)
+    assert enough(1e9)
+    hours[0] += job.ASK_SECONDS + 1
+    assert not enough(900)
+    assert enough(700)

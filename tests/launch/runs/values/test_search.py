@@ -1,7 +1,10 @@
 """A search from end to end: a grid is trained, interrupted and resumed, and its winners reported on fresh seeds."""
 
+import pytest
+
 from plasticity_lab.records.record import read_record
-from tests.helpers.sweeps import resolved, runs_of, trained
+from plasticity_lab.records.store import Store
+from tests.helpers.sweeps import after_looks, all_kept, resolved, runs_of, trained
 
 SEARCH = ("benchmark=permuted_digits", "hyperparams=grid")
 FRESH = (100, 101, 102)
@@ -43,3 +46,16 @@ def test_a_grid_is_trained_and_its_winners_reported(store):
     plan = trained(store, f"activation={activations}", *SEARCH)
     assert len(plan.runs) == 2 * (1 + 7)
     check(store, activations, plan.runs)
+
+
+@pytest.mark.slow
+def test_a_grid_with_equal_functions_is_interrupted_and_resumed(store, tmp_path):
+    words = ("activation=relu,smooth_leaky,bo_prelu", *SEARCH)
+    whole = Store(tmp_path / "whole")
+    assert len(trained(whole, *words).runs) == 2 * (1 + 49 * 7 + 18)
+    first = trained(store, *words, stop=after_looks(60))
+    done = [run for run in first.runs if read_record(store, run) is not None]
+    assert 0 < len(done) < len(first.runs)
+    trained(store, *words)
+    assert all_kept(store, runs_of(*words)) == all_kept(whole, runs_of(*words))
+    check(store, "relu,smooth_leaky,bo_prelu", first.runs)
