@@ -8,7 +8,6 @@ import subprocess
 import sys
 import zipfile
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +18,6 @@ from tests.helpers.sweeps import SMOKE, planned, trained
 
 pytestmark = pytest.mark.sample(5)
 
-ROOT = Path(__file__).resolve().parents[2]
 OURS = "plasticity_lab.activations.relu.ReLU"
 CODE = """
 from pathlib import Path
@@ -153,37 +151,6 @@ def test_no_command_runs_it(clean, tmp_path, way, command):
     ended = given(tmp_path, WAYS[way], (READING | TRAINING)[command], ids)
     assert "Traceback" not in ended.stderr, ended.stderr
     assert not (tmp_path / "marks" / "ran").exists(), ended.stderr
-
-
-MINE = "from plasticity_lab.activations.relu import ReLU\nclass Mine(ReLU): ...\n"
-CONFIG = ("--config-dir", "conf")
-
-
-@pytest.fixture(scope="module")
-def somebodys(tmp_path_factory):
-    """A folder with a class of somebody's own beside its options, and a store beside both, in which it was trained."""
-    folder = tmp_path_factory.mktemp("ideas")
-    (folder / "mine.py").write_text(MINE)
-    (folder / "conf" / "activation").mkdir(parents=True)
-    (folder / "conf" / "activation" / "mine.yaml").write_text("_target_: mine.Mine\n")
-    words = ("-m", "plasticity_lab.main", *SMOKE, *CONFIG, "activation=mine", "save_weights=final")
-    ended = given(folder, Way("mine.Mine", ()), words, {})
-    assert ended.returncode == 0, ended.stderr
-    return folder
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "path", "status"),
-    [((), None, 1), (CONFIG, None, 0), ((), ".", 0)],
-    ids=["nobody", "config_dir", "python_path"],
-)
-def test_a_class_of_ones_own_is_looked_at_where_its_folder_is_named(somebodys, words, path, status):
-    observe = ("-m", "launch", "observe", *words, "diagnostics=dead_units", "--again")
-    ended = given(somebodys, Way("mine.Mine", (), path=path), observe, {})
-    assert ended.returncode == status, ended.stderr
-    assert ("only a store names" in ended.stderr) == (status == 1)
-    assert "Traceback" not in ended.stderr
 
 
 OPTIONS = {

@@ -47,11 +47,7 @@ def test_finished_runs_cost_nothing_and_begun_ones_are_counted_whole(store, esti
     work(store, plan.sweep, "cpu", after_looks(7))
     assert "1 run to train in 1 pack, 1 finished already; 270 run-steps" in estimate(plan.sweep[:4])[1]
     work(store, plan.sweep, "cpu", never)
-    assert estimate() == (
-        0,
-        "0 runs to train in 0 packs, 2 finished already.\n",
-        f"Sweep {plan.sweep} on {kind_of('cpu')}:\n",
-    )
+    assert "0 runs to train in 0 packs, 2 finished already" in estimate()[1]
 
 
 def test_another_device_is_estimated_by_its_own_calibration(store, estimate):

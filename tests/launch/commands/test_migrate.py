@@ -8,13 +8,10 @@ from launch.command import run_command
 from launch.packs.leases import Leases
 from launch.packs.owner import Owner
 from launch.work.worker import work
-from plasticity_lab.errors import StoreError
 from plasticity_lab.records.checkpoint import latest_epoch, load_checkpoint, save_checkpoint
-from plasticity_lab.records.old_format import OldFormat
-from plasticity_lab.records.plan import read_plan
 from plasticity_lab.records.store import Store
 from tests.helpers.old_files import flat, plan_in_format, record_in_format_1
-from tests.helpers.sweeps import SMOKE, after_looks, all_kept, never, planned, runs_of, said_last, trained
+from tests.helpers.sweeps import SMOKE, after_looks, all_kept, never, runs_of, said_last, trained
 
 pytestmark = pytest.mark.sample(3)
 
@@ -80,22 +77,6 @@ def test_a_migrated_store_goes_on_to_the_same_bits_and_says_what_was_done(store,
     assert all_kept(store, runs) == all_kept(undisturbed, runs)
 
 
-def test_one_that_is_interrupted_goes_on_and_leaves_each_file_old_or_new(store, old, monkeypatch):
-    from plasticity_lab.records.migration import checkpoints
-
-    def full(*_):
-        raise StoreError("The disk is full.")
-
-    monkeypatch.setattr(checkpoints, "write_atomically", full)
-    assert migrate(store) == 1
-    monkeypatch.undo()
-    with pytest.raises(OldFormat):
-        read_plan(store, old.sweep)
-    assert migrate(store) == 0
-    assert read_plan(store, old.sweep).packs == old.packs
-    assert load_checkpoint(store, old.packs[0].id)["journal"]["steps"] > 0
-
-
 def test_workers_that_train_are_not_disturbed(store, old, capsys):
     assert Leases(store, 1000, Owner("elsewhere", 1)).claim([old.packs[0].id]) is not None
     before = files(store)
@@ -103,15 +84,3 @@ def test_workers_that_train_are_not_disturbed(store, old, capsys):
     assert old.packs[0].id in capsys.readouterr().err
     assert files(store) == before
     assert migrate(store, "--dry-run") == 0
-
-
-@pytest.mark.parametrize("words", [("table",), ("figure", "curves"), ("report",)])
-def test_old_plans_are_answered_by_all_of_analysis_in_one_sentence(store, words, tmp_path, capsys):
-    """Not passed over as damaged ones are: runs that wait would be missing without a word."""
-    trained(store, *ENDED)
-    for plan in (planned(store, "seed=7"), planned(store, "seed=8")):
-        plan_in_format(store, plan, 3)
-    assert analysis([*words, "--store", str(store.root), "--out", str(tmp_path / "out")]) == 1
-    said = capsys.readouterr()
-    assert said.err.count("python -m launch migrate --store") == 1
-    assert not said.out

@@ -2,7 +2,6 @@
 
 import struct
 import time
-from collections import Counter
 
 import pytest
 import yaml
@@ -57,24 +56,21 @@ def test_a_finished_run_is_told_whole_and_its_curve_lies_beside_its_record(store
 
 
 @pytest.mark.parametrize(
-    ("summary", "flags", "words"),
+    ("summary", "flags", "key"),
     [
-        ({"final_return": None, "episodes": 0}, {"no_episode": True}, "done, without an ended episode"),
-        ({"final_return": None, "episodes": 0}, {}, "done; no episode ended in it"),
-        ({"final_return": None, "episodes": 3}, {}, "done; it has no value of final_return"),
-        (
-            {"final_return": 2.0, "episodes": 3, "tasks": 4, "tasks_with_episodes": 2},
-            {},
-            "done; an episode ended in 2 of 4",
-        ),
+        ({"final_return": None, "episodes": 0}, {"no_episode": True}, "episode"),
+        ({"final_return": None, "episodes": 3}, {}, "final_return"),
+        ({"final_return": 2.0, "episodes": 3, "tasks": 4, "tasks_with_episodes": 2}, {}, "2 of 4"),
     ],
 )
-def test_a_run_that_is_done_and_lacks_numbers_says_which(store, show, summary, flags, words):
+def test_a_run_that_is_done_and_lacks_numbers_says_which(store, show, summary, flags, key):
     (run,) = runs_of("seed=0")
     files = {"metrics.parquet": write_metrics(store, run.id, PPO_MEASURES.schema.empty_table())}
     told = {"summary": summary, "flags": flags, "measures": PPO_MEASURES.as_json(), "files": files}
     write_record(store, new_record(run, "done", {}, **told))
-    assert show(run.id)[1].startswith(f"Run {run.id}: {words}")
+    first = show(run.id)[1].splitlines()[0]
+    assert first.startswith(f"Run {run.id}: done")
+    assert key in first
 
 
 def test_an_unfinished_run_is_shown_as_far_as_its_last_checkpoint(store, show):
@@ -111,18 +107,6 @@ def test_a_run_is_followed_in_the_terminal_until_it_has_ended(store, show, monke
     assert max(map(len, out.splitlines())) <= 90
     assert "\x1b[" not in out
     assert "no time in seconds" in show(plan.asked[1], "--follow", "--every", "0")[2]
-
-
-def test_a_run_that_cannot_be_meant_is_a_sentence(store, show):
-    plan = planned(store, "seed=range(20)")
-    code, out, err = show("xyz")
-    assert (code, out) == (1, "")
-    assert err.startswith(f"There is no run xyz in {store.root}; there are {sorted(plan.asked)[0]}, ")
-    assert err.endswith("and 15 more.\n")
-    start, count = Counter(run[0] for run in plan.asked).most_common(1)[0]  # of 20 ids, two begin with the same digit
-    code, out, err = show(start)
-    assert (code, out) == (1, "")
-    assert err.startswith(f"{start} is the beginning of {count} runs: ")
 
 
 def test_a_run_of_an_agent_that_has_episodes_is_shown_by_what_its_record_declares(store, show):

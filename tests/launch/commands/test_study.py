@@ -1,7 +1,6 @@
 """A search as an Optuna study: read by optuna.load_study, and drawn by Optuna's own plots."""
 
 import argparse
-from pathlib import Path
 
 import optuna
 import pytest
@@ -84,18 +83,16 @@ def interrupted(runs, settings):
 
 def test_what_cannot_be_written_is_a_sentence(store, tmp_path):
     store.prepare()
-    with pytest.raises(StoreError, match="has no search"):
+    with pytest.raises(StoreError, match="no search"):
         command("--store", str(store.root))
     with pytest.raises(KeyboardInterrupt):
         Searcher(search(*WORDS, f"store={store.root}"), interrupted, lambda *_: 8).run()
     there = tmp_path / "there.db"
     there.write_text("mine")
-    for words, error in (
-        (["--out", str(there)], ConfigError),
-        (["--out", "/proc/x/study.db"], StoreError),
-        (["zzz"], StoreError),
-    ):
-        with pytest.raises(error):
-            command(*words, "--store", str(store.root))
+    with pytest.raises(ConfigError):
+        command("--out", str(there), "--store", str(store.root))
     assert there.read_text() == "mine"
-    assert not Path("study.db").exists()
+    assert command("--store", str(store.root), "--out", str(tmp_path / "study.db")) == 0
+    storage = f"sqlite:///{tmp_path / 'study.db'}"
+    study = optuna.load_study(study_name=optuna.get_all_study_names(storage)[0], storage=storage)
+    assert [trial.state for trial in study.trials] == [TrialState.RUNNING] * 3, "they have not ended"

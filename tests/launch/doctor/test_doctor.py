@@ -6,7 +6,7 @@ import pytest
 
 from launch.__main__ import main
 from launch.doctor import node
-from launch.doctor.finding import FAILS, OK
+from launch.doctor.finding import FAILS, OK, UNKNOWN
 from launch.launchers.slurm import short_job
 from launch.plan.compiling import NO_COMPILER
 
@@ -20,27 +20,23 @@ def bad(visit):
 
 def test_without_slurm_this_machine_is_looked_at_and_that_is_said(stand_in, doctor):
     stand_in.lacks("sbatch")
-    status, (here, there, last) = doctor()
-    assert status == 0
-    assert here.startswith("On this machine, ")
-    assert there == "On a compute node: nothing was looked at, since there is no sbatch on this machine."
-    assert last == "Nothing that was looked at would fail."
+    status, (here, there, _) = doctor()
+    assert (status, here.split(",")[0], there.split(":")[0]) == (0, "On this machine", "On a compute node")
+    assert "sbatch" in there
     assert not stand_in.submitted
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("words", "keys"),
     [
-        (["benchmark=cifar51", "data=nowhere"], "CIFAR-100 is not in "),
-        (["tracking=wandb_online"], "W&B: tracking=wandb_online needs a W&B key, and none is configured"),
+        (["benchmark=cifar51", "data=nowhere"], "CIFAR-100"),
+        (["tracking=wandb_online"], "W&B: tracking=wandb_online"),
     ],
 )
-def test_what_would_fail_on_this_machine(stand_in, doctor, words, sentence):
+def test_what_would_fail_on_this_machine(stand_in, doctor, words, keys):
     status, (_, line, _, last) = doctor("hydra/launcher=packed", *words)
-    assert status == 1
-    assert line.split(maxsplit=1)[0] == FAILS
-    assert line.split(maxsplit=1)[1].startswith(sentence)
-    assert last == "1 thing would fail."
+    assert (status, line.split()[0], last.split()[0]) == (1, FAILS, "1")
+    assert keys in line
 
 
 def test_a_store_that_is_not_there_could_be_made_and_is_not(stand_in, doctor, store, capsys):
@@ -62,21 +58,20 @@ def test_wandb_is_asked_whether_it_answers(stand_in, doctor, server, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("words", "keys"),
     [
-        (["partition=gpuu"], "There is no partition gpuu in this cluster; there are cpu, gpu, old."),
-        (["partition=old"], "Partition old is down: jobs would never start there; name another one."),
-        (["partition=gpu", "timeout_min=240"], "Partition gpu lets jobs last 2:00:00; hydra.launcher.timeout_min=240 "),
-        (["account=mine"], "Account mine is not one of "),
-        (["timeout_min=3"], "hydra.launcher.timeout_min=3 is too short"),
+        (["partition=gpuu"], "partition gpuu; cpu, gpu, old"),
+        (["partition=old"], "Partition old; down"),
+        (["partition=gpu", "timeout_min=240"], "Partition gpu; 2:00:00; hydra.launcher.timeout_min=240"),
+        (["account=mine"], "Account mine"),
+        (["timeout_min=3"], "hydra.launcher.timeout_min=3"),
     ],
 )
-def test_what_would_fail_of_slurm_and_no_job_is_sent(stand_in, doctor, words, sentence):
+def test_what_would_fail_of_slurm_and_no_job_is_sent(stand_in, doctor, words, keys):
     status, (_, line, place, unsent, _) = doctor(*(f"hydra.launcher.{word}" for word in words))
-    assert status == 1
-    assert line.startswith(f"fails        {sentence}")
+    assert (status, line.split()[0], unsent.split()[0]) == (1, FAILS, UNKNOWN)
+    assert [key for key in keys.split("; ") if key not in line] == []
     assert place == "On a compute node:"
-    assert unsent.startswith("unknown      No job was sent")
     assert not stand_in.submitted
 
 
@@ -86,14 +81,10 @@ def test_a_job_looks_at_everything_from_its_node_and_leaves_nothing(stand_in, st
     stand_in.refuses("sacct", "Slurm accounting storage is disabled")
     words = ["hydra.launcher.account=lab", "launch.workers=12", "mode=eager"]
     assert main(["doctor", f"store={store.root}", *words]) == 0
-    out = capsys.readouterr().out
-    assert "ok           Accounting: none (`sacct" in out
-    assert "Sweeps need none" in out
-    assert "ok           Arrays: 11 jobs at most, fewer than launch.workers=12 asks for." in out
-    there = out.partition("On a compute node, n7, in job 12:")[2]
-    for words in ("Store ", "Code, Python and packages: those of ", "Data: digits", "Device: cpu", "Shared: each sees"):
+    here, _, there = capsys.readouterr().out.partition("On a compute node, n7, in job 12:")
+    assert all(f"  ok           {words}" in here for words in ("Accounting: none", "Arrays: 11 jobs"))
+    for words in ("Store ", "Code, Python and packages: ", "Data: digits", "Device: cpu", "Shared: "):
         assert f"  ok           {words}" in there
-    assert "Nothing that was looked at would fail." in there
     assert not store.root.exists()
 
 
@@ -108,29 +99,24 @@ def test_a_store_that_a_node_does_not_see_is_not_made_there(visit, tmp_path):
 def test_a_node_with_other_code_or_without_a_compiler(visit, monkeypatch):
     assert bad(visit) == []
     (words,) = bad(replace(visit, here={**visit.here, "commit": "abc", "versions": {"torch": "0.1"}}))
-    assert "commit is " in words
-    assert "and not abc" in words
-    assert "versions is " in words
+    assert all(key in words for key in ("commit is ", "abc", "versions is "))
     monkeypatch.setattr(node, "software", lambda: {**visit.here, "uncompiled": NO_COMPILER.sentence})
     (words,) = bad(visit)
-    assert NO_COMPILER.sentence in words
-    assert "mode=eager" in words
+    assert all(key in words for key in (NO_COMPILER.sentence, "mode=eager"))
     assert bad(replace(visit, compiled=False)) == []
 
 
 def test_a_node_of_another_kind_without_a_gpu_or_a_key(visit, monkeypatch):
     (words,) = bad(replace(visit, kind="NVIDIA H200"))
-    assert "packs are planned for NVIDIA H200" in words
-    assert "device=cpu" in words
+    assert all(key in words for key in ("NVIDIA H200", "device=cpu"))
     assert bad(replace(visit, kind="cpu-another-kind")) == [], "its workers bind packs to their own"
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
-    (words,) = bad(replace(visit, gpu=True))
-    assert words.startswith("GPU: torch can use none here (CUDA_VISIBLE_DEVICES=3); torch ")
+    assert "CUDA_VISIBLE_DEVICES=3" in bad(replace(visit, gpu=True))[0]
     monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
     key, network = bad(replace(visit, online=True))
-    assert key.startswith("W&B: no key is found on this node")
-    assert network.startswith("W&B: http://127.0.0.1:9 cannot be reached from this node")
+    assert "no key" in key
+    assert "http://127.0.0.1:9" in network
 
 
 def test_a_job_that_ends_without_a_word(stand_in, doctor, monkeypatch):
@@ -138,18 +124,12 @@ def test_a_job_that_ends_without_a_word(stand_in, doctor, monkeypatch):
     monkeypatch.setattr(short_job, "LATE_SECONDS", 0)
     stand_in.put("srun", "exit 1")
     status, (_, _, line, _) = doctor()
-    assert status == 1
-    assert line.startswith(
-        "fails        Job 12 ended without a word (ended early: could not begin, as where the folder "
-    )
+    assert (status, line.split()[0], "Job 12" in line) == (1, FAILS, True)
     stand_in.put("srun", 'file=${3//%j/12}; echo "python: not found" >"${file//%t/0}"')
-    assert "_log.out ends with: python: not found; the node needs this machine's Python" in doctor()[1][2]
+    assert "python: not found; the node needs" in doctor()[1][2]
 
 
-@pytest.mark.parametrize(
-    ("patience", "words"),
-    [("0", "Job 12 still waits until nodes are free (Resources)"), ("10", "Job 12 was not waited for")],
-)
+@pytest.mark.parametrize(("patience", "words"), [("0", "Resources"), ("10", "was not waited for")])
 def test_a_job_that_is_not_waited_for_is_cancelled(stand_in, doctor, store, monkeypatch, patience, words):
     def interrupted(said):
         if patience != "0":
@@ -158,8 +138,7 @@ def test_a_job_that_is_not_waited_for_is_cancelled(stand_in, doctor, store, monk
     monkeypatch.setattr(short_job, "say", interrupted)
     monkeypatch.setenv("STATE", "PENDING|Resources")
     status, (_, place, line, _) = doctor("--wait", patience)
-    assert status == 0
-    assert place == "On a compute node:"
-    assert line.startswith(f"unknown      {words}")
+    assert (status, place, line.split()[0]) == (0, "On a compute node:", UNKNOWN)
+    assert all(key in line for key in ("Job 12", words))
     assert (stand_in.jobs / "cancelled").exists()
     assert not (store.root / "errands").exists()

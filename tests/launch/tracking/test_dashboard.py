@@ -54,17 +54,6 @@ def test_every_panel_shows_what_runs_have(alone, measures, curves):
     assert "name" in content.config(runs_of("seed=0")[0].as_json())["activation"], "panels are grouped by it"
 
 
-def test_an_agent_is_shown_with_what_it_measures_and_its_runs_alone(alone, capsys):
-    assert main(["dashboard", "--agent", "supervised", "--benchmark", "digits51", "--json"]) == 0
-    filters = json.loads(capsys.readouterr().out)["spec"]["section"]["runSets"][0]["filters"]["filters"]
-    assert [(each["key"]["name"], each["value"]) for each in filters] == [
-        ("benchmark.value.name", ["digits51"]),
-        ("agent.value.name", ["supervised"]),
-    ]
-    assert main(["dashboard", "--agent", "supervized", "--json"]) == 1
-    assert capsys.readouterr().err.startswith("There is no agent=supervized (did you mean supervised?); there are ")
-
-
 def test_publishing_with_a_key_is_one_command(server, capsys):
     assert main(["dashboard", "--project", "mine"]) == 0
     assert capsys.readouterr().out.startswith("http")

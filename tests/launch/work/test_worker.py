@@ -67,21 +67,6 @@ def test_a_stopped_worker_gives_its_pack_back_and_another_goes_on_bit_for_bit(st
     assert record["provenance"]["pack_seconds"] > begun["seconds"]
 
 
-def test_folders_in_the_place_of_files_and_half_written_files_hold_no_worker_up(store, tmp_path):
-    undisturbed = type(store)(tmp_path / "undisturbed")
-    trained(undisturbed, "seed=0")
-    plan = trained(store, "seed=0", stop=after_looks(4))
-    (pack,), (run,) = plan.packs, plan.asked
-    for path in (store.progress(pack.id), store.metrics(run), store.record(run), store.checkpoint(pack.id, 1)):
-        path.unlink(missing_ok=True)
-        path.mkdir(parents=True)
-    (store.run_folder(run) / ".record.json.0a.tmp").write_bytes(b"half")
-    work(store, plan.sweep, "cpu", never)
-    assert all_kept(store, runs_of("seed=0")) == all_kept(undisturbed, runs_of("seed=0"))
-    left = sorted(path.name for path in store.run_folder(run).iterdir() if not path.is_dir())
-    assert left == sorted(path.name for path in undisturbed.run_folder(run).iterdir())
-
-
 def test_the_mode_it_was_begun_in_is_kept_whatever_a_new_plan_says(store):
     plan = trained(store, "seed=0", stop=after_looks(4))
     store.plan(plan.sweep).unlink()
@@ -175,20 +160,6 @@ def test_a_worker_that_hangs_loses_its_lease(store, monkeypatch):
     with beating(lease, 0.2):
         time.sleep(0.6)
         assert Leases(store, 0.2, OTHER).claim(["pack"]).epoch == 1
-
-
-def test_a_diverging_run_is_recorded_with_its_step_and_its_mates_do_not_notice(store, tmp_path):
-    alone = type(store)(tmp_path / "alone")
-    trained(alone, "optimizer.lr=0.001")
-    plan = trained(store, "optimizer.lr=1e30,0.001,0.01", "launch.workers=1")
-    assert [pack.width for pack in plan.packs] == [3]
-    wild, tame, _ = runs_of("optimizer.lr=1e30,0.001,0.01")
-    record = read_record(store, wild.id)
-    assert record["status"] == "diverged"
-    assert 1 < record["diverged_at_step"] <= 10
-    assert record["summary"]["taoa"] is None, "it did not see the end of a task"
-    assert kept(store, tame.id) == kept(alone, tame.id)
-    assert ended_packs(store)[0]["diverged"] == 1
 
 
 def test_a_pack_of_diverged_runs_alone_ends_early(store):

@@ -53,33 +53,25 @@ def said(store, capsys, tmp_path, monkeypatch):
 
 def test_queued_jobs_are_why_nobody_trains(sweep, said, queue_says, sacct_says):
     squeue = queue_says("60_0|PENDING|Resources|", "60_1|PENDING|Resources|", "60_2|PENDING|Priority|")
-    row, lines, err = said(squeue, sacct_says("60_[0-2]|PENDING|0:0|None assigned"))
-    assert row.split()[1:5] == ["2", "-", "-", "2"]
-    assert "queued" in row
-    assert lines == [
-        f"{sweep.sweep} on Slurm: no job runs; 2 wait until nodes are free (Resources); "
-        "1 waits behind jobs of higher priority (Priority)."
-    ]
-    assert err == ""
+    row, (line,), err = said(squeue, sacct_says("60_[0-2]|PENDING|0:0|None assigned"))
+    assert (row.split()[1:5], "queued" in row, err) == (["2", "-", "-", "2"], True, "")
+    assert all(key in line for key in (sweep.sweep, "2 wait", "(Resources)", "1 waits", "(Priority)"))
 
 
 def test_how_jobs_ended_and_what_goes_on(sweep, said, sacct_says):
     ended = [f"60_{task}|TIMEOUT|0:0|n1" for task in range(4)]
-    row, lines, _ = said(prints(), sacct_says(*ended, "60_4|OUT_OF_MEMORY|0:125|n1"))
+    row, (how, way_out), _ = said(prints(), sacct_says(*ended, "60_4|OUT_OF_MEMORY|0:125|n1"))
     assert "stopped" in row
-    assert lines == [
-        f"{sweep.sweep} on Slurm: no job runs; 4 ended early: time limit (60_0, 60_1, 60_2 and 1 more); "
-        "1 ended early: out of memory (60_4).",
-        f"{sweep.sweep}: nobody trains; `python -m launch resume {sweep.sweep}` goes on.",
-    ]
+    assert all(key in how for key in ("4 ended early: time limit", "60_2 and 1 more", "out of memory (60_4)"))
+    assert f"python -m launch resume {sweep.sweep}" in way_out
 
 
 def test_the_store_is_believed_whatever_slurm_says(sweep, said, store, sacct_says):
     """A lease that is kept is a run in training, though Slurm knows of no job; what is done needs no explanation."""
     Leases(store, 100, Owner("elsewhere", 1)).claim([sweep.packs[0].id])
-    row, lines, _ = said(prints(), sacct_says("60_0|CANCELLED by 0|0:0|n1"))
+    row, (line,), _ = said(prints(), sacct_says("60_0|CANCELLED by 0|0:0|n1"))
     assert row.split()[1:5] == ["2", "-", "1", "1"]
-    assert lines == [f"{sweep.sweep} on Slurm: no job runs; 1 ended early: cancelled (60_0)."]
+    assert "cancelled (60_0)" in line
 
 
 def test_of_a_finished_sweep_slurm_is_not_asked(sweep, said, store):
@@ -92,19 +84,15 @@ def test_of_a_finished_sweep_slurm_is_not_asked(sweep, said, store):
 @pytest.mark.parametrize(
     ("squeue", "why"),
     [
-        ("exec sleep 60", "has not answered for 0.2 seconds"),
+        ("exec sleep 60", "0.2 seconds"),
         (fails("slurm_load_jobs error: Unable to contact slurm controller (connect failure)"), "connect failure"),
     ],
 )
 def test_a_cluster_that_does_not_answer_is_a_line_and_the_stores_facts(sweep, said, monkeypatch, squeue, why):
     monkeypatch.setattr(queue, "PATIENCE_SECONDS", 0.2)
-    row, lines, err = said(squeue, prints())
-    assert row.split()[1:5] == ["2", "-", "-", "2"]
-    assert "?" in row
-    assert lines == [f"{sweep.sweep}: nobody trains at this moment."]
-    assert err.count("\n") == 1
-    assert "squeue" in err
-    assert why in err
+    row, (line,), err = said(squeue, prints())
+    assert (row.split()[1:5], "?" in row, sweep.sweep in line) == (["2", "-", "-", "2"], True, True)
+    assert (err.count("\n"), "squeue" in err, why in err) == (1, True, True)
 
 
 def test_one_question_for_all_sweeps(store, sweep, said, tmp_path, queue_says):

@@ -35,25 +35,20 @@ def command(store, stand_in, capsys):
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("words", "keys"),
     [
-        (["hydra.launcher.partition=gpuu"], "There is no partition gpuu in this cluster; there are cpu, "),
-        (
-            ["hydra.launcher.partition='cpu,gpuu'"],
-            "There is no partition gpuu in this cluster; there are cpu, ",
-        ),
-        (["hydra.launcher.timeout_min=2"], "hydra.launcher.timeout_min=2 is too short: "),
-        (["device=cuda"], "device is cuda, but the jobs ask for no GPU; say hydra.launcher.gpus_per_node=1, or gres."),
-        ([A_GPU], "Packs are planned for one kind of GPU, and the store has no calibration of one"),
-        (["tracking=wandb_online"], "tracking=wandb_online needs a W&B key, and none is configured: "),
-        (["benchmark=permuted_mnist", "data=nowhere"], "MNIST is not in "),
+        (["hydra.launcher.partition='cpu,gpuu'"], "partition gpuu, cpu"),
+        (["hydra.launcher.timeout_min=2"], "hydra.launcher.timeout_min=2"),
+        (["device=cuda"], "device is cuda, hydra.launcher.gpus_per_node=1, gres"),
+        ([A_GPU], "calibration, GPU"),
+        (["tracking=wandb_online"], "tracking=wandb_online, key, wandb login"),
+        (["benchmark=permuted_mnist", "data=nowhere"], "MNIST, nowhere"),
     ],
 )
-def test_what_cannot_work_is_a_sentence_and_nothing_is_queued_or_written(command, store, stand_in, words, sentence):
+def test_what_cannot_work_is_a_sentence_and_nothing_is_queued_or_written(command, store, stand_in, words, keys):
     status, err = command(*words)
-    assert status == 1
-    assert err.startswith(sentence)
-    assert err.count("\n") == 1
+    assert (status, err.count("\n")) == (1, 1)
+    assert [key for key in keys.split(", ") if key not in err] == [], err
     assert not stand_in.submitted
     assert not store.root.exists()
 
@@ -91,24 +86,12 @@ def test_a_cluster_that_was_never_calibrated_names_the_command_that_does_it(
     assert str(store.root) in script
 
 
-@pytest.mark.parametrize(
-    ("lacking", "sentence"),
-    [
-        (
-            ["sbatch"],
-            "hydra/launcher=packed_slurm needs sbatch, not to be found on this machine; give the command ",
-        ),
-        (
-            ["srun", "scancel"],
-            "hydra/launcher=packed_slurm needs srun, scancel, not to be found on this machine; ",
-        ),
-    ],
-)
-def test_a_machine_that_is_no_login_node(command, store, stand_in, lacking, sentence):
+@pytest.mark.parametrize("lacking", [["sbatch"], ["srun", "scancel"]])
+def test_a_machine_that_is_no_login_node(command, store, stand_in, lacking):
     stand_in.lacks(*lacking)
     status, err = command()
     assert (status, err.count("\n")) == (1, 1)
-    assert err.startswith(sentence)
+    assert f"needs {', '.join(lacking)}" in err
     assert not store.root.exists()
 
 
@@ -126,18 +109,16 @@ def test_more_workers_than_an_array_may_have(command, store, stand_in):
 
 
 def test_a_gpu_is_planned_for_with_its_own_figures_where_there_are_some(command, store):
-    named = "hydra.launcher.device_kind='NVIDIA H200'"
-    status, err = command(A_GPU, named)
+    status, err = command(A_GPU, "hydra.launcher.device_kind='NVIDIA H200'")
     assert status == 0, err
     assert "on NVIDIA H200; store" in err
-    assert "Widths and times of packs are shipped: of an NVIDIA H200, as docs/speed.md has it; " in err
     write_calibration(store, "NVIDIA H100", Calibration(GPU.calibration.speeds, "measured there"), {})
     status, err = command(A_GPU, "seed=1")
     assert status == 0, err
     assert "on NVIDIA H100; store" in err
-    assert "not measured" not in err
     write_calibration(store, "NVIDIA A100", Calibration(GPU.calibration.speeds, "measured there"), {})
-    assert "device_kind='NVIDIA A100' or hydra.launcher.device_kind='NVIDIA H100'" in command(A_GPU, "seed=2")[1]
+    err = command(A_GPU, "seed=2")[1]
+    assert all(f"hydra.launcher.device_kind='NVIDIA {name}'" in err for name in ("A100", "H100"))
 
 
 def test_a_calibration_that_is_not_waited_for_says_how_to_ask(store, stand_in, capsys, monkeypatch):
