@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.stores import left_behind
 from tests.helpers.sweeps import runs_of, trained
 
 pytestmark = pytest.mark.sample(2)
@@ -73,17 +72,6 @@ def test_commands_about_a_store_import_what_they_use(store):
     lines += [f"check({SLOW - {'pandas'}}, 'launch.__main__', 'show', '{run.id}', {root})"]
     checked(lines)
     checked([f"check({SLOW | DRAWING}, 'launch.__main__', 'show', '{run.id}', {root})"])  # its curve is there now
-
-
-def test_a_table_with_tests_imports_no_more_of_scipy_than_they_use(tmp_path):
-    arms = {"relu": 0.5, "leaky_relu": 0.6}
-    left_behind(
-        tmp_path,
-        [f"activation={','.join(arms)}", "seed=0,1,2"],
-        lambda science: arms[science["activation"]["name"]] + 0.01 * science["seed"] ** 2,
-    )
-    lines = [f"check({{'scipy.stats', 'torch'}}, 'analysis.__main__', 'table', '--store', '{tmp_path}')"]
-    checked([*lines, "assert 'scipy.special' in sys.modules, 'no test was made'"])
 
 
 SCRIPT = """

@@ -73,14 +73,6 @@ def test_each_worker_under_its_job_node_and_state_the_unlucky_last(store, logs):
     assert logs("--sweep", newer.sweep[:6])[1][-1] == "c"
 
 
-def test_of_many_workers_those_that_spoke_last_are_shown_unless_all_are_wanted(store, logs):
-    on_slurm(store, planned(store, "seed=0"), {f"60_{task}_0": f"says {task}\n" for task in range(7)}, workers=7)
-    _, lines, _ = logs()
-    assert lines[0] == "==> 2 more logs; --all shows every one"
-    assert [line for line in lines if line.startswith("says")] == [f"says {task}" for task in (3, 4, 5, 6, 0)]
-    assert sum(line.startswith("says") for line in logs("--all")[1]) == 7
-
-
 def test_a_run_leads_to_all_workers_that_had_it(store, logs):
     plan = planned(store, "activation=relu,tanh", "seed=0", *ONE)
     on_slurm(store, plan, {"60_0_0": "first\n", "60_1_0": "second\n", "60_2_0": "another's\n"})
@@ -91,14 +83,6 @@ def test_a_run_leads_to_all_workers_that_had_it(store, logs):
     assert Leases(store, 100, other).claim([others])
     run = plan.packs[0].runs[0]
     assert [line for line in logs(run)[1] if not line.startswith("==>")] == ["second", "first"]
-
-
-def test_who_ended_a_pack_trained_its_runs(store, logs, monkeypatch):
-    monkeypatch.setattr("launch.work.worker.this_owner", lambda: Owner("node", 1, job="60", task="1"))
-    plan = trained(store, "seed=0")
-    on_slurm(store, plan, {"60_0_0": "first\n", "60_1_0": "second\n"})
-    planned(store, "seed=0")  # a plan forgets what is finished; the record does not
-    assert logs(plan.asked[0][:6])[1][-1] == "second"
 
 
 def test_without_slurm_the_logs_are_shown_and_a_line_says_what_is_missing(store, logs):

@@ -117,8 +117,7 @@ def test_a_run_of_an_agent_that_has_episodes_is_shown_by_what_its_record_declare
     files = {store.metrics(ours.id).name: write_metrics(store, ours.id, table)}
     flags, summary = PLAYER.flags(table, {"bodies": 2}), PLAYER.summarise(table)
     write_record(
-        store,
-        new_record(ours, "done", {}, summary=summary, flags=flags, measures=PLAYER.as_json(), files=files),
+        store, new_record(ours, "done", {}, summary=summary, flags=flags, measures=PLAYER.as_json(), files=files)
     )
     code, out, err = show(ours.id)
     assert (code, err) == (0, "")

@@ -28,10 +28,7 @@ def test_without_slurm_this_machine_is_looked_at_and_that_is_said(stand_in, doct
 
 @pytest.mark.parametrize(
     ("words", "keys"),
-    [
-        (["benchmark=cifar51", "data=nowhere"], "CIFAR-100"),
-        (["tracking=wandb_online"], "W&B: tracking=wandb_online"),
-    ],
+    [(["benchmark=cifar51", "data=nowhere"], "CIFAR-100"), (["tracking=wandb_online"], "W&B: tracking=wandb_online")],
 )
 def test_what_would_fail_on_this_machine(stand_in, doctor, words, keys):
     status, (_, line, _, last) = doctor("hydra/launcher=packed", *words)

@@ -204,12 +204,6 @@ def test_memory_that_a_control_group_does_not_leave(visit, monkeypatch):
     assert fails_of(replace(visit, memory=2**20)) == []
 
 
-def test_a_gpu_that_torch_was_not_built_for(visit, monkeypatch):
-    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    monkeypatch.setattr("torch.version.cuda", None)
-    assert "install one that is built for CUDA" in fails_of(replace(visit, gpu=True))[0]
-
-
 def test_temporary_files_that_cannot_be_written(visit, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", "/proc/nowhere")
     assert of_scratch().state == FAILS
@@ -238,10 +232,3 @@ def test_a_quota_below_what_the_disk_has(doctor, small_disk, monkeypatch):
     assert status == 1
     assert "1 TiB are free there, but not for you" in lines[1]
     assert not list(small_disk.rglob("*"))
-
-
-def test_a_cluster_that_goes_away_between_two_questions(stand_in):
-    stand_in.put("sinfo", 'case "$*" in *%R*|*--version*) echo cpu ;; *) echo "sinfo: error: gone" >&2; exit 1 ;; esac')
-    found = of_slurm(PARAMETERS)[-1]
-    assert found.state == FAILS
-    assert "sinfo: error: gone" in found.words

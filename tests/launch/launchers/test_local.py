@@ -152,6 +152,7 @@ def test_a_worker_that_cannot_start_says_why_once(run, tmp_path, monkeypatch):
     assert "Of 2 runs 2 not finished" in err.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_said_and_the_workers_go_on_when_there_is_space(small_disk, tmp_path):
     words = ("activation=relu,leaky_relu", "seed=0,1", "launch.workers=1", "benchmark.tasks=8")
     full = Store(small_disk / "store")

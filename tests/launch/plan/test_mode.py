@@ -85,10 +85,7 @@ def test_a_mode_that_is_set_is_taken_if_it_can_be(capsys):
 
 @pytest.mark.parametrize(
     ("cost", "kind", "instead", "word"),
-    [
-        (COST, ON_A_GPU, "compiled", "Some GPU"),
-        (replace(COST, kernels=False), ON_AVX2, "compiled", "agent"),
-    ],
+    [(COST, ON_A_GPU, "compiled", "Some GPU"), (replace(COST, kernels=False), ON_AVX2, "compiled", "agent")],
 )
 def test_kernels_that_are_asked_for_where_there_are_none_are_said_to_be_something_else(
     cost, kind, instead, word, capsys

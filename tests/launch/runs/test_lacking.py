@@ -86,10 +86,7 @@ def test_a_command_is_as_large_as_its_runs(monkeypatch):
         (["intervention=none,redo", "intervention.snr.every=7"], ["snr.every", "none", "redo"]),
         (["perturbation=none", "perturbation.cycle=1"], ["perturbation=none", "cycle"]),
         (["activation=relu,tanh", "activation.slope=1"], ["relu", "tanh", "slope", "there is none"]),
-        (
-            ["intervention=redo,[redo,snr]", "intervention.every=3"],
-            ["say whose", "intervention.snr.every"],
-        ),
+        (["intervention=redo,[redo,snr]", "intervention.every=3"], ["say whose", "intervention.snr.every"]),
         (["hyperparams=default,best", "hyperparams.grid=fine"], ["default", "best", "grid"]),
         (["intervention=none,redo", "intervention.every=0"], ["intervention.every", "at least 1"]),
     ],

@@ -1,6 +1,5 @@
 """The dashboard as code: built without a network, of metrics and settings that runs have."""
 
-import json
 import socket
 
 import pytest
@@ -10,7 +9,7 @@ from launch.tracking.dashboard import as_json, dashboard
 from launch.tracking.wandb import content
 from plasticity_lab.records.classifier import CLASSIFIER
 from tests.helpers.made_up_agent import PLAYER
-from tests.helpers.sweeps import runs_of, trained
+from tests.helpers.sweeps import runs_of
 
 
 @pytest.fixture
@@ -59,13 +58,3 @@ def test_publishing_with_a_key_is_one_command(server, capsys):
     assert capsys.readouterr().out.startswith("http")
     (view,) = server.views
     assert (view["entityName"], view["projectName"]) == ("somebody", "mine")
-
-
-def test_a_store_says_which_project_it_is_tracked_in_and_what_it_measures(alone, store, capsys):
-    trained(store, "seed=0", "benchmark.tasks=1", "tracking.project=mine", "tracking.entity=us")
-    assert main(["dashboard", "--json", "--store", str(store.root)]) == 0
-    shown = json.loads(capsys.readouterr().out)
-    assert (shown["entity"], shown["project"]) == ("us", "mine")
-    assert main(["dashboard", "--json", "--store", str(store.root), "--project", "other"]) == 0
-    assert json.loads(capsys.readouterr().out)["project"] == "other"
-    assert main(["dashboard", "--json", "--store", str(store.root / "none")]) == 1

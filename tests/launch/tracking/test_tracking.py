@@ -18,12 +18,7 @@ from plasticity_lab.errors import StoreError
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.record import read_metrics, read_record
 from plasticity_lab.records.store import Store
-from tests.helpers.sweeps import (
-    after_looks,
-    all_kept,
-    runs_of,
-    trained,
-)
+from tests.helpers.sweeps import after_looks, all_kept, runs_of, trained
 from tests.helpers.wandb_files import read_offline
 
 pytestmark = pytest.mark.sample(7)

@@ -60,6 +60,8 @@ def test_a_pack_that_is_not_begun_is_bound_by_whoever_begins_it_before_its_first
     plan = planned(store, *WORDS)
     (pack,) = plan.packs
     on(HERE)
+    write_binding(store, pack.id, Binding(THERE, "compiled", 2))
+    assert binding_of(store, pack) is None, "its worker was killed before the first checkpoint"
     seen = []
     really = training.train
 
@@ -75,15 +77,6 @@ def test_a_pack_that_is_not_begun_is_bound_by_whoever_begins_it_before_its_first
     work(store, plan.sweep, "cpu", never)
     assert [(made["device"], made["mode"]) for made in provenances(store, plan)] == [(HERE, "eager")] * 2
     assert not any("parts" in made for made in provenances(store, plan))
-
-
-def test_a_worker_killed_before_the_first_checkpoint_leaves_the_pack_to_any(store, on, undisturbed):
-    plan = planned(store, *WORDS)
-    (pack,) = plan.packs
-    write_binding(store, pack.id, Binding(THERE, "compiled", 2))
-    assert binding_of(store, pack) is None
-    work(store, plan.sweep, "cpu", never)
-    assert [(made["device"], made["mode"]) for made in provenances(store, plan)] == [(HERE, "eager")] * 2
 
 
 @pytest.fixture
@@ -182,13 +175,10 @@ def test_the_last_worker_trains_anew_what_nobody_will_go_on_with_and_says_how_mu
     assert planned(store, *WORDS).packs == []
 
 
-def test_a_worker_leaves_them_while_others_of_the_sweep_are_to_start(store, begun):
-    assert work(store, begun.sweep, "cpu", never, patience=0.1, may_come=lambda: True)
-    assert ended_packs(store) == []
-    assert binding_of(store, begun.packs[0]).kind == THERE
-
-
 def test_its_own_kind_goes_on_bit_for_bit(store, begun, on, undisturbed):
+    assert work(store, begun.sweep, "cpu", never, patience=0.1, may_come=lambda: True)
+    assert ended_packs(store) == [], "workers of other kinds leave it while others are to start"
+    assert binding_of(store, begun.packs[0]).kind == THERE
     on(THERE)
     assert work(store, begun.sweep, "cpu", never)
     assert [each["status"] for each in ended_packs(store)] == ["done"]
