@@ -7,7 +7,7 @@ from launch.plan.figures import AVX2
 from launch.plan.planner import plan
 from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.errors import PlanError
-from tests.helpers.float_settings import planted
+from plasticity_lab.networks.mlp import MLP
 from tests.helpers.sweeps import all_kept, ended_packs, runs_of, trained
 
 CPU = AVX2.calibration
@@ -168,13 +168,23 @@ def test_the_cost_is_asked_once_for_all_that_could_share_a_pack(many):
     assert len(asked) == 2
 
 
-@pytest.mark.walk(1)
-@pytest.mark.parametrize(
-    "words", [["benchmark=turned", "benchmark.degrees=10,90"], ["network=scaled", "network.scale=0.5,2"]]
-)
-def test_each_value_in_one_command_gets_its_own_numbers(store, tmp_path, words):
-    words = [planted(tmp_path), *words, "seed=0", "launch.workers=1"]
-    trained(store, *words)
+class Scaled(MLP):
+    """The MLP, its logits multiplied by `scale`."""
+
+    def __init__(self, scale: float) -> None:
+        super().__init__(width=8)
+        self.scale = scale
+
+    def forward(self, design, parameters, x_KBD, activate, body):
+        outputs = super().forward(design, parameters, x_KBD, activate, body)
+        return {name: self.scale * value for name, value in outputs.items()}
+
+
+def test_values_of_a_float_setting_that_a_class_keeps_in_itself_are_never_trained_in_one_pack(store, tmp_path):
+    (tmp_path / "conf" / "network").mkdir(parents=True)
+    (tmp_path / "conf" / "network" / "scaled.yaml").write_text(f"_target_: {__name__}.Scaled\nscale: 1.0\n")
+    words = (f"hydra.searchpath=[file://{tmp_path / 'conf'}]", "network=scaled", "network.scale=0.5,2", "seed=0")
+    trained(store, *words, "launch.workers=1")
     assert [len(pack["runs"]) for pack in ended_packs(store)] == [1, 1]
     one, other = (each.metrics for each in all_kept(store, runs_of(*words)).values())
     assert one != other

@@ -77,7 +77,7 @@ def test_what_is_published_for_no_one_uses_its_own_values_and_says_so(outside):
 )
 def test_a_wrong_file_is_refused_in_a_sentence(outside, content, key):
     (outside / "activation" / "odd.yaml").write_text(content)
-    with pytest.raises(ConfigError, match="odd") as raised:
+    with pytest.raises(ConfigError) as raised:
         resolve([f"hydra.searchpath=[file://{outside}]", "activation=odd"])
     assert key in str(raised.value)
 
@@ -129,8 +129,8 @@ def test_a_look_up_table_and_a_protocol_of_ones_own(outside):
         ("experiment", "{}", None),
         ("experiment", "seed: 1", "# @package _global_"),
         ("experiment", "# @package _global_\nhydra: {sweeper: {params: [seed]}}", "sweeper.params"),
-        ("experiment", "# @package _global_\nhydra: {mode: RUN}", "hydra.mode"),
-        ("experiment", "# @package _global_\ndefaults: [{override /activation: null}]", "defaults"),
+        ("experiment", "# @package _global_\nhydra: {mode: RUN}", "odd.yaml, sweeper"),
+        ("experiment", "# @package _global_\ndefaults: [{override /activation: null}]", "odd.yaml, defaults"),
         ("protocol", "set: {benchmark: {order: sorted}}", "benchmark.order, 'sorted', fixed"),
     ],
 )
