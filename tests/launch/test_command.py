@@ -1,5 +1,12 @@
+import argparse
+import importlib
+import pkgutil
+
 import pytest
 
+from analysis.__main__ import COMMANDS
+from launch import commands
+from launch.__main__ import main
 from launch.command import run_command
 from launch.launchers import each_alone, local
 
@@ -75,22 +82,51 @@ def test_a_launcher_that_cannot_start_jobs_is_named_in_a_sentence(taken, capsys,
     assert taken == []
 
 
-def test_the_traceback_is_there_for_who_asks(taken, monkeypatch):
-    monkeypatch.setenv("HYDRA_FULL_ERROR", "1")
-    with pytest.raises(Exception, match="reluu"):
-        run_command(["activation=reluu"])
+PRESET = ["experiment=table2", "activation=relu", "seed=0", "schedule=smoke"]
 
 
-def test_ctrl_c_is_one_line_and_status_130(taken, monkeypatch, capsys):
-    def interrupted(runs, settings):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(local, "train_here", interrupted)
-    assert run_command([]) == 130
-    assert capsys.readouterr().err == "Interrupted. The same command again continues where this one stopped.\n"
+@pytest.fixture
+def mnist(tmp_path):
+    """A folder of data sets that has something of MNIST alone."""
+    (tmp_path / "data/MNIST/raw").mkdir(parents=True)
+    return [f"data={tmp_path / 'data'}", f"store={tmp_path / 'store'}"]
 
 
-def test_cfg_job_shows_one_configuration(taken, capsys):
-    assert run_command(["--cfg", "job", "-m", "activation=leaky_relu", "activation.negative_slope=0.25"]) == 0
-    assert "negative_slope: 0.25" in capsys.readouterr().out
-    assert taken == []
+def test_a_preset_trains_what_it_has_the_data_for(taken, mnist, capsys):
+    """What is left out is said in one line; what was typed is asked for; a plan that is only shown has all."""
+    assert run_command([*PRESET, *mnist]) == 0
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if "left out" in line]
+    assert all(key in line for key in ("random_label_cifar, cifar51, continual_imagenet", "plasticity_lab.data fetch"))
+    assert run_command([*PRESET, *mnist, "benchmark=permuted_mnist,cifar51"]) == 0
+    assert run_command([*PRESET, *mnist, "dry_run=true"]) == 0
+    assert run_command([*PRESET, "data=nothing", mnist[1]]) == 0, "where nothing is here nothing is left out"
+    assert "left out" not in capsys.readouterr().err
+    first, typed, *others = ([run.science["benchmark"]["name"] for run in runs] for runs, _ in taken)
+    assert first == ["permuted_mnist", "random_label_mnist"]
+    assert typed == ["permuted_mnist", "cifar51"]
+    assert [len(names) for names in others] == [5, 5]
+
+
+LAUNCH = [module.name for module in pkgutil.iter_modules(commands.__path__)]
+
+
+@pytest.mark.parametrize(
+    "words", [["--store", "{}", "1a2b", "diagnostics=cheap"], ["1a2b", "--store", "{}", "diagnostics=cheap"]]
+)
+def test_observe_takes_runs_and_diagnostics_around_its_flags(words, store, capsys):
+    store.prepare()
+    assert main(["observe", *(word.format(store.root) for word in words)]) == 1
+    assert "1a2b" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", [*LAUNCH, *COMMANDS])
+def test_each_command_can_read_words_around_its_flags(name, capsys):
+    """argparse cannot, for example, where an argument without a flag excludes another one."""
+    parser = argparse.ArgumentParser()
+    if name in COMMANDS:
+        importlib.import_module(COMMANDS[name][0]).add_command(parser)
+    else:
+        importlib.import_module(f"{commands.__name__}.{name}").add_arguments(parser)
+    with pytest.raises(SystemExit) as end:
+        parser.parse_intermixed_args(["--help"])
+    assert end.value.code == 0

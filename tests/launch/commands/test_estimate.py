@@ -7,9 +7,7 @@ import pytest
 from launch.__main__ import main
 from launch.command import run_command
 from launch.launchers.prepare import costs_to_train
-from launch.plan.calibration import write_calibration
 from launch.plan.device import kind_of
-from launch.plan.figures import AVX2, GPU
 from launch.plan.store_size import store_bytes
 from launch.wording import in_bytes
 from launch.work.worker import work
@@ -18,7 +16,6 @@ from tests.helpers.sweeps import SMOKE, after_looks, never, planned
 
 pytestmark = pytest.mark.sample(4)
 
-CPU = AVX2.calibration
 
 ONE = ("launch.workers=1",)
 
@@ -48,16 +45,6 @@ def test_finished_runs_cost_nothing_and_begun_ones_are_counted_whole(store, esti
     assert "1 run to train in 1 pack, 1 finished already; 270 run-steps" in estimate(plan.sweep[:4])[1]
     work(store, plan.sweep, "cpu", never)
     assert "0 runs to train in 0 packs, 2 finished already" in estimate()[1]
-
-
-def test_another_device_is_estimated_by_its_own_calibration(store, estimate):
-    planned(store, "seed=range(20)", *ONE)
-    assert "20 runs to train in 1 pack; 5,400 run-steps;" in estimate("--device", "Some GPU")[1]
-    assert GPU.calibration.basis in estimate("--device", "Some GPU")[1]
-    write_calibration(store, "Some GPU", CPU, {})
-    out = estimate("--device", "Some GPU", "--workers", "4")[1]
-    assert "20 runs to train in 4 packs;" in out
-    assert f"on 4 workers ({CPU.basis})" in out
 
 
 @pytest.mark.walk(1)

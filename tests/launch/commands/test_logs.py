@@ -85,14 +85,6 @@ def test_a_run_leads_to_all_workers_that_had_it(store, logs):
     assert [line for line in logs(run)[1] if not line.startswith("==>")] == ["second", "first"]
 
 
-def test_without_slurm_the_logs_are_shown_and_a_line_says_what_is_missing(store, logs):
-    on_slurm(store, planned(store, "seed=0"), {"60_0_0": "a\n"})
-    code, lines, err = logs(answers=False)
-    assert (code, lines[-1], err.count("\n")) == (0, "a", 1)
-    assert lines[0] == "==> no log yet, job 60_1, 60_2, 60_3"
-    assert "squeue" in err
-
-
 def test_what_has_no_logs_is_a_sentence(store, logs):
     store.prepare()
     assert str(store.root) in logs()[2]

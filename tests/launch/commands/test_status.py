@@ -1,21 +1,17 @@
 """What `python -m launch status` tells, and how it knows."""
 
-import json
-import os
 from dataclasses import replace
 
 import pytest
 
 from launch.__main__ import main
 from launch.packs.leases import Leases
-from launch.packs.owner import Owner, this_owner
+from launch.packs.owner import this_owner
 from launch.packs.progress import write_progress
 from launch.packs.sweep import state_of
 from launch.work import training
 from launch.work.worker import work
-from plasticity_lab.records.classifier import CLASSIFIER
-from plasticity_lab.records.plan import write_plan
-from plasticity_lab.records.record import new_record, read_record, write_metrics, write_record
+from plasticity_lab.records.record import read_record, write_record
 from tests.helpers.sweeps import after_looks, never, planned, runs_of, trained
 from tests.launch.packs.test_progress import journal
 
@@ -81,18 +77,6 @@ def test_time_left_is_by_the_packs_own_pace_and_by_that_of_its_mates(store):
     assert state_of(store, plan).left == pytest.approx(270), "two workers"
 
 
-def test_what_a_finished_pack_took_tells_how_long_the_others_will(store):
-    plan = planned(store, "activation=relu,tanh", "seed=0", *ONE)
-    plan = replace(plan, packs=[replace(pack, seconds=10.0) for pack in plan.packs])
-    first, second = plan.packs
-    Leases(store, 1000, this_owner()).claim([second.id])
-    write_plan(store, replace(plan, packs=[first]))
-    work(store, plan.sweep, "cpu", never)
-    record = read_record(store, first.runs[0])
-    write_record(store, record | {"provenance": record["provenance"] | {"pack_seconds": 30.0}})
-    assert state_of(store, plan).left == pytest.approx(30)
-
-
 def test_what_went_wrong_is_told_with_its_reason(store, capsys, monkeypatch):
     really = training.assembled
 
@@ -127,17 +111,6 @@ def test_what_went_wrong_is_told_with_its_reason(store, capsys, monkeypatch):
     assert counts(store, planned(store, "activation=tanh", "optimizer.lr=0.001", *ONE)) == {"waiting": 1}, "tried again"
 
 
-def test_a_pack_in_training_tells_what_it_measured_last(store, capsys):
-    plan = planned(store, "seed=0", *ONE)
-    Leases(store, 1000, this_owner()).claim([plan.packs[0].id])
-    write_progress(store, plan.packs[0], journal(100, 0), 1.0)
-    assert "lately" not in status(store, capsys, plan.sweep)[1]
-    write_progress(store, plan.packs[0], journal(100, 0, score=12.34, length=20.0), 1.0)
-    assert f"{plan.packs[0].id} lately: score 12.3, length 20.0" in status(store, capsys, plan.sweep)[1]
-    (found,) = json.loads(status(store, capsys, "--json")[1])
-    assert found["running"][0]["lately"] == {"score": 12.34, "length": 20.0}
-
-
 def test_a_pack_planned_anew_elsewhere_holds_nothing_up(store):
     plan = planned(store, "activation=relu,tanh", "seed=0", *ONE)
     relu, tanh = sorted((replace(pack, seconds=10.0) for pack in plan.packs), key=lambda pack: pack.family)
@@ -146,64 +119,3 @@ def test_a_pack_planned_anew_elsewhere_holds_nothing_up(store):
     Leases(store, 1000, this_owner()).claim([tanh.id])
     assert counts(store, abandoned) == {"done": 1, "running": 1}
     assert state_of(store, abandoned).left == pytest.approx(10), "the other pack's alone"
-
-
-def test_sweeps_come_in_the_order_of_their_plans_and_a_damaged_plan_hides_no_other(store, capsys):
-    plans = [planned(store, f"seed={seed}") for seed in (3, 1, 2)]
-    store.plan(plans[1].sweep).write_text("{")
-    for at, plan in enumerate(plans):
-        os.utime(store.plan(plan.sweep), (at, at))
-    code, out, err = status(store, capsys)
-    assert code == 1
-    assert [line.split()[0] for line in out.splitlines()[1:3]] == [plans[0].sweep, plans[2].sweep]
-    assert err.count("\n") == 1
-    assert "plan.json is not JSON" in err
-
-
-def test_however_much_went_wrong_the_output_ends(store, capsys, monkeypatch):
-    """Thirty runs that failed for as many reasons, of which one is as long as a book."""
-    plan = planned(store, "seed=range(60)", *ONE)
-    for at, run in enumerate(plan.asked):
-        about = plan.runs[run], "failed" if at % 2 else "diverged", {}
-        error = f"Error {at}: {'word ' * 1000}" if at % 2 else None
-        write_metrics(store, run, CLASSIFIER.schema.empty_table())
-        write_record(store, new_record(*about, error=error, diverged_at_step=None if at % 2 else 7, collapsed=True))
-    for pack in plan.packs:
-        store.done(pack.id).write_text('{"status": "done"}')
-    for words, reasons in (((), 3), ((plan.sweep,), 20)):
-        lines = status(store, capsys, *words)[1].splitlines()
-        assert sum(": 1 run failed: Error" in line for line in lines) == reasons
-        assert sum(f": {30 - reasons} runs failed for {30 - reasons} further reasons (" in line for line in lines) == 1
-        assert len(lines) < 30
-        assert max(map(len, lines)) < 1000
-    monkeypatch.setattr("launch.commands.status.LATEST", 1)
-    assert status(store, capsys)[1].splitlines()[1].startswith(plan.sweep)
-    latest = planned(store, "seed=99")
-    os.utime(store.plan(plan.sweep), (1, 1))
-    out = status(store, capsys)[1]
-    assert plan.sweep not in out
-    assert "Before these, 1 sweep more; --all shows all." in out
-    out = status(store, capsys, "--all")[1]
-    assert out.index(plan.sweep) < out.index(latest.sweep)
-
-
-def test_a_silent_worker_does_not_run(store):
-    plan = planned(store, "seed=0", "launch.lease_seconds=100")
-    assert Leases(store, 100, Owner("elsewhere", 1)).claim([plan.packs[0].id])
-    assert counts(store, plan) == {"running": 1}
-    os.utime(store.lease(plan.packs[0].id, 0), (1.0, 1.0))
-    assert counts(store, plan) == {"waiting": 1}
-
-
-def test_json_is_for_programs(store, capsys):
-    plan = planned(store, "seed=0,1", *ONE)
-    (found,) = json.loads(status(store, capsys, "--json")[1])
-    assert found["states"] == dict.fromkeys(plan.asked, "waiting")
-    assert (found["sweep"], found["counts"]["waiting"], found["left"]) == (plan.sweep, 2, None)
-
-
-def test_looking_changes_nothing(store, capsys):
-    planned(store, "seed=0")
-    before = {path: path.stat().st_mtime_ns for path in store.root.rglob("*") if path.is_file()}
-    status(store, capsys)
-    assert {path: path.stat().st_mtime_ns for path in store.root.rglob("*") if path.is_file()} == before

@@ -1,15 +1,11 @@
 """While a worker compiles, the store says so: to `status`, to `show`, and to whoever watches; training time stands."""
 
-import json
 import time
 
 import pytest
 
-from launch.__main__ import main
 from launch.packs import pauses
-from launch.packs.leases import Leases
-from launch.packs.owner import this_owner
-from launch.packs.pauses import Pause, noted, read_pause
+from launch.packs.pauses import noted, read_pause
 from launch.work import training
 from launch.work.worker import work
 from plasticity_lab import waits
@@ -17,7 +13,6 @@ from plasticity_lab.records.record import read_record
 from plasticity_lab.waits import TRAINING, waiting
 from tests.helpers.sweeps import never, planned, wait_until
 
-COMPILING = Pause("compiling", "kernels", 12.0)
 ONE = ("seed=0", "launch.workers=1")
 
 
@@ -25,17 +20,6 @@ ONE = ("seed=0", "launch.workers=1")
 def at_once(monkeypatch):
     monkeypatch.setattr(pauses, "FROM_SECONDS", 0.0)
     monkeypatch.setattr(pauses, "LOOK_SECONDS", 0.01)
-
-
-@pytest.fixture
-def held(store):
-    """A pack that a worker holds, which compiles."""
-    (pack,) = planned(store, *ONE).packs
-    lease = Leases(store, 100, this_owner()).claim([pack.id])
-    store.pack_folder(pack.id).mkdir(parents=True)
-    store.pause(pack.id).write_text(json.dumps(vars(COMPILING)))
-    yield pack
-    lease.release()
 
 
 def test_a_pause_is_noted_while_it_lasts(store, at_once):
@@ -75,16 +59,6 @@ def test_time_within_time_is_counted_once():
         assert 0.02 <= waits.seconds_waited() - before <= time.monotonic() - began
     assert waits.current() is None
     assert 0.02 <= waits.seconds_waited() - before <= time.monotonic() - began
-
-
-def test_status_says_that_a_pack_compiles(store, held, capsys):
-    assert main(["status", "--json", "--store", str(store.root)]) == 0
-    assert '"doing": "compiling"' in capsys.readouterr().out
-    assert main(["status", "--store", str(store.root)]) == 0
-    assert COMPILING.doing in capsys.readouterr().out.splitlines()[1]
-    (sweep,) = (path.name for path in (store.root / "sweeps").iterdir())
-    assert main(["status", sweep, "--store", str(store.root)]) == 0
-    assert COMPILING.words in capsys.readouterr().out
 
 
 def test_time_of_compiling_is_not_time_of_training(store, monkeypatch):

@@ -164,11 +164,3 @@ def test_files_of_before_are_read(tmp_path):
     found = calibration_of("cpu", Store(tmp_path))
     assert found.of("convolving") == found.of("dense") == CPU.of("dense")
     assert (found.basis, found.host_steps) == (CPU.basis, {})
-
-
-def test_what_was_not_measured_is_priced_as_a_network_of_products(tmp_path):
-    own = replace(CPU.of("dense"), memory=2.0)
-    write_calibration(Store(tmp_path), "cpu", Calibration({"own": own}, "measured here", {"a game": 1e-3}), {})
-    found = calibration_of("cpu", Store(tmp_path))
-    assert (found.of("own"), found.of("another")) == (own, CPU.of("dense"))
-    assert found.host_steps == {"a game": 1e-3}

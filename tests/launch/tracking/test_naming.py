@@ -16,12 +16,6 @@ def names_of(*words):
     return [named(run) for run in resolve([*words, "tracking=store"]).runs]
 
 
-def test_the_runs_of_a_grid_have_different_names():
-    names = names_of("activation=leaky_relu", "hyperparams=grid", "seed=3")
-    assert len(names) == len(set(names)) == 66
-    assert "leaky_relu negative_slope=0.3 lr=0.0001 · permuted_digits · seed 3" in names
-
-
 @pytest.mark.parametrize(
     ("words", "name"),
     [

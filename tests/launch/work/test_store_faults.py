@@ -93,15 +93,6 @@ def test_a_fault_while_it_trains_or_writes_records_changes_nothing(faulty, undis
     assert "The store works again" in caplog.text
 
 
-def test_a_worker_that_starts_while_the_store_is_faulty_waits(faulty, undisturbed):
-    store, disk = faulty
-    plan = planned(store, *WORDS)
-    disk.fail()
-    threading.Timer(1.0, disk.work_again).start()
-    assert work(store, plan.sweep, "cpu", never)
-    assert all_kept(store, runs_of(*WORDS)) == undisturbed(*WORDS)
-
-
 def test_one_that_is_to_stop_leaves_at_once_and_blames_nobody(faulty):
     store, disk = faulty
     plan = planned(store, *WORDS, "launch.lease_seconds=2")
