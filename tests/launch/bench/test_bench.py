@@ -14,10 +14,9 @@ import torch
 from launch.bench import modes
 from launch.bench.comparisons import Comparison
 from launch.bench.limits import Limits, Work, work_of
-from launch.bench.profile import DISPATCH, LOOPS, PRODUCT, shares
 from launch.bench.report import as_json, as_text, findings, rows_of
 from launch.bench.usual import Usual
-from launch.plan.timing import Contender, Timing, interleaved
+from launch.plan.timing import Contender, Timing
 from plasticity_lab.agents.supervised.workload import Workload
 from plasticity_lab.agents.supervised.workload_settings import ACTIVATIONS
 from plasticity_lab.agents.supervised.yardstick import Packed
@@ -67,19 +66,6 @@ def test_a_run_step_of_the_mlp_is_six_megaflop():
     # Three products of each layer, but for the input's gradient in the first: notes of Permuted MNIST's 784-100-100-10.
     products = 3 * (784 * 100 + 100 * 100 + 100 * 10) - 784 * 100
     assert work_of(short()) == Work(flops=2 * 16 * products, parameters=89_610)
-
-
-def test_a_profile_is_in_three_parts():
-    calls = [("aten::baddbmm", 4.0), ("aten::bmm", 2.0), ("## Call CompiledFxGraph f3 ##", 3.0), ("aten::copy_", 1.0)]
-    assert shares(calls) == {PRODUCT: 0.6, LOOPS: 0.3, DISPATCH: 0.1}
-
-
-def test_everybody_is_measured_in_turn():
-    calls = []
-    contenders = [Contender(name, {}, 1, lambda name=name: calls.append(name)) for name in "ABC"]
-    timings = interleaved(contenders, 2)
-    assert "".join(calls) == "ABC" + "ABC" * 2
-    assert [len(timing.wall) for timing in timings] == [2, 2, 2]
 
 
 def timing(name, width, run_steps, busy, wall=None):

@@ -13,14 +13,13 @@ from torch.distributions import Normal
 from torch.utils.flop_counter import FlopCounterMode
 
 from launch.bench import plain_ppo, plain_sac
-from launch.bench.agreement import interval, table
+from launch.bench.agreement import interval
 from launch.bench.body_limits import flops_a_step, of_an_action, of_an_update, parameters_of
 from launch.bench.plain_ppo import EPOCHS, MINIBATCH, ROLLOUT, PlainPPO
-from launch.bench.run_returns import ReturnCurve, cleanrl
+from launch.bench.run_returns import ReturnCurve
 from launch.command import resolve
 from plasticity_lab.assembly import assembled, resources
 from plasticity_lab.environments.bodies import BODIES
-from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
 from plasticity_lab.records.position import Position
 from tests.helpers.packs import CPU
@@ -106,21 +105,6 @@ def test_a_final_return_is_of_the_last_part_and_an_interval_students():
     assert mean == 2
     assert half == pytest.approx(4.302652729911275 / 3**0.5)  # t(0.975, 2) of any table
     assert np.isnan(interval([1.0])[1])
-
-
-def test_what_cleanrls_script_printed_is_read_and_a_single_run_has_no_interval(tmp_path):
-    with pytest.raises(ConfigError, match="BODY_SEED"):
-        cleanrl(tmp_path)
-    printed = (
-        "a warning\nglobal_step=15, episodic_return=9.5\nSPS: 700\nglobal_step=4000, episodic_return=8.25\nSPS: 710\n"
-    )
-    (tmp_path / "Hopper-v4_7.log").write_text(printed)
-    (run,) = cleanrl(tmp_path)["Hopper-v4"]
-    assert (run.steps, run.final, run.source) == (4096, 8.25, {"seed": 7})
-    others = [ReturnCurve.of(np.array([4000.0]), np.array([mean]), 4096, {}) for mean in (1.0, 2.0, 3.0)]
-    *_, row = table({"Hopper-v4": others}, {"CleanRL's own script": {"Hopper-v4": [run]}}).splitlines()
-    cells = [cell.strip() for cell in row.strip("|").split("|")]
-    assert cells == ["Hopper-v4", "CleanRL's own script", "8", "1", "2 ± 2", "3", "", ""]
 
 
 @pytest.mark.slow

@@ -4,14 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from launch.bench.plain_rainbow import BATCH, GAMMA, PlainRainbow, SumTree
+from launch.bench.plain_rainbow import BATCH, PlainRainbow, SumTree
 from launch.command import resolve
 from plasticity_lab.agents.value.loss import MEASURED
 from plasticity_lab.assembly import assembled
 from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
 from plasticity_lab.records.position import Position
-from plasticity_lab.replay.ring import Index
-from plasticity_lab.replay.uniform import batch_of
 from tests.helpers.packs import CPU
 
 pytestmark = pytest.mark.sample(2)
@@ -87,27 +85,3 @@ def test_the_tree_draws_each_share_of_the_sum():
     counts = np.bincount(tree.draw(8_000, np.random.default_rng(0)), minlength=5)
     assert tree.sums[1] == 8
     assert counts.tolist() == [1_000, 6_000, 0, 0, 1_000]
-
-
-def test_what_it_remembers_is_what_the_agent_remembers():
-    learner, body, chunk = agent_on("small_impala", "games")
-    learner.advance(chunk)
-    run = PlainRainbow(body, "small_impala", capacity=200, history=0, sigma=0.0)
-    ring, n_step = learner.memory.ring, learner.memory.n_step
-    actions = ring.arrays["action"][: ring.end, 0, 0]
-    replayed = iter(actions.tolist())
-    run.values = lambda logs: torch.nn.functional.one_hot(torch.tensor(next(replayed)), body.actions)
-    for _ in actions:
-        run.act()
-    every = Index(np.arange(ring.end)[None], np.zeros((1, ring.end), np.int64))
-    usable = n_step.usable(ring, every)[0]
-    ours = batch_of(ring, n_step, Index(*(part[:, usable] for part in every)), np.array([GAMMA]))
-    count = int(usable.sum())
-    assert run.buffer.end == count > 100
-    theirs = {name: array[:count] for name, array in run.buffer.arrays.items()}
-    assert np.array_equal(theirs["x"], ours.observations[0])
-    assert np.array_equal(theirs["action"], ours.actions[0])
-    np.testing.assert_allclose(theirs["returns"], ours.returns[0], rtol=1e-6)
-    np.testing.assert_allclose(theirs["discount"], ours.discount[0], rtol=1e-6)
-    goes_on = ours.discount[0] > 0
-    assert np.array_equal(theirs["following"][goes_on], ours.following[0][goes_on])

@@ -81,19 +81,6 @@ def test_from_the_same_weights_batches_and_noise_both_learn_the_same(monkeypatch
     assert alpha.item() != 0
 
 
-def test_it_learns_from_terminal_steps_as_such_and_from_those_cut_off_as_others():
-    run = plain_sac.PlainSAC("Hopper-v5", 0, 400)
-    for _ in range(400):
-        run.act()
-        run.step += 1
-    ends = [at for at, *_ in run.episodes]
-    assert len(ends) > 3, "Hopper falls"
-    assert [int(at) + 1 for at in np.flatnonzero(run.memory.arrays["terminal"])] == ends
-    seen, following = run.memory.arrays["seen"], run.memory.arrays["following"]
-    within = [at for at in range(399) if at + 1 not in ends]
-    np.testing.assert_array_equal(following[within], seen[[at + 1 for at in within]])
-
-
 def test_a_difference_is_a_share_with_welchs_interval():
     def runs(*finals):
         return [ReturnCurve(100, final, np.zeros(40), {}) for final in finals]

@@ -16,7 +16,6 @@ import pytest
 from launch.doctor import machine, node
 from launch.doctor.finding import FAILS, OK, UNKNOWN
 from launch.doctor.machine import of_scratch
-from launch.doctor.node import _clocks
 from launch.doctor.partitions import of_partitions
 from launch.doctor.plans import of_array
 from launch.doctor.slurm import of_slurm
@@ -208,12 +207,6 @@ def test_temporary_files_that_cannot_be_written(visit, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", "/proc/nowhere")
     assert of_scratch().state == FAILS
     assert any("TMPDIR=FOLDER" in words for words in fails_of(replace(visit, compiled=False)))
-
-
-def test_clocks_of_nodes_that_differ():
-    assert _clocks(1.0, 120).state == OK
-    assert _clocks(-600.0, 120).state == FAILS
-    assert "NTP" in _clocks(600.0, 120).words
 
 
 def test_a_disk_that_is_full_of_bytes_or_of_files(visit, monkeypatch):

@@ -8,7 +8,6 @@ from launch.command import resolve, run_command
 from launch.own_classes import check, checked_before
 from launch.own_classes.check import checked
 from launch.own_classes.named import own_classes
-from launch.own_classes.packs import Packs, Scale
 from launch.own_classes.tiny import tinies
 from plasticity_lab.assembly import cost_of
 from plasticity_lab.records.own_classes import digest_of_class
@@ -66,18 +65,6 @@ def test_a_faulty_class_is_found_with_its_file_and_line(group, cls, word, tmp_pa
     assert where == inspect.getsourcefile(cls)
     # A learner is a class of its own, whose lines stand before the agent's.
     assert first <= int(line) < first + len(lines) or word == "'end'"
-
-
-def test_a_run_of_large_numbers_is_packed_with_runs_that_stay_as_they_are(tmp_path):
-    (own,) = own_classes(resolve([planted(tmp_path), "activation=plain", *SMOKE]).runs)
-    tried = Packs(own, next(tinies(own, tmp_path)))
-    (alone,), (plain,) = tried.pack([0]), tried.pack([1])
-    for scale, larger in ((Scale(1e4, first=True), {"hidden1.weight"}), (Scale(1e4), set(tried.learner.weights()))):
-        scaled, found = tried.pack([1, 0], scaled={0: scale})
-        assert found == alone
-        assert scaled != plain
-        sizes = {name: value.abs().flatten(1).amax(dim=1) for name, value in tried.learner.weights().items()}
-        assert {name for name, (one, other) in sizes.items() if one > 100 * other} == larger
 
 
 def test_the_command_is_refused_before_anything_is_written(tmp_path, capsys):

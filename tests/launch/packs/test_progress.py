@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from launch import wording
-from launch.launchers.display import LogLines, Rate
+from launch.launchers.display import Rate
 from launch.launchers.local_workers import Uploads
 from launch.packs.progress import Reached, reached, write_progress
 from launch.packs.watch import Progress, Watch
@@ -63,17 +63,6 @@ def test_runs_are_counted_as_the_workers_write_them_to_wandb(store):
     mark_written(store, plan.packs[1].id, Destination(False, "", "lab"), plan.packs[1].runs)
     assert online.words(plan.packs) == online.words(plan.packs) == "writing them to W&B: 2 of 4 runs"
     assert Uploads(store, TrackingSettings(backend="store", **tracking)).words(plan.packs) == "the workers are ending"
-
-
-def test_a_log_gets_a_line_now_and_then(capsys, monkeypatch):
-    moments = iter(range(0, 10_000))
-    monkeypatch.setattr("launch.launchers.display.time.monotonic", lambda: float(next(moments)))
-    lines = LogLines()
-    for _ in range(300):
-        lines.show(NOTHING)
-    said = capsys.readouterr().err.splitlines()
-    assert 7 < len(said) < 12
-    assert all("0 of 4 runs · 0 %" in line for line in said)
 
 
 def test_packs_adopted_from_an_earlier_sweep_count_as_far_as_they_are(store):

@@ -1,17 +1,11 @@
 """A plan counts the compiling that comes first on a machine: each structure once, and nothing that is there already."""
 
-from pathlib import Path
-from types import SimpleNamespace
-
 import pytest
-import torch
 
 from launch.launchers.prepare import costs_to_show
 from launch.plan import first_compiling as room
 from launch.plan.compiling import workers_folder
-from launch.plan.first_compiling import GRAPHS_ON_CPU, PART_SECONDS, first_compiling, mark_of, marked_as_compiled
-from launch.work.process import prepare_compiling
-from plasticity_lab.agents import graphs
+from launch.plan.first_compiling import GRAPHS_ON_CPU, PART_SECONDS, first_compiling, marked_as_compiled
 from plasticity_lab.kernels.build import OWN, library_of
 from plasticity_lab.records.store import Store
 from tests.helpers.packs import needs_compiler, needs_kernels
@@ -80,33 +74,3 @@ def test_code_that_is_there_is_not_counted_and_of_other_machines_it_is_not_known
     assert seconds(*words) == 0
     assert seconds("mode=kernels", "activation=tanh") == pytest.approx(DENSE.first), "another structure's graphs"
     assert seconds(*words, kind="cpu-avx2-000000") == pytest.approx(whole)
-
-
-class StandIn:
-    """A graph that costs nothing to compile."""
-
-    def source_info(self):
-        return SimpleNamespace(inlined_sources=[])
-
-    def save_compiled_function(self, path):
-        Path(path).touch()
-
-
-def test_a_mark_is_left_if_the_disk_has_the_graphs_of_a_training(store, monkeypatch):
-    monkeypatch.setattr(graphs, "_compiled", lambda *_: StandIn())
-    plan = planned(store, "mode=compiled", "seed=0")
-    (pack,) = plan.packs
-    (run,) = plan.runs_of(pack)
-    prepare_compiling()
-    graphs.forget()
-    x = (torch.ones(3),)
-    with marked_as_compiled(run, pack):
-        graphs.graph_of(torch.sin, None, x)
-    assert not mark_of(run, pack).exists(), "that graph serves nobody else"
-    with pytest.raises(ZeroDivisionError), marked_as_compiled(run, pack):
-        raise ZeroDivisionError
-    assert not mark_of(run, pack).exists(), "its graphs may be missing"
-    with marked_as_compiled(run, pack):
-        graphs.graph_of(torch.sin, ["sin"], x)
-    graphs.forget()
-    assert mark_of(run, pack).exists()

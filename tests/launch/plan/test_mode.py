@@ -83,20 +83,6 @@ def test_a_mode_that_is_set_is_taken_if_it_can_be(capsys):
     assert "".join(capsys.readouterr()) == ""
 
 
-@pytest.mark.parametrize(
-    ("cost", "kind", "instead", "word"),
-    [(COST, ON_A_GPU, "compiled", "Some GPU"), (replace(COST, kernels=False), ON_AVX2, "compiled", "agent")],
-)
-def test_kernels_that_are_asked_for_where_there_are_none_are_said_to_be_something_else(
-    cost, kind, instead, word, capsys
-):
-    assert [taken(cost, kind, "kernels") for _ in range(2)] == [instead] * 2
-    told = "".join(capsys.readouterr())
-    assert (told.count(word), instead in told) == (1, True), "once"
-    taken(replace(cost, updates=10**6), kind)
-    assert "".join(capsys.readouterr()) == ""
-
-
 def test_what_was_measured_corrects_times_and_changes_no_mode(tmp_path):
     store, long = Store(tmp_path), replace(COST, updates=10**6)
     fast = Speed({"eager": 1, "compiled": 1, "kernels": 1}, {"eager": 0.0, "compiled": 9.0, "kernels": 99.0}, {

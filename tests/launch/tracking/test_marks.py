@@ -3,11 +3,10 @@
 import os
 
 import pytest
-from wandb.sdk.lib import urls
 
 from launch.__main__ import main
 from launch.tracking.wandb.environment import OF_THE_NETWORK, PREFIX, named, only_heeded
-from launch.tracking.wandb.key import CLOUD, EARLIER, key_configured
+from launch.tracking.wandb.key import key_configured
 from launch.tracking.wandb.marks import Destination, count_written, destination_of, mark_written, written
 from plasticity_lab.records.settings import TrackingSettings
 from tests.helpers.sweeps import trained
@@ -56,11 +55,6 @@ def home(tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     return tmp_path
-
-
-def test_the_names_of_wandbs_server_are_those_that_wandb_uses():
-    assert urls.DEFAULT_BASE_URL == CLOUD
-    assert urls.forge_upstream_url(CLOUD) == f"https://{EARLIER}"
 
 
 @pytest.mark.parametrize("host", ["api.forge.coreweave.com", "api.wandb.ai"])

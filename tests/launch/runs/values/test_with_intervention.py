@@ -6,8 +6,7 @@ import pytest
 
 from launch.command import resolve
 from launch.runs.options import CONF
-from launch.runs.values.with_intervention import SAID, read_with_interventions
-from plasticity_lab.errors import ConfigError
+from launch.runs.values.with_intervention import SAID
 from tests.helpers.sweeps import said_last
 
 STRENGTHS = {"l2_init": {1e-4, 3e-4, 1e-3}, "snr": {1e-3, 3e-3, 1e-2}, "ewc": {10, 50, 200}}
@@ -110,22 +109,3 @@ def test_the_strengths_are_the_published_ones():
     for name, strengths in STRENGTHS.items():
         printed = {float(line["strength"]) for line in lines if line["intervention"] == name}
         assert printed == strengths | ({1000} if name == "ewc" else set())
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (
-            "benchmark,activation,lr,strength\n",
-            "needs the columns intervention, benchmark, activation, lr and strength",
-        ),
-        (
-            "intervention,benchmark,activation,lr,strength\nsnr,b,a,1,x\n",
-            "line 2: strength is 'x'; it must be a number",
-        ),
-    ],
-)
-def test_a_table_that_cannot_be_read_is_named(tmp_path, text, said):
-    (tmp_path / "table.csv").write_text(text)
-    with pytest.raises(ConfigError, match=f"table.csv.*{said}"):
-        read_with_interventions(tmp_path / "table.csv")
