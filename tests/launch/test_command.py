@@ -130,3 +130,12 @@ def test_each_command_can_read_words_around_its_flags(name, capsys):
     with pytest.raises(SystemExit) as end:
         parser.parse_intermixed_args(["--help"])
     assert end.value.code == 0
+
+
+def test_ctrl_c_is_one_line_and_status_130(taken, monkeypatch, capsys):
+    def interrupted(runs, settings):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(local, "train_here", interrupted)
+    assert run_command([]) == 130
+    assert capsys.readouterr().err == "Interrupted. The same command again continues where this one stopped.\n"

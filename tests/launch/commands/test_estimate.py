@@ -7,12 +7,16 @@ import pytest
 from launch.__main__ import main
 from launch.command import run_command
 from launch.launchers.prepare import costs_to_train
+from launch.plan.calibration import write_calibration
 from launch.plan.device import kind_of
+from launch.plan.figures import AVX2, GPU
 from launch.plan.store_size import store_bytes
 from launch.wording import in_bytes
 from launch.work.worker import work
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
 from tests.helpers.sweeps import SMOKE, after_looks, never, planned
+
+CPU = AVX2.calibration
 
 pytestmark = pytest.mark.sample(4)
 
@@ -111,3 +115,13 @@ def test_a_billion_tasks_are_planned_without_looking_at_each(store, monkeypatch,
 )
 def test_bytes_in_words(count, words):
     assert in_bytes(count) == words
+
+
+def test_another_device_is_estimated_by_its_own_calibration(store, estimate):
+    planned(store, "seed=range(20)", *ONE)
+    assert "20 runs to train in 1 pack; 5,400 run-steps;" in estimate("--device", "Some GPU")[1]
+    assert GPU.calibration.basis in estimate("--device", "Some GPU")[1]
+    write_calibration(store, "Some GPU", CPU, {})
+    out = estimate("--device", "Some GPU", "--workers", "4")[1]
+    assert "20 runs to train in 4 packs;" in out
+    assert f"on 4 workers ({CPU.basis})" in out

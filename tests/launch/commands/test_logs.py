@@ -94,6 +94,14 @@ def test_what_has_no_logs_is_a_sentence(store, logs):
     assert all(key in logs(plan.asked[0])[2] for key in (plan.asked[0], f"process {os.getpid()}"))
     waiting = planned(store, "seed=1")
     assert f"{waiting.asked[0]} waits" in logs(waiting.asked[0])[2]
-    given_by_earlier_version(store, waiting.sweep, {})
     assert waiting.sweep in logs("--sweep", waiting.sweep)[2]
     assert "--lines is 0" in logs("--lines", "0")[2]
+
+
+def test_workers_that_share_a_job_and_errors_kept_apart_have_files_of_their_own(store, logs, tmp_path):
+    plan = planned(store, "seed=0")
+    parameters = {"tasks_per_node": 2, "stderr_to_stdout": False, "submitit_folder": str(tmp_path / "jobs")}
+    folder = on_slurm(store, plan, {"60_0": "rank 0\n", "60_1": "rank 1\n"}, workers=1, **parameters)
+    assert folder.parent == tmp_path / "jobs"
+    (folder / "60_1_log.err").write_text("error of 1\n")
+    assert [line for line in logs()[1] if "==>" not in line] == ["rank 0", "rank 1", "error of 1"]

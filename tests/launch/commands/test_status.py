@@ -1,16 +1,19 @@
 """What `python -m launch status` tells, and how it knows."""
 
+import json
+import os
 from dataclasses import replace
 
 import pytest
 
 from launch.__main__ import main
 from launch.packs.leases import Leases
-from launch.packs.owner import this_owner
+from launch.packs.owner import Owner, this_owner
 from launch.packs.progress import write_progress
 from launch.packs.sweep import state_of
 from launch.work import training
 from launch.work.worker import work
+from plasticity_lab.records.plan import write_plan
 from plasticity_lab.records.record import read_record, write_record
 from tests.helpers.sweeps import after_looks, never, planned, runs_of, trained
 from tests.launch.packs.test_progress import journal
@@ -119,3 +122,37 @@ def test_a_pack_planned_anew_elsewhere_holds_nothing_up(store):
     Leases(store, 1000, this_owner()).claim([tanh.id])
     assert counts(store, abandoned) == {"done": 1, "running": 1}
     assert state_of(store, abandoned).left == pytest.approx(10), "the other pack's alone"
+
+
+def test_a_silent_worker_does_not_run(store):
+    plan = planned(store, "seed=0", "launch.lease_seconds=100")
+    assert Leases(store, 100, Owner("elsewhere", 1)).claim([plan.packs[0].id])
+    assert counts(store, plan) == {"running": 1}
+    os.utime(store.lease(plan.packs[0].id, 0), (1.0, 1.0))
+    assert counts(store, plan) == {"waiting": 1}
+
+
+def test_json_is_for_programs(store, capsys):
+    plan = planned(store, "seed=0,1", *ONE)
+    (found,) = json.loads(status(store, capsys, "--json")[1])
+    assert found["states"] == dict.fromkeys(plan.asked, "waiting")
+    assert (found["sweep"], found["counts"]["waiting"], found["left"]) == (plan.sweep, 2, None)
+
+
+def test_looking_changes_nothing(store, capsys):
+    planned(store, "seed=0")
+    before = {path: path.stat().st_mtime_ns for path in store.root.rglob("*") if path.is_file()}
+    status(store, capsys)
+    assert {path: path.stat().st_mtime_ns for path in store.root.rglob("*") if path.is_file()} == before
+
+
+def test_what_a_finished_pack_took_tells_how_long_the_others_will(store):
+    plan = planned(store, "activation=relu,tanh", "seed=0", *ONE)
+    plan = replace(plan, packs=[replace(pack, seconds=10.0) for pack in plan.packs])
+    first, second = plan.packs
+    Leases(store, 1000, this_owner()).claim([second.id])
+    write_plan(store, replace(plan, packs=[first]))
+    work(store, plan.sweep, "cpu", never)
+    record = read_record(store, first.runs[0])
+    write_record(store, record | {"provenance": record["provenance"] | {"pack_seconds": 30.0}})
+    assert state_of(store, plan).left == pytest.approx(30)

@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from launch.command import resolve, run_command
-from launch.own_classes import check, checked_before
+from launch.own_classes import check, checked_before, packs
 from launch.own_classes.check import checked
 from launch.own_classes.named import own_classes
 from launch.own_classes.tiny import tinies
@@ -102,3 +102,13 @@ def test_a_class_is_checked_once_until_its_file_changes(tmp_path, monkeypatch, c
     check.check_own_classes(resolved.runs, resolved.settings, ["activation=mine"])
     checked_before._check_itself.cache_clear()
     assert len(tried) == 3
+
+
+def test_an_error_of_other_code_in_a_pack_with_a_diverging_run_is_no_fault_of_the_class(tmp_path, monkeypatch):
+    def fails(kept, scaled):
+        raise ArithmeticError("not finite")
+
+    monkeypatch.setattr(packs, "_scaled", fails)
+    result = found(tmp_path, "activation", Plain)
+    assert not result.faults
+    assert sum("ArithmeticError" in note for note in result.notes) == 3

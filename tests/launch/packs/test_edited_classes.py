@@ -1,5 +1,6 @@
 """A class of one's own, edited after its runs have finished: the command says so, and changes nothing by itself."""
 
+import json
 import sys
 
 import pytest
@@ -14,6 +15,15 @@ from plasticity_lab import component
 from plasticity_lab.records.own_classes import digest_of_class
 from plasticity_lab.records.record import read_record
 from tests.helpers.sweeps import SMOKE, never
+
+LOADED = """
+import importlib.util
+from pathlib import Path
+
+spec = importlib.util.spec_from_file_location("its_helper", Path(__file__).parent / ("its_" + "helper.py"))
+helper = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(helper)
+"""
 
 PYTHON = """
 from plasticity_lab.activations.activation import Activation
@@ -77,3 +87,26 @@ def test_the_command_names_the_file_the_run_and_the_way_out(store, somebodys, ca
     assert again["provenance"]["classes"] != first["provenance"]["classes"]
     assert again["summary"]["taoa"] != first["summary"]["taoa"]
     assert outstanding(store, [run], rerun=False, retries=1).edited == {}
+
+
+@pytest.mark.sample(2)
+def test_a_helper_that_the_class_loads_by_importlib_is_part_of_it(store, somebodys, tmp_path):
+    helper = tmp_path / "its_helper.py"
+    helper.write_text("slope = 1")
+
+    def loading():
+        words = somebodys("helper.slope")
+        with (tmp_path / "somebodys_edited.py").open("a") as file:
+            file.write(LOADED)
+        return words
+
+    (run,) = finished(store, loading())
+    assert outstanding(store, [run], rerun=False, retries=1).edited == {}
+    helper.write_text("slope = 2")
+    loading()
+    assert outstanding(store, [run], rerun=False, retries=1).edited == {"somebodys_edited.Scaled": [run.id]}
+    record = read_record(store, run.id)
+    (digest,) = record["provenance"]["classes"].values()
+    record["provenance"]["classes"] = {"somebodys_edited.Scaled": digest.partition("+")[0]}
+    store.record(run.id).write_text(json.dumps(record))
+    assert outstanding(store, [run], rerun=False, retries=1).edited == {}, "an earlier version did not know the helper"

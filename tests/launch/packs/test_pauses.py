@@ -1,17 +1,20 @@
 """While a worker compiles, the store says so: to `status`, to `show`, and to whoever watches; training time stands."""
 
+import json
 import time
 
 import pytest
 
 from launch.packs import pauses
-from launch.packs.pauses import noted, read_pause
+from launch.packs.pauses import Pause, noted, read_pause
 from launch.work import training
 from launch.work.worker import work
 from plasticity_lab import waits
 from plasticity_lab.records.record import read_record
 from plasticity_lab.waits import TRAINING, waiting
 from tests.helpers.sweeps import never, planned, wait_until
+
+COMPILING = Pause("compiling", "kernels", 12.0)
 
 ONE = ("seed=0", "launch.workers=1")
 
@@ -74,3 +77,10 @@ def test_time_of_compiling_is_not_time_of_training(store, monkeypatch):
     work(store, plan.sweep, "cpu", never)
     (run,) = plan.asked
     assert read_record(store, run)["provenance"]["pack_seconds"] <= time.monotonic() - began - 0.5
+
+
+def test_a_note_of_a_worker_that_was_killed_goes(store, at_once):
+    store.pack_folder("p").mkdir(parents=True)
+    store.pause("p").write_text(json.dumps(vars(COMPILING)))
+    with noted(store, "p"):
+        wait_until(lambda: not store.pause("p").exists())

@@ -53,3 +53,14 @@ def test_they_are_those_that_hydra_finds_in_all_its_folders(tmp_path):
             theirs = loader.get_group_options(group, config_name="config", overrides=words)
             assert names == sorted(theirs), group
     assert "own" in offered["activation"]
+
+
+@pytest.mark.parametrize("option", ["activation=leaky_relu", "benchmark=random_label_mnist", "optimizer=adam"])
+def test_a_file_read_alone_is_what_hydra_composes(option):
+    group, _, name = option.partition("=")
+    (run,) = resolve([option]).runs
+    whole = OmegaConf.to_container(composed([option])[group], resolve=True)
+    assert {key: whole[key] for key in run.science[group] if key != "name"} == {
+        key: value for key, value in run.science[group].items() if key != "name"
+    }
+    assert run.science[group]["name"] == name

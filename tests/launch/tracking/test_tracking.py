@@ -236,3 +236,12 @@ def test_a_companion_that_dies_costs_one_line_and_no_run(store, monkeypatch, cap
     (said,) = warnings_of(caplog)
     assert said.startswith("W&B: its process ended")
     assert said.endswith(". Training goes on; `python -m launch sync` writes what is missing.")
+
+
+def test_a_w_and_b_service_that_belongs_to_another_process_is_not_used(store, monkeypatch, caplog):
+    """wandb passes its service on to child processes, which cannot make it complete their files."""
+    monkeypatch.setenv("WANDB_SERVICE", f"3-{os.getpid()}-unix-/nowhere")
+    plan = trained(store, "seed=0", OFFLINE)
+    (run,) = read_offline(store.wandb_folder)
+    assert same_as_its_record(store, run, plan.sweep)
+    assert warnings_of(caplog) == []

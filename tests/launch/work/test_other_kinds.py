@@ -215,3 +215,9 @@ def test_what_an_earlier_version_began_goes_on_once_and_is_marked(store, on, cap
         assert [part.get("kind") for part in record["provenance"]["parts"]] == [None, HERE]
         assert record["provenance"]["device"] == HERE
     assert any("another kind of device" in each.getMessage() for each in caplog.records)
+
+
+def test_a_worker_leaves_them_while_others_of_the_sweep_are_to_start(store, begun):
+    assert work(store, begun.sweep, "cpu", never, patience=0.1, may_come=lambda: True)
+    assert ended_packs(store) == []
+    assert binding_of(store, begun.packs[0]).kind == THERE

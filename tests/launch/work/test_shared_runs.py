@@ -141,3 +141,11 @@ def test_overlapping_commands_given_at_once_train_each_run_once(store, undisturb
         assert [process.wait(PATIENCE) for process in (one, two)] == [0, 0]
     assert each_once(store, *BOTH, *more)
     assert all_kept(store, runs_of(*BOTH, *more)) == undisturbed(*BOTH, *more)
+
+
+def test_a_rerun_trains_what_others_have_finished(store, tmp_path):
+    first = planned(store, *ONE)
+    assert work(store, first.sweep, "cpu", never)
+    again = planned(store, *ONE, "rerun=true")
+    assert work(store, again.sweep, "cpu", never)
+    assert {read_record(store, run)["provenance"]["pack"] for run in again.asked} == {pack.id for pack in again.packs}

@@ -16,7 +16,7 @@ from launch.packs.owner import Owner, this_owner
 from launch.plan.device import kind_of
 from launch.work import training, worker
 from launch.work.keeper import beating
-from launch.work.process import DeviceLost, free_memory, prepare_compiling
+from launch.work.process import DeviceLost, free_memory, prepare_compiling, ran_out_of_memory
 from launch.work.worker import work
 from plasticity_lab.errors import DataError, StoreError
 from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
@@ -242,3 +242,51 @@ def test_the_memory_of_one_tensor_serves_the_next():
     again, given_back = map(int, said.stdout.split())
     assert again < 200_000
     assert given_back > 60 * 2**20
+
+
+def test_packs_of_another_device_kind_are_left_alone(store, monkeypatch):
+    plan = planned(store, "seed=0")
+    monkeypatch.setattr(worker, "kind_of", lambda device: "Some GPU")
+    assert work(store, plan.sweep, "cuda:0", never)
+    assert ended_packs(store) == []
+
+
+def test_a_failing_pack_is_recorded_with_the_reason_while_the_others_finish(store, monkeypatch, caplog):
+    really = training.assembled
+
+    def assembled(runs, *rest, **more):
+        if runs[0].science["activation"]["name"] == "relu":
+            raise ZeroDivisionError("by nought")
+        return really(runs, *rest, **more)
+
+    monkeypatch.setattr(training, "assembled", assembled)
+    plan = planned(store, "activation=relu,leaky_relu", "seed=0")
+    assert not work(store, plan.sweep, "cpu", never)
+    records = [read_record(store, run.id) for run in runs_of("activation=relu,leaky_relu", "seed=0")]
+    assert [record["status"] for record in records] == ["failed", "done"]
+    assert "in assembled" in records[0]["error"], "the traceback"
+    assert records[0]["error"].rstrip().endswith("ZeroDivisionError: by nought")
+    assert sorted(pack["error"] for pack in ended_packs(store)) == ["", "ZeroDivisionError: by nought"]
+    assert [record.message for record in caplog.records if "failed" in record.message] == [
+        "A run of relu · permuted_digits failed: ZeroDivisionError: by nought"
+    ]
+    assert leased(store) == []
+
+
+def test_what_is_no_lack_of_memory():
+    assert not ran_out_of_memory(RuntimeError("shapes cannot be multiplied"))
+    assert ran_out_of_memory(torch.OutOfMemoryError("CUDA out of memory"))
+
+
+def test_a_diverging_run_is_recorded_with_its_step_and_its_mates_do_not_notice(store, tmp_path):
+    alone = type(store)(tmp_path / "alone")
+    trained(alone, "optimizer.lr=0.001")
+    plan = trained(store, "optimizer.lr=1e30,0.001,0.01", "launch.workers=1")
+    assert [pack.width for pack in plan.packs] == [3]
+    wild, tame, _ = runs_of("optimizer.lr=1e30,0.001,0.01")
+    record = read_record(store, wild.id)
+    assert record["status"] == "diverged"
+    assert 1 < record["diverged_at_step"] <= 10
+    assert record["summary"]["taoa"] is None, "it did not see the end of a task"
+    assert kept(store, tame.id) == kept(alone, tame.id)
+    assert ended_packs(store)[0]["diverged"] == 1

@@ -24,7 +24,8 @@ from plasticity_lab.records.checkpoint import load_checkpoint, save_checkpoint
 from plasticity_lab.records.plan import write_plan
 from plasticity_lab.records.store import Store
 from tests.helpers.signals import send
-from tests.helpers.slurm_files import PARAMETERS, given_to_slurm
+from tests.helpers.slurm_files import PARAMETERS, given_to_slurm, in_accounting
+from tests.helpers.stand_ins import put_on_path, tells
 from tests.helpers.stores import SETTINGS
 from tests.helpers.sweeps import ended_packs, never, planned
 
@@ -255,3 +256,19 @@ def test_what_is_pickled_into_a_job_names_one_module_alone(monkeypatch):
 def test_a_node_of_another_kind_is_a_sentence(store, in_job, caplog):
     assert in_job(planned(store, "seed=0"), kind="NVIDIA H200") == ([], 1)
     assert "The packs are planned for NVIDIA H200, and job 60_3 was given a cpu" in caplog.text
+
+
+def test_slurm_is_asked_whether_memory_ran_out(store, tmp_path, monkeypatch):
+    """Of a job of the same number that this store has not submitted nothing follows."""
+    monkeypatch.setattr(job, "this_owner", lambda: FIRST)
+    (asked,) = given_to_slurm(store, planned(store, "seed=0").sweep, {"60": 5})
+
+    def died(owner, **other):
+        ended = in_accounting(asked, "60_3|OUT_OF_MEMORY|0:125|n1", "60_4|NODE_FAIL|0:0|n1", **other)
+        put_on_path(monkeypatch, tmp_path / "bin", squeue="", sacct=tells(*ended), scontrol="")
+        return job._died_of_memory(store, owner)
+
+    assert died(FIRST)
+    assert not died(dataclasses.replace(FIRST, task="4"))
+    assert not died(Owner("node1", 1))
+    assert not died(FIRST, line="sbatch train.sh")

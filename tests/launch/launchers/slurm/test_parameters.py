@@ -91,3 +91,9 @@ def test_a_script_whose_folder_is_not_there_leaves_nothing_in_the_folder_where_i
         ["bash", "-c", script], cwd=tmp_path, env={"SLURM_JOB_ID": "12", "PATH": "/bin:/usr/bin"}, check=True
     )
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("parallel", [0, -1])
+def test_an_array_of_which_no_job_may_run(parallel):
+    with pytest.raises(ConfigError, match=rf"array_parallelism={parallel} .* 1 or more"):
+        check_parameters(parameters(array_parallelism=parallel))
