@@ -1,10 +1,10 @@
 """Cores and memory are what this process may use, which may be less than the machine has."""
 
 import pytest
-from launch.control_groups import cpu_quota, memory_limit
 
 from launch.plan import device
 from launch.plan.device import COMMAND_BYTES, WORKER_BYTES, allotted_cores, cores, memory_here, memory_of
+from plasticity_lab.process.control_groups import cpu_quota, memory_limit
 
 MIB = 2**20
 

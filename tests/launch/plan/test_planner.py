@@ -1,9 +1,9 @@
 from dataclasses import replace
 
 import pytest
-from launch.makespan import makespan
 
 from launch.plan.figures import AVX2
+from launch.plan.makespan import makespan
 from launch.plan.planner import plan
 from plasticity_lab.agents.cost import Cost, Share
 from plasticity_lab.errors import PlanError

@@ -54,14 +54,11 @@ def test_a_run_trained_again_is_written_anew_under_its_id(store, server, capsys)
     plan = trained(store, "seed=0")
     assert synced(store) == 0
     trained(store, "seed=0", "rerun=true")
-    record = read_record(store, plan.asked[0])
-    write_record(store, record | {"provenance": record["provenance"] | {"end": "2026-01-31T12:00:00+00:00"}})
     assert synced(store) == 0
     assert capsys.readouterr().out.startswith("1 run written")
     assert all_there(store, server, plan.asked)
     (told,) = server.runs.values()
     assert told.config["provenance"]["attempt"] == 1
-    assert told.summary["_timestamp"] == 1769860800.0, "when it was trained, and not when it was written"
 
 
 def test_one_run_that_w_and_b_refuses_does_not_keep_the_others_back(store, server, capsys):
@@ -147,3 +144,21 @@ def test_runs_that_were_never_tracked_are_written_from_their_records(store, serv
     assert synced(store, "--project", "paper") == 0
     assert all_there(store, server, plan.asked)
     assert {(told.project, told.group) for told in server.runs.values()} == {("paper", plan.sweep)}
+
+
+def test_a_run_written_from_its_record_shows_when_it_was_trained_and_for_how_long(store, server):
+    """W&B by itself would show the second of its writing."""
+    (run,) = trained(store, "seed=0").asked
+    record = read_record(store, run)
+    start, end, noon = "2026-01-31T11:00:00+00:00", "2026-01-31T12:00:00+00:00", 1769860800.0
+    source = record["provenance"] | {"start": start, "end": end, "pack_seconds": 3000.0}
+    write_record(store, record | {"provenance": source})
+    assert synced(store, "--offline") == 0
+    (offline,) = read_offline(store.wandb_folder)
+    assert synced(store) == 0
+    online = server.runs[run]
+    of_rows = [[row["_timestamp"] for _, row in sorted(online.rows.items())], list(offline.times.values())]
+    for summary, times in zip((online.summary, offline.summary), of_rows, strict=True):
+        assert noon - 3600 < times[0] < times[1] < times[2] == noon
+        assert (summary["_runtime"], summary["_timestamp"], summary["_wandb"]) == (3000, noon, {"runtime": 3000})
+        assert summary["task/final_accuracy"] == rows_of(store, run)[2]["task/final_accuracy"], "left to us, too"
