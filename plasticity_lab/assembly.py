@@ -44,8 +44,9 @@ def assembled(
     processes: that may step their environments, where they have any. kernels: whether linear layers are computed by our
     own, where the agent has a use for them. observed: whether somebody looks at it beside the runs' own diagnostics.
     """
+    agent = agent_of(runs[0])
     parts = parts_of(runs, processes, kernels, observed=observed or bool(diagnostics_of(runs[0])))
-    return agent_of(runs[0]).learner(parts, resource, device, compiled)
+    return agent.learner(parts, resource, device, compiled)
 
 
 def looked_at(runs: Sequence[Run], resource: Resource, learner: Learner) -> tuple[Learner, Sequence[Column]]:
@@ -64,14 +65,14 @@ def looked_at(runs: Sequence[Run], resource: Resource, learner: Learner) -> tupl
 
 def cost_of(run: Run, resource: Resource) -> Cost:
     """What a run costs, with the looks of its diagnostics."""
-    parts = parts_of([run])
-    cost, diagnostics = agent_of(run).cost(parts, resource), diagnostics_of(run)
+    agent, parts = agent_of(run), parts_of([run])
+    cost, diagnostics = agent.cost(parts, resource), diagnostics_of(run)
     if not diagnostics:
         return cost
-    model = agent_of(run).model(parts, resource)
-    there = {name: each for name, each in diagnostics.items() if each.applies_to(model)}
-    left_out = [name for name in diagnostics if name not in there]
-    return replace(with_looks(cost, there, model, parts.benchmark.tasks), left_out=left_out)
+    model = agent.model(parts, resource)
+    applied = {name: diagnostic for name, diagnostic in diagnostics.items() if diagnostic.applies_to(model)}
+    left_out = [name for name in diagnostics if name not in applied]
+    return replace(with_looks(cost, applied, model, parts.benchmark.tasks), left_out=left_out)
 
 
 def model_of(runs: Sequence[Run], resource: Resource) -> Model:

@@ -29,7 +29,7 @@ PART_SECONDS = {
     "softmax": 2.5,
     "pixels": 2.2,
 }
-"""CPU seconds of the C++ compiler for each part of the kernels (docs/speed.md)."""
+"""CPU seconds of the C++ compiler for each of `kernels.operators.PARTS` (docs/speed.md)."""
 
 
 @dataclass(frozen=True)

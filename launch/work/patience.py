@@ -53,7 +53,8 @@ class Patience:
                 except StoreFault as fault:
                     self._failed(what, fault)
                 else:
-                    self._worked(*self._faults)
+                    if self._faults:
+                        self._worked(*self._faults)
                     return done
                 while self._waits(what):
                     if self._stop():
@@ -73,7 +74,8 @@ class Patience:
         except StoreFault as fault:
             self._failed(what, fault)
             return False
-        self._worked(what)
+        if what in self._faults:
+            self._worked(what)
         return True
 
     def _waits(self, what: str) -> bool:
@@ -93,8 +95,8 @@ class Patience:
 
     def _worked(self, *what: str) -> None:
         """Forgets faults of what works again. A small file may fit where a large one does not: one says little."""
-        since = [self._faults.pop(each).since for each in set(what) & self._faults.keys()]
-        if since and not self._faults:
+        since = [self._faults.pop(name).since for name in what]
+        if not self._faults:
             log.warning("The store works again, after %s.", in_time(time.monotonic() - min(since)))
 
 

@@ -7,6 +7,7 @@ from launch.plan import first_compiling as room
 from launch.plan.compiling import workers_folder
 from launch.plan.first_compiling import GRAPHS_ON_CPU, PART_SECONDS, first_compiling, marked_as_compiled
 from plasticity_lab.kernels.build import OWN, library_of
+from plasticity_lab.kernels.operators import PARTS
 from plasticity_lab.records.store import Store
 from tests.helpers.packs import needs_compiler, needs_kernels
 from tests.helpers.sweeps import planned
@@ -48,6 +49,7 @@ def compile_graphs(plan):
 
 
 def test_a_structure_is_counted_once_by_its_mode_and_the_parts_that_it_calls(seconds):
+    assert PART_SECONDS.keys() == PARTS.keys(), "each part of the kernels was timed"
     of_parts = sum(PART_SECONDS[part] for part in MLP)
     assert seconds("mode=eager") == 0
     assert seconds("mode=compiled") == pytest.approx(DENSE.first)
