@@ -1,1 +1,1 @@
-"""The command line: taken apart into flags and words, and what it shows instead of training."""
+"""The command line: its flags and words, and the flags that show something."""

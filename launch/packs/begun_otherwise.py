@@ -1,5 +1,5 @@
 """Packs of earlier plans that began otherwise than they would now: by other code, on another kind of device, or with
-other diagnostics. They go on as they began, where somebody can do that; else new packs take their place.
+other diagnostics. They go on as they began; where no worker can do that, new packs take their place.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,7 +36,7 @@ class Anew:
 
 @dataclass(frozen=True)
 class Earlier:
-    """What becomes of the unfinished packs of earlier plans.
+    """The unfinished packs of earlier plans, sorted.
 
     going_on: these packs go on. replaced: these do not, because their runs are planned anew. anew, mixed and
     otherwise_looked_at are empty, or what is said of packs that were begun on kinds of device of which there are no

@@ -26,7 +26,7 @@ ENDED_IN_A_ROW = 16
 """When this many packs in a row turn out to have ended, the folder that names all of them is listed again."""
 
 CLOCKS_APART_SECONDS = 5.0
-"""Whoever reads leases and logs would wonder, where two clocks are as far apart."""
+"""Clocks that are as far apart are reported, since times in leases and logs would not fit together."""
 
 
 class LostLease(Exception):

@@ -1,4 +1,4 @@
-"""What a worker sees to while it trains a pack: its lease, its progress, its checkpoints, and whether it is to stop."""
+"""The duties of a worker while it trains a pack: its lease, its progress, its checkpoints, and the signal to stop."""
 
 import contextlib
 import logging
@@ -72,7 +72,7 @@ class Heartbeat:
 
 @contextlib.contextmanager
 def beating(lease: Lease, seconds: float) -> Iterator[Heartbeat]:
-    """While this lasts, a lease that holds so many seconds untouched has a heartbeat."""
+    """While this lasts, a lease has a heartbeat.  seconds: how long it holds untouched."""
     heartbeat = Heartbeat(lease, seconds)
     with beside(f"heartbeat of {lease.pack}", heartbeat.beat):
         yield heartbeat

@@ -1,4 +1,4 @@
-"""How a worker is stopped, and how long it has until it is ended."""
+"""How a worker is stopped, and its time until it is ended."""
 
 import math
 import os
@@ -27,7 +27,7 @@ def seconds_left(stop: Callable[[], bool]) -> float:
 
 
 class StopSignal:
-    """Whether a worker of a local sweep is to stop: after SIGINT or SIGTERM, or when whoever started it is gone."""
+    """Whether a worker of a local sweep is to stop: after SIGINT or SIGTERM, or when its parent is gone."""
 
     def __init__(self, parent: int | None) -> None:
         self.parent = parent

@@ -86,7 +86,7 @@ class Session:
         self.memory = ReplayMemory(claimed.store, claimed.lease, self.settings, lambda: seconds_left(claimed.stop))
 
     def resume(self, device: str, processes: Processes) -> None:
-        """Puts the pack together, as its checkpoint has it, or at its beginning."""
+        """Puts the pack together, at its checkpoint or at its beginning."""
         checkpoint = self._checkpoint()
         self._put_together(torch.device(device), processes)
         if checkpoint is not None:
@@ -96,7 +96,7 @@ class Session:
         self.keeper = PackKeeper(self.claimed, self.heartbeat, self.patience, self.memory, self._past(checkpoint))
 
     def train(self) -> None:
-        """Trains it from where it stands to its end."""
+        """Trains it to its end."""
         store, pack, lease, settings = self.claimed.store, self.claimed.pack, self.claimed.lease, self.settings
         provides = agent_of(self.runs[0]).provides
         learner = keeping_weights(store, pack.id, settings, self.observed, provides, lease.beat)
@@ -166,7 +166,7 @@ class Session:
         return Past(checkpoint["began"], checkpoint["seconds"], parts)
 
     def _source(self) -> dict[str, Any]:
-        """What the records say of where they come from."""
+        """The provenance of its records."""
         past, refills = self.keeper.past, self.memory.refills
         return {
             **provenance(self.resource.packages),

@@ -1,4 +1,4 @@
-"""What an intervention sees of a pack when one of its verbs is called.
+"""The situation of a pack that an intervention is given.
 
 Legend: K runs, B examples, E slices, * the shape of one example at a unit.
 """

@@ -1,1 +1,1 @@
-"""What a process needs before it does anything: its account, its output, where modules come from, and how it ends."""
+"""The manners of every process: the folders of its modules, its account, its output, its end."""

@@ -1,4 +1,4 @@
-"""The table of Atari games, their names and sets, and what all of them have alike.
+"""The table of Atari games, their names and sets, and the numbers that hold for all of them.
 
 games.csv has how many actions each knows, and the sets that papers use: the 20 games of the SoftMoE papers, the 26 of
 Atari 100k, the 60 of Dopamine (5 of which have no human score).
