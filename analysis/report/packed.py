@@ -9,6 +9,8 @@ from typing import Any
 
 DIGITS = 5
 """Significant digits of numbers."""
+PLAIN = (str, int, float, type(None))
+"""Types of values that stand in a page as they are."""
 
 
 def packed(content: Any) -> str:
@@ -20,16 +22,12 @@ def packed(content: Any) -> str:
 def coded(values: Iterable[Any]) -> dict[str, list]:
     """A column as its different values and, for each line, the place of its value among them."""
     places: dict[Any, int] = {}
-    different, codes = [], []
+    codes = []
     for value in values:
-        text = None
-        if not (value is None or isinstance(value, str | int | float)):
-            text = json.dumps(value, sort_keys=True, default=str)
-        word = (type(value), value) if text is None else text
-        if word not in places:
-            places[word] = len(different)
-            different.append(value if text is None else json.loads(text))
-        codes.append(places[word])
+        plain = isinstance(value, PLAIN)
+        word = (type(value), value) if plain else json.dumps(value, sort_keys=True, default=str)
+        codes.append(places.setdefault(word, len(places)))
+    different = [json.loads(word) if isinstance(word, str) else word[1] for word in places]
     return {"values": different, "codes": codes}
 
 

@@ -1,7 +1,5 @@
 """The curve of every run, of at most fifty points: what its agent measured along its way."""
 
-import itertools
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,22 +46,25 @@ def curves_payload(rows: Sequence[Row], metrics: Metrics) -> dict[str, Any]:
 
 def _lines(bins: pl.DataFrame, place_of: dict[str, int], row_of: dict[str, Row]) -> dict[str, list]:
     several = bins["body"].n_unique() > 1
+    short = {place: rounded(place, DIGITS + 1) for place in bins["place"].unique().to_list()}
+    places = [short[place] for place in bins["place"].to_list()]
+    values = [rounded(value, DIGITS) for value in bins["value"].to_list()]
+    tasks = bins["task"].to_list()
     lines: dict[str, list] = {}
     # Not by Polars' `group_by`: it makes a frame of each curve, which takes longer than all else here.
-    points = bins.select("run", "body", "task", "place", "value").iter_rows()
-    for (run, body), of_curve in itertools.groupby(points, operator.itemgetter(0, 1)):
-        name = _body(row_of[run], body) if several else ""
-        x: list[float | None] = []
-        y: list[float | None] = []
-        before: int | None = None
-        for _, _, task, place, value in of_curve:
+    curves = bins.select(pl.struct("run", "body").rle().struct.unnest())
+    end = 0
+    for length, curve in curves.iter_rows():
+        run, body = curve["run"], curve["body"]
+        begin, end = end, end + length
+        x, y = places[begin:end], values[begin:end]
+        if several:
             # If another body was learned in between, the line is broken.
-            if several and before is not None and task > before + 1:
-                x.append(None)
-                y.append(None)
-            before = task
-            x.append(rounded(place, DIGITS + 1))
-            y.append(rounded(value, DIGITS))
+            for at in reversed(range(1, length)):
+                if tasks[begin + at] > tasks[begin + at - 1] + 1:
+                    x.insert(at, None)
+                    y.insert(at, None)
+        name = _body(row_of[run], body) if several else ""
         lines.setdefault(str(place_of[run]), []).append([name, x, y])
     return lines
 

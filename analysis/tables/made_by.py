@@ -34,7 +34,9 @@ def _data(made: Made) -> str | None:
 
 def _classes(made: Made) -> str | None:
     """Classes of somebody's own, each with the digest of its code."""
-    return " and ".join(f"{target} {digest}" for target, digest in sorted((made.get("classes") or {}).items())) or None
+    if not (classes := made.get("classes")):
+        return None
+    return " and ".join(f"{target} {digest}" for target, digest in sorted(classes.items()))
 
 
 CODE: Mapping[str, Callable[[Made], str | None]] = {"commit": _commit, "torch": _torch}

@@ -145,26 +145,29 @@ def read_record(store: Store, run: str, declarations: Declarations | None = None
 
 def check_record(store: Store, run: str, record: Mapping[str, Any], declarations: Declarations | None = None) -> None:
     """Raises CorruptRecord where the record under the id of a run is none; OldFormat for a whole one of format 1."""
-    path = store.record(run)
+
+    def corrupt(why: str) -> CorruptRecord:
+        return CorruptRecord(store.record(run), why)
+
     if record.get("format") not in (1, FORMAT):
-        raise CorruptRecord(path, f"is of no format that this version of plasticity_lab reads, which is {FORMAT}")
+        raise corrupt(f"is of no format that this version of plasticity_lab reads, which is {FORMAT}")
     if fault := fault_of_fields(record, _FIELDS if record["format"] == 1 else _FIELDS | {"targets": dict}):
-        raise CorruptRecord(path, fault)
+        raise corrupt(fault)
     named_by_store(record.get("targets", {}).values())
     if record["run"] != run:
-        raise CorruptRecord(path, f"is the record of another run, {record['run']}")
+        raise corrupt(f"is the record of another run, {record['run']}")
     if record["status"] not in STATUSES:
-        raise CorruptRecord(path, f"has the status {record['status']!r}, which does not exist")
+        raise corrupt(f"has the status {record['status']!r}, which does not exist")
     if record["status"] == "diverged" and not isinstance(record.get("diverged_at_step"), int):
-        raise CorruptRecord(path, "does not say at which step its run diverged")
+        raise corrupt("does not say at which step its run diverged")
     if record["status"] == STOPPED and not isinstance(record.get("stopped_at_step"), int):
-        raise CorruptRecord(path, "does not say at which step its run was stopped")
+        raise corrupt("does not say at which step its run was stopped")
     try:
         (declarations or Declarations()).of(record)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise CorruptRecord(path, "does not say what its numbers are in a way that can be read") from error
+        raise corrupt("does not say what its numbers are in a way that can be read") from error
     if record["format"] == 1:
-        raise OldFormat(store, path, "is a record of format 1")
+        raise OldFormat(store, store.record(run), "is a record of format 1")
 
 
 def outcome_of(store: Store, run: str, declarations: Declarations | None = None) -> Outcome | None:

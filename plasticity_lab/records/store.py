@@ -34,11 +34,12 @@ class Store:
 
     def record(self, run: str) -> Path:
         """The record of a run; where it stands, the run is finished and its metrics are there."""
-        return self.run_folder(run) / "record.json"
+        # Joined at once: who reads a store asks for a path of every run, and each step takes as long as all together.
+        return self.root.joinpath("runs", run[:2], run, "record.json")
 
     def metrics(self, run: str) -> Path:
         """The metrics of a run, one row for each event."""
-        return self.run_folder(run) / "metrics.parquet"
+        return self.root.joinpath("runs", run[:2], run, "metrics.parquet")
 
     def weights(self, run: str) -> Path:
         """The final parameters of a run, where they were kept."""
