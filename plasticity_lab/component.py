@@ -1,5 +1,6 @@
 """What conf/ names: a class whose constructor's parameters are the settings of one choice."""
 
+import dataclasses
 import functools
 import importlib
 import inspect
@@ -96,6 +97,45 @@ class Component:
 
 
 Kind = TypeVar("Kind", bound=Component)
+
+
+def setting(
+    default: Any,
+    *,
+    neutral: bool = False,
+    capped: bool = False,
+    read_if: tuple[str, Callable[[Any], bool]] | None = None,
+    **limits: Any,
+) -> Any:
+    """A setting of a class `with_settings`.
+
+    neutral: whether it stays out of the run id at its default. capped, read_if: see `Component`. limits: those that
+    `check` takes.
+    """
+    return dataclasses.field(default=default, metadata={
+        "neutral": neutral, "capped": capped, "read_if": read_if, "limits": limits})  # fmt: skip
+
+
+@typing.dataclass_transform(kw_only_default=True, field_specifiers=(setting,))
+def with_settings(cls: type[Kind]) -> type[Kind]:
+    """A component as a keyword-only dataclass, each setting of which is said once: type, default, limits and use.
+
+    Its `__post_init__` calls `check_limits`. `neutral`, `capped` and `read_if` follow from the settings.
+    """
+    made: Any = dataclasses.dataclass(eq=False, kw_only=True)(cls)
+    declared = dataclasses.fields(made)
+    made.neutral = {**cls.neutral, **{each.name: each.default for each in declared if each.metadata.get("neutral")}}
+    made.capped = cls.capped.union(each.name for each in declared if each.metadata.get("capped"))
+    made.read_if = {
+        **cls.read_if, **{each.name: each.metadata["read_if"] for each in declared if each.metadata.get("read_if")}
+    }  # fmt: skip
+    return made
+
+
+def check_limits(component: Any, group: str) -> None:
+    """Raises ConfigError for the first setting of a component `with_settings` that is out of its limits."""
+    for each in dataclasses.fields(component):
+        check(f"{group}.{each.name}", getattr(component, each.name), **each.metadata.get("limits", {}))
 
 
 @functools.cache

@@ -2,7 +2,18 @@ import math
 
 import pytest
 
-from plasticity_lab.component import Component, build, check, load, parameters, real_settings, typed
+from plasticity_lab.component import (
+    Component,
+    build,
+    check,
+    check_limits,
+    load,
+    parameters,
+    real_settings,
+    setting,
+    typed,
+    with_settings,
+)
 from plasticity_lab.errors import ConfigError
 
 
@@ -31,6 +42,44 @@ class Wound(Spring):
 
 class Bare(Component):
     pass
+
+
+@with_settings
+class Sprung(Component):
+    neutral = {"older": 1}
+
+    width: float = setting(2.0, above=0)
+    mounted: bool = False
+    load: int = setting(4, at_least=1, at_most=9, capped=True)
+    oil: str = setting("thin", one_of=("thin", "thick"), neutral=True, read_if=("mounted", bool))
+
+    def __post_init__(self) -> None:
+        check_limits(self, "sprung")
+
+
+def test_a_setting_that_is_said_once_has_its_place_its_limits_and_its_use():
+    assert {name: each.default for name, each in parameters(Sprung).items()} == {
+        "width": 2.0, "mounted": False, "load": 4, "oil": "thin"}  # fmt: skip
+    assert list(parameters(Sprung)) == ["width", "mounted", "load", "oil"]
+    assert real_settings(Sprung) == ["width"]
+    assert Sprung.neutral == {"older": 1, "oil": "thin"}
+    assert Sprung.capped == {"load"}
+    assert Sprung.read_if == {"oil": ("mounted", bool)}
+    assert typed(Sprung, "spring", "sprung", {"width": 1}) == {"width": 1.0, "mounted": False, "load": 4, "oil": "thin"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"width": 0.0, "load": 10}, "sprung.width is 0.0; it must be above 0."),
+        ({"load": 10}, "sprung.load is 10; it must be at least 1 and at most 9."),
+        ({"oil": "none"}, "sprung.oil is 'none'; it must be one of thin, thick."),
+    ],
+)
+def test_a_setting_out_of_its_limits_is_named(settings, sentence):
+    with pytest.raises(ConfigError) as raised:
+        Sprung(**settings)
+    assert str(raised.value) == sentence
 
 
 def test_settings_take_their_annotated_type_and_defaults_are_filled_in():

@@ -1,68 +1,39 @@
 """The settings of agent=sac."""
 
 from plasticity_lab.agents.acting.schedule import Timetable
-from plasticity_lab.component import Component, check
+from plasticity_lab.component import Component, check_limits, setting, with_settings
 from plasticity_lab.errors import ConfigError
 
 
+@with_settings
 class SACSettings(Component):
-    """All steps are agent steps, those of all environments of a run together.
+    """All steps are agent steps, those of all environments of a run together."""
 
-    environments: of each run.
-    gamma: discount of a step.
-    tau: the share of a critic that its target takes over in each update.
-    batch: steps that an update learns from.
-    capacity: steps that the memory holds.
-    min_history: steps that it must hold before anything is learned; until then actions are drawn uniformly.
-    update_period: steps between updates of the critics.
-    policy_period: updates of the critics between those of the actor, which then are as many.
-    actor_lr: the actor's learning rate; null: the critics', optimizer.lr.
-    temperature: the weight of the entropy, α; at first, where it is learned.
-    learn_temperature: whether each run learns it.
-    target_entropy: that the temperature is learned for; null: −1 for each number of an action.
-    reward_scale: by which rewards are multiplied before they are learned from; returns are reported as they are.
-    epoch_steps: steps that a row of epochs in the metrics is a mean over; it changes no other number.
-    empty_each_task: whether a new task finds the memory empty.
-    """
-
-    neutral = {"reward_scale": 1.0, "empty_each_task": False}
-    read_if = {"target_entropy": ("learn_temperature", bool)}
-    capped = frozenset({"capacity", "min_history", "epoch_steps"})
     floats_on_run_axis = True
     n_step, replay, life_loss_is_terminal = 1, "uniform", False
 
-    def __init__(
-        self,
-        environments: int = 1,
-        gamma: float = 0.99,
-        tau: float = 0.005,
-        batch: int = 256,
-        capacity: int = 1_000_000,
-        min_history: int = 5_000,
-        update_period: int = 1,
-        policy_period: int = 2,
-        actor_lr: float | None = None,
-        temperature: float = 1.0,
-        learn_temperature: bool = True,
-        target_entropy: float | None = None,
-        reward_scale: float = 1.0,
-        epoch_steps: int = 1_000,
-        empty_each_task: bool = False,
-    ) -> None:
-        self.environments = check("agent.environments", environments, at_least=1)
-        self.gamma = check("agent.gamma", gamma, at_least=0, at_most=1)
-        self.tau = check("agent.tau", tau, above=0, at_most=1)
-        self.batch = check("agent.batch", batch, at_least=1)
-        self.capacity = check("agent.capacity", capacity, at_least=1)
-        self.min_history = check("agent.min_history", min_history, at_least=1)
-        self.update_period = check("agent.update_period", update_period, at_least=1)
-        self.policy_period = check("agent.policy_period", policy_period, at_least=1)
-        self.actor_lr = check("agent.actor_lr", actor_lr, above=0)
-        self.temperature = check("agent.temperature", temperature, above=0)
-        self.learn_temperature, self.target_entropy = learn_temperature, target_entropy
-        self.reward_scale = check("agent.reward_scale", reward_scale, above=0)
-        self.epoch_steps = check("agent.epoch_steps", epoch_steps, at_least=1)
-        self.empty_each_task = empty_each_task
+    environments: int = setting(1, at_least=1)  # of each run
+    gamma: float = setting(0.99, at_least=0, at_most=1)  # discount of a step
+    tau: float = setting(0.005, above=0, at_most=1)  # the share of a critic that its target takes over in each update
+    batch: int = setting(256, at_least=1)  # steps that an update learns from
+    capacity: int = setting(1_000_000, at_least=1, capped=True)  # steps that the memory holds
+    # Steps that it must hold before anything is learned; until then actions are drawn uniformly.
+    min_history: int = setting(5_000, at_least=1, capped=True)
+    update_period: int = setting(1, at_least=1)  # steps between updates of the critics
+    policy_period: int = setting(2, at_least=1)  # updates of the critics between those of the actor, then as many
+    actor_lr: float | None = setting(None, above=0)  # the actor's learning rate; null: the critics', optimizer.lr
+    temperature: float = setting(1.0, above=0)  # the weight of the entropy, α; its first value if it is learned
+    learn_temperature: bool = True  # whether each run learns it
+    # The temperature is learned for this entropy; null: −1 for each number of an action.
+    target_entropy: float | None = setting(None, read_if=("learn_temperature", bool))
+    # Rewards are multiplied by it before they are learned from; returns are reported as they are.
+    reward_scale: float = setting(1.0, above=0, neutral=True)
+    # Steps that a row of epochs in the metrics is a mean over; it changes no other number.
+    epoch_steps: int = setting(1_000, at_least=1, capped=True)
+    empty_each_task: bool = setting(False, neutral=True)  # whether a new task finds the memory empty
+
+    def __post_init__(self) -> None:
+        check_limits(self, "agent")
         held = self.capacity // self.environments * self.environments
         if self.min_history >= held:
             raise ConfigError(

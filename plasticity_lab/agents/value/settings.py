@@ -5,7 +5,7 @@ from typing import Any
 
 from plasticity_lab.agents.acting.schedule import Timetable
 from plasticity_lab.agents.value.action_values import ActionValues
-from plasticity_lab.component import Chosen, Component, check
+from plasticity_lab.component import Chosen, Component, check_limits, setting, with_settings
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.networks.network import Noise
 from plasticity_lab.stacking.noisy import SCOPES
@@ -15,105 +15,50 @@ OF_ATOMS = ("support_low", "support_high")
 OF_NOISE = ("noise", "noise_scope")
 
 
+@with_settings
 class ValueSettings(Component):
-    """All steps are agent steps, those of all environments of a run together.
+    """All steps are agent steps, those of all environments of a run together."""
 
-    environments: of each run.
-    n_step: steps of a return before the target network's value is added.
-    gamma: discount of a step.
-    batch: steps that an update learns from.
-    capacity: steps that the memory holds.
-    min_history: steps that it must hold before anything is learned; the warm-up, repeated where a memory was lost.
-    update_period: steps between updates.
-    target_period: steps between copies of the network into its target.
-    epsilon_start, epsilon_final: how likely an action is random, at first and in the end.
-    epsilon_decay: steps within which it falls from the one to the other, after min_history steps.
-    epsilon_eval: how likely in the benchmark's test.
-    clip_rewards: whether rewards are learned from as −1 … 1; returns are reported as they are.
-    life_loss_is_terminal: whether no value is added beyond a lost life, though the episode goes on.
-    epoch_steps: steps that a row of epochs in the metrics is a mean over; it changes no other number.
-    double: whether the network itself says which action is the best one that follows, not its target.
-    dueling: whether the network answers the state's value and the actions' advantages.
-    atoms: of each action's distribution of returns; 0: each action has a value, and the loss is the squared error.
-    support_low, support_high: the returns of the first atom and of the last.
-    replay: uniform, or prioritised (see `replay/prioritised.py`).
-    noisy: whether the layers behind the encoder are noisy, while acting and learning; not in tests.
-    noise: every deviation of a noisy layer is noise / √inputs at first.
-    noise_scope: sample (separate noise for each example of a batch and each environment), or batch (all share one).
-        In targets all next states of a run's batch share one in either case.
-    empty_each_task: whether a new task finds the memory empty.
-    """
-
-    neutral = {
-        "double": False,
-        "dueling": False,
-        "atoms": 0,
-        "support_low": -10.0,
-        "support_high": 10.0,
-        "replay": "uniform",
-        "noisy": False,
-        "noise": 0.1,
-        "noise_scope": "sample",
-        "empty_each_task": False,
-    }
-    read_if = {
-        "support_low": ("atoms", bool),
-        "support_high": ("atoms", bool),
-        "noise": ("noisy", bool),
-        "noise_scope": ("noisy", bool),
-    }
-    capped = frozenset({"capacity", "min_history", "target_period", "epsilon_decay", "epoch_steps"})
     floats_on_run_axis = True
 
-    def __init__(
-        self,
-        environments: int = 1,
-        n_step: int = 1,
-        gamma: float = 0.99,
-        batch: int = 32,
-        capacity: int = 1_000_000,
-        min_history: int = 20_000,
-        update_period: int = 4,
-        target_period: int = 8_000,
-        epsilon_start: float = 1.0,
-        epsilon_final: float = 0.01,
-        epsilon_decay: int = 250_000,
-        epsilon_eval: float = 0.001,
-        clip_rewards: bool = True,
-        life_loss_is_terminal: bool = False,
-        epoch_steps: int = 1_000,
-        double: bool = False,
-        dueling: bool = False,
-        atoms: int = 0,
-        support_low: float = -10.0,
-        support_high: float = 10.0,
-        replay: str = "uniform",
-        noisy: bool = False,
-        noise: float = 0.1,
-        noise_scope: str = "sample",
-        empty_each_task: bool = False,
-    ) -> None:
-        self.environments = check("agent.environments", environments, at_least=1)
-        self.n_step = check("agent.n_step", n_step, at_least=1)
-        self.gamma = check("agent.gamma", gamma, at_least=0, at_most=1)
-        self.batch = check("agent.batch", batch, at_least=1)
-        self.capacity = check("agent.capacity", capacity, at_least=1)
-        self.min_history = check("agent.min_history", min_history, at_least=1)
-        self.update_period = check("agent.update_period", update_period, at_least=1)
-        self.target_period = check("agent.target_period", target_period, at_least=1)
-        self.epsilon_start = check("agent.epsilon_start", epsilon_start, at_least=0, at_most=1)
-        self.epsilon_final = check("agent.epsilon_final", epsilon_final, at_least=0, at_most=1)
-        self.epsilon_decay = check("agent.epsilon_decay", epsilon_decay, at_least=0)
-        self.epsilon_eval = check("agent.epsilon_eval", epsilon_eval, at_least=0, at_most=1)
-        self.clip_rewards, self.life_loss_is_terminal = clip_rewards, life_loss_is_terminal
-        self.epoch_steps = check("agent.epoch_steps", epoch_steps, at_least=1)
-        self.double, self.dueling = double, dueling
-        self.atoms = check("agent.atoms", atoms, at_least=0)
-        self.support_low, self.support_high = support_low, support_high
-        self.replay = check("agent.replay", replay, one_of=REPLAYS)
-        self.noisy, self.noise = noisy, check("agent.noise", noise, at_least=0)
-        self.noise_scope = check("agent.noise_scope", noise_scope, one_of=SCOPES)
-        self.empty_each_task = empty_each_task
+    environments: int = setting(1, at_least=1)  # of each run
+    n_step: int = setting(1, at_least=1)  # steps of a return before the target network's value is added
+    gamma: float = setting(0.99, at_least=0, at_most=1)  # discount of a step
+    batch: int = setting(32, at_least=1)  # steps that an update learns from
+    capacity: int = setting(1_000_000, at_least=1, capped=True)  # steps that the memory holds
+    # Steps that it must hold before anything is learned; the warm-up, repeated where a memory was lost.
+    min_history: int = setting(20_000, at_least=1, capped=True)
+    update_period: int = setting(4, at_least=1)  # steps between updates
+    target_period: int = setting(8_000, at_least=1, capped=True)  # steps between copies of the network into its target
+    epsilon_start: float = setting(1.0, at_least=0, at_most=1)  # how likely an action is random, at first
+    epsilon_final: float = setting(0.01, at_least=0, at_most=1)  # the same in the end
+    epsilon_decay: int = setting(250_000, at_least=0, capped=True)  # steps from start to final, after min_history steps
+    epsilon_eval: float = setting(0.001, at_least=0, at_most=1)  # how likely an action is random in the test
+    clip_rewards: bool = True  # whether rewards are learned from as −1 … 1; returns are reported as they are
+    life_loss_is_terminal: bool = False  # whether no value is added beyond a lost life, though the episode goes on
+    # Steps that a row of epochs in the metrics is a mean over; it changes no other number.
+    epoch_steps: int = setting(1_000, at_least=1, capped=True)
+    # Whether the network itself says which action is the best one that follows, not its target.
+    double: bool = setting(False, neutral=True)
+    dueling: bool = setting(
+        False, neutral=True
+    )  # whether the network has the state's value and the actions' advantages
+    # Of each action's distribution of returns; 0: each action has a value, and the loss is the squared error.
+    atoms: int = setting(0, at_least=0, neutral=True)
+    support_low: float = setting(-10.0, neutral=True, read_if=("atoms", bool))  # the return of the first atom
+    support_high: float = setting(10.0, neutral=True, read_if=("atoms", bool))  # the return of the last atom
+    replay: str = setting("uniform", one_of=REPLAYS, neutral=True)  # prioritised: see `replay/prioritised.py`
+    # Whether the layers behind the encoder are noisy, while acting and learning; not in tests.
+    noisy: bool = setting(False, neutral=True)
+    # Every deviation of a noisy layer is noise / √inputs at first.
+    noise: float = setting(0.1, at_least=0, neutral=True, read_if=("noisy", bool))
+    # sample (separate noise for each example of a batch and each environment), or batch (all share one). In targets all
+    # next states of a run's batch share one in either case.
+    noise_scope: str = setting("sample", one_of=SCOPES, neutral=True, read_if=("noisy", bool))
+    empty_each_task: bool = setting(False, neutral=True)  # whether a new task finds the memory empty
+
+    def __post_init__(self) -> None:
+        check_limits(self, "agent")
         self._check_distribution()
         self._check_memory()
 
