@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from analysis.asked import FILTERS, add_options, folder_of, places_of, rows_asked_for, write
-from analysis.derived.curves import WRITING, ActivationCurve, of_text
+from analysis.derived import WRITING, ActivationCurve, of_text
 from analysis.figures import style
 from analysis.figures.asked import Asked
 from analysis.figures.drawing import Drawing

@@ -1,25 +1,164 @@
-"""`python -m plasticity_lab.taxonomy derive|facts|curves`: what kinds of functions the activations are, as data."""
+"""`python -m plasticity_lab.taxonomy derive|facts|curves`: what kinds of functions the activations are, as data.
+
+An activation is one of a run that has it; analysis/derived/README.md says what the data are.
+"""
 
 import plasticity_lab.process.import_path  # noqa: F401 (from now on the current folder comes last)
 
 # isort: split
 import argparse
+import csv
+import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any
 
+import torch
+
+from launch.command import resolve
+from plasticity_lab.component import as_typed, load, typed
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.process.empty_words import check_words
 from plasticity_lab.process.exits import leave, status_of
 from plasticity_lab.records.files import write_atomically
-from plasticity_lab.taxonomy.derive import RANGE, activations, as_text, curves
-from plasticity_lab.taxonomy.described import definitions, drawn, facts
-from plasticity_lab.taxonomy.options import AN_EXAMPLE, CONF, by_words
+from plasticity_lab.run import Run
+from plasticity_lab.taxonomy.curve import Profile, curve
+from plasticity_lab.taxonomy.properties import PROPERTIES, dead_band, dead_intervals, floor, floor_kind, kink_at_0, side
 
-DERIVED = Path(__file__).resolve().parents[2] / "analysis/derived"
-"""Where the files lie that `python -m analysis` reads."""
-POINTS = 481
+ROOT = Path(__file__).resolve().parents[2]
+DERIVED = ROOT / "analysis/derived"
+DEFINITIONS = {name: words for name, (words, _) in PROPERTIES.items()}
+AN_EXAMPLE = "activation=swish activation.beta=2"
+TABLES = {"best_split_cifar100": "Table B2", "best_supervised": "Table E2", "best_ppo": "Table F1"}
+"""File of conf/published → its table, but for the lines of G4."""
+G4 = ("bo_prelu", "rselu")
+BOUNDS = {"alpha_min": 0.6, "alpha_max": 0.8}
+FIGURES = {
+    "figure5": [("Smooth-Leaky", "smooth_leaky", {"c": 5.0, "p": 3.0, "alpha": 0.1}),
+                ("Rand. Smooth-Leaky", "rand_smooth_leaky", {})],
+    "figureG1": [("as it starts, α = 0.65", "bo_prelu", {**BOUNDS, "alpha_init": 0.65}),
+                 ("α at 0.6, its lower bound", "bo_prelu", {**BOUNDS, "alpha_init": 0.6 + 1e-6}),
+                 ("α at 0.8, its upper bound", "bo_prelu", {**BOUNDS, "alpha_init": 0.8 - 1e-6})],
+    "figureG2": [("R-SeLU", "rselu", {"lower": 0.9232, "upper": 2.4232})],
+}  # fmt: skip
+"""The paper's figure → label, activation and settings of each line, as its caption has them, which names no bounds of
+Randomized Smooth-Leaky. A learned slope never reaches its bounds: it is drawn 1e-6 away.
+"""
+
+
+@cache
+def defaults() -> dict[str, Run]:
+    """Each activation of conf/activation at its settings there."""
+    return {run.name("activation"): run for run in resolve(["activation=glob(*)"]).runs}
+
+
+def named(name: str, settings: Mapping[str, Any]) -> Run:
+    """An activation at some settings; all others are those of conf/activation."""
+    run, target = defaults()[name], defaults()[name].targets["activation"]
+    complete = typed(load(target), "activation", name, {**run.settings("activation"), **settings})
+    return run.with_option("activation", name, target, complete)
+
+
+def published() -> list[tuple[str, Run]]:
+    """(table and benchmark, activation) of every line of the paper's best settings, in its order."""
+    found = []
+    for file, table in TABLES.items():
+        for line in csv.DictReader((ROOT / f"conf/published/{file}.csv").read_text(encoding="utf-8").splitlines()):
+            where = f"{'Table G4' if line['activation'] in G4 else table}, {line['benchmark']}"
+            found.append((where, named(line["activation"], json.loads(line["hyperparameters"]))))
+    return found
+
+
+def by_words(words: Sequence[str], folder: Path | None = None) -> list[Run]:
+    """The activations that words of a sweep name.  folder: of further options.  Raises ConfigError."""
+    others = [word for word in words if not word.startswith(("activation=", "activation."))]
+    if others or not any(word.startswith("activation=") for word in words):
+        wrong = f"'{others[0]}' names no activation and no setting of one" if others else "No activation is named"
+        raise ConfigError(f"{wrong}; write as in {AN_EXAMPLE}.")
+    return resolve([*words, *(["--config-dir", str(folder)] if folder else [])]).runs
+
+
+def facts(run: Run) -> dict[str, Any]:
+    """The properties of a run's activation, numbers rounded to six decimals."""
+    activation: Any = run.component("activation")
+    profile = Profile(activation)
+    marks = {name: holds(profile) for name, (_, holds) in PROPERTIES.items()}
+    numbers = {
+        "dead_band": dead_band(profile),
+        "dead_intervals": dead_intervals(profile),
+        "floor": floor(profile),
+        "floor_kind": floor_kind(profile),
+        "kink": kink_at_0(profile),
+        "kinks": profile.kinks,
+        "side": side(profile),
+        "lowest_slope": profile.near.slope.min().item(),
+        "highest_slope": profile.near.slope.max().item(),
+    }
+    return {**_of(run), "marks": marks, **_rounded(numbers, ".6f")}
+
+
+def drawn(run: Run, low: float, high: float, points: int) -> dict[str, Any]:
+    """The curve of a run's activation, to six digits; φ′ jumps upright, between points 1e-9 to both sides of a kink."""
+    activation: Any = run.component("activation")
+    kinks = [x for x, _ in Profile(activation).kinks if low <= x <= high]
+    regular = torch.linspace(low, high, points, dtype=torch.float64)
+    regular = regular[[all(abs(x - kink) > 1e-6 for kink in kinks) for x in regular.tolist()]]
+    beside = torch.tensor([kink + away for kink in kinks for away in (-1e-9, 1e-9)], dtype=torch.float64)
+    x = torch.cat([regular, beside]).sort().values
+    shown = curve(activation, x)
+    ends = [curve(activation, x, end) for end in (0.0, 1.0)] if activation.randomised else []
+    lines = {"x": x.tolist(), "value": shown.value.T.tolist(), "slope": shown.slope.T.tolist()}
+    of_ends = {f"{what}_ends": [getattr(end, what).T.tolist() for end in ends] or None for what in ("value", "slope")}
+    return {**_of(run), **_rounded({**lines, **of_ends}, ".6g")}
+
+
+def activations() -> dict[str, Any]:
+    """The definitions, and the facts of every activation at its default settings and at each that the paper found best.
+
+    Equal settings stand once, with all their uses: "default", or a table and its benchmark.
+    """
+    used: dict[str, tuple[Run, list[str]]] = {}
+    for use, run in [*(("default", run) for run in defaults().values()), *published()]:
+        used.setdefault(f"{run.name('activation')} {as_typed(run.settings('activation'))}", (run, []))[1].append(use)
+    shapes = [{"uses": uses, **facts(run)} for run, uses in used.values()]
+    return {"definitions": DEFINITIONS, "shapes": sorted(shapes, key=lambda shape: shape["activation"])}
+
+
+def curves() -> dict[str, Any]:
+    """The curves of every activation at its default settings, and of the paper's figures, on [−6, 6]."""
+    figures = {
+        figure: [{"label": label, **drawn(named(name, settings), -6, 6, 121)} for label, name, settings in lines]
+        for figure, lines in FIGURES.items()
+    }
+    return {"defaults": [drawn(run, -6, 6, 121) for run in defaults().values()], "figures": figures}
+
+
+def as_text(data: Mapping[str, Any]) -> str:
+    """Data as JSON that a person can read and a diff can show: a line for each entry of a list or of a mapping."""
+
+    def lines(content: Any) -> str:
+        if isinstance(content, list):
+            return "[\n" + ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in content) + "\n]"
+        entries = (f"{json.dumps(key)}: {json.dumps(entry, ensure_ascii=False)}" for key, entry in content.items())
+        return "{\n" + ",\n".join(entries) + "\n}"
+
+    return "{" + ",\n".join(f"{json.dumps(key)}: {lines(content)}" for key, content in data.items()) + "}\n"
+
+
+def _of(run: Run) -> dict[str, Any]:
+    return {"activation": run.name("activation"), "settings": run.settings("activation")}
+
+
+def _rounded(value: Any, form: str) -> Any:
+    """All numbers of a value, however deep, in a format such as ".6g"."""
+    if isinstance(value, float):
+        return float(format(value, form)) + 0.0
+    if isinstance(value, dict):
+        return {key: _rounded(element, form) for key, element in value.items()}
+    return [_rounded(element, form) for element in value] if isinstance(value, list | tuple) else value
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,7 +170,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _done(given: Sequence[str]) -> int:
     check_words(given)
     asked = _parser().parse_args(given)
-    return asked.make(asked)
+    if asked.command == "derive":
+        for name, content in {"activations": activations(), "curves": curves()}.items():
+            write_atomically(asked.out / f"{name}.json", as_text(content).encode())
+        print(f"Written: {asked.out}/{{activations.json,curves.json}}")
+        return 0
+    if asked.command == "facts":
+        text = as_text(
+            {"definitions": DEFINITIONS, "shapes": [facts(run) for run in by_words(asked.words, asked.config_dir)]}
+        )
+    else:
+        low, high = asked.between
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise ConfigError(f"--between is {low:g} {high:g}; the first number must be below the second, both finite.")
+        text = as_text({"curves": [drawn(run, low, high, 481) for run in by_words(asked.words, asked.config_dir)]})
+    if asked.out is None:
+        sys.stdout.write(text)
+    else:
+        write_atomically(asked.out, text.encode())
+        print(f"Written: {asked.out}")
+    return 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -39,52 +197,16 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     derive = commands.add_parser("derive", help="writes what analysis reads: properties, dead bands, curves")
     derive.add_argument("--out", type=Path, default=DERIVED, help="the folder; default analysis/derived")
-    derive.set_defaults(make=_derive)
-    some = commands.add_parser(
-        "curves", help="the curves of any activations; `python -m analysis figure activations --curves FILE` draws them"
-    )
-    some.add_argument("--between", nargs=2, type=float, default=RANGE, metavar=("LOW", "HIGH"), help="default -6 6")
-    some.set_defaults(make=_curves)
-    what = commands.add_parser("facts", help="properties, dead band, floor, kinks and side of any activations")
-    what.set_defaults(make=_facts)
-    for command in (some, what):
-        command.add_argument(
-            "words", nargs="+", metavar="WORD", help=f"as in a sweep: {AN_EXAMPLE}; several values: a,b"
-        )
-        command.add_argument("--config-dir", type=Path, default=CONF, help="a folder with activations of your own")
-        command.add_argument("--out", type=Path, help="the file; default standard output")
+    words = argparse.ArgumentParser(add_help=False)
+    words.add_argument("words", nargs="+", metavar="WORD", help=f"as in a sweep: {AN_EXAMPLE}; several values: a,b")
+    words.add_argument("--config-dir", type=Path, help="a folder with activations of your own")
+    words.add_argument("--out", type=Path, help="the file; default standard output")
+    drawing = "the curves of any activations; `python -m analysis figure activations --curves FILE` draws them"
+    some = commands.add_parser("curves", parents=[words], help=drawing)
+    some.add_argument("--between", nargs=2, type=float, default=(-6, 6), metavar=("LOW", "HIGH"), help="default -6 6")
+    of_facts = "properties, dead band, floor, kinks and side of any activations"
+    commands.add_parser("facts", parents=[words], help=of_facts)
     return parser
-
-
-def _derive(asked: argparse.Namespace) -> int:
-    texts = {"activations.json": as_text(activations()), "curves.json": as_text(curves())}
-    for name, text in texts.items():
-        write_atomically(asked.out / name, text.encode())
-    print(f"Written: {asked.out}/{{{','.join(texts)}}}")
-    return 0
-
-
-def _curves(asked: argparse.Namespace) -> int:
-    low, high = asked.between
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise ConfigError(f"--between is {low:g} {high:g}; the first number must be below the second, both finite.")
-    some = by_words(asked.words, asked.config_dir)
-    return _put(as_text({"curves": [drawn(one, low, high, POINTS) for one in some]}), asked)
-
-
-def _facts(asked: argparse.Namespace) -> int:
-    some = by_words(asked.words, asked.config_dir)
-    return _put(as_text({"definitions": definitions(), "shapes": [facts(one) for one in some]}), asked)
-
-
-def _put(text: str, asked: argparse.Namespace) -> int:
-    """Into the file that is asked for, else onto standard output."""
-    if asked.out is None:
-        sys.stdout.write(text)
-    else:
-        write_atomically(asked.out, text.encode())
-        print(f"Written: {asked.out}")
-    return 0
 
 
 if __name__ == "__main__":

@@ -1,23 +1,26 @@
-"""An activation as a function of one number: φ, φ′ and φ″ in float64.
+"""An activation as a function of one number: φ, φ′ and φ″ in float64, at all points that a definition needs.
 
-Legend: N numbers, O outputs for each of them.
+Legend: N numbers, O outputs for each of them (2 for CReLU and Deep Fourier, else 1).
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
 from plasticity_lab.activations.activation import Activation, Site
 
+END, STEP = 100.0, 0.004  # definitions are about [−100, 100] (Section 4); no point of this grid is 0
+FAR = torch.logspace(3, 4, 200, dtype=torch.float64)  # tails, beyond every scale of Table B1 (β = 0.01 turns at 100)
+SMALL = 1e-6  # a slope, a jump of the slope or a second derivative below this counts as none
+UNEXPLAINED = 1e-7  # a kink is searched for where φ′ changes over a step by this much more than φ″ explains
+OFF_CENTRE = 0.45  # intervals are not halved in their middle: there lies 0, where autograd takes some slope between
+
 
 @dataclass(frozen=True)
 class Curve:
-    """What an activation does at some numbers.
-
-    x (N,); value φ, slope φ′ and bend φ″ (N, O). Most activations have one output. CReLU and Deep Fourier have two for
-    each input.
-    """
+    """An activation at the numbers x (N,): value φ, slope φ′ and bend φ″, (N, O)."""
 
     x: Tensor
     value: Tensor
@@ -29,39 +32,59 @@ class Curve:
         """|φ′|, (N,): the root of the sum of squares over the outputs, as a gradient comes back through all of them."""
         return torch.linalg.vector_norm(self.slope, dim=1)
 
+    def unexplained(self, these: slice, those: slice) -> Tensor:
+        """How far φ′ changes from these points to those beyond ½(φ″ + φ″) Δx, at most over the outputs."""
+        width = (self.x[those] - self.x[these]).unsqueeze(1)
+        change = self.slope[those] - self.slope[these] - (self.bend[those] + self.bend[these]) * width / 2
+        return change.abs().amax(dim=1)
+
 
 def curve(activation: Activation, x: Tensor, drawn: float | None = None, moved: tuple[str, int] | None = None) -> Curve:
-    """The curve of an activation as it starts, at x (N,) float64.
+    """The curve of an activation as it starts, at x (N,) float64; of SwiGLU x is the gate, and its other input is 1.
 
-    drawn: what a randomised activation draws, from 0 (its lower bound) to 1 (its upper one), the same everywhere; None:
-    as it is evaluated, with the mean. moved: (name, place) of a learnable value that is 0.001 greater than it starts.
-    SwiGLU takes two numbers: x is the one that gates, the other is 1.
+    drawn: the draw of a randomised activation, from 0 (its lower bound) to 1; None: its mean, as it is evaluated.
+    moved: (name, place) of a learnable value that is 0.001 greater than its start.
     """
     at = x.detach().clone().requires_grad_()
     received = activation.expansion.denominator
-    others = torch.ones(1, len(at), received - 1, dtype=at.dtype)
-    inputs = torch.cat([others, at.reshape(1, -1, 1)], dim=2)
-    value = activation(inputs, _site(activation, inputs, drawn, moved))[0]
-    slope = torch.stack([_derivative(each, at) for each in value.unbind(1)], dim=1)
-    bend = torch.stack([_derivative(each, at) for each in slope.unbind(1)], dim=1)
-    return Curve(x.detach(), value.detach(), slope.detach(), bend.detach())
-
-
-def _site(activation: Activation, inputs: Tensor, drawn: float | None, moved: tuple[str, int] | None) -> Site:
-    shape = {name: torch.tensor([value], dtype=inputs.dtype) for name, value in activation.on_run_axis().items()}
-    learned = {
-        name: torch.tensor([list(each.start)], dtype=inputs.dtype)
-        for name, each in activation.learnable(inputs.shape[2]).items()
-    }
+    inputs = torch.cat([at.new_ones(1, len(at), received - 1), at.reshape(1, -1, 1)], dim=2)
+    shape = {name: at.new_tensor([value]) for name, value in activation.on_run_axis().items()}
+    learned = {name: at.new_tensor([list(each.start)]) for name, each in activation.learnable(received).items()}
     if moved is not None:
         learned[moved[0]][0, moved[1]] += 1e-3
     uniform = torch.full_like(inputs, drawn) if drawn is not None and activation.randomised else None
-    return Site(shape, learned, uniform)
+    value = activation(inputs, Site(shape, learned, uniform))[0]
+    slope = torch.stack([_derivative(output, at) for output in value.unbind(1)], dim=1)
+    bend = torch.stack([_derivative(output, at) for output in slope.unbind(1)], dim=1)
+    return Curve(x.detach(), value.detach(), slope.detach(), bend.detach())
 
 
 def _derivative(of: Tensor, at: Tensor) -> Tensor:
     """Each number's derivative by its own x.  of, at (N,) → (N,)."""
     if not of.requires_grad:  # a slope that is constant
         return torch.zeros_like(at)
-    (found,) = torch.autograd.grad(of.sum(), at, create_graph=True, allow_unused=True, materialize_grads=True)
-    return found
+    return torch.autograd.grad(of.sum(), at, create_graph=True, allow_unused=True, materialize_grads=True)[0]
+
+
+class Profile:
+    """An activation at all points of the definitions: near on [−100, 100], left and right in its tails."""
+
+    def __init__(self, activation: Activation) -> None:
+        self.activation = activation
+        self.near = curve(activation, (torch.arange(round(2 * END / STEP), dtype=torch.float64) + 0.5) * STEP - END)
+        self.left, self.right = curve(activation, -FAR), curve(activation, FAR)
+
+    @cached_property
+    def kinks(self) -> list[tuple[float, float]]:
+        """(x, jump of φ′) of each kink on [−100, 100]: φ′ changes by more than 1e-6 within 1e-12."""
+        at = torch.nonzero(self.near.unexplained(slice(None, -1), slice(1, None)) > UNEXPLAINED).flatten()
+        low, high = self.near.x[at], self.near.x[at + 1]
+        first, second, third = (slice(part * len(at), (part + 1) * len(at)) for part in range(3))
+        for _ in range(36 if len(at) else 0):
+            middle = low + OFF_CENTRE * (high - low)
+            three = curve(self.activation, torch.cat([low, middle, high]))
+            in_left = three.unexplained(first, second) >= three.unexplained(second, third)
+            low, high = torch.where(in_left, low, middle), torch.where(in_left, middle, high)
+        ends = curve(self.activation, torch.cat([low, high])).slope
+        jumps = torch.linalg.vector_norm(ends[second] - ends[first], dim=1)
+        return [(x, jump) for x, jump in zip(low.tolist(), jumps.tolist(), strict=True) if jump > SMALL]

@@ -1,67 +1,112 @@
-"""The nine properties of Tables A1 and G1, each by one definition: a sentence, and the function that decides it.
+"""The properties of Tables A1 and G1, dead bands, floors and sides: each one definition, computed from a profile.
 
-The paper abbreviates them and leaves the definitions open. All are of an activation as it starts and as it is evaluated
-(a randomised slope at its mean), on [−100, 100] unless a definition says otherwise.
+The paper abbreviates the properties and leaves the definitions open. All are about an activation as it starts and as it
+is evaluated (a randomised slope at its mean), on [−100, 100] unless a definition says otherwise.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
-from plasticity_lab.activations.activation import Activation
 from plasticity_lab.activations.gain import normal_rule
-from plasticity_lab.taxonomy.bands import hard_zones
-from plasticity_lab.taxonomy.curve import Curve, curve
-from plasticity_lab.taxonomy.floor import saturates
-from plasticity_lab.taxonomy.profile import Profile
+from plasticity_lab.taxonomy.curve import END, OFF_CENTRE, SMALL, Curve, Profile, curve
 
-SMALL = 1e-6
-"""A slope, a difference of slopes or a second derivative below this is none."""
-NEAR_0_AND_1, LARGEST_FACTOR = 0.01, 0.99
-"""How near mean and variance are to 0 and 1, and what an error of the variance is multiplied by at most, for an output
-to normalise itself.
-"""
+DEAD = 1e-3  # |φ′| below this counts as dead (Section 4)
+SHORTEST = 0.1  # of a hard dead zone
+NEAR_0_AND_1, LARGEST_FACTOR = 0.01, 0.99  # of mean and variance, and of an error of the variance, in SelfN
 
 
-@dataclass(frozen=True)
-class Property:
-    """A column of the tables: its abbreviation, what decides it in words, and the function."""
+def dead_intervals(of: Profile) -> list[tuple[float, float]]:
+    """The intervals of [−100, 100] in which |φ′| < 0.001, from the left to the right, their ends exact to 1e-9."""
+    x, stretches = of.near.x, _stretches(of.near.size < DEAD)
+    edges = [(first - 1, first) for first, _ in stretches if first > 0]
+    edges += [(after, after - 1) for _, after in stretches if after < len(x)]
+    outside, inside = (x[[edge[side] for edge in edges]] for side in (0, 1))
+    for _ in range(25):
+        middle = outside + OFF_CENTRE * (inside - outside)
+        dead = curve(of.activation, middle).size < DEAD
+        outside, inside = torch.where(dead, outside, middle), torch.where(dead, middle, inside)
+    ends = dict(zip(edges, inside.tolist(), strict=True))
+    return [(ends.get((first - 1, first), -END), ends.get((after, after - 1), END)) for first, after in stretches]
 
-    name: str
-    words: str
-    holds: Callable[[Profile], bool]
+
+def dead_band(of: Profile) -> float:
+    """The dead-band width: the share of [−100, 100] in which |φ′| < 0.001.  Source: Section 4."""
+    return sum(high - low for low, high in dead_intervals(of)) / (2 * END)
 
 
-def has_hard_zone(of: Profile) -> bool:
-    """HDZ."""
-    return bool(hard_zones(of.near))
+def hard_zones(of: Curve) -> list[tuple[float, float]]:
+    """The intervals, at least 0.1 long, in which the slope of some output is exactly 0 and stops being so abruptly.
+
+    On one side of it |φ′| is above 1e-6 at the next point (slopes that fade reach 0 in doubles from below 1e-15); or it
+    is the whole curve.
+    """
+    zones = []
+    for slope in of.slope.unbind(1):
+        for first, after in _stretches(slope == 0):
+            beside = [slope[at].abs().item() for at in (first - 1, after) if 0 <= at < len(slope)]
+            low, high = of.x[first].item(), of.x[after - 1].item()
+            if high - low >= SHORTEST and (not beside or max(beside) > SMALL):
+                zones.append((low, high))
+    return sorted(zones)
 
 
-def has_gradient_below_0(of: Profile) -> bool:
-    """NZG."""
+def _stretches(true: Tensor) -> list[tuple[int, int]]:
+    """The unbroken stretches in which something holds: the first place, and the first place after it."""
+    change = torch.cat([torch.zeros(1), true.double(), torch.zeros(1)]).diff()
+    firsts, afters = (torch.nonzero(change == sign).flatten().tolist() for sign in (1, -1))
+    return list(zip(firsts, afters, strict=True))
+
+
+def fades(tail: Curve) -> bool:
+    """Whether |φ′| < 0.001 at every point of a tail."""
+    return bool((tail.size < DEAD).all())
+
+
+def saturates(of: Profile) -> bool:
+    """Sat±: whether both tails fade."""
+    return fades(of.left) and fades(of.right)
+
+
+def floor(of: Profile) -> float:
+    """The least |φ′| for x < 0, the tail included; 0 if φ′ changes its sign there (footnote 2: φ′ ≥ α > 0)."""
+    below = of.near.x < 0
+    if of.near.slope.shape[1] > 1:
+        return min(of.near.size[below].min().item(), of.left.size.min().item())
+    slope = torch.cat([of.near.slope[below], of.left.slope])
+    lowest, highest = slope.min().item(), slope.max().item()
+    return 0.0 if lowest <= 0 <= highest else min(abs(lowest), abs(highest))
+
+
+def floor_kind(of: Profile) -> str:
+    """Figure 2's group.  Source: footnote 2, made exact.
+
+    "non-zero": the floor is at least 0.001. "zero": it is not, and the activation has a hard dead zone for x < 0, or
+    saturates on both sides. "effective non-zero": all others. Their slope fades on the left alone or crosses 0.
+    """
+    if floor(of) >= DEAD:
+        return "non-zero"
+    return "zero" if saturates(of) or any(low < 0 for low, _ in hard_zones(of.near)) else "effective non-zero"
+
+
+def kink_at_0(of: Profile) -> float:
+    """The jump of φ′ at 0; 0 if there is none (footnote 3: C¹ at x = 0)."""
+    return max((jump for x, jump in of.kinks if abs(x) < SMALL), default=0.0)
+
+
+def side(of: Profile) -> str:
+    """Figure 3's group: "two-sided" if it saturates, else "one-sided (kink)" or "one-sided (smooth)", by φ′ at 0."""
+    return "two-sided" if saturates(of) else "one-sided (kink)" if kink_at_0(of) else "one-sided (smooth)"
+
+
+def _has_gradient_below_0(of: Profile) -> bool:
     below = of.near.x < 0
     size = of.near.size[below].unsqueeze(1)
     return not hard_zones(Curve(of.near.x[below], size, size, size))
 
 
-def saturates_on_both_sides(of: Profile) -> bool:
-    """Sat±."""
-    return saturates(of, "left") and saturates(of, "right")
-
-
-def saturates_on_the_left(of: Profile) -> bool:
-    """Sat−."""
-    return saturates(of, "left")
-
-
-def is_c1(of: Profile) -> bool:
-    """C1."""
-    return not of.kinks
-
-
-def is_non_monotonic(of: Profile) -> bool:
-    """NonM."""
+def _is_non_monotonic(of: Profile) -> bool:
     slope = torch.cat([of.left.slope, of.near.slope, of.right.slope])
     return bool(((slope < -SMALL).any(dim=0) & (slope > SMALL).any(dim=0)).any())
 
@@ -73,65 +118,34 @@ def normalises_itself(of: Profile) -> bool:
     ½ E[(z² − 1) φ²] − E[φ] E[(z² − 1) φ], by Stein's lemma; 0.7826 of SELU.
     """
     z, density = (torch.from_numpy(each) for each in normal_rule())
-    value = curve(of.activation, z).value
-    mean, square, by_mean, by_square = (
-        (density @ each).mean().item()
-        for each in (value, value**2, (z**2 - 1).unsqueeze(1) * value, (z**2 - 1).unsqueeze(1) * value**2)
-    )
-    factor = by_square / 2 - mean * by_mean
+    value, weight = curve(of.activation, z).value, (z**2 - 1).unsqueeze(1)
+    moments = (value, value**2, weight * value, weight * value**2)
+    mean, square, by_mean, by_square = ((density @ moment).mean().item() for moment in moments)
     is_fixed = abs(mean) < NEAR_0_AND_1 and abs(square - mean**2 - 1) < NEAR_0_AND_1
-    return is_fixed and abs(factor) < LARGEST_FACTOR
+    return is_fixed and abs(by_square / 2 - mean * by_mean) < LARGEST_FACTOR
 
 
-def has_free_slope(of: Profile) -> bool:
-    """L/R slope."""
-    x = torch.linspace(-5, -0.1, 50, dtype=torch.float64)
-    activation = of.activation
+def _has_free_slope(of: Profile) -> bool:
+    x, activation = torch.linspace(-5, -0.1, 50, dtype=torch.float64), of.activation
+    learned = activation.learnable(activation.expansion.denominator)
+    places = [(name, at) for name, values in learned.items() for at in range(len(values.start))]
     pairs = [(curve(activation, x, drawn=0.0), curve(activation, x, drawn=1.0))] * activation.randomised
-    pairs += [(curve(activation, x), curve(activation, x, moved=place)) for place in _learned(activation)]
+    pairs += [(curve(activation, x), curve(activation, x, moved=place)) for place in places]
     return any(bool(((one.slope - other.slope).abs() > SMALL).any()) for one, other in pairs)
 
 
-def is_curved(of: Profile) -> bool:
-    """f''."""
-    return bool((of.near.bend.abs() > SMALL).any())
-
-
-PROPERTIES = (
-    Property(
-        "HDZ",
-        "φ′ of some output is exactly 0 on an interval of at least 0.1, and above 1e-6 right beside it: slopes that "
-        "fade until a double holds them no longer do not count",
-        has_hard_zone,
-    ),
-    Property("NZG", "the gradient through all outputs together has no such interval for x < 0", has_gradient_below_0),
-    Property("Sat±", "|φ′| < 0.001 for all |x| from 1,000 to 10,000, on both sides", saturates_on_both_sides),
-    Property("Sat−", "|φ′| < 0.001 for all x from −10,000 to −1,000", saturates_on_the_left),
-    Property("C1", "φ′ jumps nowhere by more than 1e-6", is_c1),
-    Property(
-        "NonM",
-        "some output rises and falls: φ′ is above 1e-6 somewhere and below −1e-6 elsewhere, far out included",
-        is_non_monotonic,
-    ),
-    Property(
-        "SelfN",
-        "for z ~ N(0, 1), φ(z) has mean 0 and variance 1 within 0.01, and a small error of the variance becomes "
-        "smaller (factor below 0.99)",
-        normalises_itself,
-    ),
-    Property("L/R slope", "a learned or drawn value changes φ′ somewhere in −5 ≤ x ≤ −0.1 by more than 1e-6",
-             has_free_slope),
-    Property("f''", "|φ″| > 1e-6 somewhere, kinks left out", is_curved),
-)  # fmt: skip
-"""In the paper's order."""
-
-
-def marks(of: Profile) -> dict[str, bool]:
-    """Abbreviation → whether the activation has the property."""
-    return {each.name: each.holds(of) for each in PROPERTIES}
-
-
-def _learned(activation: Activation) -> list[tuple[str, int]]:
-    """(name, place) of each learnable value."""
-    received = activation.expansion.denominator
-    return [(name, at) for name, each in activation.learnable(received).items() for at in range(len(each.start))]
+PROPERTIES: dict[str, tuple[str, Callable[[Profile], bool]]] = {
+    "HDZ": ("φ′ of some output is exactly 0 on an interval of at least 0.1, and above 1e-6 right beside it: slopes "
+            "that fade until a double holds them no longer do not count", lambda of: bool(hard_zones(of.near))),
+    "NZG": ("the gradient through all outputs together has no such interval for x < 0", _has_gradient_below_0),
+    "Sat±": ("|φ′| < 0.001 for all |x| from 1,000 to 10,000, on both sides", saturates),
+    "Sat−": ("|φ′| < 0.001 for all x from −10,000 to −1,000", lambda of: fades(of.left)),
+    "C1": ("φ′ jumps nowhere by more than 1e-6", lambda of: not of.kinks),
+    "NonM": ("some output rises and falls: φ′ is above 1e-6 somewhere and below −1e-6 elsewhere, far out included",
+             _is_non_monotonic),
+    "SelfN": ("for z ~ N(0, 1), φ(z) has mean 0 and variance 1 within 0.01, and a small error of the variance becomes "
+              "smaller (factor below 0.99)", normalises_itself),
+    "L/R slope": ("a learned or drawn value changes φ′ somewhere in −5 ≤ x ≤ −0.1 by more than 1e-6", _has_free_slope),
+    "f''": ("|φ″| > 1e-6 somewhere, kinks left out", lambda of: bool((of.near.bend.abs() > SMALL).any())),
+}  # fmt: skip
+"""The paper's abbreviation, in its order → the definition in words, and the function that decides it."""

@@ -7,8 +7,7 @@ import pytest
 
 from analysis.__main__ import main
 from analysis.conf import FOLDER, option
-from analysis.derived.curves import of_figure
-from analysis.derived.shapes import defaults, definitions, reasons, shapes
+from analysis.derived import defaults, definitions, of_figure, reasons, shapes
 from analysis.figures.shapes import SHAPES, figure
 from analysis.reported.reported import lines
 from analysis.tables import TABLES

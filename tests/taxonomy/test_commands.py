@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from launch.runs.files import CONF
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.taxonomy.__main__ import DERIVED, main
-from plasticity_lab.taxonomy.options import by_words, names, published
+from plasticity_lab.taxonomy.__main__ import DERIVED, by_words, defaults, main, published
 
 pytestmark = pytest.mark.sample(21)
 
@@ -38,7 +38,7 @@ def test_numbers_that_differ_are_noticed():
     assert not alike([1.0], [1.0, 2.0])
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", sorted(path.stem for path in (CONF / "activation").glob("*.yaml")))
 def test_any_activation_has_a_curve(name, capsys):
     assert main(["curves", f"activation={name}", "--between", "-2", "2"]) == 0
     (curve,) = json.loads(capsys.readouterr().out)["curves"]
@@ -72,10 +72,10 @@ def test_an_activation_of_ones_own_is_found_in_its_folder(tmp_path, capsys):
 
 def test_every_value_goes_with_every_other():
     found = by_words(["activation=swish,gelu", "activation.beta=0.5,1e-3"])
-    assert [(each.name, each.settings["beta"]) for each in found] == [
+    assert [(run.name("activation"), run.settings("activation")["beta"]) for run in found] == [
         ("swish", 0.5), ("swish", 0.001), ("gelu", 0.5), ("gelu", 0.001),
     ]  # fmt: skip
-    assert found[2].settings["form"] == "scale_input", "what is not said is as in conf/activation/"
+    assert found[2].settings("activation")["form"] == "scale_input", "what is not said is as in conf/activation/"
 
 
 def test_a_file_is_written_where_it_is_asked_for(tmp_path, capsys):
@@ -117,8 +117,8 @@ def test_a_mistake_is_one_sentence(words, said, tmp_path, capsys):
 def test_the_papers_settings_are_those_of_its_tables():
     uses = dict(published())
     assert len(published()) == 22 + 95 + 17
-    assert uses["Table F1, mujoco_cycle"].name in names()
-    assert {each.name for use, each in published() if use.startswith("Table G4")} == {"rselu", "bo_prelu"}
+    assert uses["Table F1, mujoco_cycle"].name("activation") in defaults()
+    assert {run.name("activation") for use, run in published() if use.startswith("Table G4")} == {"rselu", "bo_prelu"}
 
 
 def test_an_unknown_activation_is_no_other_error():

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from analysis.derived.shapes import Reason, defaults, definitions, reasons, shapes
+from analysis.derived import Reason, defaults, definitions, reasons, shapes
 from analysis.names import ACTIVATIONS, display
 from analysis.reported.reported import lines
 from analysis.rows import Row

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from analysis.derived.shapes import DEFAULT, Shape, shapes
+from analysis.derived import DEFAULT, Shape, shapes
 from analysis.names import ACTIVATIONS, display
 from analysis.rows import Row
 from analysis.setting_words import word
