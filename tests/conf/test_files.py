@@ -59,7 +59,7 @@ def _asked_besides(run, group):
     return next(name for name in contents if "+".join(members(name)) == run.name(group))
 
 
-@pytest.mark.walk(25)
+@pytest.mark.walk(12)
 @pytest.mark.parametrize(("group", "name"), OPTIONS)
 def test_every_option_composes_and_its_component_builds(group, name):
     run, *others = resolve([f"{group}={name}", *beside(group, name), "seed=100"]).runs
@@ -72,7 +72,7 @@ def test_every_option_composes_and_its_component_builds(group, name):
         assert isinstance(built, component.Component)
 
 
-@pytest.mark.walk(20)
+@pytest.mark.walk(10)
 @pytest.mark.parametrize(
     "path",
     [path for path in FILES if path.parent.name != "experiment"],  # which test_experiments.py plans

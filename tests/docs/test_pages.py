@@ -96,7 +96,7 @@ def test_there_are_commands():
     assert len(COMMANDS) > 60
 
 
-@pytest.mark.walk(30)
+@pytest.mark.walk(10)
 @pytest.mark.parametrize("command", TRAINING, ids=str)
 def test_a_command_that_trains_names_runs(command, surroundings):
     resolves([word.replace(IDEAS, str(surroundings / "ideas")) for word in command.words])

@@ -125,7 +125,7 @@ CASES = [
 ]
 
 
-@pytest.mark.walk(9)
+@pytest.mark.walk(6)
 @pytest.mark.parametrize(("file", "damage"), CASES)
 def test_damage_is_named_and_the_same_command_mends_it(whole, damaged, say, file, damage):
     _, ended, begun, numbers = whole
