@@ -7,7 +7,11 @@ import signal
 import pytest
 
 from launch import wording
-from tests.helpers.walks import pytest_collection_modifyitems, pytest_report_header  # noqa: F401 (hooks)
+from tests.helpers.walks import (  # noqa: F401 (hooks)
+    pytest_collection_modifyitems,
+    pytest_report_header,
+    pytest_runtest_setup,
+)
 
 # A shell starts what runs in its background with SIGINT ignored, and children inherit that: Ctrl-C could not be tested.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

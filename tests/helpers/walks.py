@@ -2,10 +2,12 @@
 
 Of a file marked `sample(n)`, n tests are drawn in the same way, beside those with a mark of their own.
 
-The seed is the day, unless PLASTICITY_DRAW gives one; the header of a test run prints it.
+The seed is the day, unless PLASTICITY_DRAW gives one; the header of a test run prints it. If PLASTICITY_MINUTES is set,
+tests come in an order drawn from the same seed, and those that have not begun after that time are skipped.
 """
 
 import os
+import time
 from collections import defaultdict
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -13,7 +15,9 @@ from hashlib import sha256
 import pytest
 
 SEED = os.environ.setdefault("PLASTICITY_DRAW", f"{datetime.now(UTC):%Y%m%d}")
-"""Processes of one test run inherit it, so that all draw the same cases also around midnight."""
+BEGAN = float(os.environ.setdefault("PLASTICITY_TESTS_BEGAN", str(time.time())))
+"""Processes of one test run inherit both, so that all draw the same cases also around midnight."""
+MINUTES = float(os.environ.get("PLASTICITY_MINUTES", "inf"))
 
 
 def pytest_report_header() -> str:
@@ -37,6 +41,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             case.add_marker(pytest.mark.drawn)
             if place >= number:
                 case.add_marker(pytest.mark.slow)
+    if MINUTES < float("inf"):
+        items.sort(key=_place)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skips what has not begun in time."""
+    if time.time() > BEGAN + 60 * MINUTES:
+        pytest.skip(f"not begun within {MINUTES:g} minutes")
 
 
 def _place(case: pytest.Item) -> bytes:
