@@ -16,8 +16,8 @@ from launch.packs.endings import ending_of
 from launch.packs.todo import how_to_try_again
 from launch.plan.first_compiling import first_compiling
 from launch.plan.store_size import memory_bytes, store_bytes
-from launch.plan.table import print_plan
-from launch.wording import counted, say
+from launch.plan.table import print_plan, training_seconds
+from launch.wording import counted, in_time, say
 from plasticity_lab.records.index_files import Digests
 from plasticity_lab.records.kinds import goes_on, is_cpu, sort_of
 from plasticity_lab.records.plan import Pack, read_plan
@@ -100,6 +100,8 @@ def announce(ready: Prepared, workers: str) -> None:
         say(f"Packs of {family} are {counted(width, 'run')} wide: more do not fit into memory.")
     if uncompiled := ready.resources.uncompiled:
         say(f"Every run is computed eager, which is slower for long ones: {uncompiled.sentence}.")
+    if ready.resources.known:
+        _say_of_compiling(ready)
 
 
 def report(ready: Prepared, runs: Sequence[Run], reasons: Sequence[str]) -> None:
@@ -159,6 +161,15 @@ def _kinds_elsewhere(ready: Prepared, pack: Pack) -> list[str]:
     begun = pack.kind if bound is None else bound.kind
     here = sort_of(begun) == sort_of(ready.resources.kind) if bound is None else goes_on(begun, ready.resources.kind)
     return [] if here else [begun]
+
+
+def _say_of_compiling(ready: Prepared) -> None:
+    """Says how long it takes if that is mostly compiling, and how to do without: who waits would not know why."""
+    packs, workers = ready.plan.packs, ready.resources.workers
+    first = first_compiling(packs, ready.plan.runs, ready.cost_of, workers, ready.resources.kind)
+    trained = training_seconds(packs, workers)
+    if first.seconds > trained:
+        say(f"About {in_time(trained + first.seconds)}{first.words(trained)}.")
 
 
 def _say_of_code(ready: Prepared) -> None:

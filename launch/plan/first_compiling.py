@@ -14,6 +14,7 @@ from pathlib import Path
 from launch.plan.compiling import workers_folder
 from launch.plan.device import cores, devices, kind_of
 from launch.plan.makespan import makespan
+from launch.wording import in_time
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.records.kinds import is_cpu
 from plasticity_lab.records.plan import Pack
@@ -52,6 +53,16 @@ class FirstCompiling:
 
     seconds: float
     where: str
+
+    def words(self, trained: float) -> str:
+        """About it, to be said behind a time that contains it; empty if nothing is compiled.
+
+        trained: seconds of the training. If compiling takes longer, the words name the mode without it.
+        """
+        if not self.seconds:
+            return ""
+        way_out = "; mode=eager needs no compiling" if self.seconds > trained else ""
+        return f", including {in_time(self.seconds)} to compile, once {self.where}{way_out}"
 
 
 def first_compiling(

@@ -45,13 +45,18 @@ def print_plan(
         words += f", {finished:,} finished already"
     if packs:
         at_once = min(workers, len(packs))
-        trained = makespan([0.0] * at_once, [pack.seconds for pack in packs])
+        trained = training_seconds(packs, workers)
         words += f"; {_length(packs)}; about {in_time(trained + first.seconds)}"
         words += f" on {counted(at_once, 'worker')} ({calibration.basis})"
-        words += f", including {in_time(first.seconds)} to compile, once {first.where}" if first.seconds else ""
+        words += first.words(trained)
         words += f"; {in_bytes(stored)} in the store"
         words += f", and up to {in_bytes(memories)} of replay memories while they train" if memories else ""
     console.print(f"{words}.", soft_wrap=True, highlight=False)
+
+
+def training_seconds(packs: Sequence[Pack], workers: int) -> float:
+    """Wall clock until that many workers have trained all packs, which are one at least."""
+    return makespan([0.0] * min(workers, len(packs)), [pack.seconds for pack in packs])
 
 
 def _length(packs: Sequence[Pack]) -> str:

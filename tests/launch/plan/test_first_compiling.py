@@ -1,16 +1,24 @@
 """A plan counts the compiling that comes first on a machine: each structure once, and nothing that is there already."""
 
-import pytest
+from pathlib import Path
+from types import SimpleNamespace
 
+import pytest
+import torch
+
+from launch.command import run_command
+from launch.launchers import local
 from launch.launchers.prepare import costs_to_show
 from launch.plan import first_compiling as room
 from launch.plan.compiling import workers_folder
-from launch.plan.first_compiling import GRAPHS_ON_CPU, PART_SECONDS, first_compiling, marked_as_compiled
+from launch.plan.first_compiling import GRAPHS_ON_CPU, PART_SECONDS, first_compiling, mark_of, marked_as_compiled
+from launch.wording import in_time
+from launch.work.process import prepare_compiling
+from plasticity_lab.agents import graphs
 from plasticity_lab.kernels.build import OWN, library_of
-from plasticity_lab.kernels.operators import PARTS
 from plasticity_lab.records.store import Store
 from tests.helpers.packs import needs_compiler, needs_kernels
-from tests.helpers.sweeps import planned
+from tests.helpers.sweeps import SMOKE, planned, said_last
 
 pytestmark = [needs_compiler, needs_kernels]
 MLP = {"linear", "linear_adam", "linear_gradients"}
@@ -49,7 +57,6 @@ def compile_graphs(plan):
 
 
 def test_a_structure_is_counted_once_by_its_mode_and_the_parts_that_it_calls(seconds):
-    assert PART_SECONDS.keys() == PARTS.keys(), "each part of the kernels was timed"
     of_parts = sum(PART_SECONDS[part] for part in MLP)
     assert seconds("mode=eager") == 0
     assert seconds("mode=compiled") == pytest.approx(DENSE.first)
@@ -76,3 +83,67 @@ def test_code_that_is_there_is_not_counted_and_of_other_machines_it_is_not_known
     assert seconds(*words) == 0
     assert seconds("mode=kernels", "activation=tanh") == pytest.approx(DENSE.first), "another structure's graphs"
     assert seconds(*words, kind="cpu-avx2-000000") == pytest.approx(whole)
+
+
+def test_it_is_said_and_costs_of_packs_do_not_contain_it(store, capsys):
+    asked = ("mode=kernels", "seed=0", "launch.workers=1")
+    words = said_last(*SMOKE, *asked, f"store={store.root}", "dry_run=true")
+    assert run_command(words) == 0
+    cold = capsys.readouterr().out
+    compile_parts(MLP)
+    compile_graphs(planned(store, *asked))
+    assert run_command(words) == 0
+    warm = capsys.readouterr().out
+    needed = in_time(DENSE.first + sum(PART_SECONDS[part] for part in MLP))
+    assert needed in cold
+    assert needed not in warm
+    assert cold.splitlines()[:3] == warm.splitlines()[:3], "the packs and their times"
+
+
+def test_if_compiling_takes_longer_than_training_the_way_out_is_said(store, capsys, monkeypatch):
+    asked = [*said_last("seed=0", "device=cpu", "tracking=store", "launch.workers=1"), f"store={store.root}"]
+    needed = in_time(DENSE.first + sum(PART_SECONDS[part] for part in MLP))
+
+    def said(*words):
+        assert run_command([*asked, *words, "dry_run=true"]) == 0
+        return capsys.readouterr().out
+
+    assert needed in (short := said())
+    assert "mode=eager" in short
+    assert needed in (long := said("benchmark.tasks=30000"))
+    assert "mode=eager" not in long
+    monkeypatch.setattr(local, "run_workers", lambda *_: pytest.fail("it would train"))
+    with pytest.raises(pytest.fail.Exception):
+        run_command(asked)
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if "mode=eager" in line]
+    assert needed in line
+
+
+class StandIn:
+    """A graph that costs nothing to compile."""
+
+    def source_info(self):
+        return SimpleNamespace(inlined_sources=[])
+
+    def save_compiled_function(self, path):
+        Path(path).touch()
+
+
+def test_a_mark_is_left_if_the_disk_has_the_graphs_of_a_training(store, monkeypatch):
+    monkeypatch.setattr(graphs, "_compiled", lambda *_: StandIn())
+    plan = planned(store, "mode=compiled", "seed=0")
+    (pack,) = plan.packs
+    (run,) = plan.runs_of(pack)
+    prepare_compiling()
+    graphs.forget()
+    x = (torch.ones(3),)
+    with marked_as_compiled(run, pack):
+        graphs.graph_of(torch.sin, None, x)
+    assert not mark_of(run, pack).exists(), "that graph serves nobody else"
+    with pytest.raises(ZeroDivisionError), marked_as_compiled(run, pack):
+        raise ZeroDivisionError
+    assert not mark_of(run, pack).exists(), "its graphs may be missing"
+    with marked_as_compiled(run, pack):
+        graphs.graph_of(torch.sin, ["sin"], x)
+    graphs.forget()
+    assert mark_of(run, pack).exists()
