@@ -27,7 +27,7 @@ from plasticity_lab.records.store import Store
 FIRST = {"run": pl.String, "kind": pl.String, "task": pl.Int64, "epoch": pl.Int64, "step": pl.Int64}
 """What metrics have whatever is measured."""
 TOGETHER = 100
-"""Lines of which one column after another is made: they lie in the processor's cache, which halves the time."""
+"""Columns are made of that many lines at a time: they lie in the processor's cache, which halves the time."""
 _ID, _FILE = 12, "/metrics.parquet"
 
 

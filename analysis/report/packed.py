@@ -10,7 +10,7 @@ from typing import Any
 DIGITS = 5
 """Significant digits of numbers."""
 PLAIN = (str, int, float, type(None))
-"""Types of values that stand in a page as they are."""
+"""Types of values that JSON has, too."""
 
 
 def packed(content: Any) -> str:

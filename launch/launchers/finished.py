@@ -36,7 +36,7 @@ def all_finished(runs: Sequence[Run], settings: Settings, check: Callable[[], No
     """Whether a command has nothing to train, and then says so and tidies the store.
 
     A plan is wanted, or a file of the store may be wrong: False, since the sentence about it needs to know the device,
-    and torch is imported for that. check: raises for what else is wrong in the command, before anything is tidied.
+    and torch is imported for that. check: raises for any other mistake in the command, before anything is tidied.
     Raises what `check` raises, and as `report.settled`.
     """
     if settings.dry_run or settings.plan_only or settings.rerun:

@@ -123,7 +123,7 @@ def objection(agent: Option, benchmark: Option) -> str | None:
 
 
 def data_subfolder_of(benchmark: Option) -> str:
-    """Where the files of a benchmark lie in the folder of data sets; "" where it needs none."""
+    """The subfolder of the folder of data sets that has the files of a benchmark; "" if it needs none."""
 
     def ask() -> str:
         built: Any = _built("benchmark", benchmark)

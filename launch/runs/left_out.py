@@ -14,7 +14,7 @@ def with_data(found: Resolved, typed: Sequence[str]) -> Resolved:
     """Without the runs of benchmarks that a preset names and whose data are not here; a note says which.
 
     typed: the command's own words about runs. A benchmark that was typed stays, and so do all in a plan that is only
-    shown. If no benchmark has its data, all stay too: training says what is missing.  Raises ConfigError.
+    shown. If no benchmark has its data, all stay too: training names the missing files.  Raises ConfigError.
     """
     named = any(word.partition("=")[0] == "benchmark" for word in typed)
     if found.settings.dry_run or named or found.runs[0].asked_as[0]["experiment"] is None:

@@ -47,7 +47,7 @@ class Benchmark(Component, Generic[AnyResource]):
         raise NotImplementedError
 
     def data_subfolder(self) -> str:
-        """Where the files of its resource lie in the folder of data sets; "" where it needs none.
+        """The subfolder of the folder of data sets that has the files of its resource; "" if it needs none.
 
         Raises ConfigError for a source that does not exist.
         """

@@ -13,7 +13,7 @@ def data_folder(setting: str | Path | None) -> Path:
     """The folder of data sets: the setting, else the environment's PLASTICITY_DATA, else one in the user's cache."""
     settle_account()
     if not (named := setting or os.environ.get(VARIABLE)):
-        import pooch  # a tenth of a second, which a command with a folder of its own need not wait for
+        import pooch  # a tenth of a second; a command that names its folder need not wait for it
 
         named = pooch.os_cache("plasticity_lab")
     return expanded(named).absolute()

@@ -68,8 +68,7 @@ def test_commands_about_a_store_import_what_they_use(store):
     )]  # fmt: skip
     lines += [f"check({SLOW | DRAWING}, 'launch.__main__', 'dashboard')"]
     lines += [f"check({SLOW | DRAWING}, 'analysis.__main__', 'table', {root})"]
-    # pyarrow imports pandas where it is installed, for the words that a row is compared with when a curve is drawn.
-    lines += [f"check({SLOW - {'pandas'}}, 'launch.__main__', 'show', '{run.id}', {root})"]
+    lines += [f"check({SLOW}, 'launch.__main__', 'show', '{run.id}', {root})"]
     checked(lines)
     checked([f"check({SLOW | DRAWING}, 'launch.__main__', 'show', '{run.id}', {root})"])  # its curve is there now
 
