@@ -45,7 +45,7 @@ class PackedSlurmLauncher(PackedLauncher):
     """Submits workers to Slurm that train the runs packed.  parameters: those of `PackedSlurmConf`."""
 
     def __init__(self, **parameters: Any) -> None:
-        self.parameters = {
+        self.parameters: dict[str, Any] = {
             key: OmegaConf.to_container(value) if OmegaConf.is_config(value) else value
             for key, value in parameters.items()
         }
