@@ -77,9 +77,24 @@ def kill(launcher, victims, draw):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kills", [2, 20])
-def test_a_sweep_killed_at_random_moments_ends_with_the_undisturbed_numbers(store, tmp_path, kills):
-    words = ("activation=relu,rand_smooth_leaky", "seed=0,1", f"benchmark.tasks={3 * kills}", "launch.workers=2")
+@pytest.mark.parametrize(
+    ("kills", "words"),
+    [
+        (2, ("activation=relu,rand_smooth_leaky", "seed=0,1", "benchmark.tasks=6", "launch.workers=1")),
+        pytest.param(
+            20,
+            (
+                "activation=relu,prelu,rand_smooth_leaky",
+                "seed=0,1,2",
+                "intervention=none,l2_init",
+                "benchmark.tasks=30",
+                "launch.workers=2",
+            ),
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_a_sweep_killed_at_random_moments_ends_with_the_undisturbed_numbers(store, tmp_path, kills, words):
     undisturbed = Store(tmp_path / "undisturbed")
     began = time.monotonic()
     trained(undisturbed, *words)
