@@ -170,16 +170,20 @@ def test_workers_killed_from_outside_make_no_run_fail(store, times, status):
 
 def test_a_run_whose_workers_are_killed_for_memory_fails(store, memory_runs_out):
     memory_runs_out()
-    plan, other = planned(store, "seed=7"), planned(store, "seed=8")
+    plan = planned(store, "seed=7")
     vanish(store, plan.packs[0], 3)
     assert not work(store, plan.sweep, "cpu", never)
     record = read_record(store, plan.asked[0])
     assert (record["status"], record["error"].startswith("3 workers")) == ("failed", True)
-    vanish(store, other.packs[0], 3)
+
+
+def test_slurm_may_know_that_memory_ran_out(store):
+    plan = planned(store, "seed=7")
+    vanish(store, plan.packs[0], 3)
     asked = []
-    assert not work(store, other.sweep, "cpu", never, died_of_memory=lambda owner: not asked.append(owner.host))
-    assert asked == ["node2", "node1", "node0"], "Slurm may know"
-    assert statuses(store, "seed=8") == ["failed"]
+    assert not work(store, plan.sweep, "cpu", never, died_of_memory=lambda owner: not asked.append(owner.host))
+    assert asked == ["node2", "node1", "node0"]
+    assert statuses(store, "seed=7") == ["failed"]
 
 
 def test_a_begun_pack_is_not_divided_for_workers_that_vanish(store, memory_runs_out):
