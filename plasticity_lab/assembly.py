@@ -1,20 +1,21 @@
 """From resolved runs to a stream of tasks and a learner of them: where the rooms meet."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 from pathlib import Path
 
 import torch
 
 from plasticity_lab.agents.agent import Agent, Learner, Stream
-from plasticity_lab.agents.cost import Cost
-from plasticity_lab.agents.looks import with_looks
+from plasticity_lab.agents.cost import Cost, Share
+from plasticity_lab.agents.evenly_spread import PROBE
 from plasticity_lab.agents.observed import Observed
 from plasticity_lab.agents.parts import parts_of
 from plasticity_lab.benchmarks.benchmark import Benchmark, Resource
 from plasticity_lab.diagnostics.chosen import diagnostics_of
-from plasticity_lab.diagnostics.diagnostic import columns_of
+from plasticity_lab.diagnostics.diagnostic import Diagnostic, columns_of
 from plasticity_lab.environments.processes.choice import ALONE, Processes
 from plasticity_lab.errors import DataError
 from plasticity_lab.networks.model import Model
@@ -130,3 +131,26 @@ def _once(find: Callable[[Benchmark], Resource]) -> ResourceOf:
 def _key(benchmark: Benchmark) -> tuple[str, str]:
     """What benchmarks with the same resource have alike."""
     return benchmark.tasks_are, benchmark.source
+
+
+# What diagnostics add to what a run costs: passes, memory while they look, and numbers in its metrics.
+
+COPIES = 3
+"""Of all that stands between the layers: before and after activations, and what is made of it meanwhile; a margin."""
+
+
+def with_looks(cost: Cost, diagnostics: Mapping[str, Diagnostic], model: Model, tasks: int) -> Cost:
+    """The cost of a run that is looked at.  tasks: how many it learns."""
+    if not diagnostics:
+        return cost
+    looks = {name: each.looks(cost.epochs, tasks) for name, each in diagnostics.items()}
+    passes = sum(looks[name] * each.passes for name, each in diagnostics.items())
+    between = sum(prod(unit.activated) + prod(unit.produced) for unit in model.units)
+    seen = Share(4 * COPIES * PROBE * between, "what diagnostics look at", "fewer diagnostics")
+    return replace(
+        cost,
+        looks=cost.looks + passes + max(looks.values()),  # they share the forward pass
+        look_flops=2 * PROBE * sum(layer.work for layer in model.design.layers),
+        looked=cost.looked + sum(looks[name] * len(each.columns(model.units)) for name, each in diagnostics.items()),
+        memory=(*cost.memory, seen),
+    )

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from launch.runs.addresses import filled, places_of
+from launch.runs.answers import answer
 from launch.runs.arguments import check_count, parse
-from launch.runs.columns import check_columns
 from launch.runs.combinations import combination
 from launch.runs.desk import Desk, Misfit, Part, merged, runs_of
 from launch.runs.groups import COMPONENTS
@@ -19,10 +19,12 @@ from launch.runs.unread import unread
 from launch.runs.values.place import Combination, put
 from launch.runs.values.sources import Sources
 from launch.wording import said_while
+from plasticity_lab import component
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.searches.space import Range
 from plasticity_lab.records.settings import Settings
-from plasticity_lab.run import Run
+from plasticity_lab.records.targets import measures_of
+from plasticity_lab.run import Run, group_of
 
 
 @dataclass(frozen=True)
@@ -100,3 +102,47 @@ def _part(desk: Desk, address: str, option: Option, settings: Mapping[str, Any])
         if address == option.group:
             raise
         raise ConfigError(f"{address}: {error}") from error  # which of several options is meant
+
+
+# Whether the columns that a run's diagnostics leave have names of their own, before anything is trained.
+
+GROUP = "diagnostics"
+
+
+def check_columns(parts: Mapping[str, Part]) -> None:
+    """Raises ConfigError for a column that two diagnostics have, or that the runs have without them.
+
+    parts: of a run, by address. Columns of single layers are not known yet; they are asked for without any.
+    """
+    chosen = {at: part for at, part in parts.items() if group_of(at) == GROUP}
+    chosen = {at: part for at, part in chosen.items() if part.science["name"] != COMPONENTS[GROUP].neutral}
+    if not chosen:
+        return
+
+    def ask() -> bool:
+        _check(chosen, parts)
+        return True
+
+    answer("columns", [part.target for part in parts.values()], {at: part.science for at, part in parts.items()}, ask)
+
+
+def _check(chosen: Mapping[str, Part], parts: Mapping[str, Part]) -> None:
+    """Raises as `check_columns`.  chosen: the diagnostics among the parts."""
+    from plasticity_lab.diagnostics import diagnostic  # torch
+
+    built = {}
+    for part in chosen.values():
+        settings = {key: value for key, value in part.science.items() if key != "name"}
+        name = part.science["name"]
+        built[name] = component.build(GROUP, name, part.target, settings)
+        try:
+            built[name].columns([])
+        except Exception as error:  # somebody's own code can raise anything
+            raise ConfigError(
+                f"diagnostics={name}: its 'columns' fails where it is given no units "
+                f"({type(error).__name__}: {error}); "
+                "before the network is known it must return the columns of the whole network."
+            ) from error
+    targets = {at: part.target for at, part in parts.items() if at not in chosen}
+    known = measures_of(targets, {at: part.science for at, part in parts.items()})
+    diagnostic.check_columns(diagnostic.columns_of(built, []), [column.name for column in known.columns])

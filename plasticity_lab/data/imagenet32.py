@@ -11,7 +11,9 @@ files have.  Source: Dohare et al. 2024.
 """
 
 import json
+import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,7 +25,6 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
 
-from plasticity_lab.data.down_sampled import down_sampled
 from plasticity_lab.data.download import unwritable
 from plasticity_lab.data.folder import fetch_command
 from plasticity_lab.data.image_set import ImageSet, channel_moments
@@ -195,3 +196,27 @@ def _damaged(folder: Path) -> DataError:
         f"{where / CONTENTS} and the arrays beside it are damaged, or do not belong together: move {CONTENTS} aside "
         f"and run {fetch_command(SUBFOLDER, folder)}, which prepares them again."
     )
+
+
+# Pictures of any size and kind → small square ones, by averaging.
+
+
+def down_sampled(paths: Sequence[Path], side: int) -> NDArray[np.uint8]:
+    """The pictures at side × side pixels, in colour, (N, 3, side, side); each pixel is the mean of what it covers.
+
+    A picture that is no square is squeezed into one, as in the published ImageNet at 32 × 32 (Chrabaszcz et al. 2017).
+    Raises DataError for a file that is no picture.
+    """
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # Pillow decodes without holding other threads up
+        return np.stack([*pool.map(lambda path: _one(path, side), paths)])
+
+
+def _one(path: Path, side: int) -> NDArray[np.uint8]:
+    from PIL import Image, UnidentifiedImageError  # only preparing a set needs it
+
+    try:
+        with Image.open(path) as picture:
+            small = picture.convert("RGB").resize((side, side), Image.Resampling.BOX)
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
+        raise DataError(f"{path} is no picture that can be read: move it aside, or bring the right one.") from error
+    return np.asarray(small).transpose(2, 0, 1)

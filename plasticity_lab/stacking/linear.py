@@ -10,11 +10,11 @@ from math import sqrt
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import pad
 
 from plasticity_lab.kernels.through import ThroughKernels
-from plasticity_lab.stacking.orthogonal import orthogonal
 from plasticity_lab.stacking.products import product
 from plasticity_lab.stacking.run_axis import aligned
 
@@ -136,3 +136,16 @@ def cut_off_normal(draw: np.random.Generator, shape: tuple[int, int]) -> np.ndar
     while (beyond := np.abs(found) > 2).any():
         found[beyond] = draw.standard_normal(np.count_nonzero(beyond))
     return found
+
+
+# First weights whose columns, or rows where these are fewer, are orthogonal.
+#
+# Source: Saxe et al. 2014, as torch.nn.init.orthogonal_ makes them.
+
+
+def orthogonal(draw: np.random.Generator, inputs: int, outputs: int, gain: float) -> NDArray[np.float32]:
+    """A weight (I, O), gain · Q: Q is uniform among those with orthonormal rows or columns."""
+    tall = draw.normal(size=(max(inputs, outputs), min(inputs, outputs)))
+    q, r = np.linalg.qr(tall)
+    q *= np.sign(np.diag(r))  # without it Q would not be uniform
+    return (gain * (q if inputs >= outputs else q.T)).astype(np.float32)

@@ -6,7 +6,7 @@ import json
 import polars as pl
 import pytest
 
-from plasticity_lab.agents.ppo.measures import PPO_MEASURES
+from plasticity_lab.agents.ppo.agent import PPO_MEASURES
 from plasticity_lab.records.record import new_record
 from plasticity_lab.run import Run
 from tests.helpers.curves import CYCLE, stages_table

@@ -6,7 +6,7 @@ import pytest
 from analysis.figures.asked import Asked
 from analysis.figures.atari import atari
 from analysis.rows import rows
-from plasticity_lab.agents.value.measures import VALUE_MEASURES
+from plasticity_lab.agents.value.agent import VALUE_MEASURES
 from plasticity_lab.errors import ConfigError
 
 PONG = {"name": "atari", "game": "pong", "environment_steps": 1_000_000, "sticky": 0.25}

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from analysis.__main__ import main
-from plasticity_lab.agents.replay.measures import GROUPS
+from plasticity_lab.agents.replay.agent import GROUPS
 from plasticity_lab.records.record import write_record
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.task_matrix import with_matrix

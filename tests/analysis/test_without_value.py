@@ -14,7 +14,7 @@ from analysis.tables import TABLES
 from analysis.tables.build import build
 from analysis.tables.declared.headline import HEADLINE
 from analysis.tables.render import csv_text, text
-from plasticity_lab.agents.ppo.measures import PPO_MEASURES
+from plasticity_lab.agents.ppo.agent import PPO_MEASURES
 from plasticity_lab.records.record import write_metrics, write_record
 from plasticity_lab.records.store import Store
 

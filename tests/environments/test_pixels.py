@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from plasticity_lab.environments.environments import Environments
-from plasticity_lab.environments.opaque import from_arrays, in_arrays
+from plasticity_lab.environments.environments import Environments, from_arrays, in_arrays
 from plasticity_lab.errors import PlasticityError
 from plasticity_lab.randomness.host import host_stream
 from tests.helpers.made_up_bodies import EMULATOR, Emulator

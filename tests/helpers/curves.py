@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from analysis.names import BODIES
-from plasticity_lab.agents.ppo.measures import PPO_MEASURES
+from plasticity_lab.agents.ppo.agent import PPO_MEASURES
 from plasticity_lab.records.classifier import CLASSIFIER, summarise
 from plasticity_lab.records.measures import Measures
 from plasticity_lab.records.record import write_metrics, write_record

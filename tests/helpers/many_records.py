@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from launch.command import resolve
-from plasticity_lab.agents.ppo.measures import PPO_MEASURES
+from plasticity_lab.agents.ppo.agent import PPO_MEASURES
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.damage import seal
 from plasticity_lab.records.index_files import add_line

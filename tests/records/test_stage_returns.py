@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pyarrow as pa
 
-from plasticity_lab.agents.ppo.measures import PPO_MEASURES
+from plasticity_lab.agents.ppo.agent import PPO_MEASURES
 from plasticity_lab.records.stage_returns import StageReturn, stage_returns
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from plasticity_lab.agents.replay.measures import GROUPS
+from plasticity_lab.agents.replay.agent import GROUPS
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.journal import Journal
 from plasticity_lab.records.measures import Declared

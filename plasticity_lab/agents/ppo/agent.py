@@ -6,12 +6,12 @@ import torch
 from torch import Tensor
 
 from plasticity_lab.agents.acting.cost import steps_of_bodies
+from plasticity_lab.agents.acting.measures import FRICTION, measures_of, of_updates
 from plasticity_lab.agents.agent import Agent
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.ppo.cost import cost_of
 from plasticity_lab.agents.ppo.learner import PPOLearner
-from plasticity_lab.agents.ppo.measures import PPO_MEASURES
 from plasticity_lab.agents.ppo.policy import shapes_of
 from plasticity_lab.agents.ppo.settings import PPOSettings
 from plasticity_lab.agents.ppo.statistics import kept_of
@@ -20,6 +20,18 @@ from plasticity_lab.benchmarks.bodies.stream import Stages
 from plasticity_lab.diagnostics.view import OBSERVED
 from plasticity_lab.interventions.intervention import EXAMPLES, TASK_BEGINS
 from plasticity_lab.networks.model import Model
+
+# What PPO measures: parts of the loss by update, episodes, and a run's returns in a few numbers.
+
+PPO_MEASURES = measures_of(
+    of_updates("policy_loss", "Policy loss"),
+    of_updates("value_loss", "Value loss"),
+    of_updates("entropy", "Entropy", "nats"),
+    of_updates("approx_kl", "Change of the policy, approximate divergence", "nats"),
+    of_updates("first_kl", "The same in the first pass over a rollout", "nats"),
+    of_updates("clip_fraction", "Clipped actions"),
+    of_tasks=(FRICTION,),
+)
 
 
 class PPO(PPOSettings, Agent[BodyBenchmark, Bodies, PPOLearner]):

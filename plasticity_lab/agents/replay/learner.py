@@ -4,7 +4,7 @@ Legend: K runs, S steps, N training images of a task, M images in the memory, R 
 E images at a time, O classes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import torch
@@ -14,9 +14,8 @@ from torch import Tensor
 from plasticity_lab.agents.compiled import Compiled
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.replay.memory import drawn, remembered
-from plasticity_lab.agents.replay.score import scores_of
 from plasticity_lab.agents.replay.tables import MixedTables
-from plasticity_lab.agents.supervised.images import laid_out
+from plasticity_lab.agents.supervised.images import Pixels, laid_out
 from plasticity_lab.agents.supervised.learner import SupervisedLearner
 from plasticity_lab.agents.supervised.score import indices
 from plasticity_lab.benchmarks.labelled.stream import CHUNK_STEPS, Chunk, Task
@@ -121,3 +120,37 @@ class GroupsLearner(SupervisedLearner):
         where_KE, flat = torch.from_numpy(self.images_KN).to(self.device)[:, at], self.images[0]
         x_KED = self.pixels.scaled(flat.index_select(0, where_KE.flatten())).view(*where_KE.shape, -1)
         return x_KED, self.labels[:, at]
+
+
+# How many held-out images a pack gets right, among all classes and among the task's own.
+#
+# Legend: K runs, N images, D pixels, E images at a time, O classes.
+
+Scores = Callable[..., Tensor]
+
+
+def scores_of(model: Model, pixels: Pixels) -> Scores:
+    """Both scores in evaluation mode, as a function of tensors alone.
+
+    Its arguments are those of `supervised.score.score_of`, and between labels and `at` own (K, O): which classes are
+    the task's. Returns how many are right (2, K) int64: the largest output of all, and the largest of its own classes.
+    """
+
+    def scores(
+        parameters: Mapping[str, Tensor],
+        shape: Mapping[str, Tensor],
+        images_KND: Tensor,
+        labels_KN: Tensor,
+        own_KO: Tensor,
+        at: Tensor,
+        there: Tensor,
+        factor: Tensor | None = None,
+    ) -> Tensor:
+        x_KED = pixels.scaled(images_KND.index_select(1, at)).expand(labels_KN.shape[0], -1, -1)
+        logits_KEO = model.forward(parameters, shape, x_KED, None, factor=factor)[0]["logits"]
+        within_KEO = logits_KEO.masked_fill(~own_KO.unsqueeze(1), -torch.inf)
+        labels_KE = labels_KN.index_select(1, at)
+        right = [(logits.argmax(dim=-1) == labels_KE) & there for logits in (logits_KEO, within_KEO)]
+        return torch.stack(right).sum(dim=2)
+
+    return scores

@@ -7,6 +7,7 @@ import torch
 
 from plasticity_lab.agents.acting.always_learns import nothing_to_learn_from
 from plasticity_lab.agents.acting.cost import steps_of_bodies
+from plasticity_lab.agents.acting.measures import FRICTION, measures_of, of_updates
 from plasticity_lab.agents.actions import not_continuous
 from plasticity_lab.agents.agent import Agent
 from plasticity_lab.agents.cost import Cost
@@ -15,7 +16,6 @@ from plasticity_lab.agents.sac.apart import Apart
 from plasticity_lab.agents.sac.cost import apart_operations, chunk_steps, cost_of, shared_operations
 from plasticity_lab.agents.sac.learner import SACLearner
 from plasticity_lab.agents.sac.learning import Learning
-from plasticity_lab.agents.sac.measures import SAC_MEASURES
 from plasticity_lab.agents.sac.policy import actor_shapes, critic_shapes, read, read_unbounded, shared_shapes
 from plasticity_lab.agents.sac.settings import SACSettings
 from plasticity_lab.agents.sac.shared import ONLY, Shared
@@ -31,6 +31,17 @@ from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Network
 from plasticity_lab.networks.pixel_actor_critic import PixelActorCritic
 from plasticity_lab.stacking.optimizer import Optimizer
+
+# What SAC measures: losses, values, entropy and temperature by update, episodes, and a run's returns.
+
+SAC_MEASURES = measures_of(
+    of_updates("critic_loss", "Loss of the critics"),
+    of_updates("q", "Value of the actions taken", "reward"),
+    of_updates("actor_loss", "Loss of the actor"),
+    of_updates("entropy", "Entropy of the policy", "nats"),
+    of_updates("temperature", "Weight of the entropy, α"),
+    of_tasks=(FRICTION,),
+)
 
 
 class SAC(SACSettings, Agent[BodyBenchmark, Bodies, SACLearner]):

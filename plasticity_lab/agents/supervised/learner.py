@@ -4,7 +4,7 @@ Legend: K runs, S steps, B examples of a batch, N training images of a task, M h
 D pixels, O classes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -20,13 +20,12 @@ from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.supervised.held_out import HeldOut, HeldOutUnmoved
 from plasticity_lab.agents.supervised.images import Pixels, laid_out, room_for
-from plasticity_lab.agents.supervised.matrix import row_of
 from plasticity_lab.agents.supervised.perturbed import Perturbed
 from plasticity_lab.agents.supervised.score import AT_ONCE, indices, score_of
 from plasticity_lab.agents.supervised.step import READS, cross_entropy_of, log_likelihood, step_of
 from plasticity_lab.agents.supervised.tables import Tables
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
-from plasticity_lab.benchmarks.labelled.stream import CHUNK_STEPS, Chunk, Task
+from plasticity_lab.benchmarks.labelled.stream import CHUNK_STEPS, Chunk, Stream, Task
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.diagnostics.view import View
 from plasticity_lab.networks.encoder import Encoder
@@ -203,3 +202,39 @@ class SupervisedLearner:
         images, labels = self.held_out.laid_out(task.lessons)
         for at in probe_of(labels.shape[1], self.device, most).split(AT_ONCE):
             yield self.pixels.scaled(images.index_select(1, at)).expand(self.runs, -1, -1), labels[:, at]
+
+
+# A row of the task matrix: how accurate a pack is on every task of its benchmark, once it has learned one of them.
+#
+# Legend: K runs, T tasks.
+
+Scored = Callable[[Task, Mapping[str, Tensor]], Evaluation]
+"""A task, and the parameters of a pack → accuracies on its held-out images by name, (K,)."""
+COLUMNS = {"final_accuracy": "accuracy_on", "masked_accuracy": "masked_accuracy_on"}
+"""What an accuracy on one task is called as a row of accuracies on all (see `records.task_matrix`)."""
+
+
+def row_of(
+    task: Task,
+    own: Evaluation,
+    scored: Scored,
+    image_set: ImageSet,
+    parameters: Mapping[str, Tensor],
+    untrained: Mapping[str, Tensor] | None,
+) -> Evaluation:
+    """on: 0 … T − 1; accuracy_on, untrained_accuracy_on, and what else is scored, (K, T) each.
+
+    own: the scores on the task itself, which are not taken twice. untrained: the first parameters; None: their
+    accuracies are missing from this row (NaN).
+    """
+    benchmark = task.benchmark
+    stream = Stream(benchmark, image_set, task.seeds)
+    after, before = [], []
+    for position in range(benchmark.tasks):
+        other = task if position == task.position else stream.task(position)
+        after.append(own if other is task else scored(other, parameters))
+        before.append(scored(other, untrained)["final_accuracy"] if untrained is not None else np.nan)
+    there = len(task.seeds), benchmark.tasks
+    row = {COLUMNS[name]: np.stack([each[name] for each in after], axis=1) for name in own}
+    row["untrained_accuracy_on"] = np.broadcast_to(np.stack(before, axis=-1), there)
+    return {"on": np.broadcast_to(np.arange(benchmark.tasks), there), **row}

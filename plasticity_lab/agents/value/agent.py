@@ -6,13 +6,13 @@ import torch
 
 from plasticity_lab.agents.acting.always_learns import nothing_to_learn_from
 from plasticity_lab.agents.acting.cost import steps_of_bodies
+from plasticity_lab.agents.acting.measures import measures_of, of_updates
 from plasticity_lab.agents.actions import not_discrete
 from plasticity_lab.agents.agent import Agent
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.agents.parts import Parts
 from plasticity_lab.agents.value.cost import chunk_steps, cost_of
 from plasticity_lab.agents.value.learner import ValueLearner
-from plasticity_lab.agents.value.measures import VALUE_MEASURES
 from plasticity_lab.agents.value.settings import ValueSettings
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.segments import SegmentedTasks
@@ -20,6 +20,16 @@ from plasticity_lab.diagnostics.view import OBSERVED
 from plasticity_lab.environments.body import Body
 from plasticity_lab.interventions.intervention import TASK_BEGINS
 from plasticity_lab.networks.model import Model
+
+# What a value agent measures: loss, values and exploration by update, episodes, and a run's returns in a few numbers.
+#
+# A row of epochs is of `epoch_steps` agent steps; where nothing was learned in them, as in the warm-up, it has no loss.
+
+VALUE_MEASURES = measures_of(
+    of_updates("loss", "Loss"),
+    of_updates("q", "Value of the actions taken", "reward"),
+    of_updates("epsilon", "Random actions, ε"),
+)
 
 
 class ValueAgent(ValueSettings, Agent[BodyBenchmark, Bodies, ValueLearner]):

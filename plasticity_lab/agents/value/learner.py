@@ -3,8 +3,9 @@
 Legend: K runs, N environments of each, U updates of a chunk, Q numbers that the loss measures of each of B rows.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from plasticity_lab.agents.acting.episodes import episodes_of
-from plasticity_lab.agents.acting.evaluation import mean_return
+from plasticity_lab.agents.acting.evaluation import episode_returns, mean_return
 from plasticity_lab.agents.acting.memory import Memory
 from plasticity_lab.agents.acting.network import ActingNetwork
 from plasticity_lab.agents.acting.schedule import Exploration
@@ -23,14 +24,14 @@ from plasticity_lab.agents.compiled import Compiled
 from plasticity_lab.agents.observations import as_floats
 from plasticity_lab.agents.packed_network import PackedNetwork
 from plasticity_lab.agents.parts import Parts
-from plasticity_lab.agents.value.acting import Actor
-from plasticity_lab.agents.value.evaluation import returns_in_test
+from plasticity_lab.agents.value.acting import Actor, Draws, epsilon_greedy
 from plasticity_lab.agents.value.loss import MEASURED, loss_of
 from plasticity_lab.agents.value.settings import ValueSettings
 from plasticity_lab.agents.value.step import READS, TARGET_NOISE, step_of, targets_of
 from plasticity_lab.benchmarks.bodies.base import Bodies, BodyBenchmark
 from plasticity_lab.benchmarks.bodies.segments import Segment, SegmentedTask, SegmentedTasks
 from plasticity_lab.diagnostics.view import View
+from plasticity_lab.environments.body import Body
 from plasticity_lab.environments.environments import Ended, Environments
 from plasticity_lab.networks.model import Model
 from plasticity_lab.records.bulk import Bulk
@@ -231,3 +232,33 @@ class ValueLearner:
             "epsilon": np.reshape(epsilons, alike),
             "unstable": np.broadcast_to(self.unstable.astype(np.float64), alike),
         }
+
+
+# How much a pack earns in test episodes: ε-greedily with an ε of its own, nothing learned, nothing remembered.
+#
+# Legend: K runs, E episodes of the test, each in an environment of its own.
+
+
+def returns_in_test(
+    values: Callable[[NDArray[Any]], NDArray[Any]],
+    body: Body,
+    stream_seeds: Sequence[int],
+    init_seeds: Sequence[int],
+    episodes: int,
+    epsilon: NDArray[np.float64],
+    task: int,
+    processes: int = 1,
+) -> NDArray[np.float64]:
+    """The return of each episode, (K, E); see `episode_returns`.
+
+    values: of all actions in evaluation mode, observations (K, E, ...) → (K, E, A). stream_seeds: say where episodes
+    begin; init_seeds: which actions are random. epsilon: (K,). task: after which the test is; each has random actions
+    of its own. processes: that step the episodes.
+    """
+    draws, steps = Draws(init_seeds, episodes, body.actions, "acting in the test", task), count()
+
+    def act(observations: NDArray[Any]) -> NDArray[np.int64]:
+        shown = observations if observations.dtype == np.uint8 else np.nan_to_num(observations, posinf=0, neginf=0)
+        return epsilon_greedy(values(shown), epsilon, *draws.at(next(steps)))
+
+    return episode_returns(body, stream_seeds, episodes, act, processes=processes)

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from plasticity_lab.agents.acting.measures import flags, summarise
-from plasticity_lab.agents.ppo.measures import PPO_MEASURES
+from plasticity_lab.agents.ppo.agent import PPO_MEASURES
 
 
 def table(rows):

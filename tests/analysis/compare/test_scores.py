@@ -14,8 +14,8 @@ from analysis.compare.sections import sections
 from analysis.read_metrics import metrics_of
 from analysis.reported.reported import lines
 from analysis.rows import rows, rows_in
-from plasticity_lab.agents.ppo.measures import PPO_MEASURES
-from plasticity_lab.agents.value.measures import VALUE_MEASURES
+from plasticity_lab.agents.ppo.agent import PPO_MEASURES
+from plasticity_lab.agents.value.agent import VALUE_MEASURES
 from plasticity_lab.environments.atari.games import members
 from plasticity_lab.records.store import Store
 from tests.helpers.curves import classified

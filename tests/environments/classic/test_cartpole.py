@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from plasticity_lab.environments.bodies import body_named
-from plasticity_lab.environments.classic.cartpole import CartPole
-from plasticity_lab.environments.classic.trigonometry import sine_and_cosine
+from plasticity_lab.environments.classic.cartpole import CartPole, sine_and_cosine
 from plasticity_lab.environments.environments import Environments
 from plasticity_lab.randomness.host import host_stream
 

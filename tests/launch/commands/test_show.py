@@ -9,7 +9,7 @@ import yaml
 from launch.__main__ import main
 from launch.packs.leases import Leases
 from launch.packs.owner import this_owner
-from plasticity_lab.agents.ppo.measures import PPO_MEASURES
+from plasticity_lab.agents.ppo.agent import PPO_MEASURES
 from plasticity_lab.records.record import new_record, write_metrics, write_record
 from tests.helpers.made_up_agent import PLAYER, rollouts
 from tests.helpers.sweeps import after_looks, planned, runs_of, trained

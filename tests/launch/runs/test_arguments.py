@@ -1,7 +1,6 @@
 import pytest
 
-from launch.runs.arguments import Axes, Vocabulary, distinct, parse, together
-from launch.runs.ranges import range_of
+from launch.runs.arguments import Axes, Vocabulary, distinct, parse, range_of, together
 from launch.runs.words import plain, read, spelled
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.searches.space import Range
