@@ -5,8 +5,13 @@ import time
 
 import pytest
 
+from launch.__main__ import main
+from launch.launchers.display import Rate
 from launch.packs import pauses
+from launch.packs.leases import Leases
+from launch.packs.owner import this_owner
 from launch.packs.pauses import Pause, noted, read_pause
+from launch.packs.watch import Watch
 from launch.work import training
 from launch.work.worker import work
 from plasticity_lab import waits
@@ -84,3 +89,30 @@ def test_a_note_of_a_worker_that_was_killed_goes(store, at_once):
     store.pause("p").write_text(json.dumps(vars(COMPILING)))
     with noted(store, "p"):
         wait_until(lambda: not store.pause("p").exists())
+
+
+@pytest.fixture
+def held(store):
+    """A pack that a worker holds, which compiles."""
+    (pack,) = planned(store, *ONE).packs
+    lease = Leases(store, 100, this_owner()).claim([pack.id])
+    store.pack_folder(pack.id).mkdir(parents=True)
+    store.pause(pack.id).write_text(json.dumps(vars(COMPILING)))
+    yield pack
+    lease.release()
+
+
+def test_status_says_that_a_pack_compiles(store, held, capsys):
+    assert main(["status", "--json", "--store", str(store.root)]) == 0
+    assert '"doing": "compiling"' in capsys.readouterr().out
+    assert main(["status", "--store", str(store.root)]) == 0
+    assert COMPILING.doing in capsys.readouterr().out.splitlines()[1]
+    (sweep,) = (path.name for path in (store.root / "sweeps").iterdir())
+    assert main(["status", sweep, "--store", str(store.root)]) == 0
+    assert COMPILING.words in capsys.readouterr().out
+
+
+def test_a_command_says_that_its_workers_compile(store, held):
+    now = Watch(store, [held]).look()
+    assert now.pause == COMPILING.words
+    assert now.pause in Rate().words(now, 0.0)

@@ -5,9 +5,10 @@ import os
 import pytest
 
 from launch.command import resolve, run_command
+from launch.packs import pauses
 from launch.tracking.choice import decided
 from launch.tracking.client import Tracked
-from launch.tracking.messages import described
+from launch.tracking.messages import STATE, described
 from launch.tracking.sync import catch_up, survey
 from launch.tracking.wandb import content
 from launch.tracking.wandb.marks import Destination, written
@@ -18,7 +19,8 @@ from plasticity_lab.errors import StoreError
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.record import read_metrics, read_record
 from plasticity_lab.records.store import Store
-from tests.helpers.sweeps import after_looks, all_kept, runs_of, trained
+from plasticity_lab.waits import TRAINING, waiting
+from tests.helpers.sweeps import after_looks, all_kept, runs_of, trained, wait_until
 from tests.helpers.wandb_files import read_offline
 
 pytestmark = pytest.mark.sample(7)
@@ -245,3 +247,27 @@ def test_a_w_and_b_service_that_belongs_to_another_process_is_not_used(store, mo
     (run,) = read_offline(store.wandb_folder)
     assert same_as_its_record(store, run, plan.sweep)
     assert warnings_of(caplog) == []
+
+
+def test_a_live_run_shows_what_its_worker_does_until_it_ends(store, server, monkeypatch):
+    """A run that is complete has the summary of its record alone."""
+    monkeypatch.setattr(pauses, "FROM_SECONDS", 0.0)
+    monkeypatch.setattr(pauses, "LOOK_SECONDS", 0.01)
+    train, say, said = training.train, Tracked._say, []
+
+    def say_and_note(self, order, *content):
+        say(self, order, *content)
+        said.append((order, *content))
+
+    def train_after_compiling(*given):
+        with waiting("compiling", "graphs"):
+            wait_until(lambda: (STATE, "compiling") in said)
+        wait_until(lambda: said[-1] == (STATE, TRAINING))
+        train(*given)
+
+    monkeypatch.setattr(Tracked, "_say", say_and_note)
+    monkeypatch.setattr(training, "train", train_after_compiling)
+    (run,) = trained(store, "seed=0", ONLINE).asked
+    assert said[1][0] == STATE, "once it is open"
+    assert "state" not in server.runs[run].summary
+    assert server.runs[run].summary.items() >= content.summary(read_record(store, run)).items()
