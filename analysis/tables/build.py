@@ -42,68 +42,84 @@ def build(table: Table[Result], rows: Sequence[Row], metric_name: str | None = N
     by = [name for name in SELECTED_BY if name not in (table.rows, table.columns)]
     selections: dict[tuple[str, ...], list[Row]] = {}
     for row in table.about(rows):
-        for shown in [metric_name] if metric_name else [table.cell or row.declared.headline, *table.also]:
-            selections.setdefault((shown, *(getattr(row, name) for name in by)), []).append(row)
+        for name in [metric_name] if metric_name else [table.cell or row.declared.headline, *table.also]:
+            selections.setdefault((name, *(getattr(row, group) for group in by)), []).append(row)
     if not selections and table.cell:
-        return [
-            _result(table, {}, [], shown) for shown in ([metric_name] if metric_name else [table.cell, *table.also])
-        ]
-    order = {name: place for place, name in enumerate((table.cell, *table.also))}
-    return [
-        _result(table, dict(zip(by, names, strict=True)), selections[shown, *names], shown)
-        for shown, *names in sorted(selections, key=lambda one: (order.get(one[0], -1), one))
-    ]
+        return [_result(table, {}, [], name) for name in ([metric_name] if metric_name else [table.cell, *table.also])]
+    places = {name: place for place, name in enumerate((table.cell, *table.also))}
+    results = []
+    for name, *options in sorted(selections, key=lambda selected: (places.get(selected[0], -1), selected)):
+        selection = dict(zip(by, options, strict=True))
+        results.append(_result(table, selection, selections[name, *options], name))
+    return results
 
 
 def _result(table: Table[Result], selection: Mapping[str, str], rows: Sequence[Row], metric_name: str) -> Result:
+    """One metric and one selection of runs as a table; without runs, it has the paper's values."""
     declared = [row.declared for row in rows] or [CLASSIFIER.declared]
     shown, beside = metric(metric_name, declared), [metric(name, declared) for name in table.beside]
     paper = paper_values(table).get(shown.name, {})
     if selection.get("intervention", "none") != "none":
         paper = {}
-    columns = (
-        _columns(table, rows, table.only.get(table.columns) or [name for _, name in paper])
-        if rows
-        else _papers_columns(table, paper)
-    )
-    telling = _telling(table, columns.values())
-    order = _order(table.only.get(table.rows) or [name for name, _ in paper])
-    head_of = _heads(table, telling)
-    heads = {head_of(row): row for row in rows} if rows else _papers_heads(table, paper)
-    found: dict[Place, Cell] = {}
-    tests: dict[Place, list[Welch]] = {}
-    effect = shared(row.methods for row in rows)["effect"]
-    for column, there in columns.items():
-        runs: dict[Heading, list[Row]] = {}
-        for row in there:
-            runs.setdefault(head_of(row), []).append(row)
-        most = max((len({row.seeds for row in alike}) for alike in runs.values()), default=0)
-        drawn = {
-            head: replace(cell_of(alike, shown, table.beside, most), paper=paper.get((head.name, column.name)))
-            for head, alike in runs.items()
-        }
-        in_column, put_to = judged(drawn, table, shown, effect)
-        found |= {(head, column): cell for head, cell in in_column.items()}
-        tests |= {(head, column): of for head, of in put_to.items()}
-    cells = corrected(found, tests)
-    heads_in_order = sorted(
-        heads, key=lambda head: (order(head.name), _values(heads[head].own, telling[head.name]) if rows else [])
-    )
+    columns, headings = _axes(table, rows, paper)
+    cells, tests = _cells(table, columns, shown, paper)
     return Result(
         table=table,
         runs=rows,
         metric=shown,
         beside=beside,
         selection=selection,
-        rows=heads_in_order,
+        rows=headings,
         columns=list(columns),
         cells=cells,
         has_reported=bool(paper),
         paper=paper,
-        fill=fill(table, selection, heads_in_order, list(columns), cells),
-        tests=sum(test.p is not None for of in tests.values() for test in of),
+        fill=fill(table, selection, headings, list(columns), cells),
+        tests=tests,
         above=_above(table, cells),
     )
+
+
+def _axes(
+    table: Table[Result], rows: Sequence[Row], paper: Mapping[tuple[str, str], Any]
+) -> tuple[dict[Heading, list[Row]], list[Heading]]:
+    """The columns, each with its runs, and the headings of the lines in their order."""
+    order = _order(table.only.get(table.rows) or [name for name, _ in paper])
+    if not rows:
+        return _papers_columns(table, paper), sorted(_papers_heads(table, paper), key=lambda head: order(head.name))
+    columns = _columns(table, rows, table.only.get(table.columns) or [name for _, name in paper])
+    differing = _telling(table, columns.values())
+    heading_of = _heads(table, differing)
+    row_of = {heading_of(row): row for row in rows}
+    return columns, sorted(row_of, key=lambda head: (order(head.name), _values(row_of[head].own, differing[head.name])))
+
+
+def _cells(
+    table: Table[Result],
+    columns: Mapping[Heading, Sequence[Row]],
+    shown: Measure,
+    paper: Mapping[tuple[str, str], Any],
+) -> tuple[dict[Place, Cell], int]:
+    """The cells of all columns, judged and corrected, and the number of tests that have a p."""
+    heading_of = _heads(table, _telling(table, columns.values()))
+    effect = shared(row.methods for rows in columns.values() for row in rows)["effect"]
+    cells: dict[Place, Cell] = {}
+    tests: dict[Place, list[Welch]] = {}
+    for column, rows in columns.items():
+        replicates: dict[Heading, list[Row]] = {}
+        for row in rows:
+            replicates.setdefault(heading_of(row), []).append(row)
+        most = max((len({row.seeds for row in runs}) for runs in replicates.values()), default=0)
+        of_column: dict[Heading, Cell] = {}
+        for heading, runs in replicates.items():
+            cell = cell_of(runs, shown, table.beside, most)
+            of_column[heading] = replace(cell, paper=paper.get((heading.name, column.name)))
+        of_column, tests_of_column = judged(of_column, table, shown, effect)
+        for heading, cell in of_column.items():
+            cells[heading, column] = cell
+        for heading, welch_tests in tests_of_column.items():
+            tests[heading, column] = welch_tests
+    return corrected(cells, tests), sum(test.p is not None for of_best in tests.values() for test in of_best)
 
 
 def _above(table: Table[Result], cells: Mapping[Place, Cell]) -> dict[Place, float]:
@@ -113,12 +129,12 @@ def _above(table: Table[Result], cells: Mapping[Place, Cell]) -> dict[Place, flo
         for (row, column), cell in cells.items()
         if column.name == table.reference
     }
-    found = {}
+    above = {}
     for (row, column), cell in cells.items():
-        there = references.get((row.label, column.settings))
-        if column.name != table.reference and there is not None and cell.mean is not None:
-            found[row, column] = cell.mean - there
-    return found
+        reference = references.get((row.label, column.settings))
+        if column.name != table.reference and reference is not None and cell.mean is not None:
+            above[row, column] = cell.mean - reference
+    return above
 
 
 def _papers_columns(table: Table[Result], paper: Mapping[tuple[str, str], Any]) -> dict[Heading, list[Row]]:

@@ -56,23 +56,7 @@ def proved(own: OwnClass, folder: Path) -> Proof:
     torch.set_num_threads(1)  # as workers have it
     try:
         for size, tiny in enumerate(tinies(own, folder)):
-            packs, proof.description, proof.notes, proof.faults = Packs(own, tiny), tiny.description, [], []
-            images = content_of(tiny.resource)
-            try:
-                alone = [packs.pack([place])[0] for place in range(len(tiny.runs))]
-            except OwnClassError as error:
-                proof.faults = [Fault(str(error).rstrip("."), place(own.cls))]
-            except PlasticityError as error:  # what does not fit together is reported by planning, in the real sizes
-                proof.notes = [_untrained(error)]
-            except Exception as error:  # somebody's own code can raise anything; the next may be large enough for it
-                proof.faults = [_raised(own, error)]
-            else:
-                writes = content_of(tiny.resource) != images
-                fault = Fault(f"it writes into {shared_images.WRITES}", place(own.cls)) if writes else None
-                _note(proof, shared_images.TITLE, fault)
-                _compare(own, packs, alone, proof)
-                if not proof.faults:
-                    _compare_afresh(own, folder, size, packs, alone, proof)
+            if _tried(own, folder, size, tiny, proof):
                 break
     except PlasticityError as error:
         proof.notes = [_untrained(error)]
@@ -81,12 +65,40 @@ def proved(own: OwnClass, folder: Path) -> Proof:
     return proof
 
 
+def _tried(own: OwnClass, folder: Path, size: int, tiny: Tiny, proof: Proof) -> bool:
+    """Whether runs of one small pack could be trained; if so, all outcomes are added, and if not, the reason.
+
+    size: the place of the pack among the small ones. Raises PlasticityError.
+    """
+    packs, proof.description, proof.notes, proof.faults = Packs(own, tiny), tiny.description, [], []
+    images = content_of(tiny.resource)
+    try:
+        alone = [packs.pack([place])[0] for place in range(len(tiny.runs))]
+    except OwnClassError as error:
+        proof.faults = [Fault(str(error).rstrip("."), place(own.cls))]
+        return False
+    except PlasticityError as error:  # what does not fit together is reported by planning, in the real sizes
+        proof.notes = [_untrained(error)]
+        return False
+    except Exception as error:  # somebody's own code can raise anything; the next may be large enough for it
+        proof.faults = [_raised(own, error)]
+        return False
+    writes = content_of(tiny.resource) != images
+    _note(
+        proof, shared_images.TITLE, Fault(f"it writes into {shared_images.WRITES}", place(own.cls)) if writes else None
+    )
+    _compare(own, packs, alone, proof)
+    if not proof.faults:
+        _compare_afresh(own, folder, size, packs, alone, proof)
+    return True
+
+
 def _untrained(error: PlasticityError) -> str:
     return f"It could not be trained in small, so only its names were looked at: {error}"
 
 
 def _compare(own: OwnClass, packs: Packs, alone: Sequence[Sequence[Event]], proof: Proof) -> None:
-    """Adds what came out of every case."""
+    """Adds the outcomes of the learner's names, of every case and of LOOKS."""
     proof.asked, proof.updates = packs.asked, packs.updates
     learner = type(packs.learner)
     if is_own(learner):
@@ -95,19 +107,7 @@ def _compare(own: OwnClass, packs: Packs, alone: Sequence[Sequence[Event]], proo
             _note(proof, "names of its learner's verbs", fault)
     where = _where(own, packs)
     for case in CASES:
-        try:
-            found = packs.pack(case.places, case.interrupted, scaled=case.scaled)
-            fault = _different(where, case, found, alone, packs.tiny)
-        except NoParameters:
-            proof.notes.append(f"It was not {case.title}: its learner's state has no 'parameters'.")
-            continue
-        except Exception as error:
-            if case.scaled and not _is_its_own(own, error):
-                first = str(error).partition("\n")[0]
-                proof.notes.append(f"It was not {case.title}: other code ends with {type(error).__name__}: {first}")
-                continue
-            fault = _raised(own, error)
-        _note(proof, case.title, fault)
+        _compare_case(own, case, where, packs, alone, proof)
     for title, look in LOOKS.get(own.group, {}).items():
         try:
             fault = look(own, packs.tiny, packs.learner)
@@ -118,6 +118,25 @@ def _compare(own: OwnClass, packs: Packs, alone: Sequence[Sequence[Event]], proo
         proof.notes.append("No update was taken in the small runs, so its verbs were hardly asked.")
     elif own.group == "intervention" and not proof.faults and packs.pack([0], without=True)[0] == list(alone[0]):
         proof.notes.append(f"It changed no number in {packs.updates} updates: they are those of intervention=none.")
+
+
+def _compare_case(
+    own: OwnClass, case: Case, where: str, packs: Packs, alone: Sequence[Sequence[Event]], proof: Proof
+) -> None:
+    """Adds the outcome of one case, or a note.  where: the place of a class with other numbers."""
+    try:
+        packed = packs.pack(case.places, case.interrupted, scaled=case.scaled)
+        fault = _different(where, case, packed, alone, packs.tiny)
+    except NoParameters:
+        proof.notes.append(f"It was not {case.title}: its learner's state has no 'parameters'.")
+        return
+    except Exception as error:
+        if case.scaled and not _is_its_own(own, error):
+            first = str(error).partition("\n")[0]
+            proof.notes.append(f"It was not {case.title}: other code ends with {type(error).__name__}: {first}")
+            return
+        fault = _raised(own, error)
+    _note(proof, case.title, fault)
 
 
 def _where(own: OwnClass, packs: Packs) -> str:
@@ -132,8 +151,8 @@ def _compare_afresh(
     """Adds the outcome of a fresh process.  size: the number of the small pack."""
     wanted = [digested(events) for events in alone]
     try:
-        found = trained_afresh(own, folder, size, AFRESH.places, after=True)
-        fault = _different(_where(own, packs), AFRESH, found, wanted, packs.tiny)
+        packed = trained_afresh(own, folder, size, AFRESH.places, after=True)
+        fault = _different(_where(own, packs), AFRESH, packed, wanted, packs.tiny)
         if fault is not None and trained_afresh(own, folder, size, [0], after=False)[0] != digested(alone[0]):
             fault = replace(fault, what=fault.what.replace(AFRESH.why, OTHER_PROCESS))
     except NotTried as error:
@@ -145,18 +164,19 @@ def _compare_afresh(
 
 
 def _different(
-    where: str, case: Case, found: Sequence[Sequence[Event]], alone: Sequence[Sequence[Event]], tiny: Tiny
+    where: str, case: Case, packed: Sequence[Sequence[Event]], alone: Sequence[Sequence[Event]], tiny: Tiny
 ) -> Fault | None:
     """The first number of a pack that is not the run's own."""
-    for at, which in enumerate(case.places):
-        if at in case.scaled:
+    for place_in_pack, which in enumerate(case.places):
+        if place_in_pack in case.scaled:
             continue
-        for ours, theirs in zip(alone[which], found[at], strict=False):
+        of_pack = packed[place_in_pack]
+        for ours, theirs in zip(alone[which], of_pack, strict=False):
             if ours != theirs:
-                run = f"run {at + 1} of {len(case.places)} (seed {tiny.runs[which].science['seed']})"
+                run = f"run {place_in_pack + 1} of {len(case.places)} (seed {tiny.runs[which].science['seed']})"
                 what = f"{run}, {case.title}, differs from the run alone, first in {ours.when}, {ours.name}: {case.why}"
                 return Fault(what, where)
-        if len(alone[which]) != len(found[at]):
+        if len(alone[which]) != len(of_pack):
             return Fault(f"a run {case.title} measures more or less often than the run alone: {case.why}", where)
     return None
 
