@@ -73,7 +73,7 @@ def of_defaults() -> list[ActivationCurve]:
 
 
 def of_text(text: str, source: str) -> list[ActivationCurve]:
-    """The curves in the text that a command wrote.  source: its name.  Raises ConfigError if there are none."""
+    """The curves in the text that a command wrote.  source: its name.  Raises ConfigError for any other text."""
     try:
         (first, *others) = (ActivationCurve(**entry) for entry in json.loads(text)["curves"])
     except (ValueError, KeyError, TypeError) as error:

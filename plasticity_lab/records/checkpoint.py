@@ -42,8 +42,8 @@ def load_checkpoint(store: Store, pack: str) -> dict[str, Any] | None:
             content = read_file(path, GOES_BACK)
             if content is not None:  # else its holder has just ended or dropped it
                 payload = tensors_of(content)
-                if has_old_journal(payload):
-                    raise OldFormat(store, path, "is a checkpoint with a journal")
+                if _has_old_journal(payload):
+                    raise OldFormat(path, "is a checkpoint with a journal")
                 return payload
         except DamagedFile as error:
             log.warning("%s", error)
@@ -57,8 +57,8 @@ def latest_epoch(store: Store, pack: str) -> int:
     return max(epochs_of(store, pack), default=-1)
 
 
-def has_old_journal(payload: Mapping[str, Any]) -> bool:
-    """Whether a checkpoint is older than what agents declare to measure; `migration.checkpoints` reads those."""
+def _has_old_journal(payload: Mapping[str, Any]) -> bool:
+    """Whether a checkpoint is older than the measures that agents declare."""
     journal = payload.get("journal")
     return isinstance(journal, Mapping) and "train_loss" in journal
 

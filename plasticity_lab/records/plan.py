@@ -19,7 +19,7 @@ from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 
 FORMAT = 4
-"""`migration.old_plans` brings those of formats 1 to 3 to this one."""
+"""Those of formats 1 to 3 are not read any more."""
 _FIELDS = {"format": int, "sweep": str, "command": list, "settings": dict, "asked": list, "code": dict}
 ADVICE = "its sweep's command plans it anew, and finished runs are kept"
 Item = TypeVar("Item")
@@ -138,7 +138,7 @@ def read_plan(store: Store, sweep: str) -> Plan:
         raise StoreError(f"There is no sweep {sweep} in {store.root}: {path} does not exist.")
     format = value.get("format")
     if isinstance(format, int) and 1 <= format < FORMAT:
-        raise OldFormat(store, path, f"is a plan of format {format}")
+        raise OldFormat(path, f"is a plan of format {format}")
     if isinstance(format, int) and format != FORMAT:
         raise OtherFormat(path, sweep, format)
     fault = _fault(value) or (None if value["sweep"] == sweep else "is the plan of another sweep")

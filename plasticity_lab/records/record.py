@@ -44,7 +44,7 @@ from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run, group_of
 
 FORMAT = 2
-"""Those of format 1 did not keep `targets`; `migration` brings them to this one."""
+"""Those of format 1 did not keep `targets`; they are not read any more."""
 STATUSES = ("done", "diverged", "failed", STOPPED)
 _FIELDS = {
     "run": str,
@@ -167,7 +167,7 @@ def check_record(store: Store, run: str, record: Mapping[str, Any], declarations
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise corrupt("does not say what its numbers are in a way that can be read") from error
     if record["format"] == 1:
-        raise OldFormat(store, store.record(run), "is a record of format 1")
+        raise OldFormat(store.record(run), "is a record of format 1")
 
 
 def outcome_of(store: Store, run: str, declarations: Declarations | None = None) -> Outcome | None:

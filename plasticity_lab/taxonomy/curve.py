@@ -40,7 +40,7 @@ class Curve:
 
 
 def curve(activation: Activation, x: Tensor, drawn: float | None = None, moved: tuple[str, int] | None = None) -> Curve:
-    """The curve of an activation as it starts, at x (N,) float64; of SwiGLU x is the gate, and its other input is 1.
+    """The curve of an activation as it starts, at x (N,) float64. For SwiGLU x is the gate, and its other input is 1.
 
     drawn: the draw of a randomised activation, from 0 (its lower bound) to 1; None: its mean, as it is evaluated.
     moved: (name, place) of a learnable value that is 0.001 greater than its start.

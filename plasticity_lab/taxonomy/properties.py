@@ -13,8 +13,8 @@ from plasticity_lab.activations.gain import normal_rule
 from plasticity_lab.taxonomy.curve import END, OFF_CENTRE, SMALL, Curve, Profile, curve
 
 DEAD = 1e-3  # |φ′| below this counts as dead (Section 4)
-SHORTEST = 0.1  # of a hard dead zone
-NEAR_0_AND_1, LARGEST_FACTOR = 0.01, 0.99  # of mean and variance, and of an error of the variance, in SelfN
+SHORTEST = 0.1  # no hard dead zone is shorter
+NEAR_0_AND_1, LARGEST_FACTOR = 0.01, 0.99  # SelfN: mean and variance, an error of the variance
 
 
 def dead_intervals(of: Profile) -> list[tuple[float, float]]:
@@ -91,7 +91,7 @@ def floor_kind(of: Profile) -> str:
 
 
 def kink_at_0(of: Profile) -> float:
-    """The jump of φ′ at 0; 0 if there is none (footnote 3: C¹ at x = 0)."""
+    """The jump of φ′ at 0; 0 without a kink there (footnote 3: C¹ at x = 0)."""
     return max((jump for x, jump in of.kinks if abs(x) < SMALL), default=0.0)
 
 

@@ -29,15 +29,12 @@ def plan_in_format(store: Store, plan: Plan, number: int) -> None:
     path.write_text(json.dumps(value | {"format": number}))
 
 
-def record_in_format_1(store: Store, run: str) -> dict[str, Any]:
-    """Rewrites a record without its classes, measures and list of files.  Returns what it can have again."""
+def record_in_format_1(store: Store, run: str) -> None:
+    """Rewrites a record without its classes, measures and list of files."""
     path = store.record(run)
     record = json.loads(path.read_text())
-    besides = record.pop("besides", {})  # such groups are newer
-    record["targets"] = {group: target for group, target in record["targets"].items() if group not in besides}
-    old = {name: value for name, value in record.items() if name not in ("targets", "measures", "files")}
+    old = {name: value for name, value in record.items() if name not in ("targets", "measures", "files", "besides")}
     path.write_text(json.dumps(old | {"format": 1}))
-    return record
 
 
 def flat(journal: Mapping[str, Any]) -> dict[str, Any]:

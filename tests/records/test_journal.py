@@ -1,8 +1,6 @@
 import io
-import json
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +8,6 @@ import torch
 
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.journal import Journal
-from plasticity_lab.records.migration.checkpoints import translated
 from plasticity_lab.records.position import Position
 from plasticity_lab.records.rows import Rows
 
@@ -157,20 +154,3 @@ def test_a_state_is_a_copy():
     unchanged.load(state)
     assert saved(unchanged) == before
     assert saved(journal) == saved(resumed) != before
-
-
-def test_a_checkpoint_of_before_measures_were_declared_goes_on_bit_for_bit():
-    """Its state was written by the journal of commit 755c643, 20 steps into task 1's second epoch."""
-    before = json.loads((Path(__file__).parent / "old_journal_state.json").read_text())
-    state = {
-        name: torch.tensor(value["values"], dtype=getattr(torch, value["dtype"])) if isinstance(value, dict) else value
-        for name, value in before.items()
-    }
-    resumed = Journal(RUNS, CLASSIFIER)
-    resumed.load(translated(state))
-    assert resumed.position == Position(1, STEPS + 20)
-    cuts = (0, 10, 20, STEPS)
-    whole = write(Journal(RUNS, CLASSIFIER), cuts, loss=diverging())
-    write(resumed, cuts, loss=diverging())
-    assert all(resumed.table(k).equals(whole.table(k)) for k in range(RUNS))
-    assert saved(resumed) == saved(whole)
