@@ -1,9 +1,12 @@
 """`python -m analysis check-paper`: what of the paper agrees with its own numbers."""
 
 import argparse
+import itertools
+from collections import Counter
+from collections.abc import Sequence
 
 from analysis.check_paper.checks import findings
-from analysis.check_paper.text import text
+from analysis.check_paper.finding import Finding, Verdict
 
 
 def add_command(command: argparse.ArgumentParser) -> None:
@@ -14,3 +17,41 @@ def add_command(command: argparse.ArgumentParser) -> None:
 
 def _make(asked: argparse.Namespace) -> None:
     print(text(findings(), asked.disagreements), end="")
+
+
+# Findings as text.
+
+SHOWN_WHOLE = 4
+"""How many findings that agree are shown each; of more, the first and their number."""
+
+
+def text(found: Sequence[Finding], disagreements: bool) -> str:
+    """The findings by table and claim; those that disagree first.  disagreements: these alone."""
+    wanted = [one for one in found if one.verdict is Verdict.DISAGREES] if disagreements else found
+    out = []
+    for table, of_table in itertools.groupby(wanted, key=lambda finding: finding.table):
+        out += ["", table]
+        for claim, of_claim in itertools.groupby(of_table, key=lambda finding: finding.claim):
+            out.append(f"  {claim}")
+            listed = list(of_claim)
+            for verdict in (Verdict.DISAGREES, Verdict.OPEN, Verdict.AGREES):
+                out += _lines(verdict, [one for one in listed if one.verdict is verdict])
+    return "\n".join([*out[1:], "", summary(found)]) + "\n"
+
+
+def summary(found: Sequence[Finding]) -> str:
+    """One sentence: how many claims were checked, and how many of them have something that disagrees."""
+    claims = {(one.table, one.claim) for one in found}
+    broken = {(one.table, one.claim) for one in found if one.verdict is Verdict.DISAGREES}
+    counted = Counter(one.verdict for one in found)
+    return (
+        f"{len(claims)} claims in {len(found)} places: {counted[Verdict.AGREES]} agree, {counted[Verdict.DISAGREES]} "
+        f"disagree (of {len(broken)} claims), {counted[Verdict.OPEN]} cannot be told from the printed digits."
+    )
+
+
+def _lines(verdict: Verdict, listed: Sequence[Finding]) -> list[str]:
+    if verdict is Verdict.AGREES and len(listed) > SHOWN_WHOLE:
+        first = listed[0]
+        return [f"    {verdict:<14}  {len(listed)} places, as {first.subject}: {first.arithmetic}"]
+    return [f"    {verdict:<14}  {one.subject}: {one.arithmetic}" for one in listed]

@@ -1,18 +1,24 @@
 """`python -m analysis report`: everything that a store holds, as one HTML page that needs no network."""
 
 import argparse
+import contextlib
 import tempfile
 import time
+from collections.abc import Collection, Sequence
 from functools import partial
 from pathlib import Path
 
+import polars as pl
+
 from analysis.asked import add_options, places_of, rows_asked_for, tell, write
+from analysis.figures.asked import Metrics
 from analysis.frames import without_collecting
 from analysis.read_metrics import metrics_of
-from analysis.report.gathered import gathered
 from analysis.report.report import report
 from analysis.report.searches import search_sections
+from analysis.rows import Row
 from plasticity_lab.errors import ConfigError
+from plasticity_lab.records.kept_files import MEASURED
 
 LEAST = 5
 """Seconds between two pages at least: making one takes some."""
@@ -59,3 +65,37 @@ def _written(asked: argparse.Namespace) -> int:
     many = f"; {waiting:,} runs wait, again in {again} s" if again else ""
     print(f"Written: {path}{many}", flush=True)
     return waiting
+
+
+# The metrics of a report's runs in a few files: each figure reads them, and to open thousands takes seconds.
+
+
+def gathered(rows: Sequence[Row], metrics: Metrics, folder: Path) -> Metrics:
+    """The same metrics, read from files in the folder: one for the runs of a benchmark that measure the same.
+
+    metrics: reads the files of any runs; it stays in use for runs that could not be written to the folder.
+    """
+    runs: dict[tuple[int, str], dict[str, None]] = {}
+    for row in rows:
+        if row.status in MEASURED:
+            runs.setdefault((id(row.declared), row.benchmark), {})[row.run] = None
+    place_of: dict[str, Path] = {}
+    for at, alike in enumerate(runs.values()):
+        path = folder / f"{at}.parquet"
+        # Row by row group: a store may hold more than fits into memory.
+        with contextlib.suppress(OSError, pl.exceptions.PolarsError):
+            metrics(list(alike)).sink_parquet(path, compression="lz4")
+            place_of |= dict.fromkeys(alike, path)
+
+    def read(named: Collection[str]) -> pl.LazyFrame:
+        there: dict[Path, list[str]] = {}
+        for run in named:
+            if run in place_of:
+                there.setdefault(place_of[run], []).append(run)
+        scans = [pl.scan_parquet(path).filter(pl.col("run").is_in(of_path)) for path, of_path in there.items()]
+        elsewhere = [run for run in named if run not in place_of]
+        if elsewhere or not scans:
+            scans.append(metrics(elsewhere))
+        return pl.concat(scans, how="diagonal")
+
+    return read

@@ -10,9 +10,9 @@ import pytest
 from statsmodels.stats.power import TTestIndPower
 
 from analysis.__main__ import main
+from analysis.coverage.command import tables
 from analysis.coverage.laws import LAWS
 from analysis.coverage.methods import OF
-from analysis.coverage.page import tables
 from analysis.coverage.simulate import Cell, Sizes, simulated
 from analysis.statistics.covered import FOLDER, coverage, file_of, with_coverage, words
 from analysis.statistics.method import BOUNDS_ANEW, PERCENTILE, STUDENT, TODAY, WINSORISED

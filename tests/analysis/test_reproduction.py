@@ -5,7 +5,7 @@ import pytest
 import scipy.stats
 
 from analysis.check_paper.checks import findings
-from analysis.check_paper.text import summary
+from analysis.check_paper.command import summary
 from analysis.reported.reported import Published
 from analysis.reproduction.cells import Compared, compared
 from analysis.reproduction.scores import misses, ranks, share, shares, within_sds

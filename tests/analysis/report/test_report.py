@@ -12,7 +12,7 @@ import pytest
 from analysis.__main__ import main
 from analysis.read_metrics import metrics_of
 from analysis.report import run_curves
-from analysis.report.gathered import gathered
+from analysis.report.command import gathered
 from analysis.report.overview import overview
 from analysis.report.packed import coded, packed, rounded
 from analysis.report.runs import runs_payload
