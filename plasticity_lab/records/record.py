@@ -257,9 +257,8 @@ def set_aside(store: Store, run: str) -> Path:
 
     The run has no record then and will be trained again; nothing is deleted.  Raises StoreError.
     """
-    folder = store.run_folder(run)
+    folder, record = store.run_folder(run), store.record(run)
     suffix = next_suffix(folder)
-    record = store.record(run)
     # The record first: once it is gone, the rest means nothing and will be written anew.
     present = [name for name in names(folder) if not is_aside(name)]
     for name in sorted(present, key=lambda name: name != record.name):

@@ -72,7 +72,7 @@ def test_an_environment_is_the_same_among_more_of_them(body):
         assert np.array_equal(few.observations, many.observations[:, :2])
 
 
-@pytest.mark.walk(16)
+@pytest.mark.walk(8)
 @pytest.mark.parametrize("steps", [0, 1, 37, 38, 39])
 def test_saved_and_restored_in_the_middle_of_episodes_equals_undisturbed(body, steps):
     undisturbed = Environments(body, SEEDS, 2, task=1)

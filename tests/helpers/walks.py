@@ -11,12 +11,14 @@ import time
 from collections import defaultdict
 from datetime import UTC, datetime
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 
 SEED = os.environ.setdefault("PLASTICITY_DRAW", f"{datetime.now(UTC):%Y%m%d}")
 BEGAN = float(os.environ.setdefault("PLASTICITY_TESTS_BEGAN", str(time.time())))
 """Processes of one test run inherit both, so that all draw the same cases also around midnight."""
+ALL_TESTS = Path(__file__).parents[1]
 MINUTES = float(os.environ.get("PLASTICITY_MINUTES", "inf"))
 
 
@@ -43,6 +45,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 case.add_marker(pytest.mark.slow)
     if MINUTES < float("inf"):
         items.sort(key=_place)
+    else:  # the equation's tests take longest: if they began last, one process would wait for the other
+        items.sort(key=lambda item: item.path.parent != ALL_TESTS)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -13,7 +13,7 @@ from launch.plan.device import kind_of
 from launch.plan.fingerprint import fingerprint
 from plasticity_lab.records.kinds import instructions_of, is_exact
 
-pytestmark = pytest.mark.sample(2)
+pytestmark = pytest.mark.sample(1)
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 KIND = "from launch.plan.device import kind_of; print(kind_of('cpu'))"
