@@ -14,7 +14,7 @@ from plasticity_lab.errors import HelperLost
 from tests.environments.test_conformance import SEEDS, walked
 from tests.helpers.made_up_bodies import SLIDERS, TOLD
 
-pytestmark = pytest.mark.sample(3)
+pytestmark = pytest.mark.sample(2)
 
 NO_PUSH = np.zeros((3, 1, 2), np.float32)
 

@@ -36,7 +36,7 @@ from tests.helpers.sweeps import (
     workers_of,
 )
 
-pytestmark = pytest.mark.sample(4)
+pytestmark = pytest.mark.sample(3)
 
 
 @pytest.fixture

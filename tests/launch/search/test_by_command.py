@@ -39,6 +39,7 @@ def given(monkeypatch):
     return give
 
 
+@pytest.mark.slow
 def test_an_interrupted_search_gone_on_with_by_other_code_is_the_search_of_one_command(
     store, tmp_path, monkeypatch, capsys, given
 ):
