@@ -39,6 +39,7 @@ def _as_a_worker():
     # buffers: as in workers, each has a folder of its own (`launch.work.process.prepare_compiling`).
     capability = torch.backends.cpu.get_cpu_capability().lower()
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", f"{default_cache_dir()}/{capability}")
+    os.environ.pop("PLASTICITY_MINUTES", None)  # pytest that a test starts has all the time it needs
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
     wording.FIRST_WORD_SECONDS = 600.0  # on a busy machine lines would come between those that tests read
