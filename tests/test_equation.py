@@ -202,14 +202,16 @@ def test_compiled_it_holds_too_and_agrees_with_eager_to_rounding(family):
         np.testing.assert_allclose(alone[name], eager[name], rtol=0, atol=1e-4)
 
 
-@pytest.mark.sample(1)
 @needs_kernels
-def test_by_our_kernels_a_run_is_the_same_alone_packed_and_resumed(monkeypatch):
+def test_by_our_kernels_a_run_is_the_same_alone_and_in_a_pack_that_is_interrupted():
     """Odd widths, and batches of any size, which need no padding here; one hidden layer, to compile sooner."""
     case = Case(("leaky_relu", {}), "digits", network={"depth": 1, "width": 37})
-    hold(case, {4: (1, 3)}, monkeypatch, compiled=True, kernels=True)
-    eager, ours = case.alone(), case.alone(compiled=True, kernels=True)
-    np.testing.assert_allclose(ours["loss"], eager["loss"], rtol=1e-5)
+    how = {"compiled": True, "kernels": True}
+    alone, pack = case.alone(**how), case.packed(4, (1, 3), stops=(1, 1), **how)
+    assert not differing(alone, pack.of(1))
+    assert not differing(alone, pack.of(3))
+    assert differing(alone, pack.of(0))
+    np.testing.assert_allclose(alone["loss"], case.alone()["loss"], rtol=1e-5)
 
 
 @pytest.mark.slow

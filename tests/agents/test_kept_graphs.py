@@ -24,7 +24,7 @@ from tests.agents.value.packs import BY_AGENT
 from tests.helpers.packs import choices, needs_compiler, needs_kernels, run
 from tests.helpers.sweeps import runs_of
 
-pytestmark = pytest.mark.sample(1)
+pytestmark = pytest.mark.slow
 
 CLASSIC = ("benchmark=classic_cycle", "benchmark.bodies=[cartpole]", "network.width=8", "network.depth=1")
 DIGITS = ("benchmark=split_digits", "network.depth=1")

@@ -65,7 +65,7 @@ def test_with_all_or_none_alone_packed_and_resumed_all_numbers_are_the_same(word
         assert any(np.isfinite(each).any() for each in values), f"{name} is never measured"
 
 
-@pytest.mark.walk(2)
+@pytest.mark.walk(1)
 @pytest.mark.parametrize("name", [name for name in choices("diagnostics") if name != "none"])
 def test_of_tasks_alone_it_has_columns_of_tasks_alone_and_the_values_of_the_last_epoch(name):
     runs = list(runs_of(*PACKS["experts" if name == "dormant_experts" else "supervised"], "seed=0,1"))

@@ -12,7 +12,7 @@ import pytest
 from launch.command import resolve
 from tests.docs.pages import ROOT, fences, files_of
 
-pytestmark = pytest.mark.sample(1)
+pytestmark = pytest.mark.slow
 
 PAGE = ROOT / "docs" / "recipes" / "group.md"
 FOLDERS = ("plasticity_lab", "launch", "analysis", "conf", "tests/helpers", "tests/tenants", "tests/agents/ppo")

@@ -124,7 +124,7 @@ def test_what_all_runs_are_given_need_not_be_there_for_each(share):
     assert torch.equal(linear(x, weight, bias), linear(x.repeat(3, 1, 1), weight, bias))
 
 
-@pytest.mark.walk(8)
+@pytest.mark.walk(5)
 @pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=lambda optimizer: type(optimizer).__name__)
 @pytest.mark.parametrize(("runs", "batch", "inputs", "outputs"), SHAPES)
 def test_a_step_is_the_composed_one(runs, batch, inputs, outputs, optimizer):

@@ -36,7 +36,7 @@ from tests.helpers.sweeps import (
     workers_of,
 )
 
-pytestmark = pytest.mark.sample(3)
+pytestmark = pytest.mark.sample(2)
 
 
 @pytest.fixture

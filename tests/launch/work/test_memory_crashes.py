@@ -22,7 +22,7 @@ from tests.helpers.crashing_disk import MODES, CrashingDisk, in_a_process
 from tests.helpers.sweeps import after_looks, all_kept, never, planned, runs_of, trained
 from tests.tenants.packs import BODIES
 
-pytestmark = pytest.mark.sample(1)
+pytestmark = pytest.mark.slow
 
 PACK = ("seed=0,1", "save_weights=final", "launch.workers=1")
 TENANT = (*BODIES, *PACK, "benchmark.environment_steps=192")
