@@ -202,6 +202,7 @@ def test_compiled_it_holds_too_and_agrees_with_eager_to_rounding(family):
         np.testing.assert_allclose(alone[name], eager[name], rtol=0, atol=1e-4)
 
 
+@pytest.mark.sample(1)
 @needs_kernels
 def test_by_our_kernels_a_run_is_the_same_alone_and_in_a_pack_that_is_interrupted():
     """Odd widths, and batches of any size, which need no padding here; one hidden layer, to compile sooner."""
