@@ -15,9 +15,8 @@ measured earlier of others stays.
 """
 
 import argparse
-import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -33,14 +32,10 @@ from launch.plan.mode import MODES
 from launch.plan.speed import Calibration
 from launch.runs.options import classes_of
 from launch.wording import say
-from plasticity_lab.agents.agent import Agent
-from plasticity_lab.agents.cost import Cost
-from plasticity_lab.component import load_as
 from plasticity_lab.errors import ConfigError, PlasticityError
 from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.kinds import device_name
 from plasticity_lab.records.store import Store
-from plasticity_lab.run import Run
 
 JOB_MINUTES = 60
 """The time limit of a job that measures, unless the launcher's own is shorter."""
@@ -63,6 +58,7 @@ class Measurement:
 
     def __call__(self) -> str:
         """Measures, keeps the calibration in the store, and says what it is.  Raises ConfigError, StoreError."""
+        from launch.plan.environments import steps_in
         from launch.plan.measuring import measured  # torch: neither --help nor who submits a job need wait for it
         from launch.work.process import prepare_compiling, prepare_process
         from plasticity_lab.agents.agent import Agent
@@ -167,6 +163,7 @@ def _environments(store: Store, launcher: Sequence[str], words: Sequence[str]) -
     launcher: the words for the launcher, and for the folder of the user's own options.
     """
     from launch.launchers.prepare import costs_to_show  # torch: --help need not wait for it
+    from launch.plan.environments import environments_of
 
     if words:
         found = asked([*launcher, *words]).resolved
@@ -228,26 +225,3 @@ def _in_words(
                 f"and its work at {flops:,.0f} GFLOP/s (run-steps/s by width: {listed})"
             )
     return [*lines, *(f"{name}: {seconds * 1e6:,.0f} µs a step" for name, seconds in calibration.host_steps.items())]
-
-
-# Which environments runs are stepped in, and what can take steps of each, to be timed.
-
-
-def environments_of(runs: Iterable[Run], cost_of: Callable[[Run], Cost]) -> dict[str, str]:
-    """The environments of the runs, as their costs name them → the class of an agent that acts there.
-
-    cost_of: asked once for all runs of one benchmark and one agent; raises as it does.
-    """
-    distinct = {
-        json.dumps([run.science[group] for group in ("benchmark", "agent")], sort_keys=True): run for run in runs
-    }
-    return {name: run.targets["agent"] for run in distinct.values() for name in cost_of(run).host_steps}
-
-
-def steps_in(environments: Mapping[str, str]) -> dict[str, Callable[[int], object]]:
-    """Of each of the environments that can be stepped here: what takes that many steps of it.
-
-    environments: name → the class of an agent, as `environments_of` finds them.
-    """
-    known = {target: load_as(target, Agent).timed_environments() for target in set(environments.values())}
-    return {name: known[target][name] for name, target in environments.items() if name in known[target]}
