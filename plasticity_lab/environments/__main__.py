@@ -16,11 +16,9 @@ import io
 import sys
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from plasticity_lab.environments.environments import Environments
-from plasticity_lab.environments.games.games import GAMES, game
+from plasticity_lab.environments.games.frame import frame, legend
+from plasticity_lab.environments.games.games import game
 from plasticity_lab.environments.games.scores import act_of, scores
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.process.empty_words import check_words
@@ -87,28 +85,3 @@ def _shown(name: str, policy: str, steps: int, seed: int) -> int:
 
 if __name__ == "__main__":
     leave(main(sys.argv[1:]))
-
-
-# A board as text: a letter for each kind of thing.
-
-EMPTY = "·"
-SIGNS = {
-    "bricks": "Po,#",
-    "invaders": "AV<>!|",
-    "crossing": "WC12345",
-    "gathering": "GE~$",
-}
-"""Of each game's channels, in their order."""
-
-
-def frame(name: str, board: NDArray[np.uint8]) -> str:
-    """A game's board (C, 10, 10) as ten lines; where several things are, the channel that comes first is shown."""
-    signs = np.full(board.shape[1:], EMPTY)
-    for channel in reversed(range(len(SIGNS[name]))):
-        signs[board[channel] > 0] = SIGNS[name][channel]
-    return "\n".join(" ".join(row) for row in signs)
-
-
-def legend(name: str) -> str:
-    """What the letters of a game mean."""
-    return ", ".join(f"{sign} {thing}" for sign, thing in zip(SIGNS[name], GAMES[name].channels, strict=True))

@@ -1,6 +1,8 @@
 """What all games on boards have alike: actions, channels, sticky actions, episodes, and policies that beat chance."""
 
 import csv
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -99,3 +101,11 @@ def test_an_environment_that_fires_too_often_is_no_error():
     environments = Environments(game("invaders", full=True), [0], 2, 0)
     for _ in range(20):
         environments.step(np.full((1, 2), FIRE))
+
+
+def test_the_command_works_as_python_runs_it():
+    # Not by `main`: a name that stands below the call at the module's end is there only for whoever imports it.
+    command = [sys.executable, "-m", "plasticity_lab.environments", "show", "bricks", "--steps", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "P paddle" in done.stdout
