@@ -66,7 +66,7 @@ class Rate:
         if now.pause and not waits_for:
             parts += [now.pause]
         elif not self.moving and elapsed >= SILENT_SECONDS and not waits_for:
-            parts += [f"no worker trains yet, {in_time(elapsed)} so far"]
+            parts += [f"no step seen yet, {in_time(elapsed)} so far"]
         elif taken > 0 and elapsed > 1 and not waits_for:
             parts += [f"{taken / elapsed:,.0f} {now.unit}/s"]
             parts += [f"{timedelta(seconds=round(now.left))} left"] if now.left is not None else []

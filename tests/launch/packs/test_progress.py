@@ -31,7 +31,7 @@ def journal(steps, *diverged, **lately):
 def test_the_rate_counts_from_the_first_step_not_from_the_start_of_the_workers():
     rate = Rate()
     assert rate.words(at(0), 0.0) == "0 of 4 runs · 0 %"
-    assert rate.words(at(0), 100.0) == "0 of 4 runs · 0 % · no worker trains yet, 0:01:40 so far"
+    assert rate.words(at(0), 100.0) == "0 of 4 runs · 0 % · no step seen yet, 0:01:40 so far"
     assert rate.words(at(100), 101.0) == "0 of 4 runs · 10 %"
     assert Rate().words(at(999, diverged=2, failed=1), 0.0) == "0 of 4 runs · 99 % · 2 diverged · 1 failed"
     now = at(300, runs_done=1, left=35.2)
