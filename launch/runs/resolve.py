@@ -106,7 +106,7 @@ def _part(desk: Desk, address: str, option: Option, settings: Mapping[str, Any])
 
 # Whether the columns that a run's diagnostics leave have names of their own, before anything is trained.
 
-GROUP = "diagnostics"
+DIAGNOSTICS = "diagnostics"
 
 
 def check_columns(parts: Mapping[str, Part]) -> None:
@@ -114,19 +114,19 @@ def check_columns(parts: Mapping[str, Part]) -> None:
 
     parts: of a run, by address. Columns of single layers are not known yet; they are asked for without any.
     """
-    chosen = {at: part for at, part in parts.items() if group_of(at) == GROUP}
-    chosen = {at: part for at, part in chosen.items() if part.science["name"] != COMPONENTS[GROUP].neutral}
+    chosen = {at: part for at, part in parts.items() if group_of(at) == DIAGNOSTICS}
+    chosen = {at: part for at, part in chosen.items() if part.science["name"] != COMPONENTS[DIAGNOSTICS].neutral}
     if not chosen:
         return
 
     def ask() -> bool:
-        _check(chosen, parts)
+        _check_columns(chosen, parts)
         return True
 
     answer("columns", [part.target for part in parts.values()], {at: part.science for at, part in parts.items()}, ask)
 
 
-def _check(chosen: Mapping[str, Part], parts: Mapping[str, Part]) -> None:
+def _check_columns(chosen: Mapping[str, Part], parts: Mapping[str, Part]) -> None:
     """Raises as `check_columns`.  chosen: the diagnostics among the parts."""
     from plasticity_lab.diagnostics import diagnostic  # torch
 
@@ -134,7 +134,7 @@ def _check(chosen: Mapping[str, Part], parts: Mapping[str, Part]) -> None:
     for part in chosen.values():
         settings = {key: value for key, value in part.science.items() if key != "name"}
         name = part.science["name"]
-        built[name] = component.build(GROUP, name, part.target, settings)
+        built[name] = component.build(DIAGNOSTICS, name, part.target, settings)
         try:
             built[name].columns([])
         except Exception as error:  # somebody's own code can raise anything

@@ -40,9 +40,8 @@ class ValueSettings(Component):
     epoch_steps: int = setting(1_000, at_least=1, capped=True)
     # Whether the network itself says which action is the best one that follows, not its target.
     double: bool = setting(False, neutral=True)
-    dueling: bool = setting(
-        False, neutral=True
-    )  # whether the network has the state's value and the actions' advantages
+    # Whether the network has the state's value and the actions' advantages.
+    dueling: bool = setting(False, neutral=True)
     # Of each action's distribution of returns; 0: each action has a value, and the loss is the squared error.
     atoms: int = setting(0, at_least=0, neutral=True)
     support_low: float = setting(-10.0, neutral=True, read_if=("atoms", bool))  # the return of the first atom
