@@ -36,35 +36,7 @@ NOT_MADE: Mapping[str, str] = {
     "mujoco_cycle_reduced/clean/figureF1.png": NO_STAGES,
     **{f"ppo_cleanrl/agreement.{form}": NO_RUNS for form in ("csv", "md", "png")},
     **{f"slurm/{name}.json": A_TIMING for name in ("chaos", "chaos_2", "chaos_3", "jobs")},
-    **{
-        f"speed/{name}": A_TIMING
-        for name in (
-            *(
-                "cnn_kernels.txt",
-                "cnn_kernels_zen4.txt",
-                "gpu_h200.txt",
-                "heads_eager_zen4.txt",
-                "heads_impala_zen4.txt",
-                "interventions.txt",
-                "mlp.txt",
-                "mlp_avx512.txt",
-            ),
-            *("mlp_kernels.txt", "mlp_kernels_avx512.txt", "mlp_kernels_sparse_zen4.txt", "mlp_kernels_zen3.txt"),
-            *(
-                "mlp_kernels_zen4.txt",
-                "mlp_zen4.txt",
-                "ppo.json",
-                "ppo.txt",
-                "ppo_kernels_zen4.txt",
-                "ppo_standing_zen4.txt",
-            ),
-            *("rainbow_84_zen4.txt", "small_impala_zen4.txt", "impala_points_zen4.txt", "cnn_points_zen4.txt"),
-            *("impala_lines_zen4.txt", "cnn_lines_zen4.txt", "mlp_rows_zen4.txt", "whole_sweep_pixels_zen4.json"),
-            *("ppo_widths_zen4.txt", "tracked.json", "tracked_two_workers.json", "whole_avx512_zen4.txt"),
-            *("whole_sweep_rows_zen4.json", "whole_sweep_sparse_zen4.json", "whole_sweep_zen4.json"),
-            "whole_sweep_unmoved_zen4.json",
-        )
-    },
+    **{f"speed/{path.name}": A_TIMING for path in (MEASURED / "speed").iterdir()},
 }
 """Files that nothing stored can make → why."""
 DATA = ("packed", "plain", "cleanrl")

@@ -1,0 +1,183 @@
+"""The tables of docs/speed.md, made from the results in `analysis/measured/speed/`.
+
+    python -m launch.bench.page             writes them into docs/speed.md, between its two markers
+    python -m launch.bench.page --check     exits with 1 if the page differs from the results
+
+A result is a JSON file of `launch.bench`, `launch.bench.whole` or `launch.bench.modes`, copied there with two keys
+added: `machine`, the processor's name, and `command`, the command that measured it.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from plasticity_lab.errors import ConfigError
+from plasticity_lab.process.exits import status_of
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "analysis" / "measured" / "speed"
+PAGE = ROOT / "docs" / "speed.md"
+BEGIN, END = "<!-- python -m launch.bench.page: begin -->", "<!-- end -->"
+
+RATES = ("widths", "bodies", "values")
+"""Parts of the bench that compare rates with a plain script; the others compare a step with the plain step."""
+SCRIPTS = ("usual script", "plain script")
+
+
+class Result(NamedTuple):
+    """A measured file, and the number of its line in the list below a machine's tables."""
+
+    number: int
+    content: Mapping[str, Any]
+
+    @property
+    def preloaded(self) -> str:
+        """The end of a row's name if the command preloaded `avx512.so`."""
+        return ", with `avx512.so`" if "avx512.so" in self.content["command"] else ""
+
+
+def tables() -> str:
+    """All tables, one section for each machine, as Markdown."""
+    contents = [json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))]
+    contents = [content for content in contents if "machine" in content]
+    machines = sorted({content["machine"] for content in contents}, key=lambda name: ("NVIDIA" in name, name))
+    return "\n\n".join(_section(name, [content for content in contents if content["machine"] == name])
+                       for name in machines)  # fmt: skip
+
+
+def _section(machine: str, contents: Sequence[Mapping[str, Any]]) -> str:
+    results = [Result(number, content) for number, content in enumerate(contents, start=1)]
+    parts = [f"### {machine}"]
+    for heading, rows in ((_RATE_HEADING, _rates(results)), (_COST_HEADING, _costs(results)), *_commands(results)):
+        if lines := list(rows):
+            parts.append("\n".join([heading, *lines]))
+    return "\n\n".join([*parts, "\n".join(_measured(result) for result in results)])
+
+
+_RATE_HEADING = """\
+| | plain script, steps a second | eager | compiled | kernels | others | measured |
+| --- | --- | --- | --- | --- | --- | --- |"""
+
+
+def _rates(results: Sequence[Result]) -> Iterator[str]:
+    """For each network or environment, each way to compute it at its best width, as a multiple of the plain script."""
+    for result, comparison in _comparisons(results, RATES):
+        best: dict[str, Mapping[str, Any]] = {}
+        for row in comparison["rows"]:
+            best[row["name"]] = max(row, best.get(row["name"], row), key=lambda row: row["rate"])
+        script = next((best.pop(name) for name in SCRIPTS if name in best), None)
+        rates = {name: _times(row) if script else f"{_rate(row)} a second, {row['facts']['width']}"
+                 for name, row in best.items()}  # fmt: skip
+        packed = [rates.pop(f"packed, {mode}", "") for mode in ("eager", "compiled", "kernels")]
+        others = "; ".join(f"{name.removeprefix('plain script, ')} {rate}" for name, rate in rates.items())
+        cells = (f"{_subject(comparison)}{result.preloaded}", _rate(script) if script else "", *packed, others)
+        yield _line(*cells, f"[{result.number}]")
+
+
+def _rate(row: Mapping[str, Any]) -> str:
+    return f"{row['rate']:,.0f}" if row["rate"] >= 100 else f"{row['rate']:.1f}"
+
+
+def _times(row: Mapping[str, Any]) -> str:
+    """How many times the script's rate (the least and the most of all rounds), and the runs in the pack."""
+    digits = 0 if row["ratio"] >= 100 else 2
+    ratio, least, most = (f"{row[key]:,.{digits}f}" for key in ("ratio", "least", "most"))
+    return f"{ratio} × ({least} – {most}), {row['facts']['width']}"
+
+
+_COST_HEADING = """\
+| | time of a step compared with the plain step (least – most) | measured |
+| --- | --- | --- |"""
+
+
+def _costs(results: Sequence[Result]) -> Iterator[str]:
+    """For each comparison with the plain step: the seconds of each activation, intervention, head or kind of worker."""
+    for result, comparison in _comparisons(results, ("activations", "interventions", "records", "processes", "heads")):
+        base, *others = comparison["rows"]
+        named = []
+        for row in others:
+            facts = row["facts"]
+            what = facts.get("intervention") or (facts["activation"] if comparison["part"] == "activations" else None)
+            named.append(f"{what or row['name']} {1 / row['ratio']:.2f} × "
+                         f"({1 / row['most']:.2f} – {1 / row['least']:.2f})")  # fmt: skip
+        subject = f"{_subject(comparison)}, {base['name'].removeprefix('packed, ')}, {base['facts']['width']}"
+        yield _line(f"{subject}{result.preloaded}", "; ".join(named), f"[{result.number}]")
+
+
+def _commands(results: Sequence[Result]) -> Iterator[tuple[str, list[str]]]:
+    """A table of CPU seconds for each result that timed whole commands."""
+    for result in results:
+        seconds = result.content.get("cpu_seconds")
+        if seconds is None:
+            continue
+        words = result.content.get("situations")
+        if words is None:
+            name = f"{result.content['runs']} runs × {result.content['tasks']} tasks of Permuted MNIST"
+            seconds, words = {name: seconds}, {name: []}
+        kinds = list(dict.fromkeys(kind for of in seconds.values() for kind in of))
+        first = result.content.get("first", {})
+        heading = (
+            _line("CPU seconds of a whole command", *kinds, "measured") + "\n" + _line(*["---"] * (len(kinds) + 2))
+        )
+        rows = []
+        for name, of in seconds.items():
+            cells = [", ".join(f"{value:.0f}" for value in of.get(kind, ())) for kind in kinds]
+            if name in first:
+                cells = [f"{cell} (first: {first[name][kind]:.0f})" for cell, kind in zip(cells, kinds, strict=True)]
+            rows.append(_line(f"{name}{': `' + ' '.join(words[name]) + '`' if words[name] else ''}", *cells,
+                              f"[{result.number}]"))  # fmt: skip
+        yield heading, rows
+
+
+def _measured(result: Result) -> str:
+    made = result.content["provenance"]
+    changes = " and changes" if made["dirty"] else ""
+    versions = made.get("torch") or made["versions"]["torch"]
+    return (f"{result.number}. {made['start'][:10]}, commit {made['commit'][:8]}{changes}, torch {versions}, "
+            f"load {made['load'][0]:.1f}: `{result.content['command']}`")  # fmt: skip
+
+
+def _comparisons(results: Sequence[Result], parts: Sequence[str]) -> Iterator[tuple[Result, Mapping[str, Any]]]:
+    for part in parts:
+        for result in results:
+            for comparison in result.content.get("comparisons", ()):
+                if comparison["part"] == part:
+                    yield result, comparison
+
+
+def _subject(comparison: Mapping[str, Any]) -> str:
+    """The network or the environment of a comparison, out of its name."""
+    name = comparison["name"].split(",")[0]
+    return name.upper() if name in ("mlp", "cnn") else name
+
+
+def _line(*cells: object) -> str:
+    return f"| {' | '.join(str(cell) for cell in cells)} |"
+
+
+def main() -> int:
+    """The command.  Returns its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m launch.bench.page", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if the page differs")
+    return status_of(lambda: _written(parser.parse_args().check))
+
+
+def _written(check: bool) -> int:
+    page = PAGE.read_text()
+    if page.count(BEGIN) != 1 or page.count(END) != 1:
+        raise ConfigError(f"{PAGE} must hold each of the lines {BEGIN} and {END} once.")
+    before, _, rest = page.partition(BEGIN)
+    new = f"{before}{BEGIN}\n\n{tables()}\n\n{END}{rest.partition(END)[2]}"
+    if check:
+        if new != page:
+            raise ConfigError(f"{PAGE} differs from {RESULTS}; python -m launch.bench.page writes it.")
+        return 0
+    PAGE.write_text(new)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
