@@ -8,9 +8,8 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-from plasticity_lab.process.empty_words import check_words
-from plasticity_lab.process.exits import leave, status_of
-from plasticity_lab.version import ShowVersion
+from plasticity_lab.process.exits import check_words, leave, status_of
+from plasticity_lab.records.provenance import ShowVersion
 
 COMMANDS = {
     "table": ("analysis.tables.command", "a table of the papers, from the runs of a store"),

@@ -20,8 +20,8 @@ import polars as pl
 from analysis.rows import Row, rows_in
 from analysis.where import Where, chosen, settings_of
 from plasticity_lab.process.account import expanded
-from plasticity_lab.records.damage import fault_of_parquet
-from plasticity_lab.records.kept_files import MEASURED
+from plasticity_lab.records.damage import fault_of_file
+from plasticity_lab.records.record_facts import MEASURED
 from plasticity_lab.records.store import Store
 
 FIRST = {"run": pl.String, "kind": pl.String, "task": pl.Int64, "epoch": pl.Int64, "step": pl.Int64}
@@ -85,7 +85,7 @@ def metrics_frame(store: Store, rows: Iterable[Row]) -> tuple[pl.LazyFrame, list
     damaged = []
     for row in {row.run: row for row in rows if row.status in MEASURED}.values():
         path = store.metrics(row.run)
-        if fault := fault_of_parquet(path):
+        if fault := fault_of_file(path):
             damaged.append(f"{path} {fault}.")
         else:
             # Of one declaration, hence with the same columns; alike declarations are one object.

@@ -14,11 +14,12 @@ from typing import Any
 from analysis.conf import groups, option
 from analysis.statistics.method import Methods
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.classifier import Declarations
+from plasticity_lab.records.classifier import declared_in
+from plasticity_lab.records.damage import OldFormat
 from plasticity_lab.records.measures import Declared
-from plasticity_lab.records.old_format import OldFormat
 from plasticity_lab.records.plan import read_plan, sweeps_of
-from plasticity_lab.records.record import CorruptRecord, records_of
+from plasticity_lab.records.record import records_of
+from plasticity_lab.records.record_facts import CorruptRecord
 from plasticity_lab.records.stage_returns import StageReturn
 from plasticity_lab.records.store import Store
 
@@ -103,12 +104,12 @@ def rows(records: Iterable[Mapping[str, Any]], planned: Planned = NOTHING_PLANNE
     What a run's numbers are stands in its record, else in another record of its agent (runs that failed or wait say
     nothing; nor do old records); where no record says it, they are a classifier's.
     """
-    settings_of, declarations = _Shared(), Declarations()
+    settings_of = _Shared()
     of_run: dict[str, list[Row]] = {}  # made record by record: a hundred thousand whole ones would fill the memory
     saying: dict[str | None, Declared] = {}
 
     def add(record: Mapping[str, Any]) -> None:
-        settings, declared = settings_of(record["science"]), declarations.of(record)
+        settings, declared = settings_of(record["science"]), declared_in(record)
         if record.get("measures"):
             saying[settings.study.get("agent.name")] = declared
         names = _names(record, planned.runs.get(record["run"], {}))
@@ -120,7 +121,7 @@ def rows(records: Iterable[Mapping[str, Any]], planned: Planned = NOTHING_PLANNE
     for name, run in planned.runs.items():
         if name not in of_run:
             add({**run, "run": name, "status": "waiting"})
-    unsaid = declarations.of({})
+    unsaid = declared_in({})
     return [
         row if row.declared is not unsaid else replace(row, declared=saying.get(row.study.get("agent.name"), unsaid))
         for alike in of_run.values()

@@ -16,10 +16,8 @@ from launch import commands
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.named_code import check_options_folder
 from plasticity_lab.process.account import expanded
-from plasticity_lab.process.command_age import command_begins
-from plasticity_lab.process.empty_words import check_words
-from plasticity_lab.process.exits import leave, status_of
-from plasticity_lab.version import ShowVersion
+from plasticity_lab.process.exits import check_words, command_begins, leave, status_of
+from plasticity_lab.records.provenance import ShowVersion
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -35,8 +35,7 @@ from launch.runs.settings import store_option
 from launch.runs.words import spelled
 from launch.tracking.choice import check_tracking
 from plasticity_lab.errors import ConfigError, PlasticityError
-from plasticity_lab.process.command_age import command_begins
-from plasticity_lab.process.exits import status_of
+from plasticity_lab.process.exits import command_begins, status_of
 from plasticity_lab.process.import_path import importing_alike
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store

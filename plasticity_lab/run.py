@@ -71,10 +71,8 @@ class Run:
 
     @property
     def trained_by(self) -> Mapping[str, str]:
-        """Those of the targets that can change its numbers."""
-        if not self.besides:
-            return self.targets
-        return {address: target for address, target in self.targets.items() if group_of(address) not in self.besides}
+        """The targets that can change its numbers."""
+        return training_targets(self.targets, self.besides) if self.besides else self.targets
 
     def with_option(self, address: str, name: str, target: str, settings: Mapping[str, Any]) -> "Run":
         """The same run, of which the address's group holds this one option; of any address where it is without it."""
@@ -135,6 +133,11 @@ class Run:
 
     def _built(self, address: str) -> Component:
         return build(group_of(address), self.name(address), self.targets[address], self.settings(address))
+
+
+def training_targets(targets: Mapping[str, str], besides: Collection[str]) -> dict[str, str]:
+    """The targets of groups that are not in `besides`."""
+    return {address: target for address, target in targets.items() if group_of(address) not in besides}
 
 
 def group_of(address: str) -> str:

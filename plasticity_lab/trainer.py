@@ -3,8 +3,7 @@
 from typing import Any, Protocol, TypeVar
 
 from plasticity_lab.agents.agent import Chunk, Learner, Stream, Task
-from plasticity_lab.records.position import Position
-from plasticity_lab.records.rows import Evaluation, Rows
+from plasticity_lab.records.rows import Evaluation, Position, Rows
 
 
 class Journal(Protocol):

@@ -18,7 +18,7 @@ from analysis.report.report import report
 from analysis.report.searches import search_sections
 from analysis.rows import Row
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.records.kept_files import MEASURED
+from plasticity_lab.records.record_facts import MEASURED
 
 LEAST = 5
 """Seconds between two pages at least: making one takes some."""

@@ -16,7 +16,7 @@ from analysis.report.sections import Section, sections
 from analysis.report.table_page import table_pages
 from analysis.rows import Row
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.version import version_line
+from plasticity_lab.records.provenance import version_line
 
 
 def report(

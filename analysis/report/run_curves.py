@@ -10,7 +10,7 @@ from analysis.figures.courses import binned, extents
 from analysis.figures.style import POINTS
 from analysis.report.packed import rounded
 from analysis.rows import Row
-from plasticity_lab.records.kept_files import MEASURED
+from plasticity_lab.records.record_facts import MEASURED
 
 NUMBERS, LEAST = 1_000_000, 10
 """About how many numbers all curves hold together: curves of very many runs have fewer points, but at least ten."""

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.report.sections import Figure, Section
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.searches.batches import Trial
-from plasticity_lab.records.searches.optuna_study import optuna_study
-from plasticity_lab.records.searches.results import Results
+from plasticity_lab.records.searches.batches import Results, Trial
 from plasticity_lab.records.searches.space import Range
-from plasticity_lab.records.searches.studies import StoredStudy, searches_of, studies_of
+from plasticity_lab.records.searches.studies import StoredStudy, optuna_study, searches_of, studies_of
 from plasticity_lab.records.store import Store
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from analysis.tables.stages import Metrics
 from analysis.tables.table import Table
 from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.process.account import expanded
-from plasticity_lab.records.old_format import OldFormat
+from plasticity_lab.records.damage import OldFormat
 
 if TYPE_CHECKING:
     import polars as pl

@@ -19,7 +19,7 @@ from plasticity_lab.benchmarks.bodies.stream import Rollout
 from plasticity_lab.environments.bodies import BODIES
 from plasticity_lab.environments.body import Body
 from plasticity_lab.environments.environments import Environments
-from plasticity_lab.records.position import Position
+from plasticity_lab.records.rows import Position
 
 ENDLESS = 10**9
 """Steps of a task that no bench comes to the end of: as many as the plain script gets."""

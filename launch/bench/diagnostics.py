@@ -19,8 +19,8 @@ from typing import Any
 from launch.command import resolve
 from plasticity_lab.process.exits import status_of
 from plasticity_lab.records.files import write_json
-from plasticity_lab.records.position import Position
 from plasticity_lab.records.provenance import provenance
+from plasticity_lab.records.rows import Position
 
 SITUATIONS: Mapping[str, tuple[str, ...]] = {
     "permuted_mnist": ("benchmark=permuted_mnist",),

@@ -18,8 +18,7 @@ from plasticity_lab.agents.agent import Chunk, Learner, Task
 from plasticity_lab.agents.supervised.workload import Workload
 from plasticity_lab.records.identity import pack_id, run_id
 from plasticity_lab.records.plan import Pack, Plan
-from plasticity_lab.records.position import Position
-from plasticity_lab.records.rows import Evaluation, Rows
+from plasticity_lab.records.rows import Evaluation, Position, Rows
 from plasticity_lab.records.settings import LaunchSettings, Settings, TrackingSettings
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run

@@ -15,7 +15,7 @@ from plasticity_lab.assembly import assembled
 from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
 from plasticity_lab.benchmarks.bodies.segments import Segment
 from plasticity_lab.environments.body import Body
-from plasticity_lab.records.position import Position
+from plasticity_lab.records.rows import Position
 from plasticity_lab.run import Run
 
 BENCHMARKS = {"small_impala": "games", "nature": "catch_84", "impala": "catch_84"}

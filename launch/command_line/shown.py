@@ -14,7 +14,7 @@ from launch.command_line.words import CommandLine
 from launch.runs.files import CONF, folders_of, options_in
 from launch.runs.words import read
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.version import version_line
+from plasticity_lab.records.provenance import version_line
 
 COMPLETION = Path(__file__).with_name("completion.bash")
 

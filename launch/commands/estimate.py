@@ -17,9 +17,9 @@ from launch.plan.device import cores, devices, kind_of, memory_here, memory_of
 from launch.wording import say
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.component import check
-from plasticity_lab.records.kept_files import ended_for
 from plasticity_lab.records.kinds import device_name
 from plasticity_lab.records.plan import read_plan
+from plasticity_lab.records.record_facts import ended_for
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 

@@ -28,7 +28,8 @@ from launch.wording import counted, say, some
 from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.records.files import read
 from plasticity_lab.records.plan import sweeps_of
-from plasticity_lab.records.record import pack_of, read_record
+from plasticity_lab.records.record import read_record
+from plasticity_lab.records.record_facts import pack_of
 from plasticity_lab.records.store import Store
 
 FEW = 5

@@ -67,10 +67,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _looked_at(store: Store, run: str, diagnostics: dict, resource_of, again: bool) -> str:
     """Adds what diagnostics see of a run to its record; a line that says what was done."""
-    from plasticity_lab.records.added_columns import add_columns
     from plasticity_lab.records.provenance import provenance, utc_now
     from plasticity_lab.records.record import read_record
-    from plasticity_lab.saved_network.observing import observed
+    from plasticity_lab.saved_network.observing import add_columns, observed
 
     record = read_record(store, run)
     there = [] if record is None or again else [name for name in diagnostics if name in record["diagnostics"]]
@@ -81,7 +80,7 @@ def _looked_at(store: Store, run: str, diagnostics: dict, resource_of, again: bo
     tasks = list(seen.at_tasks)
     source = provenance()
     by = {"diagnostics": list(left), "tasks": tasks, "when": utc_now(), "commit": source.get("commit")}
-    add_columns(store, run, seen.columns, seen.at_tasks, list(left), by)
+    add_columns(store, run, seen, list(left), by)
     ends = "the end of task" if len(tasks) == 1 else "the ends of tasks"
     said = ", ".join(str(task + 1) for task in tasks[:3]) + (f" … {tasks[-1] + 1}" if len(tasks) > 3 else "")
     return f"{run}: {len(seen.columns)} columns at {ends} {said}."

@@ -11,9 +11,9 @@ from launch.packs.sweep import in_words
 from launch.packs.todo import outstanding
 from plasticity_lab.errors import StoreError
 from plasticity_lab.named_code import name_again
-from plasticity_lab.records.kept_files import ended_for
 from plasticity_lab.records.plan import Plan, read_plan
-from plasticity_lab.records.record import CorruptRecord, read_record
+from plasticity_lab.records.record import read_record
+from plasticity_lab.records.record_facts import CorruptRecord, ended_for
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.targets import run_of
 from plasticity_lab.run import Run

@@ -28,7 +28,8 @@ from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.records.classifier import declared_in
 from plasticity_lab.records.measures import Column, Declared, Measures
 from plasticity_lab.records.plan import Pack, Plan
-from plasticity_lab.records.record import CorruptRecord, check_files, flags_of, read_metrics, read_record
+from plasticity_lab.records.record import read_metrics, read_record
+from plasticity_lab.records.record_facts import CorruptRecord, check_files, flags_of
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.targets import measures_of
 

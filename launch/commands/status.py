@@ -28,9 +28,9 @@ from launch.plan.table import PRINTED_WIDTH
 from launch.wording import counted, flag_in_words, in_bytes, in_time, say, some
 from launch.work.patience import fault_of
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.kept_files import STOPPED
-from plasticity_lab.records.old_format import OldFormat
+from plasticity_lab.records.damage import OldFormat
 from plasticity_lab.records.plan import read_plan, sweeps_of
+from plasticity_lab.records.record_facts import STOPPED
 from plasticity_lab.records.run_index import RunIndex
 from plasticity_lab.records.store import Store
 

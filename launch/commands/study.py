@@ -17,9 +17,8 @@ from launch.wording import counted, say
 from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.process.account import expanded
 from plasticity_lab.records.files import disk_errors
-from plasticity_lab.records.searches.optuna_study import optuna_study
-from plasticity_lab.records.searches.results import Results
-from plasticity_lab.records.searches.studies import searches_of, studies_of
+from plasticity_lab.records.searches.batches import Results
+from plasticity_lab.records.searches.studies import optuna_study, searches_of, studies_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

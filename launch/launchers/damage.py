@@ -9,7 +9,7 @@ from launch.packs.progress import read_progress
 from launch.tracking.wandb.marks import read_marks
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.checkpoint import GOES_BACK, latest_epoch
-from plasticity_lab.records.damage import DamagedFile, fault_of_tensors, rename_aside
+from plasticity_lab.records.damage import DamagedFile, fault_of_file, rename_aside
 from plasticity_lab.records.files import names
 from plasticity_lab.records.store import Store
 
@@ -44,7 +44,7 @@ def damaged_checkpoints(store: Store, packs: Iterable[str]) -> list[DamagedFile]
     begun = set(names(store.root / "packs"))
     latest = ((pack, latest_epoch(store, pack)) for pack in sorted(packs) if pack in begun)
     paths = [store.checkpoint(pack, epoch) for pack, epoch in latest if epoch >= 0]
-    faults = ((path, fault_of_tensors(path)) for path in paths)
+    faults = ((path, fault_of_file(path)) for path in paths)
     return [DamagedFile(path, fault, GOES_BACK) for path, fault in faults if fault and path.exists()]
 
 

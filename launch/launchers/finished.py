@@ -13,9 +13,9 @@ from launch.wording import counted, flagged, say, some
 from plasticity_lab.errors import PlasticityError, StoreError
 from plasticity_lab.records.classifier import declared_in
 from plasticity_lab.records.identity import sweep_id
-from plasticity_lab.records.kept_files import ended_for
 from plasticity_lab.records.own_classes import file_of_class
-from plasticity_lab.records.record import CorruptRecord, flags_of, read_record
+from plasticity_lab.records.record import read_record
+from plasticity_lab.records.record_facts import CorruptRecord, ended_for, flags_of
 from plasticity_lab.records.run_index import RunIndex
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store

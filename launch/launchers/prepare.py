@@ -20,11 +20,11 @@ from plasticity_lab import assembly
 from plasticity_lab.agents.cost import Cost
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.code import code_here
 from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.identity import sweep_id
-from plasticity_lab.records.kept_files import ended_for
 from plasticity_lab.records.plan import OtherFormat, Pack, Plan, write_plan
+from plasticity_lab.records.provenance import code_here
+from plasticity_lab.records.record_facts import ended_for
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run

@@ -22,7 +22,8 @@ from plasticity_lab.records.index_files import Digests
 from plasticity_lab.records.kinds import goes_on, is_cpu, sort_of
 from plasticity_lab.records.plan import Pack, read_plan
 from plasticity_lab.records.provenance import CHECKOUT, why_no_commit
-from plasticity_lab.records.record import STATUSES, add_asked_as, failures, read_record
+from plasticity_lab.records.record import STATUSES, add_asked_as, read_record
+from plasticity_lab.records.record_facts import failures
 from plasticity_lab.records.run_index import RunIndex
 from plasticity_lab.records.settings import Settings
 from plasticity_lab.run import Run

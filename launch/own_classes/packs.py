@@ -22,8 +22,7 @@ from plasticity_lab.diagnostics.chosen import GROUP
 from plasticity_lab.interventions.none import NoIntervention
 from plasticity_lab.records.bulk import as_tensors, filled_from
 from plasticity_lab.records.journal import Journal
-from plasticity_lab.records.position import Position
-from plasticity_lab.records.rows import Evaluation, Rows
+from plasticity_lab.records.rows import Evaluation, Position, Rows
 from plasticity_lab.run import Run
 from plasticity_lab.trainer import train
 

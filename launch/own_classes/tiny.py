@@ -235,4 +235,4 @@ def _made_up(like: ImageSet) -> ImageSet:
         labels = np.tile(np.arange(like.classes), each)
         return draw.integers(0, like.white + 1, (len(labels), *like.train_images.shape[1:]), np.uint8), labels
 
-    return ImageSet.of("made_up", some(IMAGES), some(HELD_OUT), classes=like.classes, white=like.white)
+    return ImageSet("made_up", *some(IMAGES), *some(HELD_OUT), classes=like.classes, white=like.white)

@@ -13,9 +13,9 @@ from launch.packs.progress import NOWHERE, Reached, reached
 from plasticity_lab.records.bulk_log import bytes_on_disk
 from plasticity_lab.records.files import names
 from plasticity_lab.records.index_files import Outcome
-from plasticity_lab.records.kept_files import MEASURED, STOPPED, ended_for
 from plasticity_lab.records.plan import Pack, Plan
-from plasticity_lab.records.record import CorruptRecord, read_record
+from plasticity_lab.records.record import read_record
+from plasticity_lab.records.record_facts import MEASURED, STOPPED, CorruptRecord, ended_for
 from plasticity_lab.records.run_index import RunIndex
 from plasticity_lab.records.store import Store
 

@@ -15,17 +15,11 @@ from plasticity_lab.records.checkpoint import clear_pack
 from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.files import names, seen
 from plasticity_lab.records.index_files import Digests, Outcome
-from plasticity_lab.records.kept_files import MEASURED
 from plasticity_lab.records.kinds import sort_of
 from plasticity_lab.records.own_classes import digests_of_classes, same_code
 from plasticity_lab.records.plan import Pack, Plan, all_plans, read_plan, sweep_of
-from plasticity_lab.records.record import (
-    FINISHED,
-    CorruptRecord,
-    add_asked_as,
-    read_record,
-    set_aside,
-)
+from plasticity_lab.records.record import add_asked_as, read_record, set_aside
+from plasticity_lab.records.record_facts import FINISHED, MEASURED, CorruptRecord
 from plasticity_lab.records.run_index import RunIndex
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.targets import check_targets

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from launch.runs.search import Study
-from plasticity_lab.records.record import CorruptRecord, read_metrics
-from plasticity_lab.records.searches.batches import Trial
-from plasticity_lab.records.searches.results import Results
+from plasticity_lab.records.record import read_metrics
+from plasticity_lab.records.record_facts import CorruptRecord
+from plasticity_lab.records.searches.batches import Results, Trial
 from plasticity_lab.records.settings import StopRule
 from plasticity_lab.records.stopping import so_far
 from plasticity_lab.records.store import Store

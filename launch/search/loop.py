@@ -13,10 +13,9 @@ from launch.search.outcome import say_batch, say_best, words_of
 from launch.search.sampler import ask
 from launch.wording import counted, say
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.process.command_age import seconds_since_command
+from plasticity_lab.process.exits import seconds_since_command
 from plasticity_lab.records.plan import sweep_of
-from plasticity_lab.records.searches.batches import Batch, Trial, batches_of, distinct, write_batch
-from plasticity_lab.records.searches.results import Results
+from plasticity_lab.records.searches.batches import Batch, Results, Trial, batches_of, distinct, write_batch
 from plasticity_lab.records.settings import Settings, StopRule
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run

@@ -8,8 +8,7 @@ from launch.runs.settings import store_option
 from launch.runs.words import spelled
 from launch.search.new_trials import MOST
 from launch.wording import counted, say
-from plasticity_lab.records.searches.batches import Batch, Trial, distinct
-from plasticity_lab.records.searches.results import Results, Told
+from plasticity_lab.records.searches.batches import Batch, Results, Told, Trial, distinct
 from plasticity_lab.records.searches.space import size_of
 from plasticity_lab.records.store import Store
 

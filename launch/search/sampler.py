@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.measures import Better
-from plasticity_lab.records.searches.distributions import distribution_of, ended_trial
-from plasticity_lab.records.searches.results import Told
+from plasticity_lab.records.searches.batches import Told
 from plasticity_lab.records.searches.space import Range, Space
+from plasticity_lab.records.searches.studies import distribution_of, ended_trial
 
 if TYPE_CHECKING:
     from optuna.samplers import BaseSampler

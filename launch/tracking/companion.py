@@ -24,7 +24,8 @@ from launch.tracking.wandb.marks import Destination, written
 from launch.tracking.wandb.open_run import OpenRun, end_service, own_service
 from launch.tracking.wandb.writer import in_a_line, write_runs
 from plasticity_lab.errors import PlasticityError
-from plasticity_lab.records.record import CorruptRecord, read_record
+from plasticity_lab.records.record import read_record
+from plasticity_lab.records.record_facts import CorruptRecord
 from plasticity_lab.records.store import Store
 
 NICENESS = 19

@@ -9,7 +9,8 @@ from launch.tracking.wandb.marks import Destination, mark_written, written
 from launch.tracking.wandb.offline import UNFINISHED, clear_offline, offline_folders, uploaded_by_hand
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.plan import all_plans
-from plasticity_lab.records.record import CorruptRecord, read_record, records_of
+from plasticity_lab.records.record import read_record, records_of
+from plasticity_lab.records.record_facts import CorruptRecord
 from plasticity_lab.records.settings import TrackingSettings
 from plasticity_lab.records.store import Store
 

@@ -21,7 +21,7 @@ from plasticity_lab.assembly import assembled, resources
 from plasticity_lab.benchmarks.benchmark import Resource
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.records.plan import Pack, Plan, read_plan
-from plasticity_lab.records.position import Position
+from plasticity_lab.records.rows import Position
 from plasticity_lab.records.store import Store
 from plasticity_lab.run import Run
 

@@ -16,19 +16,8 @@ from plasticity_lab.records.files import clear_unfinished, create_once, seen
 from plasticity_lab.records.journal import Journal
 from plasticity_lab.records.plan import Pack, set_apart
 from plasticity_lab.records.provenance import provenance
-from plasticity_lab.records.record import (
-    FINISHED,
-    STOPPED,
-    CorruptRecord,
-    check_files,
-    failures,
-    new_record,
-    pack_of,
-    read_record,
-    set_aside,
-    write_metrics,
-    write_record,
-)
+from plasticity_lab.records.record import new_record, read_record, set_aside, write_metrics, write_record
+from plasticity_lab.records.record_facts import FINISHED, STOPPED, CorruptRecord, check_files, failures, pack_of
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.training_code import REFILLED, flags_of_parts
 from plasticity_lab.records.weights import write_statistics, write_weights

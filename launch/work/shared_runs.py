@@ -15,8 +15,7 @@ from launch.work.binding import Binder
 from launch.work.recording import divide, end_pack, recorded_elsewhere
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.checkpoint import latest_epoch
-from plasticity_lab.records.damage import DamagedFile
-from plasticity_lab.records.old_format import OldFormat
+from plasticity_lab.records.damage import DamagedFile, OldFormat
 from plasticity_lab.records.plan import OtherFormat, Pack, Plan, read_plan
 from plasticity_lab.records.store import Store
 

@@ -34,9 +34,9 @@ from plasticity_lab.assembly import ResourceOf, resources
 from plasticity_lab.benchmarks.benchmark import Resource
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.errors import DataError, PlasticityError, StoreError
-from plasticity_lab.records.code import other_code
 from plasticity_lab.records.files import names
 from plasticity_lab.records.plan import Pack, Plan, in_parts, read_plan
+from plasticity_lab.records.provenance import other_code
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.training_code import code_digest
 from plasticity_lab.waits import waiting

@@ -15,10 +15,8 @@ from plasticity_lab.diagnostics.view import View
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Network
 from plasticity_lab.records.bulk import Bulk
-from plasticity_lab.records.chunk import Chunk, Stage
 from plasticity_lab.records.measures import Measures
-from plasticity_lab.records.position import Position
-from plasticity_lab.records.rows import Evaluation, Rows
+from plasticity_lab.records.rows import Chunk, Evaluation, Position, Rows, Stage
 
 State = dict[str, Any]
 

@@ -1,9 +1,17 @@
-"""Downloading published files: mirrors in order, checksums, whole files or none."""
+"""Downloads published files from the first mirror that has them, checks their md5, and unpacks tar archives.
+
+A file appears under its name only when it is complete.
+"""
 
 import errno
-from collections.abc import Sequence
+import gzip
+import shutil
+import tarfile
+import zlib
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import IO
 
 import pooch
 from rich.console import Console
@@ -13,23 +21,24 @@ from plasticity_lab.errors import DataError
 
 SECONDS_TO_CONNECT_AND_TO_READ = (10, 60)
 CHUNK = 1 << 16
+_AGAIN = "move it aside and fetch it again"
 
 
 @dataclass(frozen=True)
 class Archive:
-    """A file as it is published: its name, which ends the address on every mirror, and the md5 of its bytes."""
+    """A published file: its name, which ends its address on every mirror, and the md5 of its bytes."""
 
     name: str
     md5: str
 
 
 def download(archives: Sequence[Archive], mirrors: Sequence[str], folder: Path) -> None:
-    """Bring the archives into the folder; each one appears under its name only when it is whole and right.
+    """Downloads the archives into the folder.
 
-    A line per file goes to standard error, and on a terminal a progress bar.  Raises DataError if no mirror has a
-    file, or the folder cannot be written.
+    Prints a line per file to standard error, and on a terminal a progress bar.  Raises DataError if no mirror has a
+    file, or if the folder cannot be written.
     """
-    pooch.get_logger().setLevel("WARNING")  # it would say the same in other words
+    pooch.get_logger().setLevel("WARNING")  # it would print the same lines in other words
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
@@ -46,7 +55,7 @@ def _from_first_mirror(archive: Archive, mirrors: Sequence[str], folder: Path, p
         fetcher = pooch.HTTPDownloader(bar, chunk_size=CHUNK, timeout=SECONDS_TO_CONNECT_AND_TO_READ)
         try:
             path = pooch.retrieve(url, f"md5:{archive.md5}", archive.name, folder, downloader=fetcher)
-            # pooch's file is readable only by its owner, but a group shares one folder of data.
+            # pooch lets only the owner read the file, but a group shares one folder of data.
             Path(path).chmod(0o644)
             return
         except (OSError, ValueError) as error:
@@ -54,7 +63,7 @@ def _from_first_mirror(archive: Archive, mirrors: Sequence[str], folder: Path, p
                 raise unwritable(folder, error) from error
             failures.append(f"{mirror} ({_reason(error)})")
         finally:
-            bar.remove()
+            progress.remove_task(bar.task)
     raise DataError(
         f"{archive.name} could not be downloaded from {', '.join(failures)}: try again, or download it by hand "
         f"from one of these into {folder}."
@@ -62,7 +71,10 @@ def _from_first_mirror(archive: Archive, mirrors: Sequence[str], folder: Path, p
 
 
 def unwritable(folder: Path, error: OSError) -> DataError:
-    """For errors of the file system, which carry a number; those of the network come from requests and carry none."""
+    """The error for a folder that cannot be written.
+
+    Errors of the file system carry an errno; errors of the network, which requests raises, carry none.
+    """
     remedy = "make room there" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "make it writable"
     reason = error.strerror or "permission denied"
     return DataError(f"{folder} cannot be written ({reason}): {remedy}, or name another folder with --folder.")
@@ -72,34 +84,63 @@ def _reason(error: Exception) -> str:
     response = getattr(error, "response", None)
     if response is not None:
         return f"status {response.status_code}"
-    if isinstance(error, OSError):
-        return f"no connection: {type(error).__name__}"
-    return "wrong checksum"
+    return f"no connection: {type(error).__name__}" if isinstance(error, OSError) else "wrong checksum"
 
 
 class _Bar:
-    """What pooch asks of a progress bar, drawn by rich. Pooch counts whole chunks and corrects the sum at the end."""
+    """The progress bar that pooch asks for, drawn by rich.  pooch sets `total`, which is 0 if the server names none."""
 
     def __init__(self, progress: Progress, name: str) -> None:
-        self.progress, self.task, self.bytes = progress, progress.add_task(name, total=None), None
-
-    @property
-    def total(self) -> int | None:
-        return self.bytes
-
-    @total.setter
-    def total(self, size: int) -> None:
-        self.bytes = size or None  # 0 where the server does not say
-        self.progress.update(self.task, total=self.bytes)
+        self.progress, self.task, self.total = progress, progress.add_task(name, total=None), 0
 
     def update(self, size: int) -> None:
-        self.progress.advance(self.task, size)
+        self.progress.update(self.task, advance=size, total=self.total or None)
 
-    def reset(self) -> None:
-        self.progress.reset(self.task, total=self.bytes)
+    def reset(self) -> None:  # pooch counts whole chunks and corrects the sum at the end
+        self.progress.reset(self.task)
 
     def close(self) -> None:
         self.progress.refresh()
 
-    def remove(self) -> None:
-        self.progress.remove_task(self.task)
+
+def unpack(archive: Path, wanted: Collection[str], folder: Path) -> None:
+    """Unpacks the wanted files of a tar archive into the folder.
+
+    Members are named one by one: tarfile has extraction filters only since Python 3.11.4.  Raises DataError if the
+    archive is damaged, lacks a wanted file, has a link in its place, or names a file outside its folder; then nothing
+    is written.
+    """
+    try:
+        with tarfile.open(archive) as tar:
+            members = {member.name: member for member in tar.getmembers()}
+            _check_members(archive, wanted, members)
+            for name in wanted:
+                content = tar.extractfile(members[name])
+                assert content is not None  # a regular file
+                with content:
+                    _place(content, folder / name)
+    except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise DataError(f"{archive} is truncated or damaged: {_AGAIN}.") from error
+    except OSError as error:
+        raise unwritable(folder, error) from error
+
+
+def _check_members(archive: Path, wanted: Collection[str], members: dict[str, tarfile.TarInfo]) -> None:
+    for path in map(PurePosixPath, members):
+        if path.is_absolute() or ".." in path.parts:
+            raise DataError(f"{archive} names the file {path}, outside its own folder: it is not safe; {_AGAIN}.")
+    for name in wanted:
+        if name not in members or not members[name].isfile():
+            raise DataError(f"{archive} does not hold the file {name}: it is not the published archive; {_AGAIN}.")
+
+
+def _place(content: IO[bytes], path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    try:
+        with unfinished.open("wb") as file:
+            shutil.copyfileobj(content, file, 1 << 20)
+        unfinished.chmod(0o644)  # a group shares one folder of data
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)

@@ -1,11 +1,12 @@
-"""What every image set looks like once it is read, whatever files it came from.
+"""An image set in memory, whatever files it was read from, and the functions that read it.
 
 Legend: N images, C channels, H rows, W columns.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Self
 
 import numpy as np
@@ -17,13 +18,13 @@ from plasticity_lab.errors import DataError
 class ImageSet:
     """Labelled images, split as published, in the order of their files.
 
-    name: the word that chose it.
+    name: the name that selects it.
     train_images, test_images: uint8 (N, C, H, W); pixel values 0..white.
     train_labels, test_labels: int64 (N,); values 0..classes-1.
-    classes: how many classes there are.
+    classes: the number of classes.
     white: the pixel value that stands for 1.0.
-    part: True where only a part of the published set is there.
-    known_moments: mean and std of the channels, where they need not be measured.
+    part: True if only a part of the published set is there.
+    known_moments: mean and std of the channels, if they need not be measured.
 
     Raises DataError if the arrays do not fit together.
     """
@@ -42,41 +43,27 @@ class ImageSet:
     def moments(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean and standard deviation (by the count) of each channel's training pixels after division by white.
 
-        float32 (C,) twice, measured when first asked for: few runs standardise.
+        float32 (C,) twice, measured at the first access: few runs standardise.
         """
         return self.known_moments or channel_moments(self.train_images, self.white)
 
     @property
     def packages(self) -> Sequence[str]:
-        """Python packages by whose versions numbers may differ: none."""
+        """The Python packages whose versions may change numbers: none."""
         return ()
 
     @property
     def facts(self) -> dict[str, str | bool]:
-        """What a record's provenance says of it."""
+        """The entries about the set in a record's provenance."""
         return {"data": self.name, "data_part": self.part}
-
-    @classmethod
-    def of(
-        cls,
-        name: str,
-        train: tuple[np.ndarray, np.ndarray],
-        test: tuple[np.ndarray, np.ndarray],
-        *,
-        classes: int,
-        white: int,
-        part: bool = False,
-    ) -> Self:
-        """The set of these (images, labels)."""
-        return cls(name, *train, *test, classes=classes, white=white, part=part)
 
     @classmethod
     def blank(
         cls, name: str, train: int, test: int, *, image: tuple[int, int, int], classes: int, white: int = 255
     ) -> Self:
-        """Black images (C, H, W) with the classes in turn: what a plan needs of a set that is not there.
+        """Black images (C, H, W) with the classes in turn: enough to plan runs on a set that is not downloaded yet.
 
-        train, test: how many. The images take no memory, and cannot be written to.
+        train, test: the number of images. The images take no memory and are read-only.
         """
         images = [np.broadcast_to(np.uint8(0), (count, *image)) for count in (train, test)]
         labels = [np.arange(count, dtype=np.int64) % classes for count in (train, test)]
@@ -106,13 +93,31 @@ class ImageSet:
                 self._refuse(f"its {split} labels are not all within 0..{self.classes - 1}")
             if self.white < np.iinfo(images.dtype).max and images.max() > self.white:  # large sets are not read for it
                 self._refuse(f"its {split} images have pixels above white, {self.white}")
-        if self.train_images.shape[1:] != self.test_images.shape[1:]:
-            self._refuse(
-                f"its images are {self.train_images.shape[1:]} in training, {self.test_images.shape[1:]} in test"
-            )
+        train, test = self.train_images.shape[1:], self.test_images.shape[1:]
+        if train != test:
+            self._refuse(f"its images are {train} in training, {test} in test")
 
     def _refuse(self, reason: str) -> None:
         raise DataError(f"The image set '{self.name}' does not fit together: {reason}.")
+
+
+@dataclass(frozen=True)
+class Source:
+    """The functions of one image set.
+
+    load: reads it from the folder of data sets; raises DataError if it is missing or damaged.
+    checked: the checks of `load`, in words.
+    fetch: downloads missing files into the folder of data sets, or prepares them; None if a package ships the set.
+    subfolder: the folder of its files in the folder of data sets.
+    outline: black images in the number and shape of the published ones, so that runs can be planned before the set is
+    downloaded; None if a package ships the set.
+    """
+
+    load: Callable[[Path], ImageSet]
+    checked: str
+    fetch: Callable[[Path], None] | None = None
+    subfolder: str = ""
+    outline: Callable[[], ImageSet] | None = None
 
 
 def _by_class(labels: np.ndarray, classes: int) -> list[np.ndarray]:

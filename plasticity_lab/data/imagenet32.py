@@ -1,13 +1,13 @@
-"""ImageNet at 32 × 32 pixels, prepared once out of what somebody has of it, and then read without a copy.
+"""ImageNet at 32 × 32 pixels, prepared once from a copy of ImageNet, then memory-mapped.
 
-Two shapes are known, in the folder `imagenet32` of the folder of data sets:
+Two layouts are known, in the folder `imagenet32` of the folder of data sets:
 
-    classes/0.npy, 1.npy, …     a file a class, (N, 3, 32, 32) or (N, 32, 32, 3), as the loss-of-plasticity code has
-    train/<class>/…             ImageNet's training images, a folder a class, of any size
+    classes/0.npy, 1.npy, …     a file per class, (N, 3, 32, 32) or (N, 32, 32, 3), as the loss-of-plasticity code has
+    train/<class>/…             ImageNet's training images, a folder per class, of any size
 
-`fetch` makes of either, beside it, train_images.npy, test_images.npy and contents.json, which `load` reads. The first
-600 images of a class are for training, the rest for testing; of a folder the first 700 are taken, as many as the class
-files have.  Source: Dohare et al. 2024.
+`fetch` makes train_images.npy, test_images.npy and contents.json from either, in the same folder; `load` reads them.
+The first 600 images of a class are for training, the rest for testing. From a folder the first 700 images are taken, as
+many as the class files have.  Source: Dohare et al. 2024.
 """
 
 import json
@@ -27,7 +27,7 @@ from rich.progress import track
 
 from plasticity_lab.data.download import unwritable
 from plasticity_lab.data.folder import fetch_command
-from plasticity_lab.data.image_set import ImageSet, channel_moments
+from plasticity_lab.data.image_set import ImageSet, Source, channel_moments
 from plasticity_lab.errors import DataError
 
 SUBFOLDER = "imagenet32"
@@ -39,7 +39,7 @@ IMAGES = {"training": "train_images.npy", "test": "test_images.npy"}
 
 @dataclass(frozen=True)
 class Size:
-    """classes: of the whole set. train: training images of a class. images: how many are taken of a folder."""
+    """classes: of the whole set. train: training images of a class. images: the most images taken from a folder."""
 
     classes: int = 1000
     train: int = 600
@@ -50,7 +50,7 @@ PUBLISHED = Size()
 
 
 def load(folder: Path, size: Size = PUBLISHED) -> ImageSet:
-    """The prepared set, 3×32×32, pixels 0..255, read from disk as it is used; `part` where there are fewer classes.
+    """The prepared set, 3×32×32, pixels 0..255, read from disk as it is used; `part` if there are fewer classes.
 
     Raises DataError if it has not been prepared, or its files do not belong together.
     """
@@ -67,18 +67,10 @@ def load(folder: Path, size: Size = PUBLISHED) -> ImageSet:
     if any(images[split].shape != (counts[split].sum(), *IMAGE) for split in IMAGES):
         raise _damaged(folder)
     labels = {split: np.repeat(np.arange(len(counts[split])), counts[split]) for split in IMAGES}
+    splits = [array for split in IMAGES for array in (images[split], labels[split])]
     classes = len(counts["training"])
-    return ImageSet(
-        SUBFOLDER,
-        images["training"],
-        labels["training"],
-        images["test"],
-        labels["test"],
-        classes,
-        WHITE,
-        part=classes < size.classes,
-        known_moments=(mean, std),
-    )
+    part = classes < size.classes
+    return ImageSet(SUBFOLDER, *splits, classes=classes, white=WHITE, part=part, known_moments=(mean, std))
 
 
 def outline(size: Size = PUBLISHED) -> ImageSet:
@@ -88,27 +80,30 @@ def outline(size: Size = PUBLISHED) -> ImageSet:
 
 
 def fetch(folder: Path, size: Size = PUBLISHED) -> None:
-    """Prepare the set out of class files or folders of images, unless that is done.
+    """Prepares the set from class files or folders of images, unless that is done.
 
-    Raises DataError if there are neither, or they are not right, or the folder cannot be written.
+    Raises DataError if there are neither, if they are damaged, or if the folder cannot be written.
 
-    The files appear under their names only when they are whole, contents.json at the end.
+    The files appear under their names only when they are complete, contents.json at the end.
     """
     where = folder / SUBFOLDER
     if (where / CONTENTS).exists():
         return
-    found = _class_files(where) or _class_folders(where, size)
-    if not found:
+    classes = _class_files(where) or _class_folders(where, size)
+    if not classes:
         raise _not_there(folder)
     try:
-        _prepare(found, where, size)
+        _prepare(classes, where, size)
     except OSError as error:
         raise unwritable(where, error) from error
 
 
+SOURCES = {SUBFOLDER: Source(load, "the shape of the arrays", fetch, SUBFOLDER, outline)}
+
+
 @dataclass(frozen=True)
 class Class:
-    """name: of its file or folder. count: how many images are taken. read: gives them, (N, 3, 32, 32)."""
+    """name: of its file or folder. count: its number of images. read: returns them, (N, 3, 32, 32)."""
 
     name: str
     count: int
@@ -117,20 +112,20 @@ class Class:
 
 def _class_files(where: Path) -> list[Class]:
     paths = sorted((where / "classes").glob("*.npy"), key=lambda path: (len(path.stem), path.stem))  # 9 before 10
-    return [Class(path.stem, len(_opened(path)), partial(_of_file, path)) for path in paths]
+    return [Class(path.stem, len(_opened(path)), partial(_pixels_of_file, path)) for path in paths]
 
 
 def _class_folders(where: Path, size: Size) -> list[Class]:
-    found = []
+    classes = []
     for folder in sorted(path for path in (where / "train").glob("*") if path.is_dir()):
         files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
         taken = files[: size.images]
-        found.append(Class(folder.name, len(taken), partial(down_sampled, taken, IMAGE[1])))
-    return found
+        classes.append(Class(folder.name, len(taken), partial(_down_sampled, taken)))
+    return classes
 
 
 def _opened(path: Path) -> NDArray[Any]:
-    """The array of a class file, not read yet.  Raises DataError where it is none of images of 32 × 32 pixels."""
+    """The memory-mapped array of a class file.  Raises DataError if it holds no images of 32 × 32 pixels."""
     try:
         images = np.load(path, mmap_mode="r")
     except (OSError, ValueError, EOFError) as error:
@@ -142,7 +137,7 @@ def _opened(path: Path) -> NDArray[Any]:
     return images
 
 
-def _of_file(path: Path) -> NDArray[np.uint8]:
+def _pixels_of_file(path: Path) -> NDArray[np.uint8]:
     images = np.asarray(_opened(path))
     whole = images.clip(0, WHITE).astype(np.uint8)
     if not np.array_equal(whole, images):
@@ -150,19 +145,19 @@ def _of_file(path: Path) -> NDArray[np.uint8]:
     return whole
 
 
-def _prepare(found: Sequence[Class], where: Path, size: Size) -> None:
-    few = [each for each in found if each.count <= size.train]
+def _prepare(classes: Sequence[Class], where: Path, size: Size) -> None:
+    few = [each for each in classes if each.count <= size.train]
     if few:
         raise DataError(
             f"The class {few[0].name} in {where} has {few[0].count} images; each must have more than {size.train}, "
             "which are for training."
         )
-    counts = {"training": [size.train] * len(found), "test": [each.count - size.train for each in found]}
+    counts = {"training": [size.train] * len(classes), "test": [each.count - size.train for each in classes]}
     paths = {split: where / f".{name}.unfinished" for split, name in IMAGES.items()}
     arrays = {split: open_memmap(path, "w+", np.uint8, (sum(counts[split]), *IMAGE)) for split, path in paths.items()}
     console = Console(stderr=True)
     first = {"training": 0, "test": 0}
-    for each in track(found, "preparing classes", console=console, disable=not console.is_terminal):
+    for each in track(classes, "preparing classes", console=console, disable=not console.is_terminal):
         images = each.read()
         for split, part in (("training", images[: size.train]), ("test", images[size.train :])):
             arrays[split][first[split] : first[split] + len(part)] = part
@@ -171,14 +166,35 @@ def _prepare(found: Sequence[Class], where: Path, size: Size) -> None:
     for split, path in paths.items():
         arrays[split].flush()
         path.replace(where / IMAGES[split])
-    contents = {**counts, "mean": mean.tolist(), "std": std.tolist(), "classes": [each.name for each in found]}
+    contents = {**counts, "mean": mean.tolist(), "std": std.tolist(), "classes": [each.name for each in classes]}
     unfinished = where / f".{CONTENTS}.unfinished"
     unfinished.write_text(json.dumps(contents))
     unfinished.replace(where / CONTENTS)
 
 
+def _down_sampled(paths: Sequence[Path]) -> NDArray[np.uint8]:
+    """Pictures of any size and kind at 32 × 32 pixels, in colour, (N, 3, 32, 32): a pixel is the mean of its area.
+
+    A picture that is not square is squeezed, as in the published ImageNet at 32 × 32 (Chrabaszcz et al. 2017).
+    Raises DataError for a file that is no picture.
+    """
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # Pillow releases the interpreter lock while it decodes
+        return np.stack([*pool.map(_small_picture, paths)])
+
+
+def _small_picture(path: Path) -> NDArray[np.uint8]:
+    from PIL import Image, UnidentifiedImageError  # only preparing a set needs it
+
+    try:
+        with Image.open(path) as picture:
+            small = picture.convert("RGB").resize(IMAGE[1:], Image.Resampling.BOX)
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
+        raise DataError(f"{path} is no picture that can be read: move it aside, or bring the right one.") from error
+    return np.asarray(small).transpose(2, 0, 1)
+
+
 def _not_there(folder: Path) -> DataError:
-    """For a set that has not been prepared: what to do about it, by what there is of it."""
+    """The error for a set that has not been prepared: how to prepare it, or which files it needs."""
     where, prepare = folder / SUBFOLDER, fetch_command(SUBFOLDER, folder)
     if any((where / "classes").glob("*.npy")) or (where / "train").is_dir():
         return DataError(f"ImageNet in {where} is not prepared yet: run {prepare} once.")
@@ -196,27 +212,3 @@ def _damaged(folder: Path) -> DataError:
         f"{where / CONTENTS} and the arrays beside it are damaged, or do not belong together: move {CONTENTS} aside "
         f"and run {fetch_command(SUBFOLDER, folder)}, which prepares them again."
     )
-
-
-# Pictures of any size and kind → small square ones, by averaging.
-
-
-def down_sampled(paths: Sequence[Path], side: int) -> NDArray[np.uint8]:
-    """The pictures at side × side pixels, in colour, (N, 3, side, side); each pixel is the mean of what it covers.
-
-    A picture that is no square is squeezed into one, as in the published ImageNet at 32 × 32 (Chrabaszcz et al. 2017).
-    Raises DataError for a file that is no picture.
-    """
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # Pillow decodes without holding other threads up
-        return np.stack([*pool.map(lambda path: _one(path, side), paths)])
-
-
-def _one(path: Path, side: int) -> NDArray[np.uint8]:
-    from PIL import Image, UnidentifiedImageError  # only preparing a set needs it
-
-    try:
-        with Image.open(path) as picture:
-            small = picture.convert("RGB").resize((side, side), Image.Resampling.BOX)
-    except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
-        raise DataError(f"{path} is no picture that can be read: move it aside, or bring the right one.") from error
-    return np.asarray(small).transpose(2, 0, 1)

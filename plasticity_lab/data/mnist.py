@@ -1,7 +1,15 @@
-"""MNIST, read from the published files in the layout that torchvision understands too: <folder>/MNIST/raw/."""
+"""MNIST from its published files, in the folder layout that torchvision reads too: <folder>/MNIST/raw/.
+
+The files are IDX: two zero bytes, a byte for the element type, a byte for the number of dimensions, each dimension as
+four big-endian bytes, then the bytes of one array.  Source: http://yann.lecun.com/exdb/mnist/.
+"""
 
 import contextlib
+import gzip
 import hashlib
+import math
+import struct
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from plasticity_lab.data.download import Archive, download
-from plasticity_lab.data.idx import parse_idx, unpacked_bytes
-from plasticity_lab.data.image_set import ImageSet
-from plasticity_lab.data.image_set_files import ImageSetFiles
+from plasticity_lab.data.folder import ImageSetFiles
+from plasticity_lab.data.image_set import ImageSet, Source
 from plasticity_lab.errors import DataError
 
 SUBFOLDER = "MNIST/raw"
@@ -20,11 +27,13 @@ MIRRORS = (
     "https://storage.googleapis.com/cvdf-datasets/mnist/",
     "http://yann.lecun.com/exdb/mnist/",
 )
+GZIP_START = b"\x1f\x8b"
+UNSIGNED_BYTE = 0x08
 
 
 @dataclass(frozen=True)
 class IdxFile:
-    """One of the four files: its unpacked name, the md5 of its unpacked bytes, and that of the published .gz.
+    """One of the four files: its unpacked name, the md5 of its unpacked bytes, and the md5 of the published .gz.
 
     On disk the unpacked bytes are checked, because the same file can be gzipped in more than one way.
     """
@@ -35,75 +44,68 @@ class IdxFile:
 
     @property
     def archive(self) -> Archive:
-        """What is downloaded."""
+        """The file to download."""
         return Archive(f"{self.name}.gz", self.archive_md5)
 
 
-@dataclass(frozen=True)
-class Files:
-    """The four files of MNIST, or of a set published in the same way."""
-
-    train_images: IdxFile
-    train_labels: IdxFile
-    test_images: IdxFile
-    test_labels: IdxFile
-
-    def all(self) -> tuple[IdxFile, ...]:
-        """All four, in the order they are fetched."""
-        return self.train_images, self.train_labels, self.test_images, self.test_labels
-
-
-FILES = Files(
+FILES = (
     IdxFile("train-images-idx3-ubyte", "6bbc9ace898e44ae57da46a324031adb", "f68b3c2dcbeaaa9fbdd348bbdeb94873"),
     IdxFile("train-labels-idx1-ubyte", "a25bea736e30d166cdddb491f175f624", "d53e105ee54ea40749a09fcbcd1e9432"),
     IdxFile("t10k-images-idx3-ubyte", "2646ac647ad5339dbf082846283269ea", "9fb629c4189551a2d022fa330f9573f3"),
     IdxFile("t10k-labels-idx1-ubyte", "27ae3e4e09519cfbb04c329615203637", "ec29112dd5afa0611ce80d1b7f02629c"),
 )
+"""Training images and labels, then test images and labels."""
 
 
-def load(folder: Path, files: Files = FILES) -> ImageSet:
+def load(folder: Path, files: Sequence[IdxFile] = FILES) -> ImageSet:
     """60,000 training and 10,000 test images, 1×28×28, pixels 0..255.  Source: LeCun et al. 1998.
 
-    Raises DataError if a file is missing, truncated, or not the published one.
+    files: four, in the order of FILES.  Raises DataError if a file is missing, truncated, or not the published one.
     """
-    return ImageSet.of(
+    train_images, train_labels, test_images, test_labels = (_read(folder, file) for file in files)
+    return ImageSet(
         "mnist",
-        train=(_read(folder, files.train_images)[:, None], _read(folder, files.train_labels).astype(np.int64)),
-        test=(_read(folder, files.test_images)[:, None], _read(folder, files.test_labels).astype(np.int64)),
+        train_images[:, None],
+        train_labels.astype(np.int64),
+        test_images[:, None],
+        test_labels.astype(np.int64),
         classes=10,
         white=255,
     )
 
 
-def outline() -> ImageSet:
-    """Black images in the number and shape of MNIST's."""
-    return ImageSet.blank("mnist", 60_000, 10_000, image=(1, 28, 28), classes=10)
-
-
-def fetch(folder: Path, files: Files = FILES, mirrors: Sequence[str] = MIRRORS) -> None:
-    """Download the files that are not there, or not right.  Raises DataError if that fails."""
-    missing = [file.archive for file in files.all() if not _is_right(folder, file)]
+def fetch(folder: Path, files: Sequence[IdxFile] = FILES, mirrors: Sequence[str] = MIRRORS) -> None:
+    """Downloads the files that are missing or damaged.  Raises DataError if that fails."""
+    missing = []
+    for file in files:
+        try:
+            _read(folder, file)
+        except DataError:
+            missing.append(file.archive)
     download(missing, mirrors, folder / SUBFOLDER)
 
 
-def _is_right(folder: Path, file: IdxFile) -> bool:
-    try:
-        _read(folder, file)
-    except DataError:
-        return False
-    return True
+SOURCES = {
+    "mnist": Source(
+        load,
+        checked="md5 of all four files as published",
+        fetch=fetch,
+        subfolder=SUBFOLDER,
+        outline=lambda: ImageSet.blank("mnist", 60_000, 10_000, image=(1, 28, 28), classes=10),
+    )
+}
 
 
 def _read(folder: Path, file: IdxFile) -> np.ndarray:
-    """The array of the first right one of the unpacked file and the .gz, so that a fresh .gz makes up for the other."""
+    """The array of the unpacked file, or of the .gz if the unpacked file is missing or damaged."""
     files = ImageSetFiles("mnist", "MNIST", folder, SUBFOLDER)
-    there = [folder / SUBFOLDER / name for name in (file.name, file.archive.name) if files.holds(name)]
-    if not there:
+    paths = [files.path(name) for name in (file.name, file.archive.name) if files.holds(name)]
+    if not paths:
         raise files.missing(f"{file.name}[.gz]")
-    for path in there[:-1]:
+    for path in paths[:-1]:
         with contextlib.suppress(DataError):
             return _verified(path, file.md5, files)
-    return _verified(there[-1], file.md5, files)
+    return _verified(paths[-1], file.md5, files)
 
 
 def _verified(path: Path, md5: str, files: ImageSetFiles) -> np.ndarray:
@@ -115,3 +117,35 @@ def _verified(path: Path, md5: str, files: ImageSetFiles) -> np.ndarray:
     if hashlib.md5(content, usedforsecurity=False).hexdigest() != md5:
         raise DataError(f"{path} is not the published file (its md5 differs): {files.remedy}.")
     return array
+
+
+def unpacked_bytes(path: Path, remedy: str) -> bytes:
+    """The content of a file, unzipped if it is gzipped (whatever its name: some browsers unzip silently).
+
+    Raises DataError, ending in the remedy, if its compressed data is damaged; OSError if the file cannot be read.
+    """
+    content = path.read_bytes()
+    try:
+        return gzip.decompress(content) if content.startswith(GZIP_START) else content
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(f"{path} is truncated or damaged: {remedy}.") from error
+
+
+def parse_idx(content: bytes, path: Path, remedy: str) -> np.ndarray:
+    """The array of an IDX file of bytes: uint8, writable, in the shape that its header states.
+
+    Raises DataError, naming `path` and ending in the remedy, if it is another kind of file or has another length than
+    its header states.
+    """
+    if len(content) < 4 or content[:2] != b"\0\0" or content[2] != UNSIGNED_BYTE or content[3] == 0:
+        raise DataError(f"{path} is not an IDX file of bytes (it begins with '{content[:4].hex(' ')}'): {remedy}.")
+    header = 4 + 4 * content[3]
+    if len(content) < header:
+        raise DataError(f"{path} is truncated in its header: {remedy}.")
+    shape = struct.unpack(f">{content[3]}I", content[4:header])
+    if len(content) != header + math.prod(shape):
+        raise DataError(
+            f"{path} is truncated or damaged: it holds {len(content):,} bytes where its header "
+            f"promises {header + math.prod(shape):,}: {remedy}."
+        )
+    return np.frombuffer(content, np.uint8, offset=header).reshape(shape).copy()

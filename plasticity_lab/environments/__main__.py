@@ -21,8 +21,7 @@ from plasticity_lab.environments.games.frame import frame, legend
 from plasticity_lab.environments.games.games import game
 from plasticity_lab.environments.games.scores import act_of, scores
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.process.empty_words import check_words
-from plasticity_lab.process.exits import leave, status_of
+from plasticity_lab.process.exits import check_words, leave, status_of
 from plasticity_lab.records.files import write_atomically
 
 

@@ -1,4 +1,4 @@
-"""The account that a process runs under: in containers it may have neither a home nor a name."""
+"""The account of a process: in containers it may have neither a home nor a name."""
 
 import contextlib
 import functools
@@ -10,14 +10,14 @@ from pathlib import Path
 from plasticity_lab.errors import ConfigError
 
 NAMES = ("LOGNAME", "USER", "LNAME", "USERNAME")
-"""The environment variables by which Python names the user, before it looks into the list of accounts."""
+"""The environment variables from which Python takes the user's name, before it asks the list of accounts."""
 
 
 def settle_account() -> None:
-    """Gives a process without a home or a name one: libraries, and programs that it starts, take them for granted.
+    """Gives a process a home and a name if it has none: libraries, and programs that it starts, need them.
 
-    Where the account is not in the system's list and no HOME is set, a folder of its own for temporary files is its
-    home from now on. With a home and a name this changes nothing.
+    If the account is not in the system's list and no HOME is set, its home becomes a private temporary folder. With a
+    home and a name this changes nothing.
     """
     if not os.environ.get("HOME") and os.path.expanduser("~") in ("~", "/"):
         os.environ["HOME"] = _temporary_home()
@@ -28,7 +28,7 @@ def settle_account() -> None:
 
 
 def user_name() -> str:
-    """The name of who gives the command, as the system has it; the number of an account that is not in its list."""
+    """The user's name in the system's list of accounts; the number of an account that is not in the list."""
     import pwd
 
     try:
@@ -38,13 +38,13 @@ def user_name() -> str:
 
 
 def cache_folder() -> Path:
-    """Where the user's programs keep what they can make again: XDG_CACHE_HOME, else .cache in the home."""
+    """The folder of the user's caches: XDG_CACHE_HOME, else .cache in the home."""
     settle_account()
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute()
 
 
 def expanded(folder: str | os.PathLike[str]) -> Path:
-    """The folder with ~ and ~NAME replaced by homes.  Raises ConfigError where there is no NAME."""
+    """The folder with ~ and ~NAME replaced by homes.  Raises ConfigError if there is no account NAME."""
     settle_account()
     try:
         return Path(folder).expanduser()
@@ -57,14 +57,14 @@ def expanded(folder: str | os.PathLike[str]) -> Path:
 
 @functools.cache
 def _temporary_home() -> str:
-    """A folder for temporary files that is the account's alone: the same at each command, unless others have taken it.
+    """A temporary folder that only this account may write to: the same for each command, unless others own it.
 
-    What is kept there is code that is executed later: nobody else may have put it there.
+    It keeps code that is executed later, so no other user may have written it.
     """
     folder = Path(tempfile.gettempdir()) / f"plasticity_lab_{os.getuid()}"
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
-        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022:
+        status = folder.lstat()
+        if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o022:
             return str(folder)
     return tempfile.mkdtemp(prefix="plasticity_lab_")

@@ -1,4 +1,4 @@
-"""A thread beside a piece of work, which ends with it."""
+"""A thread that runs during a piece of work and ends with it."""
 
 import contextlib
 import threading
@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 
 @contextlib.contextmanager
 def beside(name: str, act: Callable[[threading.Event], None]) -> Iterator[None]:
-    """While this lasts, a further thread does `act`, which must return soon after its event is set: the work is over.
+    """Runs `act` in another thread meanwhile.  It must return soon after its event is set, at the end of the work.
 
-    name: the thread's.
+    name: of the thread.
     """
     over = threading.Event()
     thread = threading.Thread(target=act, args=(over,), name=name, daemon=True)

@@ -1,19 +1,19 @@
-"""Which folders modules come from: `python -m` looks into the current folder first, where anything may lie.
+"""The folders of modules. `python -m` looks into the current folder first, and any file may be there.
 
-Commands import this before all else, so that somebody's own `analysis.py` or `yaml.py` there is not taken for ours or a
-library's. The current folder comes last then, and classes of one's own are still found in it.
+Commands import this module first, so that a user's `analysis.py` or `yaml.py` there does not hide a module of ours or
+of a library. The current folder then comes last, and a user's classes in it are still found.
 
-No module is imported from a store, whatever the current folder is: its files may come from anybody.
+No module is imported from a store, whatever the current folder is: its files may come from any source.
 """
 
 import os
 import sys
 
 
-def _set_current_folder_apart() -> str | None:
-    """Takes the current folder from the front of where modules are looked for, unless this package lies in it.
+def _remove_current_folder() -> str | None:
+    """Removes the current folder from the front of `sys.path`, unless this package is in it, and returns the folder.
 
-    It needs no import that this folder could answer. Returns the folder.
+    It needs no import that this folder could answer.
     """
     try:
         current = os.path.realpath(os.getcwd())
@@ -25,7 +25,7 @@ def _set_current_folder_apart() -> str | None:
     return sys.path.pop(0)
 
 
-_CURRENT = _set_current_folder_apart()
+_CURRENT = _remove_current_folder()
 
 # isort: split
 import contextlib
@@ -37,32 +37,22 @@ from types import ModuleType
 from plasticity_lab.named_code import VARIABLE, in_a_store, named, python_path
 from plasticity_lab.stored_files import store_around
 
-PACKAGES = ("plasticity_lab", "launch", "analysis")
 HERE = Path(__file__).resolve().parents[2]
 
 
-def current_folder_last() -> None:
-    """Puts the current folder, if it was set apart, at the end of `sys.path`.
-
-    This package's own folder comes before it: an editable install is found by other means, after all folders.
-    """
-    if _CURRENT is not None:
-        sys.path += [*([] if str(HERE) in sys.path else [str(HERE)]), _CURRENT]
-
-
 class NoCodeOfStores:
-    """Finds modules as Python itself does, and refuses those that lie in a store.
+    """Finds modules as Python does, and refuses modules in a store with a ModuleNotFoundError that names the store.
 
-    ModuleNotFoundError names the store. In `left_out` are the folders that would have been looked into.
+    left_out: the folders in stores that were on `sys.path`.
     """
 
     left_out: Sequence[str] = ()
 
     @classmethod
     def watch(cls) -> None:
-        """From now on no module is imported from a store; folders in one are taken from `sys.path`.
+        """Installs the finder, and removes folders in a store from `sys.path`.
 
-        Hydra runs the modules in folders of plugins itself, and another Python runs a `sitecustomize`.
+        Hydra runs modules of plugin folders itself, and a child Python runs a `sitecustomize`.
         """
         cls.left_out = [folder for folder in sys.path if folder and store_around(folder) is not None]
         sys.path[:] = [folder for folder in sys.path if folder not in cls.left_out]
@@ -79,7 +69,7 @@ class NoCodeOfStores:
 
 
 class _LeftOut:
-    """Says of a module that was found nowhere else that it lies in a folder in a store."""
+    """Refuses a module that only a folder in a store has, with a message that says so."""
 
     @classmethod
     def find_spec(
@@ -90,7 +80,7 @@ class _LeftOut:
 
 
 def _outside_of_stores(spec: ModuleSpec | None) -> ModuleSpec | None:
-    """The module's spec, if it is in no store.  Raises ModuleNotFoundError."""
+    """The module's spec, if it is in no store; otherwise raises ModuleNotFoundError."""
     if spec is None:
         return None
     folders = list(spec.submodule_search_locations or ())
@@ -105,13 +95,13 @@ def _outside_of_stores(spec: ModuleSpec | None) -> ModuleSpec | None:
 
 
 def for_children() -> dict[str, str]:
-    """The variables by which another Python finds the same modules as this one, in the same order."""
+    """The environment variables with which a child Python finds the same modules as this one, in the same order."""
     return {"PYTHONPATH": python_path(), "PYTHONSAFEPATH": "1", VARIABLE: os.pathsep.join(named())}
 
 
 @contextlib.contextmanager
 def importing_alike() -> Iterator[None]:
-    """While this lasts, the environment has the variables of `for_children`, for children of other people's making."""
+    """Meanwhile the environment has the variables of `for_children`, for children that libraries start."""
     ours = for_children()
     before = {name: os.environ[name] for name in ours if name in os.environ}
     os.environ.update(ours)
@@ -124,25 +114,23 @@ def importing_alike() -> Iterator[None]:
 
 
 def hidden() -> str:
-    """A sentence about files of the current folder that `python -m` would run instead of ours; empty without any."""
-    folder = _current()
-    if folder is None or sys.flags.safe_path or folder == HERE:
-        return ""
-    there = [name for name in PACKAGES if (folder / f"{name}.py").exists() or (folder / name / "__init__.py").exists()]
-    if not there:
-        return ""
-    names = " and ".join(f"`python -m {name}`" for name in there)
-    ours = " and ".join(f"`python -P -m {name}`" for name in there)
-    return f"In this folder {names} would run what lies here under that name, and not ours: {ours} runs ours."
-
-
-def _current() -> Path | None:
-    """The current folder; None where it has been removed."""
+    """A message about files of the current folder that `python -m` would run instead of ours; empty without any."""
     try:
-        return Path.cwd()
+        folder = Path.cwd()
     except OSError:
-        return None
+        return ""  # it has been removed
+    if sys.flags.safe_path or folder == HERE:
+        return ""
+    packages = ("plasticity_lab", "launch", "analysis")
+    names = [name for name in packages if (folder / f"{name}.py").exists() or (folder / name / "__init__.py").exists()]
+    if not names:
+        return ""
+    theirs = " and ".join(f"`python -m {name}`" for name in names)
+    ours = " and ".join(f"`python -P -m {name}`" for name in names)
+    return f"In this folder {theirs} would run what lies here under that name, and not ours: {ours} runs ours."
 
 
-current_folder_last()
+if _CURRENT is not None:
+    # This package's folder comes before it: an editable install is found by other means, after all folders.
+    sys.path += [*([] if str(HERE) in sys.path else [str(HERE)]), _CURRENT]
 NoCodeOfStores.watch()

@@ -19,12 +19,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.archive import FORMAT, LIST, RECORD, ids_of
+from plasticity_lab.records.archive import FORMAT, LIST, RECORD, ids_of, no_archive, opened, pieces, readable
 from plasticity_lab.records.damage import fault_of_fields
 from plasticity_lab.records.files import disk_errors, make_folder, read, share, stands
-from plasticity_lab.records.record import check_files, read_metrics, read_record
+from plasticity_lab.records.record import read_metrics, read_record
+from plasticity_lab.records.record_facts import check_files
 from plasticity_lab.records.store import Store
-from plasticity_lab.records.tar_reading import no_archive, opened, pieces, readable
 from plasticity_lab.stored_files import PACKS, REPORT, RUNS, SWEEPS, is_kept
 
 LONGEST_LIST = 1 << 28

@@ -5,6 +5,7 @@ It lies with the records because old records, without a declaration of what is m
 
 import math
 from collections.abc import Mapping
+from copy import deepcopy
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -106,28 +107,20 @@ CLASSIFIER = Measures(
 )
 
 
-class Declarations:
-    """What records say of their numbers. A store repeats a few declarations in all its records: each is read once, and
-    alike ones are one object.
-    """
-
-    def __init__(self) -> None:
-        self._known: list[tuple[Any, Declared]] = []
-
-    def of(self, record: Mapping[str, Any]) -> Declared:
-        """As `declared_in`."""
-        said = record.get("measures")
-        for known, declared in self._known:
-            if known is said or known == said:
-                return declared
-        self._known.append((said, declared_in(record)))
-        return self._known[-1][1]
+_DECLARED: list[tuple[Any, Declared]] = []
 
 
 def declared_in(record: Mapping[str, Any]) -> Declared:
-    """What a record, or the description of a run that is trained now, says of its numbers; a classifier's, if nothing.
+    """The declaration of a record's numbers, or of a run in training; a classifier's, if there is none.
 
-    Raises KeyError, TypeError, ValueError for a declaration that is none.
+    Equal declarations are one object: all records of a store repeat a few, and each is read once.
+
+    Raises KeyError, TypeError, ValueError for an invalid declaration.
     """
-    said = record.get("measures")
-    return CLASSIFIER.declared if said is None else Declared.from_json(said)
+    content = record.get("measures")
+    for known, declared in _DECLARED:
+        if known == content:
+            return declared
+    declared = CLASSIFIER.declared if content is None else Declared.from_json(content)
+    _DECLARED.append((deepcopy(content), declared))
+    return declared

@@ -1,19 +1,21 @@
-"""Files of the store that do not hold what they should: how one is noticed, named and set aside.
+"""Damaged files of the store: how damage is noticed and named, and how a damaged file is set aside.
 
-Disks fill up, machines lose power, people edit. Nothing that is damaged is deleted: it is renamed, and made anew.
+Disks fill up, machines lose power, users edit files. No damaged file is deleted: it is renamed, and written again.
 """
 
+import io
 import json
 import logging
 import os
 import stat
+import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from plasticity_lab.errors import StoreError
-from plasticity_lab.records.files import Content, disk_errors, names, write_atomically, write_json
+from plasticity_lab.records.files import Content, disk_errors, json_bytes, names, write_atomically
 
 log = logging.getLogger(__name__)
 _ASIDE = ".corrupt-"
@@ -22,9 +24,9 @@ _ZIP_START, _ZIP_END, _ZIP_END_BYTES = b"PK\x03\x04", b"PK\x05\x06", 22
 
 
 class DamagedFile(StoreError):
-    """A file of the store that does not hold what it should.
+    """A damaged file of the store.
 
-    path: which. reason: what is wrong with it, as in «is empty». advice: what follows, and what to do.
+    path: of the file. reason: the damage, as in «is empty». advice: the consequence, and the way out.
     """
 
     def __init__(self, path: Path, reason: str, advice: str) -> None:
@@ -32,8 +34,22 @@ class DamagedFile(StoreError):
         self.path, self.reason = path, reason
 
 
+class OldFormat(StoreError):
+    """A whole file in a format of before the first release, which this version does not read.
+
+    No command sets such a file aside or goes on without it: that would train its runs again.
+    """
+
+    def __init__(self, path: Path, what: str) -> None:
+        super().__init__(
+            f"{path} {what} that an earlier version of plasticity_lab wrote, before its first release. This version "
+            "does not read it: use another store (store=FOLDER), or read this store with that version."
+        )
+        self.path = path
+
+
 def read_mapping(path: Path, advice: str) -> dict[str, Any] | None:
-    """The mapping that a file holds as JSON; None where there is no file.
+    """The mapping in a JSON file; None if there is no file.
 
     Raises DamagedFile with the advice; StoreError if the disk does not answer.
     """
@@ -43,14 +59,17 @@ def read_mapping(path: Path, advice: str) -> dict[str, Any] | None:
     try:
         value = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise DamagedFile(path, _not_json(content, error), advice) from error
+        reason = (
+            f"is not JSON from line {error.lineno} on" if isinstance(error, json.JSONDecodeError) else "is not JSON"
+        )
+        raise DamagedFile(path, reason if content.strip() else "is empty", advice) from error
     if not isinstance(value, dict):
         raise DamagedFile(path, "is not a mapping", advice)
     return value
 
 
 def read_file(path: Path, advice: str) -> bytes | None:
-    """What a file holds; None where there is none.  Raises DamagedFile where a folder is in its place; StoreError."""
+    """The content of a file; None if there is none.  Raises DamagedFile if the path is a folder; StoreError."""
     with disk_errors("read", path):
         try:
             return path.read_bytes()
@@ -61,27 +80,23 @@ def read_file(path: Path, advice: str) -> bytes | None:
 
 
 def write_mapping(path: Path, value: Mapping[str, Any]) -> None:
-    """`files.write_json`, over whatever stands there, as `write_file` does.  Raises StoreError; ValueError for NaN."""
-    _over_folders(path, lambda: write_json(path, value))
+    """Writes a mapping as JSON, as `write_file` does.  Raises StoreError; ValueError for NaN."""
+    write_file(path, json_bytes(value))
 
 
 def write_file(path: Path, content: Content) -> None:
-    """`files.write_atomically`, for a file of the store: a folder in its place is set aside.  Raises StoreError."""
-    _over_folders(path, lambda: write_atomically(path, content))
-
-
-def _over_folders(path: Path, write: Callable[[], None]) -> None:
+    """`files.write_atomically` for a file of the store: sets a folder in its place aside.  Raises StoreError."""
     try:
-        write()
+        write_atomically(path, content)
     except StoreError:
         if not path.is_dir():
             raise
         log.warning("%s is a folder, where a file belongs; it is %s now.", path, rename_aside(path).name)
-        write()
+        write_atomically(path, content)
 
 
 def fault_of_fields(value: Any, kinds: Mapping[str, Any]) -> str | None:
-    """What is wrong with a value that should be a mapping with fields of these types; None if nothing is."""
+    """The fault of a value that should be a mapping with fields of these types; None if it has none."""
     if not isinstance(value, dict):
         return "is not a mapping"
     if missing := kinds.keys() - value.keys():
@@ -99,45 +114,28 @@ def rename_aside(path: Path) -> Path:
 
 
 def next_suffix(folder: Path) -> str:
-    """What is added to the name of a file of a folder that is set aside: .corrupt-<n>, of an n not used there yet."""
+    """The suffix for a file of a folder that is set aside: .corrupt-<n>, with the next free n."""
     numbers = [name.rpartition(_ASIDE)[2] for name in names(folder) if is_aside(name)]
     used = [int(number) for number in numbers if number.isdecimal()]
     return f"{_ASIDE}{max(used, default=0) + 1}"
 
 
 def is_aside(name: str) -> bool:
-    """Whether a file was set aside."""
+    """Whether a file was set aside, by its name."""
     return _ASIDE in name
 
 
 def seal(content: bytes) -> dict[str, int]:
-    """What a record keeps of a file, by which damage to it is noticed: its size and checksum."""
+    """The size and the checksum of a file, which a record keeps to notice damage."""
     return {"bytes": len(content), "crc32": zlib.crc32(content)}
 
 
-def fault_of_parquet(path: Path, seal: Mapping[str, int] | None = None) -> str | None:
-    """What is wrong with a Parquet file, by its size and its first and last bytes; None if nothing is.
+def fault_of_file(path: Path, seal: Mapping[str, int] | None = None) -> str | None:
+    """The fault of a Parquet file, or of a file of torch.save (a zip archive without a comment); None without a fault.
 
-    seal: of what was written, where that is known.  Raises StoreError if the disk does not answer.
+    Compares the size and the first and last bytes only.  seal: of the written content, if it is known.
+    Raises StoreError if the disk does not answer.
     """
-
-    def whole(start: bytes, end: bytes, size: int) -> bool:
-        footer = int.from_bytes(end[-8:-4], "little")
-        return start == end[-4:] == _PARQUET and 0 < footer <= size - 12
-
-    return _fault(path, seal, whole)
-
-
-def fault_of_tensors(path: Path, seal: Mapping[str, int] | None = None) -> str | None:
-    """The same of a file that torch.save has written, a zip archive without a comment."""
-
-    def whole(start: bytes, end: bytes, size: int) -> bool:
-        return start == _ZIP_START and end.startswith(_ZIP_END)
-
-    return _fault(path, seal, whole)
-
-
-def _fault(path: Path, seal: Mapping[str, int] | None, whole: Callable[[bytes, bytes, int], bool]) -> str | None:
     with disk_errors("read", path):
         try:
             descriptor = os.open(path, os.O_RDONLY)
@@ -155,10 +153,31 @@ def _fault(path: Path, seal: Mapping[str, int] | None, whole: Callable[[bytes, b
             start, end = os.pread(descriptor, 4, 0), os.pread(descriptor, _ZIP_END_BYTES, max(0, size - _ZIP_END_BYTES))
         finally:
             os.close(descriptor)
-    return None if whole(start, end, size) else "is cut off, or another kind of file"
+    if path.suffix == ".parquet":
+        whole = start == end[-4:] == _PARQUET and 0 < int.from_bytes(end[-8:-4], "little") <= size - 12
+    else:
+        whole = start == _ZIP_START and end.startswith(_ZIP_END)
+    return None if whole else "is cut off, or another kind of file"
 
 
-def _not_json(content: bytes, error: Exception) -> str:
-    if not content.strip():
-        return "is empty"
-    return f"is not JSON from line {error.lineno} on" if isinstance(error, json.JSONDecodeError) else "is not JSON"
+def tensors_of(content: bytes) -> dict[str, Any]:
+    """The mapping in a file of torch.save, on the CPU; unpickles only tensors, numbers, strings, lists and dicts.
+
+    Raises ValueError with the fault in a few words; MemoryError.
+    """
+    import torch  # takes a second, which commands that only read records save
+
+    try:
+        # torch.load does not compare the checksums that torch.save wrote: flipped bits would become numbers.
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            damaged = archive.testzip()
+        value = None if damaged else torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+    except MemoryError:
+        raise
+    except Exception as error:  # damaged bytes raise nearly anything
+        raise ValueError("it is cut off, or another kind of file") from error
+    if damaged:
+        raise ValueError("one of its checksums is wrong")
+    if not isinstance(value, dict):
+        raise ValueError("it holds no mapping")
+    return value

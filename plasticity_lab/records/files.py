@@ -1,6 +1,6 @@
-"""The one way to write: a complete file beside its place, then renamed or linked there. Readers never see half a file.
+"""Writing files: a complete file next to its place, then renamed or linked there. Readers never see half a file.
 
-Safe for many writers on a shared file system without locks: a rename replaces, a link happens once.
+Safe for many writers on a shared file system without locks: a rename replaces, and a link succeeds once.
 """
 
 import contextlib
@@ -18,20 +18,21 @@ from typing import Any, BinaryIO
 from plasticity_lab.errors import StoreError
 
 Content = bytes | Callable[[BinaryIO], Any]
-"""What a file is to hold: its bytes, or a function that writes them to an open binary file."""
+"""The content of a file: its bytes, or a function that writes them to an open binary file."""
 
 _ELSEWHERE = "or choose another folder with store=FOLDER"
+_NO_PERMISSION = "you have no permission; ask its owner"
+_NO_FOLDER = "a file stands where a folder is needed; move it away"
 _ADVICE = {
-    errno.ENOSPC: f"the disk is full; free some space there {_ELSEWHERE}",
-    errno.EDQUOT: f"your quota there is used up; free some space {_ELSEWHERE}",
-    errno.EROFS: f"the disk is mounted read-only; have it mounted writable {_ELSEWHERE}",
-    errno.EACCES: f"you have no permission; ask its owner {_ELSEWHERE}",
-    errno.EPERM: f"you have no permission; ask its owner {_ELSEWHERE}",
-    errno.ENOTDIR: f"a file stands where a folder is needed; move it away {_ELSEWHERE}",
-    errno.EEXIST: f"a file stands where a folder is needed; move it away {_ELSEWHERE}",
-    errno.EISDIR: f"a folder stands where a file is needed; move it away {_ELSEWHERE}",
-    errno.EIO: f"the disk or its server reports a fault; try again later {_ELSEWHERE}",
-    errno.ESTALE: "the file server has lost track of it; give the same command again",
+    errno.ENOSPC: "the disk is full; free some space there",
+    errno.EDQUOT: "your quota there is used up; free some space",
+    errno.EROFS: "the disk is mounted read-only; have it mounted writable",
+    errno.EACCES: _NO_PERMISSION,
+    errno.EPERM: _NO_PERMISSION,
+    errno.ENOTDIR: _NO_FOLDER,
+    errno.EEXIST: _NO_FOLDER,
+    errno.EISDIR: "a folder stands where a file is needed; move it away",
+    errno.EIO: "the disk or its server reports a fault; try again later",
 }
 _PASSING = {
     getattr(errno, name)
@@ -41,47 +42,59 @@ _PASSING = {
     ).split()
     if hasattr(errno, name)
 }
-"""What a disk or its server reports while it is full, read-only or away, and no longer once somebody has seen to it."""
+"""The errors of a disk or a server that is full, read-only or away; they end when it is available again."""
 _UNFINISHED = (".tmp", ".link", ".look")
-"""How the names of files end that stand for moments only; all begin with a dot."""
+"""The suffixes of temporary files; their names begin with a dot."""
 _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
 
 class StoreFault(StoreError):
-    """A disk that is full, read-only or away: nothing is wrong with what was asked of it, and it may work again."""
+    """A disk is full, read-only or away: the request was correct, and may succeed later."""
 
 
 def write_atomically(path: Path, content: Content) -> None:
-    """Puts a file in its place, whole, replacing what stood there; makes its folder.  Raises StoreError.
+    """Writes a file and replaces an earlier one; makes its folder.  Raises StoreError.
 
-    When it returns, file and name are on the disk. When it fails, what stood there still stands, and nothing beside it.
+    When it returns, the file and its name are on the disk. If it fails, the earlier file is unchanged, and no temporary
+    file is left.
     """
     with beside(path, content) as temporary, disk_errors("write", path):
         os.replace(temporary, path)
-        _sync_folder(path.parent)
+        # Brings the rename to the disk, if the file system can do that for a folder.
+        with contextlib.suppress(OSError):
+            descriptor = os.open(path.parent, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+
+def json_bytes(value: Any) -> bytes:
+    """The value as indented JSON.  Raises ValueError for NaN."""
+    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False).encode()
 
 
 def write_json(path: Path, value: Any) -> None:
-    """The value as JSON that a person can read, written atomically.  Raises StoreError; ValueError for NaN."""
-    write_atomically(path, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False).encode())
+    """Writes the value as indented JSON, atomically.  Raises StoreError; ValueError for NaN."""
+    write_atomically(path, json_bytes(value))
 
 
 def create_once(path: Path, content: Content) -> bool:
-    """Puts a file in its place if none stands there: True for exactly one of many that try.  Raises StoreError."""
+    """Creates a file if its name is free: True for exactly one of several callers.  Raises StoreError."""
     with beside(path, content) as temporary:
         return link_once(temporary, path)
 
 
 def link_once(temporary: Path, path: Path) -> bool:
-    """Gives a complete file its name if that is free: True for exactly one of many that try.  Raises StoreError."""
+    """Gives a complete file its name if that is free: True for exactly one of several callers.  Raises StoreError."""
     try:
         os.link(temporary, path)
     except FileExistsError:
-        # Over NFS the reply can be lost and the call repeated: then the name that "exists" is the one just made.
+        # Over NFS the reply can be lost and the call repeated: then this call has made the name that "exists".
         with disk_errors("write", path):
             try:
                 return os.path.samestat(os.stat(temporary), os.stat(path))
-            except FileNotFoundError:  # whoever had the name has given it up
+            except FileNotFoundError:  # the owner of the name has removed it
                 return False
     except OSError as error:
         if error.errno in _NO_HARD_LINKS:
@@ -89,13 +102,13 @@ def link_once(temporary: Path, path: Path) -> bool:
                 f"Cannot link {path}: that file system has no hard links, by which workers agree who trains what; "
                 "choose a folder on another one with store=FOLDER."
             ) from error
-        raise _in_words("write", path, error) from error
+        raise _store_error("write", path, error) from error
     return True
 
 
 @contextlib.contextmanager
 def beside(path: Path, content: Content) -> Iterator[Path]:
-    """A complete file in the folder of `path`, under a name of its own, gone at the end unless renamed.
+    """A complete temporary file in the folder of `path`; it is removed at the end unless it was renamed.
 
     Raises StoreError.
     """
@@ -115,13 +128,13 @@ def beside(path: Path, content: Content) -> Iterator[Path]:
 
 
 def clear_unfinished(folder: Path, before: float = math.inf) -> None:
-    """Removes what processes were writing in a folder when they were killed; files that cannot be removed stay.
+    """Removes temporary files of killed processes from a folder; files that cannot be removed stay.
 
-    before: only what was last written before this time, by the server's clock. Others may be at work in the folder,
-    unless it is theirs who ask, as the folders of a run are of who holds its pack.
+    before: removes only files last written before this time, by the server's clock. Other processes may be writing in
+    the folder, unless it belongs to the caller, as the folders of runs belong to the holder of their pack.
     """
-    with contextlib.suppress(OSError), os.scandir(folder) as found:
-        for file in found:
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for file in entries:
             if file.name.startswith(".") and file.name.endswith(_UNFINISHED):
                 with contextlib.suppress(OSError):
                     if file.stat(follow_symlinks=False).st_mtime < before:
@@ -129,7 +142,7 @@ def clear_unfinished(folder: Path, before: float = math.inf) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Makes a folder, and those above it that are missing, each open to the group of the one above it as `share` says.
+    """Makes a folder and its missing parents, each shared with the group of its parent (see `share`).
 
     Raises OSError.
     """
@@ -140,7 +153,7 @@ def make_folder(folder: Path) -> None:
             raise
         make_folder(folder.parent)
         make_folder(folder)
-    except OSError:  # not every file system says of a folder that it is there already
+    except OSError:  # some file systems report an existing folder by another error
         if not folder.is_dir():
             raise
     else:
@@ -148,32 +161,32 @@ def make_folder(folder: Path) -> None:
 
 
 def share(new: int | Path, folder: Path) -> None:
-    """Opens a new file or folder to the group of its folder where that group may write, whatever the umask.
+    """Gives a new file or folder to the group of its folder if that group may write there, whatever the umask.
 
-    Folders in which everybody may write, such as /tmp, are shared by nobody.  Raises OSError.
+    Files in folders in which every user may write, such as /tmp, are not shared.  Raises OSError.
     """
-    there = os.stat(folder)
-    if not there.st_mode & stat.S_IWGRP or there.st_mode & stat.S_IWOTH:
+    parent = os.stat(folder)
+    if not parent.st_mode & stat.S_IWGRP or parent.st_mode & stat.S_IWOTH:
         return
     now = os.stat(new)
-    if now.st_gid != there.st_gid:
+    if now.st_gid != parent.st_gid:
         try:
-            os.chown(new, -1, there.st_gid)
+            os.chown(new, -1, parent.st_gid)
         except OSError:
-            return  # its maker is not in that group, or the file system knows none
+            return  # its owner is not in that group, or the file system knows no groups
     wanted = stat.S_IMODE(now.st_mode) | stat.S_IRGRP | stat.S_IWGRP
     if stat.S_ISDIR(now.st_mode):
-        wanted |= stat.S_IXGRP | there.st_mode & stat.S_ISGID
+        wanted |= stat.S_IXGRP | parent.st_mode & stat.S_ISGID
     if wanted != stat.S_IMODE(now.st_mode):
         with contextlib.suppress(PermissionError):
             os.chmod(new, wanted)
 
 
 def stands(path: Path) -> bool:
-    """Whether a file is there now, by the server's word.  Raises StoreError.
+    """Whether a file exists now, by the server's answer.  Raises StoreError.
 
-    Over NFS a name that was looked for and not found stays "not found" for up to a minute. A client that makes a file
-    in a folder learns what else has changed there, and asks again.
+    An NFS client remembers for up to a minute that a name was not found. When it makes a file in a folder, it learns of
+    other changes there, and asks the server again.
     """
     with disk_errors("write", path):
         look = path.with_name(f".{path.name}.{secrets.token_hex(6)}.look")
@@ -187,9 +200,10 @@ def stands(path: Path) -> bool:
 
 
 def seen(path: Path) -> bool:
-    """Whether a file is there, as far as this machine knows; a file that is there is always found.  Raises StoreError.
+    """Whether a file exists, as far as this machine knows; True only if it does.  Raises StoreError.
 
-    Over NFS opening asks the server where `exists` may answer from a cache, unless the name was not found lately.
+    Over NFS, `open` asks the server, and `exists` may answer from a cache; both may miss a name that was not found
+    shortly before.
     """
     with disk_errors("read", path):
         try:
@@ -200,13 +214,13 @@ def seen(path: Path) -> bool:
 
 
 def server_time(folder: Path) -> float:
-    """Now by the clock that stamps the files of a folder, in seconds; hosts' own clocks differ.  Raises StoreError."""
+    """The time in seconds of the clock that stamps a folder's files; clocks of hosts differ.  Raises StoreError."""
     with beside(folder / "clock", b"now") as temporary:
         return os.stat(temporary).st_mtime
 
 
 def clock_offset(folder: Path) -> float:
-    """By how many seconds the clock that stamps a folder's files is ahead of this machine's.  Raises StoreError."""
+    """Seconds by which the clock that stamps a folder's files is ahead of this machine's.  Raises StoreError."""
     before = time.time()
     stamp = server_time(folder)
     after = time.time()
@@ -214,7 +228,7 @@ def clock_offset(folder: Path) -> float:
 
 
 def read(path: Path) -> bytes | None:
-    """What a file holds, or None where there is none.  Raises StoreError if it cannot be read."""
+    """The content of a file; None if there is none.  Raises StoreError if it cannot be read."""
     with disk_errors("read", path):
         try:
             return path.read_bytes()
@@ -223,7 +237,7 @@ def read(path: Path) -> bytes | None:
 
 
 def names(folder: Path) -> list[str]:
-    """The files of a folder, sorted, without those being written; none where there is no folder.  Raises StoreError."""
+    """The names in a folder, sorted, without temporary files; [] if there is no folder.  Raises StoreError."""
     with disk_errors("read", folder):
         try:
             return sorted(name for name in os.listdir(folder) if not name.startswith("."))
@@ -233,17 +247,21 @@ def names(folder: Path) -> list[str]:
 
 @contextlib.contextmanager
 def disk_errors(verb: str, path: Path) -> Iterator[None]:
-    """Turns what the operating system reports inside into a StoreError: what failed, where, and the way out."""
+    """Turns an OSError inside into a StoreError: the operation, the path, and the way out."""
     try:
         yield
     except OSError as error:
-        raise _in_words(verb, path, error) from error
+        raise _store_error(verb, path, error) from error
 
 
-def _in_words(verb: str, path: Path, error: OSError) -> StoreError:
-    advice = _ADVICE.get(error.errno or 0, f"{error.strerror or error}; make it readable and writable {_ELSEWHERE}")
+def _store_error(verb: str, path: Path, error: OSError) -> StoreError:
     if verb == "write" and error.errno == errno.ENOENT:  # make_folder has made all folders that can be made
         advice = "no folder can be made there; choose another one with store=FOLDER"
+    elif error.errno == errno.ESTALE:
+        advice = "the file server has lost track of it; give the same command again"
+    else:
+        advice = _ADVICE.get(error.errno or 0, f"{error.strerror or error}; make it readable and writable")
+        advice = f"{advice} {_ELSEWHERE}"
     kind = StoreFault if error.errno in _PASSING else StoreError
     return kind(f"Cannot {verb} {path}: {advice}.")
 
@@ -255,17 +273,7 @@ def _fill(file: BinaryIO, content: Content) -> None:
     try:
         content(file)
     except RuntimeError as error:
-        # torch.save reports a full disk as a RuntimeError of its own, with the real cause behind it.
+        # torch.save reports a full disk as a RuntimeError, whose context is the OSError.
         if isinstance(error.__context__, OSError):
             raise error.__context__ from None
         raise
-
-
-def _sync_folder(folder: Path) -> None:
-    """Brings a rename to the disk, where the file system can do that for a folder."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

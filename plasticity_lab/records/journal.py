@@ -14,12 +14,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from plasticity_lab.records.chunk import Chunk, Stage
-from plasticity_lab.records.growing import Growing
+from plasticity_lab.records.accumulators import Growing, RunningMean
 from plasticity_lab.records.measures import Kind, Measures, Taken
-from plasticity_lab.records.position import Position
-from plasticity_lab.records.rows import Episodes, Evaluation, Rows
-from plasticity_lab.records.running_mean import RunningMean
+from plasticity_lab.records.rows import Chunk, Episodes, Evaluation, Position, Rows, Stage
 
 Array = NDArray[Any]
 

@@ -1,4 +1,4 @@
-"""Finding the record of a run: in which store, and by which beginning of its id."""
+"""Finds a run in a store by the beginning of its id."""
 
 import os
 from typing import Any
@@ -8,16 +8,16 @@ from plasticity_lab.records.files import names
 from plasticity_lab.records.store import Store
 
 SHOWN = 5
-"""How many ids a sentence names."""
+"""The number of ids that a message names."""
 
 
 def recorded_runs(store: Store) -> list[str]:
-    """The ids of all runs that have left something behind, sorted.  Raises StoreError."""
+    """The ids of all runs that have a folder, sorted.  Raises StoreError."""
     return [run for first in names(store.runs_folder) for run in names(store.runs_folder / first)]
 
 
 def store_of(store: Any) -> Store:
-    """The store that is meant by a Store or by the path of its folder.  Raises StoreError for anything else."""
+    """The store, given as a Store or as the path of its folder.  Raises StoreError for another value."""
     if isinstance(store, Store):
         return store
     if isinstance(store, str | os.PathLike) and isinstance(os.fspath(store), str):
@@ -26,22 +26,20 @@ def store_of(store: Any) -> Store:
 
 
 def run_named(store: Store, start: Any) -> str:
-    """The id of the only run that has left something behind and whose id begins with `start`.
+    """The id of the only run with a folder whose id begins with `start`.
 
-    Raises StoreError that names those there are.
+    Raises StoreError that names the runs of the store.
     """
     if not isinstance(start, str) or not start:
         raise StoreError(f"The run is {start!r}; it must be the id of a run, or the beginning of one, in words.")
-    there = recorded_runs(store) if store.root.is_dir() else []
-    found = [run for run in there if run.startswith(start)]
-    if start in found:
-        return start
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise StoreError(f"{start} is the beginning of {len(found)} runs: {_first(found)}; give more of it.")
-    if there:
-        why = f"there are {_first(there)}"
+    runs = recorded_runs(store) if store.root.is_dir() else []
+    matches = [run for run in runs if run.startswith(start)]
+    if start in matches or len(matches) == 1:
+        return start if start in matches else matches[0]
+    if matches:
+        raise StoreError(f"{start} is the beginning of {len(matches)} runs: {_first(matches)}; give more of it.")
+    if runs:
+        why = f"there are {_first(runs)}"
     elif store.root.is_dir():
         why = "that folder holds none; it must be the one that training was given as store=FOLDER"
     else:

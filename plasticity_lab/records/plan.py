@@ -9,10 +9,9 @@ from typing import Any, BinaryIO, TypeVar
 
 from plasticity_lab.errors import ConfigError, StoreError
 from plasticity_lab.records import plan_lines
-from plasticity_lab.records.damage import DamagedFile, fault_of_fields, read_mapping, write_file
+from plasticity_lab.records.damage import DamagedFile, OldFormat, fault_of_fields, read_mapping, write_file
 from plasticity_lab.records.files import create_once, names
 from plasticity_lab.records.identity import pack_id, sweep_id
-from plasticity_lab.records.old_format import OldFormat
 from plasticity_lab.records.plan_lines import Shortened
 from plasticity_lab.records.settings import Settings, checked
 from plasticity_lab.records.store import Store

@@ -1,15 +1,19 @@
 """Where numbers come from: the code, the libraries and the machine that made them."""
 
+import argparse
 import functools
+import hashlib
 import os
 import platform
 import socket
 import subprocess
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from plasticity_lab import __version__
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 _PACKAGES = {"plasticity_lab": "plasticity-lab", "torch": "torch", "numpy": "numpy", "hydra-core": "hydra-core"}
@@ -110,3 +114,73 @@ def cpu_model() -> str:
         lines = []
     models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return models[0] if models else platform.processor() or platform.machine()
+
+
+_FOLDERS = ("plasticity_lab", "launch", "conf")
+"""Where changes can change a run."""
+
+
+@functools.cache
+def code_here() -> dict[str, str | None]:
+    """`commit`, and under `changes` a hash of what differs from it in files that count, null where nothing does.
+
+    commit is null, and so is changes, where the package runs from no git checkout, or git is missing.
+    """
+    commit = provenance()["commit"]
+    if commit is None:
+        return {"commit": None, "changes": None}
+    new = git("ls-files", "--others", "--exclude-standard", "--", *_FOLDERS) or ""
+    parts = [git("diff", "HEAD", "--binary", "--", *_FOLDERS) or ""]
+    parts += [f"{path} {_hash_of_file(path)}" for path in new.splitlines()]
+    return {"commit": commit, "changes": _hash("\n".join(parts).encode()) if any(parts) else None}
+
+
+def other_code(planned: Mapping[str, str | None], sweep: str) -> str | None:
+    """A sentence that says that a sweep was planned by other code than runs here; None where it was not, or who knows.
+
+    planned: as `code_here` had it then.
+    """
+    here = code_here()
+    if planned.get("commit") is None or here["commit"] is None or dict(planned) == here:
+        return None
+    return (
+        f"Sweep {sweep} was planned by {_in_words(planned)}, and this worker runs {_in_words(here)}: its runs may come "
+        "from different code. Each record names the commit that made it; to train with one code only, cancel the sweep "
+        "and give its command again once its jobs have ended."
+    )
+
+
+def _in_words(code: Mapping[str, str | None]) -> str:
+    changes = code.get("changes")
+    return f"commit {str(code['commit'])[:12]}{f' with changes ({changes})' if changes else ''}"
+
+
+def _hash_of_file(path: str) -> str:
+    try:
+        return _hash((CHECKOUT / path).read_bytes())
+    except OSError:
+        return "cannot be read"
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:12]
+
+
+def version_line() -> str:
+    """«plasticity_lab 0.1.0 (commit 23e4bc2…, with changes)»; the version alone where this is no git checkout."""
+    made = provenance()
+    if made["commit"] is None:
+        return f"plasticity_lab {__version__}"
+    return f"plasticity_lab {__version__} (commit {made['commit']}{', with changes' if made['dirty'] else ''})"
+
+
+class ShowVersion(argparse.Action):
+    """The flag --version of an argument parser: prints the line and ends, as --help does; asks git only then."""
+
+    def __init__(self, option_strings: list[str], dest: str, **_: Any) -> None:
+        super().__init__(option_strings, dest, nargs=0, help="show the version and the commit, and exit")
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        """Called by argparse where the flag is given."""
+        print(version_line())
+        parser.exit()

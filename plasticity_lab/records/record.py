@@ -1,4 +1,4 @@
-"""record.json and metrics.parquet: what a finished run leaves behind. Metrics first, so that a record implies them."""
+"""record.json and metrics.parquet of a run. Metrics are written first: a run with a record has its metrics."""
 
 import contextlib
 import os
@@ -11,9 +11,10 @@ import pyarrow.parquet as pq
 
 from plasticity_lab.errors import StoreError
 from plasticity_lab.named_code import named_by_store
-from plasticity_lab.records.classifier import Declarations
+from plasticity_lab.records.classifier import declared_in
 from plasticity_lab.records.damage import (
     DamagedFile,
+    OldFormat,
     fault_of_fields,
     is_aside,
     next_suffix,
@@ -25,26 +26,29 @@ from plasticity_lab.records.damage import (
 )
 from plasticity_lab.records.files import disk_errors, names
 from plasticity_lab.records.index_files import Outcome, add_line, digest, holds, marks_of
-from plasticity_lab.records.kept_files import (
+from plasticity_lab.records.lookup import recorded_runs
+from plasticity_lab.records.record_facts import (
     ADVICE,
+    DIGEST,
     FINISHED,
     RERUN,
     STOPPED,
     CorruptRecord,
     check_files,
+    digest_of,
+    failures,
     files_beside,
+    flags_of,
     keeps_weights,
+    pack_of,
     seals_allowed,
     seals_of,
 )
-from plasticity_lab.records.old_format import OldFormat
-from plasticity_lab.records.record_digest import DIGEST, digest_of
-from plasticity_lab.records.record_facts import failures, flags_of, pack_of
 from plasticity_lab.records.store import Store
-from plasticity_lab.run import Run, group_of
+from plasticity_lab.run import Run, training_targets
 
 FORMAT = 2
-"""Those of format 1 did not keep `targets`; they are not read any more."""
+"""Records of format 1 did not keep `targets`; they are not read any more."""
 STATUSES = ("done", "diverged", "failed", STOPPED)
 _FIELDS = {
     "run": str,
@@ -76,17 +80,17 @@ def new_record(
 ) -> dict[str, Any]:
     """The record of a run that ended done, diverged, failed or stopped early.
 
-    flags: what the run's agent says of it beside `collapsed`. measures: what its numbers are, as `Measures.as_json` has
-    it; every finished run has it. diverged_at_step: the step, counted from 1, whose loss was the first that is not
-    finite. stopped_at_step: how many steps it was trained. files: name → size and checksum of what lies beside the
-    record, as `write_metrics` and `write_weights` return them.  Raises ValueError for another status, and where error
-    (of a failed run), diverged_at_step (of a diverged one) or stopped_at_step (of a stopped one) contradicts it.
+    flags: of the run's agent, besides `collapsed`. measures: the declaration of its numbers, as `Declared.as_json`
+    returns it; every finished run has it. diverged_at_step: the step, counted from 1, with the first loss that is not
+    finite. stopped_at_step: the number of steps it was trained. files: name → size and checksum of its other files, as
+    `write_metrics` and `write_weights` return them.  Raises ValueError for another status, and if error (of a failed
+    run), diverged_at_step (of a diverged one) or stopped_at_step (of a stopped one) contradicts it.
     """
     if status not in STATUSES:
         raise ValueError(f"The status is {status!r}; it must be one of {', '.join(STATUSES)}.")
-    said = {"failed": error, "diverged": diverged_at_step, STOPPED: stopped_at_step}
-    if {each for each, value in said.items() if value is not None} != {status} - {"done"}:
-        raise ValueError(f"A {status} record has error, diverged_at_step and stopped_at_step {[*said.values()]}.")
+    details = {"failed": error, "diverged": diverged_at_step, STOPPED: stopped_at_step}
+    if {each for each, value in details.items() if value is not None} != {status} - {"done"}:
+        raise ValueError(f"A {status} record has error, diverged_at_step and stopped_at_step {[*details.values()]}.")
     record = {
         "format": FORMAT,
         "run": run.id,
@@ -112,25 +116,18 @@ def new_record(
     return record | {DIGEST: digest_of(record)}
 
 
-def _targets_that_train(record: Mapping[str, Any]) -> dict[str, str]:
-    """As `Run.trained_by` has them."""
-    besides = record.get("besides", {})
-    return {address: target for address, target in record["targets"].items() if group_of(address) not in besides}
-
-
 def write_record(store: Store, record: Mapping[str, Any]) -> None:
-    """Writes a record made by `new_record`; the run's metrics must stand already.  Raises StoreError."""
+    """Writes a record made by `new_record`, after the run's metrics.  Raises StoreError."""
     write_mapping(store.record(record["run"]), record)
-    with contextlib.suppress(StoreError):  # the index is made anew of what it lacks
-        # As whoever reads the record now would see it: another may have written one at the same moment.
+    with contextlib.suppress(StoreError):  # readers complete the index
+        # The outcome as a reader sees it: another process may have written a record at the same moment.
         if (outcome := outcome_of(store, record["run"])) is not None and outcome.marks:
             add_line(store, record["run"], outcome)
 
 
-def read_record(store: Store, run: str, declarations: Declarations | None = None) -> dict[str, Any] | None:
+def read_record(store: Store, run: str) -> dict[str, Any] | None:
     """The record of a run, or None if it has none.
 
-    declarations: those of records read before, where many are read.
     Raises CorruptRecord; OldFormat for a whole one of format 1; StoreError if the disk does not answer.
     """
     path = store.record(run)
@@ -138,50 +135,50 @@ def read_record(store: Store, run: str, declarations: Declarations | None = None
         record = read_mapping(path, ADVICE)
     except DamagedFile as error:
         raise CorruptRecord(path, error.reason) from error
-    if record is not None:
-        check_record(store, run, record, declarations)
+    if record is None:
+        return None
+    if fault := _fault(run, record):
+        raise CorruptRecord(path, fault)
+    if record["format"] == 1:
+        raise OldFormat(path, "is a record of format 1")
     return record
 
 
-def check_record(store: Store, run: str, record: Mapping[str, Any], declarations: Declarations | None = None) -> None:
-    """Raises CorruptRecord where the record under the id of a run is none; OldFormat for a whole one of format 1."""
-
-    def corrupt(why: str) -> CorruptRecord:
-        return CorruptRecord(store.record(run), why)
-
+def _fault(run: str, record: Mapping[str, Any]) -> str | None:
+    """The fault of the content of a run's record; None if it has none."""
     if record.get("format") not in (1, FORMAT):
-        raise corrupt(f"is of no format that this version of plasticity_lab reads, which is {FORMAT}")
+        return f"is of no format that this version of plasticity_lab reads, which is {FORMAT}"
     if fault := fault_of_fields(record, _FIELDS if record["format"] == 1 else _FIELDS | {"targets": dict}):
-        raise corrupt(fault)
+        return fault
     named_by_store(record.get("targets", {}).values())
     if record["run"] != run:
-        raise corrupt(f"is the record of another run, {record['run']}")
+        return f"is the record of another run, {record['run']}"
     if record["status"] not in STATUSES:
-        raise corrupt(f"has the status {record['status']!r}, which does not exist")
+        return f"has the status {record['status']!r}, which does not exist"
     if record["status"] == "diverged" and not isinstance(record.get("diverged_at_step"), int):
-        raise corrupt("does not say at which step its run diverged")
+        return "does not say at which step its run diverged"
     if record["status"] == STOPPED and not isinstance(record.get("stopped_at_step"), int):
-        raise corrupt("does not say at which step its run was stopped")
+        return "does not say at which step its run was stopped"
     try:
-        (declarations or Declarations()).of(record)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise corrupt("does not say what its numbers are in a way that can be read") from error
-    if record["format"] == 1:
-        raise OldFormat(store.record(run), "is a record of format 1")
+        declared_in(record)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return "does not say what its numbers are in a way that can be read"
+    return None
 
 
-def outcome_of(store: Store, run: str, declarations: Declarations | None = None) -> Outcome | None:
-    """How a run ended, by its record, whose files are looked at; None if it has none.
+def outcome_of(store: Store, run: str) -> Outcome | None:
+    """How a run ended, by its record and its files; None if it has no record.
 
     Raises as `read_record` and `check_files`.
     """
     folder = str(store.run_folder(run))
-    # Marks before what they are of is read: if it is replaced meanwhile, these are not the marks of the new file.
+    # Marks before reading: if the file is replaced meanwhile, they are not the new file's marks.
     marks = marks_of(folder, ["record.json"])
-    record = read_record(store, run, declarations)
+    record = read_record(store, run)
     if record is None:
         return None
     source = record["provenance"]
+    targets = training_targets(record["targets"], record.get("besides", {}))
     outcome = Outcome(
         status=record["status"],
         flags=flags_of(record),
@@ -192,7 +189,7 @@ def outcome_of(store: Store, run: str, declarations: Declarations | None = None)
         pack_seconds=source.get("pack_seconds"),
         kind=source.get("device"),
         keeps_weights=record["status"] in FINISHED and keeps_weights(store, record),
-        classes=None if record.get("targets_assumed") else digest(_targets_that_train(record)),
+        classes=None if record.get("targets_assumed") else digest(targets),
         names=[digest(name) for name in record["asked_as"]],
         marks=[],
     )
@@ -200,28 +197,28 @@ def outcome_of(store: Store, run: str, declarations: Declarations | None = None)
     marks += marks_of(folder, files[1:])
     check_files(store, record)
     if (outcome.status in FINISHED and not seals_of(record)) or not holds(folder, files, marks):
-        return outcome  # a record that does not say which files it has is read each time
+        return outcome  # a record that lists no files is read each time
     return outcome._replace(marks=marks)
 
 
 def checked_content(store: Store, run: str, path: Path) -> bytes | None:
-    """What a file of a run holds; None where there is none.
+    """The content of a file of a run; None if there is none.
 
-    Raises CorruptRecord where it is not what the run's record says was written; StoreError if the disk does not answer.
+    Raises CorruptRecord if its checksum is not the one in the run's record; StoreError if the disk does not answer.
     """
     try:
         content = read_file(path, ADVICE)
     except DamagedFile as error:
         raise CorruptRecord(path, error.reason) from error
     if content is not None and (record := read_record(store, run)) is not None:
-        written = seals_allowed(record, path.name)
-        if written and seal(content) not in written:
+        allowed = seals_allowed(record, path.name)
+        if allowed and seal(content) not in allowed:
             raise CorruptRecord(path, "is not what was written: its checksum is another", RERUN)
     return content
 
 
 def all_records(store: Store) -> tuple[list[dict[str, Any]], list[CorruptRecord]]:
-    """The good records of a store, ordered by run id, and what is wrong with each of the others.  Raises StoreError."""
+    """The good records of a store, ordered by run id, and the errors of the others.  Raises StoreError."""
     corrupt: list[CorruptRecord] = []
     return list(records_of(store, corrupt)), corrupt
 
@@ -229,23 +226,21 @@ def all_records(store: Store) -> tuple[list[dict[str, Any]], list[CorruptRecord]
 def records_of(store: Store, corrupt: list[CorruptRecord]) -> Iterator[dict[str, Any]]:
     """The good records one by one, ordered by run id: a hundred thousand need not fit into memory together.
 
-    What is wrong with each of the others is added to corrupt.  Raises StoreError.
+    Adds the errors of the other records to `corrupt`.  Raises StoreError.
     """
-    declarations = Declarations()
-    for first in names(store.runs_folder):
-        for run in names(store.runs_folder / first):
-            try:
-                record = read_record(store, run, declarations)
-            except CorruptRecord as error:
-                corrupt.append(error)
-            else:
-                yield from [record] if record else []
+    for run in recorded_runs(store):
+        try:
+            record = read_record(store, run)
+        except CorruptRecord as error:
+            corrupt.append(error)
+        else:
+            yield from [record] if record else []
 
 
 def add_asked_as(store: Store, run: str, asked: Iterable[Mapping[str, Any]]) -> None:
-    """Adds the names under which a finished run was asked for again; without a record, or without news, does nothing.
+    """Adds names under which a finished run was asked for again; does nothing without a record or a new name.
 
-    Of two that add at the same moment one may be lost: the next time it is asked for, it is added again.
+    If two processes add names at the same moment, one may be lost; the next command adds it again.
     """
     record = read_record(store, run)
     if record is not None and (new := [dict(name) for name in asked if name not in record["asked_as"]]):
@@ -253,13 +248,13 @@ def add_asked_as(store: Store, run: str, asked: Iterable[Mapping[str, Any]]) -> 
 
 
 def set_aside(store: Store, run: str) -> Path:
-    """Renames everything in a run's folder to <name>.corrupt-<n> and returns the new path of its record.
+    """Renames all files in a run's folder to <name>.corrupt-<n> and returns the new path of its record.
 
-    The run has no record then and will be trained again; nothing is deleted.  Raises StoreError.
+    Then the run has no record and is trained again; nothing is deleted.  Raises StoreError.
     """
     folder, record = store.run_folder(run), store.record(run)
     suffix = next_suffix(folder)
-    # The record first: once it is gone, the rest means nothing and will be written anew.
+    # The record first: without it the other files mean nothing and are written again.
     present = [name for name in names(folder) if not is_aside(name)]
     for name in sorted(present, key=lambda name: name != record.name):
         # Two commands may find the same damage at the same moment.
@@ -268,22 +263,18 @@ def set_aside(store: Store, run: str) -> Path:
     return record.with_name(record.name + suffix)
 
 
-def write_metrics(store: Store, run: str, table: pa.Table, content: bytes | None = None) -> dict[str, int]:
-    """Writes the metrics of a run, before its record.  Returns what its record keeps of them.  Raises StoreError.
+def metrics_content(table: pa.Table) -> bytes:
+    """The content of the file of these metrics."""
+    buffer = pa.BufferOutputStream()
+    pq.write_table(table, buffer, compression="zstd")
+    return buffer.getvalue().to_pybytes()
 
-    content: the table's, where `metrics_content` has made it already.
-    """
-    content = metrics_content(table)[0] if content is None else content
+
+def write_metrics(store: Store, run: str, table: pa.Table) -> dict[str, int]:
+    """Writes the metrics of a run, before its record.  Returns the seal for the record.  Raises StoreError."""
+    content = metrics_content(table)
     write_file(store.metrics(run), content)
     return seal(content)
-
-
-def metrics_content(table: pa.Table) -> tuple[bytes, dict[str, int]]:
-    """What the file of these metrics holds, and what a record keeps of it."""
-    written = pa.BufferOutputStream()
-    pq.write_table(table, written, compression="zstd")
-    content = written.getvalue().to_pybytes()
-    return content, seal(content)
 
 
 def read_metrics(store: Store, run: str) -> pa.Table | None:
@@ -293,7 +284,7 @@ def read_metrics(store: Store, run: str) -> pa.Table | None:
     if content is None:
         return None
     try:
-        # Not `pq.read_table`: it imports pandas if that is installed, and takes twice as long over a small file.
+        # Not `pq.read_table`: it imports pandas if that is installed, and takes twice as long for a small file.
         return pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).partition("\n")[0]

@@ -5,7 +5,7 @@ Shapes: K runs, S updates of a chunk, E episodes that ended in it.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,3 +39,53 @@ class Rows:
 
 Evaluation = Mapping[str, NDArray[Any]]
 """Measure → (K,), of a whole task; of its pairs with P tasks (K, P)."""
+
+
+class Position(NamedTuple):
+    """Before step `step` of task `task`; at a task's last step, before its evaluation."""
+
+    task: int
+    step: int
+
+
+class Chunk(Protocol):
+    """A part of a task between two looks at the clock, of some seconds at most."""
+
+    @property
+    def task(self) -> int:
+        """The position of its task."""
+        ...
+
+    @property
+    def epoch(self) -> int:
+        """Counted through the run, from 0."""
+        ...
+
+    @property
+    def steps(self) -> int:
+        """How far it goes, in the benchmark's unit."""
+        ...
+
+    @property
+    def ends_epoch(self) -> bool:
+        """Whether an epoch's row is written after it."""
+        ...
+
+    @property
+    def marks(self) -> Mapping[str, int]:
+        """What is written beside its rows (see `Measures.marks`)."""
+        ...
+
+
+class Stage(Protocol):
+    """A task, as far as a record's rows name it."""
+
+    @property
+    def position(self) -> int:
+        """Which of the benchmark's tasks it is, from 0."""
+        ...
+
+    @property
+    def marks(self) -> Mapping[str, int]:
+        """Those of its chunks."""
+        ...

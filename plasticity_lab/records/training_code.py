@@ -8,14 +8,14 @@ A checkpoint keeps the parts, and so do the records of runs that have more than 
 import functools
 import hashlib
 import itertools
+import re
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from plasticity_lab.records.own_classes import digests_of_classes, same_code
 from plasticity_lab.records.provenance import CHECKOUT, provenance, version_of
-from plasticity_lab.records.worker_code import files_of_worker
 
 MIXED = "mixed_code"
 """The flag of a record whose run was begun by one code and finished by another."""
@@ -165,3 +165,45 @@ def _hash_of(path: Path) -> str:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:
         return "cannot be read"
+
+
+ENTRIES = ("launch.work.worker", "launch.launchers.slurm.job")
+"""The first modules of a worker's process, on this machine and in a job of Slurm."""
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+(launch(?:\.\w+)*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+(launch(?:\.\w+)*))",
+    re.MULTILINE,
+)
+"""Also inside functions. The linter allows no relative imports, and one module after `import`."""
+_COMMENT = re.compile(r"#[^\n]*")
+
+
+def files_of_worker(checkout: Path) -> list[Path]:
+    """The files of the entries, of the modules that they import, and of the packages around these, sorted."""
+    found: dict[str, Path] = {}
+    left = [*ENTRIES]
+    while left:
+        name = left.pop()
+        if name in found or (path := _file(checkout, name)) is None:
+            continue
+        found[name] = path
+        left += [name.rpartition(".")[0], *_imported(path)]
+    return sorted(found.values())
+
+
+def _file(checkout: Path, name: str) -> Path | None:
+    """The file of a module; None for a name that is no module, for example a function's."""
+    if not name:
+        return None
+    path = checkout.joinpath(*name.split("."))
+    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
+
+
+def _imported(path: Path) -> Iterator[str]:
+    """The names that a file imports from launch; some are functions and classes."""
+    try:
+        text = _COMMENT.sub("", path.read_text(encoding="utf-8"))
+    except OSError:
+        return
+    for source, members, alone in _IMPORT.findall(text):
+        yield source or alone
+        yield from (f"{source}.{member}" for member in re.findall(r"\w+", members))

@@ -1,5 +1,6 @@
-"""The trained parameters of a finished run, those of its task ends too, and what scales its observations, where
-`save_weights` asks for them.
+"""Files of trained parameters: of finished runs, of task ends, and the statistics that scale observations.
+
+`save_weights` decides which of them a run has.
 """
 
 import io
@@ -7,20 +8,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
-from plasticity_lab.records.damage import read_file, seal, write_file
-from plasticity_lab.records.kept_files import RERUN, CorruptRecord, keeps_statistics, keeps_weights, seals_of
+from plasticity_lab.records.damage import read_file, seal, tensors_of, write_file
 from plasticity_lab.records.record import checked_content, read_record
+from plasticity_lab.records.record_facts import RERUN, CorruptRecord, keeps_statistics, keeps_weights, seals_of
 from plasticity_lab.records.store import TASK_WEIGHTS, Store
-from plasticity_lab.records.tensors import save_tensors, tensors_of
 
 
 class TaskWeights(NamedTuple):
-    """What is kept when a task ends: of a pack each with the run axis (K, ...), of a run without.
+    """The tensors kept at a task's end: for a pack each with the run axis (K, ...), for a run without.
 
-    parameters: by name. probe: what diagnostics look at, where nobody could find it again; of_all: that of it which all
-    runs have alike, and which never has a run axis.
+    parameters: by name. probe: the inputs of diagnostics, if they cannot be computed again; of_all: its part that all
+    runs share, which never has a run axis.
     """
 
     parameters: Mapping[str, Tensor]
@@ -28,62 +29,56 @@ class TaskWeights(NamedTuple):
     of_all: Mapping[str, Tensor]
 
     def of(self, k: int) -> "TaskWeights":
-        """Run k's, of a pack's."""
+        """The weights of run k of a pack."""
         parameters = {name: value[k] for name, value in self.parameters.items()}
         return TaskWeights(parameters, {name: value[k] for name, value in self.probe.items()}, self.of_all)
 
 
 def write_task_weights(store: Store, run: str, task: int, weights: TaskWeights) -> dict[str, int]:
-    """Writes what one run has kept of a task's end, before its record.
+    """Writes one run's weights of a task's end, before its record.
 
-    Returns what the record keeps of it.  Raises StoreError.
+    Returns the seal for the record (see `damage.seal`).  Raises StoreError.
     """
-    return _write_nested(store.task_weights(run, task), weights)
+    return _write(store.task_weights(run, task), _nested(weights))
 
 
 def write_pack_weights(store: Store, pack: str, task: int, weights: TaskWeights) -> None:
-    """The same of a pack, whose runs have no records yet.  Raises StoreError."""
-    _write_nested(store.pack_weights(pack, task), weights)
+    """Writes a pack's weights of a task's end.  Raises StoreError."""
+    _write(store.pack_weights(pack, task), _nested(weights))
 
 
 def read_pack_weights(store: Store, pack: str, task: int) -> TaskWeights:
-    """What a pack has kept.  Raises StoreError where it cannot be read."""
+    """A pack's weights of a task's end, on the CPU.  Raises StoreError if they cannot be read."""
     path = store.pack_weights(pack, task)
-    content = read_file(path, RERUN)
-    if content is None:
-        raise CorruptRecord(path, "is missing", RERUN)
-    return _task_weights(path, content)
+    return _task_weights(path, read_file(path, RERUN))
 
 
 def read_task_weights(store: Store, run: str, task: int) -> TaskWeights:
-    """What a run has kept of a task's end, on the CPU.
+    """A run's weights of a task's end, on the CPU.
 
     Raises CorruptRecord; StoreError if the disk does not answer.
     """
     path = store.task_weights(run, task)
-    content = checked_content(store, run, path)
-    if content is None:
-        raise CorruptRecord(path, "is missing", RERUN)
-    return _task_weights(path, content)
+    return _task_weights(path, checked_content(store, run, path))
 
 
 def tasks_kept(record: Mapping[str, Any]) -> list[int]:
-    """The positions of the tasks at whose ends a run has kept its parameters, in their order."""
-    found = [Path(name).stem.removeprefix(TASK_WEIGHTS) for name in seals_of(record) if name.startswith(TASK_WEIGHTS)]
-    return sorted(int(position) for position in found if position.isdecimal())
+    """The positions of the tasks whose weights a run has kept, sorted."""
+    stems = [Path(name).stem.removeprefix(TASK_WEIGHTS) for name in seals_of(record) if name.startswith(TASK_WEIGHTS)]
+    return sorted(int(position) for position in stems if position.isdecimal())
 
 
 def write_weights(store: Store, run: str, weights: Mapping[str, Tensor]) -> dict[str, int]:
     """Writes the parameters of one run, without a run axis, before its record.
 
-    Returns what the record keeps of them.  Raises StoreError.
+    Returns the seal for the record (see `damage.seal`).  Raises StoreError.
     """
-    return _write(store.weights(run), weights)
+    return _write(store.weights(run), _on_cpu(weights))
 
 
 def write_statistics(store: Store, run: str, statistics: Mapping[str, Tensor]) -> dict[str, int]:
     """Writes the statistics of one run (see `Agent.statistics`), as `write_weights` does parameters."""
-    return _write(store.statistics(run), statistics)
+    return _write(store.statistics(run), _on_cpu(statistics))
 
 
 def read_weights(store: Store, run: str) -> dict[str, Tensor] | None:
@@ -96,7 +91,7 @@ def read_weights(store: Store, run: str) -> dict[str, Tensor] | None:
 
 
 def read_statistics(store: Store, run: str) -> dict[str, Tensor] | None:
-    """The statistics of a run on the CPU; None if its record lists none: it has none, or is older than they.
+    """The statistics of a run on the CPU; None if its record lists none.
 
     Raises CorruptRecord; StoreError if the disk does not answer.
     """
@@ -106,36 +101,33 @@ def read_statistics(store: Store, run: str) -> dict[str, Tensor] | None:
     return _read(store, run, "statistics", store.statistics(run), listed=True)
 
 
-def _write(path: Path, tensors: Mapping[str, Tensor]) -> dict[str, int]:
-    # A slice would drag the storage of the whole pack into the file.
-    own = {name: value.detach().cpu().clone() for name, value in tensors.items()}
-    written = io.BytesIO()
-    save_tensors(own, written)
-    write_file(path, written.getvalue())
-    return seal(written.getvalue())
+def _on_cpu(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    # Copies: a slice would write the storage of the whole pack into the file.
+    return {name: value.detach().cpu().clone() for name, value in tensors.items()}
 
 
-def _write_nested(path: Path, weights: TaskWeights) -> dict[str, int]:
-    nested = {
-        part: {name: value.detach().cpu().clone() for name, value in values.items()}
-        for part, values in weights._asdict().items()
-    }
-    written = io.BytesIO()
-    save_tensors(nested, written)
-    write_file(path, written.getvalue())
-    return seal(written.getvalue())
+def _nested(weights: TaskWeights) -> dict[str, dict[str, Tensor]]:
+    return {part: _on_cpu(tensors) for part, tensors in weights._asdict().items()}
 
 
-def _task_weights(path: Path, content: bytes) -> TaskWeights:
+def _write(path: Path, content: dict[str, Any]) -> dict[str, int]:
+    buffer = io.BytesIO()
+    torch.save(content, buffer)
+    write_file(path, buffer.getvalue())
+    return seal(buffer.getvalue())
+
+
+def _task_weights(path: Path, content: bytes | None) -> TaskWeights:
+    if content is None:
+        raise CorruptRecord(path, "is missing", RERUN)
     try:
-        found = tensors_of(content)
-        return TaskWeights(**{part: dict(values) for part, values in found.items()})
+        return TaskWeights(**{part: dict(values) for part, values in tensors_of(content).items()})
     except (ValueError, TypeError) as error:
         raise CorruptRecord(path, f"does not hold weights that can be read: {error}", RERUN) from error
 
 
 def _read(store: Store, run: str, what: str, path: Path, listed: bool) -> dict[str, Tensor] | None:
-    """what: it holds. listed: whether the run's record says that it is there."""
+    """what: the kind of tensors, for messages. listed: whether the run's record lists the file."""
     content = checked_content(store, run, path)
     if content is None:
         if listed:

@@ -18,8 +18,7 @@ from plasticity_lab.agents.supervised.images import Pixels
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark, Lesson
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.errors import InputError
-from plasticity_lab.saved_network.examples import TensorOrArray, in_rows
-from plasticity_lab.saved_network.network import Outputs, SavedNetwork
+from plasticity_lab.saved_network.network import Outputs, SavedNetwork, TensorOrArray, in_rows
 
 
 @dataclass(frozen=True)

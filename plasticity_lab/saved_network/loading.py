@@ -21,9 +21,9 @@ from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
 from plasticity_lab.data.folder import data_folder
 from plasticity_lab.errors import StoreError
 from plasticity_lab.networks.model import Model
-from plasticity_lab.records.kept_files import FINISHED
 from plasticity_lab.records.lookup import run_named, store_of
 from plasticity_lab.records.record import read_record
+from plasticity_lab.records.record_facts import FINISHED
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.targets import run_of
 from plasticity_lab.records.weights import read_statistics, read_weights

@@ -1,8 +1,13 @@
-"""Diagnostics of finished runs: what they would have seen when tasks ended, out of the weights that were kept then."""
+"""Diagnostics of finished runs, computed from the weights kept at task ends, and added to their metrics and records.
+
+The metrics and the record of a run stay whole if adding is interrupted.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+import pyarrow as pa
 import torch
 from torch import Tensor
 
@@ -12,9 +17,10 @@ from plasticity_lab.diagnostics.diagnostic import TASK, Diagnostic, check_column
 from plasticity_lab.diagnostics.view import HELD_OUT, OBSERVED, View
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.classifier import declared_in
-from plasticity_lab.records.kept_files import FINISHED
+from plasticity_lab.records.damage import read_file, seal, write_file
 from plasticity_lab.records.measures import Column
-from plasticity_lab.records.record import read_metrics, read_record
+from plasticity_lab.records.record import metrics_content, read_metrics, read_record, write_record
+from plasticity_lab.records.record_facts import ADDED, FINISHED, REPLACING, RERUN
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.targets import run_of
 from plasticity_lab.records.weights import TaskWeights, read_task_weights, read_weights, tasks_kept
@@ -23,18 +29,18 @@ CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
-class Seen:
-    """columns: of what was looked at. at_tasks: position of a task → column → value; NaN where there is none."""
+class Observed:
+    """columns: of the diagnostics. at_tasks: position of a task → column → value; NaN if there is none."""
 
     columns: Sequence[Column]
     at_tasks: Mapping[int, Mapping[str, float]]
 
 
 def kept_tasks(store: Store, run: str) -> list[int]:
-    """The positions of the tasks at whose ends a finished run can be looked at; none where it kept nothing.
+    """The positions of the tasks at whose ends a finished run can be measured; none if it kept no weights.
 
-    Of one that kept its final parameters alone it is the last, if its agent's probe can be found again.
-    Raises StoreError; ConfigError where a class is gone.
+    For a run that kept only its final parameters, it is the last task, if its agent's probe can be computed again.
+    Raises StoreError; ConfigError if a class does not exist any more.
     """
     record = read_record(store, run)
     if record is None or record["status"] not in FINISHED:
@@ -46,18 +52,18 @@ def kept_tasks(store: Store, run: str) -> list[int]:
     table = read_metrics(store, run)
     if HELD_OUT not in agent.provides or table is None:
         return []
-    ended = zip(table["kind"].to_pylist(), table["task"].to_pylist(), strict=True)
-    return [task for kind, task in ended if kind == "task"][-1:]
+    rows = zip(table["kind"].to_pylist(), table["task"].to_pylist(), strict=True)
+    return [task for kind, task in rows if kind == "task"][-1:]
 
 
-def observed(store: Store, run: str, diagnostics: Mapping[str, Diagnostic], resource_of: ResourceOf) -> Seen:
-    """What diagnostics see of a run at the ends of the tasks that it kept, as they would have while it was trained.
+def observed(store: Store, run: str, diagnostics: Mapping[str, Diagnostic], resource_of: ResourceOf) -> Observed:
+    """Measures diagnostics of a run at the ends of the tasks that it kept, as they would have been during training.
 
-    They look one task after the other, each with the state that the look before has left; the first state is of the
-    network before its first update. Of a run whose last parameters alone were kept, an intervention may have changed
-    these after the task's end.
+    Diagnostics measure one task after the other, each with the state from the measurement before; the first state is
+    that for the network before its first update. If only the last parameters were kept, an intervention may have
+    changed them after the task's end.
 
-    Raises StoreError where nothing was kept, or where the agent lets nobody look; ConfigError.
+    Raises StoreError if no weights were kept, or if the agent allows no diagnostics; ConfigError.
     """
     record = read_record(store, run)
     tasks = [] if record is None else kept_tasks(store, run)
@@ -65,36 +71,34 @@ def observed(store: Store, run: str, diagnostics: Mapping[str, Diagnostic], reso
         raise StoreError(
             f"Run {run} has kept no weights to look at; train it with save_weights=tasks, which keeps those of tasks."
         )
-    found, _ = run_of(record)
-    if OBSERVED not in found.component("agent", Agent).provides:
-        raise StoreError(f"Run {run} cannot be looked at: its agent {found.name('agent')} shows no network.")
-    resource = resource_of(found)
-    model = model_of([found], resource)
-    looking = {name: each for name, each in diagnostics.items() if each.applies_to(model)}
-    for each in looking.values():
+    resolved, _ = run_of(record)
+    if OBSERVED not in resolved.component("agent", Agent).provides:
+        raise StoreError(f"Run {run} cannot be looked at: its agent {resolved.name('agent')} shows no network.")
+    resource = resource_of(resolved)
+    model = model_of([resolved], resource)
+    applied = {name: each for name, each in diagnostics.items() if each.applies_to(model)}
+    for each in applied.values():
         each.every = TASK
-    columns = columns_of(looking, model.units)
-    already = {name for name in record["diagnostics"] if name in looking}
-    known = [column.name for column in declared_in(record).columns if column.of.partition(".")[0] not in already]
+    columns = columns_of(applied, model.units)
+    again = {name for name in record["diagnostics"] if name in applied}
+    known = [column.name for column in declared_in(record).columns if column.of.partition(".")[0] not in again]
     check_columns(columns, known)
-    stream, learner = assembled([found], resource, CPU, compiled=False, observed=True)
-    states: dict[str, dict[str, Tensor]] = {}
+    stream, learner = assembled([resolved], resource, CPU, compiled=False, observed=True)
+    first = stream.task(0)
+    learner.begin(first, fresh=True)
+    states: dict[str, dict[str, Tensor]] = {
+        name: dict(each.start(learner.view(first))) for name, each in applied.items()
+    }
     at_tasks: dict[int, dict[str, float]] = {}
     for position in tasks:
         task = stream.task(position)
-        if not states:
-            first = stream.task(0)
-            learner.begin(first, fresh=True)
-            states = {name: dict(each.start(learner.view(first))) for name, each in looking.items()}
-        learner.begin(
-            task, fresh=True
-        )  # whatever it does to its own network: that of the view is the one that was kept
-        view = _as_kept(learner.view(task), _kept(store, record, position), position)
+        learner.begin(task, fresh=True)  # it may change the learner's network; the view gets the kept parameters
+        view = _with_kept(learner.view(task), _kept(store, record, position), position)
         at_tasks[position] = {}
-        for name, each in looking.items():
+        for name, each in applied.items():
             values = each.look(replace(view, state=states[name])) if view.probe else {}
             at_tasks[position] |= {column: value.double().item() for column, value in values.items()}
-    return Seen(columns, at_tasks)
+    return Observed(columns, at_tasks)
 
 
 def _kept(store: Store, record: Mapping, position: int) -> TaskWeights:
@@ -103,8 +107,61 @@ def _kept(store: Store, record: Mapping, position: int) -> TaskWeights:
     return TaskWeights(read_weights(store, record["run"]) or {}, {}, {})
 
 
-def _as_kept(view: View, kept: TaskWeights, position: int) -> View:
-    """The view with the parameters of then, and what was looked at then where that was kept."""
+def _with_kept(view: View, kept: TaskWeights, position: int) -> View:
+    """The view with the kept parameters, and with the kept probe if there is one."""
     parameters = {name: kept.parameters[name].unsqueeze(0) for name in view.parameters}
     probe = {name: value.unsqueeze(0) for name, value in kept.probe.items()} | dict(kept.of_all)
     return replace(view, parameters=parameters, probe=probe or view.probe, task=position, found={})
+
+
+def add_columns(store: Store, run: str, seen: Observed, names: Sequence[str], by: Mapping[str, Any]) -> None:
+    """Adds columns of task rows to the metrics of a finished run; rows of other tasks are empty.
+
+    names: the diagnostics to add to the record's list. by: the entry to add to the record's `observed`. The summary
+    gets the values of the last task.
+
+    Raises StoreError if the run has no record, or no metrics.
+    """
+    record, table = read_record(store, run), read_metrics(store, run)
+    if record is None or table is None:
+        raise StoreError(f"Run {run} has no record with metrics to which columns could be added.")
+    rows = list(zip(table["kind"].to_pylist(), table["task"].to_pylist(), strict=True))
+    for column in seen.columns:
+        values = [seen.at_tasks.get(task, {}).get(column.name) if kind == "task" else None for kind, task in rows]
+        if column.name in table.column_names:
+            # The values of epochs, and of tasks that are not measured now, stay.
+            at, before = table.column_names.index(column.name), table[column.name].to_pylist()
+            values = [old if value is None else value for old, value in zip(before, values, strict=True)]
+            table = table.set_column(at, column.name, pa.array(values, pa.float64(), from_pandas=True))
+        else:
+            table = table.append_column(column.name, pa.array(values, pa.float64(), from_pandas=True))
+    declared = declared_in(record)
+    known = {column.name for column in declared.columns}
+    added = [column for column in seen.columns if column.name not in known]
+    declared = replace(
+        declared,
+        columns=[*declared.columns, *added],
+        summaries={**declared.summaries, **{column.name: column.measure for column in seen.columns}},
+    )
+    content, path = metrics_content(table), store.metrics(run)
+    # An interrupted earlier call may have left either file, so the record first says which of them is there.
+    current = seal(read_file(path, RERUN) or b"")
+    record = {key: value for key, value in record.items() if key != REPLACING}
+    write_record(
+        store, record | {"files": record["files"] | {path.name: current}, REPLACING: {path.name: seal(content)}}
+    )
+    write_file(path, content)
+    last = seen.at_tasks[max(seen.at_tasks)]
+    record |= {
+        "summary": record["summary"] | {column.name: _number(last.get(column.name)) for column in seen.columns},
+        "measures": declared.as_json(),
+        "diagnostics": [*record["diagnostics"], *(name for name in names if name not in record["diagnostics"])],
+        "files": record["files"] | {path.name: seal(content)},
+        ADDED: sorted({*record.get(ADDED, []), *(column.name for column in added)}),
+        "observed": [*record.get("observed", []), dict(by)],
+    }
+    write_record(store, record)
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None or value != value else value

@@ -21,8 +21,7 @@ from plasticity_lab.agents.ppo.statistics import scaling
 from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
 from plasticity_lab.errors import InputError, StoreError
 from plasticity_lab.networks.model import of_pixels
-from plasticity_lab.saved_network.examples import TensorOrArray, floats_of, in_rows
-from plasticity_lab.saved_network.network import Outputs, SavedNetwork
+from plasticity_lab.saved_network.network import Outputs, SavedNetwork, TensorOrArray, in_rows
 
 Statistics = dict[str, Tensor]
 
@@ -53,7 +52,7 @@ class SavedPolicy(SavedNetwork):
         self, observations: TensorOrArray, body: str | None = None, prepared: bool = False
     ) -> tuple[Outputs, Outputs]:
         """The outputs, and what the activations give by unit name, (B, units)."""
-        x = floats_of(self._rows(observations, body)) if prepared else self.prepared(observations, body)
+        x = self._rows(observations, body).to(torch.float32) if prepared else self.prepared(observations, body)
         return self._forward(x, self._body(body))
 
     def prepared(self, observations: TensorOrArray, body: str | None = None) -> Tensor:
@@ -132,7 +131,7 @@ class SavedPolicy(SavedNetwork):
                 f"The body {self._body(body)} shows pixels, whole numbers from 0 to 255, and these observations are "
                 "others; give those that are scaled already as network(x, prepared=True)."
             )
-        return floats_of(rows)
+        return rows.to(torch.float32)
 
     def _shows_pixels(self, body: str) -> bool:
         return self.benchmark.outline().by_name[body].dtype == "uint8"

@@ -21,8 +21,7 @@ import torch
 from launch.command import resolve
 from plasticity_lab.component import as_typed, load, typed
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.process.empty_words import check_words
-from plasticity_lab.process.exits import leave, status_of
+from plasticity_lab.process.exits import check_words, leave, status_of
 from plasticity_lab.records.files import write_atomically
 from plasticity_lab.run import Run
 from plasticity_lab.taxonomy.curve import Profile, curve

@@ -30,10 +30,12 @@ def test_half_runs_from_minus_1_to_1():
 
 
 def test_white_is_the_sets_own():
-    digits = ImageSet.of(
+    digits = ImageSet(
         "digits",
-        (np.full((2, 1, 2, 2), 8, np.uint8), np.zeros(2, np.int64)),
-        (np.full((1, 1, 2, 2), 16, np.uint8), np.zeros(1, np.int64)),
+        np.full((2, 1, 2, 2), 8, np.uint8),
+        np.zeros(2, np.int64),
+        np.full((1, 1, 2, 2), 16, np.uint8),
+        np.zeros(1, np.int64),
         classes=10,
         white=16,
     )

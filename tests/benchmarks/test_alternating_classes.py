@@ -15,8 +15,7 @@ from plasticity_lab.data.sources import source_named
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.journal import Journal
-from plasticity_lab.records.position import Position
-from plasticity_lab.records.rows import Rows
+from plasticity_lab.records.rows import Position, Rows
 from tests.helpers.packs import CPU, choice, images, run
 
 TARGET = "plasticity_lab.benchmarks.labelled.alternating_classes.AlternatingClasses"

@@ -16,8 +16,8 @@ from tests.helpers.packs import choice
 
 LABELS = np.concatenate([np.arange(12), np.random.default_rng(3).permutation(np.repeat(np.arange(12), 8))])
 """Twelve classes of nine images."""
-SET = ImageSet.of(
-    "made_up", (np.zeros((108, 1, 2, 2), np.uint8), LABELS), (np.zeros((48, 1, 2, 2), np.uint8), np.arange(48) % 12),
+SET = ImageSet(
+    "made_up", np.zeros((108, 1, 2, 2), np.uint8), LABELS, np.zeros((48, 1, 2, 2), np.uint8), np.arange(48) % 12,
     classes=12, white=255,
 )  # fmt: skip
 SHORT = {"source": "made_up", "tasks": 4, "epochs": 3, "steps": None, "batch_size": 5, "classes_per_task": 3}

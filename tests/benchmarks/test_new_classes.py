@@ -19,7 +19,7 @@ def made(train: int = 9, test: int = 4, classes: int = 12) -> ImageSet:
         labels = np.append(np.tile(np.arange(classes), count), [classes - 1] * more).astype(np.int64)
         return np.broadcast_to(labels[:, None, None, None], (len(labels), 1, 2, 2)).astype(np.uint8), labels
 
-    return ImageSet.of("made_up", some(train), some(test, more=1), classes=classes, white=255)
+    return ImageSet("made_up", *some(train), *some(test, more=1), classes=classes, white=255)
 
 
 SET = made()

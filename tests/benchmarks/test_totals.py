@@ -6,7 +6,7 @@ from plasticity_lab.assembly import assembled
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark
 from plasticity_lab.benchmarks.labelled.stream import Stream, Task
 from plasticity_lab.component import build
-from plasticity_lab.records.position import Position
+from plasticity_lab.records.rows import Position
 from tests.helpers.packs import BENCHMARKS, CPU, images, run
 
 IMAGES = images(4, 300, 120)

@@ -33,7 +33,7 @@ class Publisher:
 
     def __init__(self, root: Path) -> None:
         self.root, self.asked = root, []
-        self.files = mnist.Files(*self._publish("good", contents()))
+        self.files = self._publish("good", contents())
         asked = self.asked
 
         class Handler(http.server.SimpleHTTPRequestHandler):

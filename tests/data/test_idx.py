@@ -3,7 +3,7 @@ import gzip
 import numpy as np
 import pytest
 
-from plasticity_lab.data.idx import parse_idx, unpacked_bytes
+from plasticity_lab.data.mnist import parse_idx, unpacked_bytes
 from plasticity_lab.errors import DataError
 
 REMEDY = "move it aside and fetch it again"

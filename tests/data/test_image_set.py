@@ -12,7 +12,7 @@ def images(count=4, channels=3):
 
 
 def made(**changes):
-    good = ImageSet.of("made", (images(), np.array([0, 1, 2, 0])), (images(2), np.array([2, 1])), classes=3, white=100)
+    good = ImageSet("made", images(), np.array([0, 1, 2, 0]), images(2), np.array([2, 1]), classes=3, white=100)
     return dataclasses.replace(good, **changes)
 
 

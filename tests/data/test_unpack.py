@@ -3,7 +3,7 @@ import tarfile
 
 import pytest
 
-from plasticity_lab.data.unpack import unpack
+from plasticity_lab.data.download import unpack
 from plasticity_lab.errors import DataError
 
 WANTED = ["set/one.bin", "set/two.bin"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from plasticity_lab.assembly import assembled, resources
-from plasticity_lab.records.position import Position
+from plasticity_lab.records.rows import Position
 from tests.helpers.packs import CPU
 from tests.tenants.packs import packs_of
 

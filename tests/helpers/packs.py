@@ -82,7 +82,7 @@ def images(side: int, train: int, test: int, *, classes: int = 10, channels: int
         noisy = pictures[labels] + draw.normal(0, 60, (count, channels, side, side))
         return noisy.clip(0, 255).astype(np.uint8), labels
 
-    return ImageSet.of("made_up", some(train), some(test), classes=classes, white=255)
+    return ImageSet("made_up", *some(train), *some(test), classes=classes, white=255)
 
 
 def run(

@@ -7,7 +7,7 @@ import torch
 from launch.command import resolve
 from plasticity_lab.assembly import assembled
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.records.position import Position
+from plasticity_lab.records.rows import Position
 from tests.agents.ppo.packs import BOTH, begun, numbers, there_are
 from tests.helpers.packs import CPU, choice, images, run, trained
 from tests.tenants.packs import BODIES, packs_of

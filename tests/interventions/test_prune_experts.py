@@ -12,7 +12,7 @@ from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.prune_experts import PruneExperts
 from plasticity_lab.networks.model import Model
 from plasticity_lab.networks.network import Shapes
-from plasticity_lab.records.position import Position
+from plasticity_lab.records.rows import Position
 from tests.helpers.packs import CPU, run
 from tests.helpers.sweeps import runs_of
 

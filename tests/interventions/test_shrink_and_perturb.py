@@ -12,7 +12,7 @@ from plasticity_lab.interventions.now import Now
 from plasticity_lab.interventions.shrink_and_perturb import ShrinkAndPerturb
 from plasticity_lab.networks.mlp import MLP
 from plasticity_lab.randomness.host import host_stream
-from plasticity_lab.records.position import Position
+from plasticity_lab.records.rows import Position
 from plasticity_lab.stacking.run_axis import on_run_axis
 from tests.helpers.networks import classifier
 from tests.helpers.packs import CPU, choice, differing, images, run, trained

@@ -8,7 +8,7 @@ from plasticity_lab.component import build
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.interventions.snr import SelfNormalizedResets
 from plasticity_lab.networks.cnn import CNN
-from plasticity_lab.records.position import Position
+from plasticity_lab.records.rows import Position
 from tests.helpers.packs import CPU, choice, differing, images, run, trained
 from tests.helpers.situations import after, begun, changed_columns, copied, silent
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from launch.command import run_command
-from plasticity_lab.records.record_digest import DIGEST, digest_of
+from plasticity_lab.records.record_facts import DIGEST, digest_of
 from plasticity_lab.records.store import Store
 from tests.helpers.sweeps import SMOKE, planned, trained
 

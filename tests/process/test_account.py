@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from plasticity_lab.data.folder import VARIABLE, data_folder
+from plasticity_lab.data.folder import data_folder
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.process import account
 from plasticity_lab.process.account import NAMES, cache_folder, expanded, settle_account, user_name
@@ -21,7 +21,7 @@ def nobody(monkeypatch, tmp_path):
     def unlisted(number):
         raise KeyError(f"getpwuid(): uid not found: {number}")
 
-    for name in ("HOME", "XDG_CACHE_HOME", VARIABLE, *NAMES):
+    for name in ("HOME", "XDG_CACHE_HOME", "PLASTICITY_DATA", *NAMES):
         monkeypatch.setenv(name, "")  # so that it is put back, whatever is set meanwhile
         monkeypatch.delenv(name)
     monkeypatch.setattr(pwd, "getpwuid", unlisted)

@@ -3,13 +3,13 @@
 import subprocess
 import sys
 
-from plasticity_lab.process.command_age import LONGEST_START_SECONDS, command_begins, seconds_since_command
+from plasticity_lab.process.exits import LONGEST_START_SECONDS, command_begins, seconds_since_command
 
 
 def test_a_command_of_a_process_of_its_own_began_when_that_was_started():
     code = (
         "import time; time.sleep(0.5)\n"
-        "from plasticity_lab.process.command_age import command_begins, seconds_since_command\n"
+        "from plasticity_lab.process.exits import command_begins, seconds_since_command\n"
         "command_begins(with_process=True); print(seconds_since_command())"
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

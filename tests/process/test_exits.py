@@ -134,7 +134,7 @@ def test_a_command_whose_output_is_closed_does_what_it_is_to_do(closed):
 
 def test_what_a_process_opens_does_not_take_the_place_of_closed_output(tmp_path):
     """Otherwise what libraries print on standard error would be written into a file of the store."""
-    begins = "from plasticity_lab.process.output import begin_output as b; b()"
+    begins = "from plasticity_lab.process.exits import begin_output as b; b()"
     script = f"{begins}; import os; f = open('kept', 'w'); os.write(2, b'!')"
     assert in_shell(f'"$0" -c "{script}" <&- >&- 2>&-', cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}).returncode == 0
     assert (tmp_path / "kept").read_text() == ""

@@ -3,8 +3,8 @@ import subprocess
 import pytest
 
 from launch.work.worker import work
-from plasticity_lab.records import code, provenance
-from plasticity_lab.records.code import code_here, other_code
+from plasticity_lab.records import provenance
+from plasticity_lab.records.provenance import code_here, other_code
 from tests.helpers.sweeps import never, planned
 
 NAME = ("-c", "user.name=n", "-c", "user.email=e@e")
@@ -15,8 +15,7 @@ def clone(tmp_path, monkeypatch):
     """A checkout of one file, in whose place the laboratory is thought to run."""
     folder = tmp_path / "clone"
     (folder / "launch").mkdir(parents=True)
-    for module in (code, provenance):
-        monkeypatch.setattr(module, "CHECKOUT", folder)
+    monkeypatch.setattr(provenance, "CHECKOUT", folder)
     subprocess.run(["git", "init", "-q", folder], check=True)
     (folder / "launch" / "a.py").write_text("1")
     commit(folder)

@@ -8,8 +8,7 @@ import torch
 
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.journal import Journal
-from plasticity_lab.records.position import Position
-from plasticity_lab.records.rows import Rows
+from plasticity_lab.records.rows import Position, Rows
 
 RUNS, TASKS, EPOCHS, STEPS = 5, 3, 2, 37
 RNG = np.random.Generator(np.random.Philox(key=7))

@@ -9,7 +9,7 @@ from analysis.tables import TABLES
 from launch.__main__ import main
 from launch.command import run_command
 from plasticity_lab.records.checkpoint import latest_epoch, load_checkpoint, save_checkpoint
-from plasticity_lab.records.old_format import OldFormat
+from plasticity_lab.records.damage import OldFormat
 from plasticity_lab.records.plan import OtherFormat, all_plans, read_plan
 from plasticity_lab.records.record import read_record
 from plasticity_lab.records.store import Store

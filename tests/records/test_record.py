@@ -8,14 +8,10 @@ import torch
 
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.classifier import CLASSIFIER, declared_in
-from plasticity_lab.records.kept_files import keeps_statistics
 from plasticity_lab.records.provenance import provenance
 from plasticity_lab.records.record import (
-    CorruptRecord,
     add_asked_as,
     all_records,
-    check_files,
-    keeps_weights,
     new_record,
     read_metrics,
     read_record,
@@ -23,6 +19,7 @@ from plasticity_lab.records.record import (
     write_metrics,
     write_record,
 )
+from plasticity_lab.records.record_facts import CorruptRecord, check_files, keeps_statistics, keeps_weights
 from plasticity_lab.records.weights import read_statistics, read_weights, write_statistics, write_weights
 from plasticity_lab.run import Run
 from tests.helpers.made_up_agent import PLAYER

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from plasticity_lab.agents.acting.measures import summarise
-from plasticity_lab.records.recovery import Recovery, recoveries
+from plasticity_lab.records.stage_returns import Recovery, recoveries
 
 
 def table(*tasks: tuple[int, list[float]]) -> pa.Table:

@@ -9,7 +9,6 @@ import torch
 from plasticity_lab.records import index_files, run_index
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.record import (
-    CorruptRecord,
     add_asked_as,
     new_record,
     outcome_of,
@@ -18,6 +17,7 @@ from plasticity_lab.records.record import (
     write_metrics,
     write_record,
 )
+from plasticity_lab.records.record_facts import CorruptRecord
 from plasticity_lab.records.run_index import RunIndex
 from plasticity_lab.records.weights import write_statistics, write_weights
 from plasticity_lab.run import Run
@@ -50,7 +50,7 @@ def runs(store):
 def records_read(monkeypatch):
     """The runs whose records were read, since the index did not tell."""
     read = []
-    monkeypatch.setattr(run_index, "outcome_of", lambda store, run, known: read.append(run) or outcome_of(store, run))
+    monkeypatch.setattr(run_index, "outcome_of", lambda store, run: read.append(run) or outcome_of(store, run))
     return read
 
 

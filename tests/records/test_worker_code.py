@@ -12,8 +12,7 @@ from plasticity_lab.records import training_code
 from plasticity_lab.records.plan import read_plan
 from plasticity_lab.records.provenance import CHECKOUT
 from plasticity_lab.records.record import read_record
-from plasticity_lab.records.training_code import code_digest
-from plasticity_lab.records.worker_code import ENTRIES, files_of_worker
+from plasticity_lab.records.training_code import ENTRIES, code_digest, files_of_worker
 from tests.helpers.sweeps import planned
 
 pytestmark = pytest.mark.sample(2)

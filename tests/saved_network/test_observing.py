@@ -6,13 +6,12 @@ import pytest
 import torch
 
 from launch.__main__ import main
-from plasticity_lab.records import added_columns
-from plasticity_lab.records.kept_files import CorruptRecord, check_files
 from plasticity_lab.records.measures import Declared
 from plasticity_lab.records.record import read_metrics, read_record
-from plasticity_lab.records.record_digest import DIGEST, digest_of
+from plasticity_lab.records.record_facts import DIGEST, CorruptRecord, check_files, digest_of
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.weights import read_task_weights, read_weights, tasks_kept
+from plasticity_lab.saved_network import observing
 from tests.helpers.sweeps import after_looks, all_kept, trained
 from tests.tenants.packs import BODIES
 
@@ -114,12 +113,12 @@ def test_every_nth_task_is_kept_and_a_stopped_pack_keeps_those_before(stores):
         assert not any(torch.equal(final[name], one.parameters[name]) for name in ("hidden1.weight", "output.weight"))
 
 
-@pytest.mark.parametrize("at", ["write_metrics", "write_record"])
+@pytest.mark.parametrize("at", ["write_file", "write_record"])
 def test_a_record_stays_whole_wherever_it_is_interrupted(stores, monkeypatch, at):
     _, store = stores
     (run, _) = trained(store, *DIGITS, KEEPS).runs
     old = read_record(store, run)["summary"]
-    really, asked = getattr(added_columns, at), []
+    really, asked = getattr(observing, at), []
 
     def broken(*given):
         asked.append(given)
@@ -127,7 +126,7 @@ def test_a_record_stays_whole_wherever_it_is_interrupted(stores, monkeypatch, at
             return really(*given)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(added_columns, at, broken)
+    monkeypatch.setattr(observing, at, broken)
     assert observe(store, run) > 1, "as a command that is interrupted"
     check_files(store, read_record(store, run))
     assert read_metrics(store, run) is not None

@@ -7,9 +7,9 @@ import torch
 from plasticity_lab.environments.bodies import body_named
 from plasticity_lab.environments.environments import Environments
 from plasticity_lab.errors import InputError, StoreError
+from plasticity_lab.records.damage import tensors_of
 from plasticity_lab.records.record import read_metrics, read_record, write_record
 from plasticity_lab.records.store import Store
-from plasticity_lab.records.tensors import tensors_of
 from plasticity_lab.records.weights import read_statistics, write_statistics
 from plasticity_lab.saved_network import load_network
 from tests.agents.ppo.packs import BOTH, CLEANRL, SMALL, there_are

@@ -14,10 +14,9 @@ from analysis.where import some_of
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.damage import read_mapping
 from plasticity_lab.records.files import create_once
-from plasticity_lab.records.kept_files import FINISHED, CorruptRecord
 from plasticity_lab.records.provenance import utc_now
 from plasticity_lab.records.record import checked_content, read_record
-from plasticity_lab.records.record_digest import digest_of, is_as_written
+from plasticity_lab.records.record_facts import FINISHED, CorruptRecord, digest_of, is_as_written
 from plasticity_lab.records.store import Store
 
 

@@ -30,7 +30,7 @@ from launch.plan.figures import GPU
 from launch.runs.settings import store_option
 from launch.wording import counted, say
 from plasticity_lab.errors import ConfigError, PlanError
-from plasticity_lab.process.command_age import seconds_since_command
+from plasticity_lab.process.exits import seconds_since_command
 from plasticity_lab.records.damage import DamagedFile, is_aside
 from plasticity_lab.records.files import names
 from plasticity_lab.records.kinds import device_name, sort_of

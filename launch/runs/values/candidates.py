@@ -65,8 +65,8 @@ class Candidates:
 
     def of(self, activation: str, benchmark: str) -> Sequence[Candidate]:
         """The candidates with an activation and a benchmark.  Raises StoreError."""
-        from plasticity_lab.records.kept_files import CorruptRecord  # pyarrow: most commands need not wait for it
         from plasticity_lab.records.record import records_of
+        from plasticity_lab.records.record_facts import CorruptRecord  # pyarrow: most commands need not wait for it
 
         key = (activation, benchmark)
         if self._held is None:

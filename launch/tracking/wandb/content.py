@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from launch.runs.groups import COMPONENTS
 from plasticity_lab.records.measures import Declared, Kind
-from plasticity_lab.records.record import flags_of
+from plasticity_lab.records.record_facts import flags_of
 from plasticity_lab.run import JOINED
 
 TAGGED = ("protocol", "schedule", "hyperparams")

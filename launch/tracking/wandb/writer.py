@@ -17,7 +17,8 @@ from launch.tracking.wandb.offline import UNFINISHED, clear_offline
 from launch.tracking.wandb.open_run import OpenRun, begin_service, end_service
 from plasticity_lab.records.classifier import declared_in
 from plasticity_lab.records.files import beside, disk_errors, make_folder, names
-from plasticity_lab.records.record import CorruptRecord, read_metrics
+from plasticity_lab.records.record import read_metrics
+from plasticity_lab.records.record_facts import CorruptRecord
 from plasticity_lab.records.store import Store
 
 AT_ONCE = 8

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 
 from plasticity_lab.records.measures import Column, Measure, Measures
-from plasticity_lab.records.recovery import recoveries
-from plasticity_lab.records.stage_returns import Array, Table, mean_of, rows_of, stage_returns
+from plasticity_lab.records.stage_returns import Array, Table, mean_of, recoveries, rows_of, stage_returns
 
 
 def return_of(name: str, title: str, short: str = "") -> Measure:

@@ -23,7 +23,7 @@ from plasticity_lab.benchmarks.labelled.stream import Chunk, Stream, Task
 from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.randomness.host import host_stream
-from plasticity_lab.records.position import Position
+from plasticity_lab.records.rows import Position
 from plasticity_lab.run import Run
 
 WHITE = 255
@@ -163,4 +163,4 @@ def made_up(image: Sequence[int], classes: int, count: int, brightness: int) -> 
         noisy = pictures[labels] + 60 * draw.standard_normal((many, *image), dtype=np.float32)
         return noisy.clip(0, WHITE).astype(np.uint8), labels
 
-    return ImageSet.of("made_up", some(count), some(HELD_OUT), classes=classes, white=WHITE)
+    return ImageSet("made_up", *some(count), *some(HELD_OUT), classes=classes, white=WHITE)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
-from plasticity_lab.records.position import Position
+from plasticity_lab.records.rows import Position
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from plasticity_lab.benchmarks.labelled.benchmark import LabelledBenchmark, Lesson
 from plasticity_lab.data.image_set import ImageSet
-from plasticity_lab.records.position import Position
+from plasticity_lab.records.rows import Position
 
 CHUNK_STEPS = 500
 """The most steps between two looks at the clock. Chunks end at multiples of it, whatever was resumed or packed, so

@@ -5,13 +5,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plasticity_lab.errors import StoreError
 from plasticity_lab.records.damage import DamagedFile, fault_of_fields
 from plasticity_lab.records.files import names
 from plasticity_lab.records.measures import Better
-from plasticity_lab.records.searches.batches import ADVICE, Trial, batches_of
+from plasticity_lab.records.searches.batches import ADVICE, Results, Told, Trial, batches_of
 from plasticity_lab.records.searches.space import LOG, Range, Space
 from plasticity_lab.records.store import Store
 from plasticity_lab.stored_files import ID
@@ -97,3 +97,89 @@ def choices_of(values: Sequence[Any]) -> Mapping[str, Any]:
     plain = all(isinstance(value, str | float | int | bool | None) for value in values)
     equal = len({repr(value) for value in values}) > len(set(values)) if plain else True
     return {repr(value): json.dumps(value, ensure_ascii=False) if equal else value for value in values}
+
+
+if TYPE_CHECKING:
+    from optuna.distributions import BaseDistribution
+    from optuna.trial import FrozenTrial
+
+
+def distribution_of(of: Range | Sequence[Any]) -> "BaseDistribution":
+    """The distribution of a setting.  of: a range, or values that Optuna takes as choices."""
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    if not isinstance(of, Range):
+        return CategoricalDistribution(list(of))
+    if of.whole:
+        return IntDistribution(int(of.low), int(of.high), log=of.log)
+    return FloatDistribution(of.low, of.high, log=of.log)
+
+
+def ended_trial(
+    told: Told,
+    params: Mapping[str, Any],
+    distributions: Mapping[str, "BaseDistribution"],
+    about: Mapping[str, Any] | None = None,
+) -> "FrozenTrial":
+    """A trial that has ended: complete, pruned or failed.  about: its user attributes."""
+    from optuna.trial import TrialState, create_trial
+
+    states = {"done": TrialState.COMPLETE, "stopped": TrialState.PRUNED, "failed": TrialState.FAIL}
+    return create_trial(
+        state=states[told.state],
+        params=dict(params),
+        distributions=dict(distributions),
+        value=told.value if told.state == "done" else None,
+        # One that was stopped without a value counts as worse than all that have one.
+        intermediate_values={told.step: told.value} if told.step is not None and told.value is not None else {},
+        user_attrs=dict(about or {}),
+    )
+
+
+if TYPE_CHECKING:
+    from optuna import Study
+    from optuna.distributions import BaseDistribution
+    from optuna.trial import FrozenTrial
+
+
+def optuna_study(study: StoredStudy, results: Results, storage: str | None = None) -> "Study":
+    """The study with all of its trials: complete, pruned, failed, or running if a run of theirs has not ended.
+
+    storage: an address as Optuna writes it (sqlite:///FILE); None: in memory. Optuna must be installed.
+    """
+    import optuna  # an extra, and a slow one
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    made = optuna.create_study(
+        storage=storage,
+        study_name=f"{study.search}/{study.number}: {study.name}",
+        direction="minimize" if study.better == "less" else "maximize",
+    )
+    for name, value in {"search": study.search, "study": study.name, "metric": study.metric}.items():
+        made.set_user_attr(name, value)
+    choices = {name: choices_of(of) for name, of in study.space.items() if not isinstance(of, Range)}
+    distributions = {
+        name: distribution_of(list(choices[name].values()) if name in choices else of)
+        for name, of in study.space.items()
+    }
+    for trial in study.trials:
+        params = {name: choices[name][repr(of)] if name in choices else of for name, of in trial.values.items()}
+        made.add_trial(_trial(trial, study.metric, results, params, distributions))
+    return made
+
+
+def _trial(
+    trial: Trial,
+    metric: str,
+    results: Results,
+    params: Mapping[str, Any],
+    distributions: Mapping[str, "BaseDistribution"],
+) -> "FrozenTrial":
+    from optuna.trial import TrialState, create_trial
+
+    about = {"runs": list(trial.runs), **({} if trial.refused is None else {"refused": trial.refused})}
+    if any(results.status(run) is None for run in trial.runs):
+        return create_trial(
+            state=TrialState.RUNNING, params=dict(params), distributions=dict(distributions), user_attrs=about
+        )
+    return ended_trial(results.told(trial, metric), params, distributions, about)

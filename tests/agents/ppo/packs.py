@@ -8,7 +8,7 @@ from plasticity_lab.agents.agent import Learner
 from plasticity_lab.agents.parts import parts_of
 from plasticity_lab.assembly import agent_of, resources
 from plasticity_lab.environments import bodies
-from plasticity_lab.records.position import Position
+from plasticity_lab.records.rows import Position
 from tests.helpers.made_up_bodies import CHOSEN, SLIDERS
 from tests.helpers.packs import CPU
 

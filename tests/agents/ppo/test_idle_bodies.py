@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from plasticity_lab.assembly import assembled, resources
-from plasticity_lab.records.position import Position
+from plasticity_lab.records.rows import Position
 from tests.agents.ppo.packs import BOTH, numbers, there_are
 from tests.helpers.packs import CPU, interventions_anywhere
 from tests.tenants.packs import FIND, RESETS, packs_of

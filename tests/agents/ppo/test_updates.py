@@ -10,7 +10,7 @@ import torch
 from plasticity_lab.agents.ppo.loss import MEASURED
 from plasticity_lab.assembly import assembled
 from plasticity_lab.randomness.device import uniforms
-from plasticity_lab.records.position import Position
+from plasticity_lab.records.rows import Position
 from tests.agents.ppo.packs import BOTH, ONE, begun, numbers, there_are
 from tests.helpers.packs import CPU
 from tests.tenants.packs import packs_of

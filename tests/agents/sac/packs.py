@@ -6,7 +6,7 @@ import torch
 
 from plasticity_lab.agents.sac.learner import SACLearner
 from plasticity_lab.assembly import assembled, resources
-from plasticity_lab.records.position import Position
+from plasticity_lab.records.rows import Position
 from tests.helpers.packs import CPU
 
 SMALL = (

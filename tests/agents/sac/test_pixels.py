@@ -13,7 +13,7 @@ from plasticity_lab.agents.sac.policy import normal_like
 from plasticity_lab.agents.sac.shared_step import NEXT_ACTION, NOW
 from plasticity_lab.assembly import assembled, looked_at, resources
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.records.position import Position
+from plasticity_lab.records.rows import Position
 from tests.agents.sac.packs import begun
 from tests.agents.sac.pixels import WORDS
 from tests.helpers.packs import CPU, needs_compiler

@@ -8,8 +8,7 @@ import torch
 from plasticity_lab.agents.value.learner import ValueLearner
 from plasticity_lab.assembly import assembled, resources
 from plasticity_lab.benchmarks.bodies.segments import SegmentedTask
-from plasticity_lab.records.position import Position
-from plasticity_lab.records.rows import Rows
+from plasticity_lab.records.rows import Position, Rows
 from tests.helpers.packs import CPU
 
 AGENTS = ("dqn", "rainbow_lite", "rainbow", "der")

@@ -8,7 +8,7 @@ from launch.command import resolve
 from launch.plan.figures import default_calibration
 from plasticity_lab.assembly import cost_of, resources
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.records.position import Position
+from plasticity_lab.records.rows import Position
 from plasticity_lab.replay.ring import bytes_of_step
 from tests.agents.value.packs import SMALL, advanced, begun, task_of
 from tests.tenants.packs import packs_of

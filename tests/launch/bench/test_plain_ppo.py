@@ -25,7 +25,7 @@ from plasticity_lab.agents.ppo.step import step_of
 from plasticity_lab.assembly import assembled, resources
 from plasticity_lab.environments.bodies import BODIES
 from plasticity_lab.randomness.host import host_stream
-from plasticity_lab.records.position import Position
+from plasticity_lab.records.rows import Position
 from tests.helpers.packs import CPU
 from tests.helpers.same_beginnings import begun_alike
 

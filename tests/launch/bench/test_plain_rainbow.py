@@ -9,7 +9,7 @@ from launch.command import resolve
 from plasticity_lab.agents.value.loss import MEASURED
 from plasticity_lab.assembly import assembled
 from plasticity_lab.benchmarks.bodies.base import BodyBenchmark
-from plasticity_lab.records.position import Position
+from plasticity_lab.records.rows import Position
 from tests.helpers.packs import CPU
 
 pytestmark = pytest.mark.sample(2)

@@ -7,7 +7,8 @@ from launch.launchers import local
 from launch.work.worker import work
 from plasticity_lab.records import training_code
 from plasticity_lab.records.lookup import recorded_runs
-from plasticity_lab.records.record import flags_of, read_record
+from plasticity_lab.records.record import read_record
+from plasticity_lab.records.record_facts import flags_of
 from plasticity_lab.records.store import Store
 from tests.helpers.searches import check_undisturbed
 from tests.helpers.sweeps import SMOKE, after_looks, never, said_last

@@ -4,8 +4,7 @@ from launch.search import early_stopping
 from launch.search.early_stopping import Medians, parts
 from plasticity_lab.records.classifier import CLASSIFIER
 from plasticity_lab.records.record import new_record, write_metrics, write_record
-from plasticity_lab.records.searches.batches import Trial
-from plasticity_lab.records.searches.results import Results
+from plasticity_lab.records.searches.batches import Results, Trial
 from tests.helpers.searches import search
 
 

@@ -13,7 +13,7 @@ from launch.launchers.slurm.cancellation import add_cancellation
 from launch.launchers.slurm.submit_once import SweepCancelled
 from launch.search.loop import Searcher
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.process.command_age import command_begins
+from plasticity_lab.process.exits import command_begins
 from plasticity_lab.records.damage import DamagedFile
 from plasticity_lab.records.plan import sweep_of
 from plasticity_lab.records.searches.batches import batches_of

@@ -6,8 +6,7 @@ import pytest
 from launch.search.new_trials import ASKS, new_trials
 from launch.search.sampler import ask
 from plasticity_lab.errors import ConfigError
-from plasticity_lab.records.searches.batches import Trial
-from plasticity_lab.records.searches.results import Told
+from plasticity_lab.records.searches.batches import Told, Trial
 from plasticity_lab.records.searches.space import Range, in_random_order, size_of
 from tests.helpers.searches import search
 

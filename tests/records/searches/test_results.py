@@ -1,7 +1,6 @@
 import pytest
 
-from plasticity_lab.records.searches.batches import Trial
-from plasticity_lab.records.searches.results import Results, Told
+from plasticity_lab.records.searches.batches import Results, Told, Trial
 from tests.helpers.searches import leave, search
 
 VALUES = {"optimizer.lr": 0.01}

@@ -29,7 +29,8 @@ from launch.launchers.slurm.job_state import count_living
 from launch.packs.watch import Watch
 from plasticity_lab.records.plan import read_plan
 from plasticity_lab.records.provenance import provenance
-from plasticity_lab.records.record import FINISHED, read_record
+from plasticity_lab.records.record import read_record
+from plasticity_lab.records.record_facts import FINISHED
 from plasticity_lab.records.store import Store
 from tests.helpers.slurm_jobs import configuration, log_of, order, resume_drained
 from tests.helpers.sweeps import PATIENCE, Kept, command, ended_packs, kept, runs_of, said, wait_until
