@@ -14,6 +14,7 @@ import json
 import os
 import sys
 from collections.abc import Collection, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,13 @@ from plasticity_lab.records.provenance import provenance
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Does what the command line says → its exit status, as `status_of` has it."""
+    """The command.  Returns its exit status."""
     return status_of(lambda: _measured(_parser().parse_args(arguments)))
 
 
 def _measured(options: argparse.Namespace) -> int:
-    """Measures, and leaves a table and a JSON file.  Raises ConfigError."""
-    import torch  # --help need not wait for it, nor for what imports it
+    """Measures, and writes a table and a JSON file.  Raises ConfigError."""
+    import torch  # --help need not wait for it, nor for modules that import it
 
     from launch.bench.comparisons import run
     from launch.bench.report import as_json, as_text
@@ -44,13 +45,15 @@ def _measured(options: argparse.Namespace) -> int:
         prepare_compiling()
     torch.backends.cudnn.allow_tf32 = False  # float32 for all; in matrix products it is torch's default
     made, before = provenance(), os.getloadavg()
-    named = kind_of(choices.device)
-    head = f"{made['cpu'] + f' ({named})' if choices.device == 'cpu' else named}, torch {torch.__version__}, "
-    head += f"commit {made['commit']}{' and changes' if made['dirty'] else ''}, {made['start']}; "
-    head += f"others on the machine: load {before[0]:.1f} when it began"
-    text, comparisons = head, list[dict[str, Any]]()
+    device = kind_of(choices.device)
+    processor = f"{made['cpu']} ({device})" if choices.device == "cpu" else device
+    text = (
+        f"{processor}, torch {torch.__version__}, commit {made['commit']}{' and changes' if made['dirty'] else ''}, "
+        f"{made['start']}; others on the machine: load {before[0]:.1f} when it began"
+    )
+    comparisons = list[dict[str, Any]]()
     content: dict[str, Any] = {
-        "provenance": made | {"device": named, "torch": torch.__version__, "load": before},
+        "provenance": made | {"device": device, "torch": torch.__version__, "load": before},
         "choices": vars(choices),
         "comparisons": comparisons,
     }
@@ -58,7 +61,7 @@ def _measured(options: argparse.Namespace) -> int:
     for comparison in run(choices, lambda words: print(words, file=sys.stderr, flush=True)):
         text += f"\n\n\n{as_text(comparison)}"
         comparisons.append(as_json(comparison))
-        # After each, so that one that is cut off leaves what it has measured.
+        # After each comparison, so that a command that is stopped leaves its measurements.
         (options.out / "bench.txt").write_text(f"{text}\n")
         (options.out / "bench.json").write_text(json.dumps(content, indent=1))
     print(f"{text}\n\nThe table and all samples: {options.out / 'bench.txt'}, {options.out / 'bench.json'}")
@@ -94,50 +97,35 @@ def _choices(options: argparse.Namespace) -> Choices:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m launch.bench", description=(__doc__ or "").split("\n\n")[2])
+
+    def add_names(option: str, known: Collection[str], more: str = "", default: Sequence[str] | None = None) -> None:
+        """An option that takes some of the known names."""
+        words = f"of {', '.join(known)}{more}"
+        parser.add_argument(option, type=partial(_names, known), default=default, help=words)
+
+    first = "; the first is what the others are compared with"
     parser.add_argument("--quick", action="store_true", help="a few seconds: eager, short; numbers mean little")
-    parser.add_argument("--networks", type=_among(SETTINGS), default=list(SETTINGS), help=f"of {', '.join(SETTINGS)}")
-    parser.add_argument(
-        "--activations",
-        type=_among(ACTIVATIONS),
-        default=["relu", "rrelu", "prelu", "swish"],
-        help=f"of {', '.join(ACTIVATIONS)}; the first is what the others are compared with",
-    )
-    parser.add_argument(
-        "--interventions",
-        type=_among(INTERVENTIONS),
-        default=list(INTERVENTIONS),
-        help=f"of {', '.join(INTERVENTIONS)}; the first is what the others are compared with",
-    )
-    parser.add_argument(
-        "--widths", type=_numbers, help="widths of packs, such as 1,4,8; by default what suits the network"
-    )
-    parser.add_argument("--modes", type=_among(MODES), help=f"of {', '.join(MODES)}")
-    parser.add_argument("--parts", type=_among(PARTS), help=f"of {', '.join(PARTS)}")
-    parser.add_argument("--bodies", type=_among(BODIES), help=f"of {', '.join(BODIES)}")
-    parser.add_argument(
-        "--value-networks",
-        type=_among(VALUE_NETWORKS),
-        help=f"of {', '.join(VALUE_NETWORKS)}; with these value agents are measured",
-    )
-    parser.add_argument(
-        "--device",
-        default="cpu",
-        help="cpu (one core), cuda, cuda:<number>; on a GPU fewer parts, modes and networks are measured by default",
-    )
+    add_names("--networks", SETTINGS, default=list(SETTINGS))
+    add_names("--activations", ACTIVATIONS, first, ["relu", "rrelu", "prelu", "swish"])
+    add_names("--interventions", INTERVENTIONS, first, list(INTERVENTIONS))
+    widths = "widths of packs, such as 1,4,8; by default what suits the network"
+    parser.add_argument("--widths", type=_numbers, help=widths)
+    add_names("--modes", MODES)
+    add_names("--parts", PARTS)
+    add_names("--bodies", BODIES)
+    add_names("--value-networks", VALUE_NETWORKS, "; with these value agents are measured")
+    device = "cpu (one core), cuda, cuda:<number>; on a GPU fewer parts, modes and networks are measured by default"
+    parser.add_argument("--device", default="cpu", help=device)
     parser.add_argument("--repeats", type=int, help="rounds that are measured")
     parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for bench.txt and bench.json")
     return parser
 
 
-def _among(known: Collection[str]) -> Any:
-    def listed(words: str) -> list[str]:
-        names = words.split(",")
-        for name in names:
-            if name not in known:
-                raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(known)}")
-        return names
-
-    return listed
+def _names(known: Collection[str], words: str) -> list[str]:
+    for name in words.split(","):
+        if name not in known:
+            raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(known)}")
+    return words.split(",")
 
 
 def _numbers(words: str) -> list[int]:

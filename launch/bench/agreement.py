@@ -2,70 +2,184 @@
 
     python -m launch.bench.agreement --store STORE --plain FOLDER [--cleanrl FOLDER] --out FOLDER [--agent sac]
 
-Reads the runs of a store, those of `launch.bench.plain_ppo` or `plain_sac`, and what CleanRL's own script printed, and
-leaves agreement.md, a figure and its data, and what these take of the runs, in packed.json, plain.json and
-cleanrl.json, each of which serves in the place of what it was made of. With --published it compares the store with what
-is printed of CleanRL's own runs of PPO (MuJoCo's bodies in their v4 forms).
+Reads the runs of a store, the runs of `launch.bench.plain_ppo` or `plain_sac`, and the output of CleanRL's own script.
+Writes agreement.md, a figure and its data, and the numbers taken from the runs: packed.json, plain.json, cleanrl.json.
+Each of these files can be given in the place of its runs. With --published the store is compared with the printed
+returns of CleanRL's own runs of PPO (MuJoCo's bodies in their v4 forms).
 """
 
 import argparse
+import json
+import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 from tabulate import tabulate
 
+from analysis import load
 from analysis.figures.drawing import Drawing, Marker, Panel, Series
 from analysis.figures.numbers import csv_text
 from analysis.figures.static import pictures
 from analysis.statistics.summaries import half_width, mean_sd
 from analysis.statistics.welch import welch
-from launch.bench.run_returns import POINTS, ReturnCurve, cleanrl, kept, packed, plain, read
+from launch.bench.choices import parser_of
+from launch.bench.plain_ppo import ROLLOUT
+from plasticity_lab.environments.bodies import BODIES
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.process.exits import status_of
+from plasticity_lab.records.damage import read_mapping
 from plasticity_lab.records.files import write_atomically
+from plasticity_lab.records.stage_returns import FINAL
 
 PUBLISHED = {"HalfCheetah-v4": (1442.64, 46.03), "Walker2d-v4": (2287.95, 571.78), "Hopper-v4": (2382.86, 271.74)}
 """Mean and SD after a million steps, 3 seeds.  Source: CleanRL, docs/benchmark/ppo_continuous_action.md."""
-TITLES = {"ppo_cleanrl": "PPO", "sac": "SAC"}
-"""The agents, and what figures call them."""
-NAMES = {"packed": "packed", "plain": "plain script", "cleanrl": "CleanRL's own script"}
-MARKERS: tuple[Marker, ...] = ("filled", "hollow", "diamond")
-"""Of them, in their order."""
 SAME_RULES = {"HalfCheetah-v4": "HalfCheetah-v5"}
-"""Bodies of which two versions have the same rules; of all others returns cannot be compared."""
+"""Bodies of which two versions have the same rules; returns of other versions cannot be compared."""
+TITLES = {"ppo_cleanrl": "PPO", "sac": "SAC"}
+"""The agents, and their names in figures."""
+NAMES = {"packed": "packed", "plain": "plain script", "cleanrl": "CleanRL's own script"}
+MARKERS: Mapping[str, Marker] = {"packed": "filled", "plain script": "hollow", "CleanRL's own script": "diamond"}
+POINTS = 40
+SOURCE = ("run", "seed", "commit", "dirty", "mode", "device", "cpu", "torch")
+"""Columns of a packed run that its file keeps besides the numbers."""
+EPISODE = re.compile(r"^global_step=(\d+), episodic_return=(\S+)$", re.MULTILINE)
+"""The line that CleanRL's script prints of an episode."""
+ROLLED = re.compile(r"^SPS: ", re.MULTILINE)
+"""The beginning of the line that it prints after each rollout and its updates."""
+
+
+@dataclass(frozen=True)
+class ReturnCurve:
+    """The returns of one run.
+
+    steps: of the whole run. final: the mean return of the episodes that ended in its last part. course (`POINTS`,): the
+    mean of each of a number of equal parts; nan if no episode ended there. source: where the run's numbers come from.
+    """
+
+    steps: int
+    final: float
+    course: NDArray[np.float64]
+    source: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, step: NDArray[np.float64], returns: NDArray[np.float64], steps: int, source: Mapping[str, Any]) -> Self:
+        """From its episodes: the steps at which they ended, and their returns."""
+        places = np.minimum((step - 1) * POINTS // steps, POINTS - 1).astype(int)
+        sums, counts = np.bincount(places, returns, POINTS), np.bincount(places, minlength=POINTS)
+        course = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+        return cls(steps, float(returns[step > (1 - FINAL) * steps].mean()), course, source)
+
+
+Curves = Mapping[str, list[ReturnCurve]]
+"""Gymnasium's name of a body → the runs on it."""
+
+
+def read(path: Path, reader: Callable[[Path], dict[str, list[ReturnCurve]]]) -> dict[str, list[ReturnCurve]]:
+    """The runs that the reader finds, or those in a file of JSON that `kept` made.
+
+    Raises ConfigError if there are none; DamagedFile if the file cannot be read.
+    """
+    if path.suffix != ".json":
+        return reader(path)
+    value = read_mapping(path, "the command that wrote it writes it anew, from the runs")
+    if value is None:
+        raise ConfigError(f"There is no {path}; name what holds the runs, or the file of JSON that was made of it.")
+    return {
+        body: [ReturnCurve(**run | {"course": np.array(run["course"], float)}) for run in runs]
+        for body, runs in value.items()
+    }
+
+
+def kept(curves: Curves) -> bytes:
+    """The content of a file that `read` reads: body → its runs' numbers, as JSON; nan in a course is null."""
+    content = {
+        body: [vars(run) | {"course": [mean if np.isfinite(mean) else None for mean in run.course]} for run in runs]
+        for body, runs in curves.items()
+    }
+    return json.dumps(content, indent=1).encode()
+
+
+def packed(store: Path, agent: str = "ppo_cleanrl") -> dict[str, list[ReturnCurve]]:
+    """The agent's finished runs in a store, on one body each.  Raises ConfigError if there are none."""
+    runs, metrics = load(store, where={"agent": agent, "status": "done", "benchmark.tasks": 1})
+    episodes = metrics.filter(pl.col("kind") == "episode").select("run", "step", "return").collect()
+    ends = metrics.filter(pl.col("kind") == "task").select("run", "step").collect()
+    curves: dict[str, list[ReturnCurve]] = {}
+    for run in runs.unique("run").sort("benchmark.bodies", "seed").iter_rows(named=True):
+        mine = episodes.filter(pl.col("run") == run["run"])
+        steps = ends.filter(pl.col("run") == run["run"])["step"].item()
+        source = {key: run[key] for key in SOURCE}
+        curve = ReturnCurve.of(mine["step"].to_numpy(), mine["return"].to_numpy(), steps, source)
+        curves.setdefault(BODIES[run["benchmark.bodies"].strip("[]")].gymnasium, []).append(curve)
+    return curves
+
+
+def plain(folder: Path) -> dict[str, list[ReturnCurve]]:
+    """A plain script's runs, BODY_SEED.json each.  Raises ConfigError if the folder has none."""
+    curves: dict[str, list[ReturnCurve]] = {}
+    for path in sorted(folder.glob("*.json")):
+        run = json.loads(path.read_text())
+        step, returns, _ = np.array(run["episodes"], float).T
+        made = run["provenance"]
+        source = {"seed": run["seed"], **{key: made[key] for key in SOURCE if key in made}}
+        source["torch"] = made["versions"]["torch"]
+        curves.setdefault(run["body"], []).append(ReturnCurve.of(step, returns, run["steps"], source))
+    if not curves:
+        raise ConfigError(
+            f"{folder} holds no runs of a plain script; `python -m launch.bench.plain_ppo` and plain_sac make them."
+        )
+    return curves
+
+
+def cleanrl(folder: Path) -> dict[str, list[ReturnCurve]]:
+    """The runs of CleanRL's ppo_continuous_action, BODY_SEED.log each.  Raises ConfigError if the folder has none."""
+    curves: dict[str, list[ReturnCurve]] = {}
+    for path in sorted(folder.glob("*.log")):
+        body, _, seed = path.stem.rpartition("_")
+        text = path.read_text()
+        step, returns = np.array(EPISODE.findall(text), float).T
+        steps = ROLLOUT * len(ROLLED.findall(text))
+        curves.setdefault(body, []).append(ReturnCurve.of(step, returns, steps, {"seed": int(seed)}))
+    if not curves:
+        raise ConfigError(f"{folder} holds no logs of CleanRL's script, BODY_SEED.log each.")
+    return curves
 
 
 def interval(finals: Sequence[float]) -> tuple[float, float]:
-    """Mean and half the width of its 95 % interval, by Student's t; nan for the width of one run's."""
-    return float(np.mean(finals)), float(half_width(np.array(finals))) if len(finals) > 1 else np.nan
+    """Mean and half the width of its 95 % interval, by Student's t; nan for the width if there is one run."""
+    return float(np.mean(finals)), float(half_width(np.array(finals)))
 
 
-def in_words(ours: Mapping[str, list[ReturnCurve]], theirs: Mapping[str, Mapping[str, list[ReturnCurve]]]) -> str:
-    """The table, and below it the differences to the plain script."""
-    return "\n\n".join([table(ours, theirs), *differences(ours, theirs.get(NAMES["plain"], {}))])
-
-
-def table(ours: Mapping[str, list[ReturnCurve]], theirs: Mapping[str, Mapping[str, list[ReturnCurve]]]) -> str:
-    """Final returns with their 95 % intervals, beside those of each other script by its name, in Markdown."""
+def in_words(ours: Curves, theirs: Mapping[str, Curves]) -> str:
+    """The table of final returns, and below it the differences from the plain script.  theirs: label → its runs."""
     rows = []
-    for label, of in theirs.items():
-        for body in [body for body in of if body in ours]:
-            a, b = ([run.final for run in runs[body]] for runs in (ours, of))
-            rows.append([body, label, _said(b), len(b), _said(a), len(a), *_apart(a, b)])
+    for label, curves in theirs.items():
+        for body in [body for body in curves if body in ours]:
+            a, b = ([run.final for run in runs[body]] for runs in (ours, curves))
+            rows.append([body, label, _shown(b), len(b), _shown(a), len(a), *_overlap(a, b)])
     heads = ["body", "compared with", "its return", "seeds", "packed", "seeds", "intervals overlap", "Welch's p"]
+    return "\n\n".join([_markdown(rows, heads), *differences(ours, theirs.get(NAMES["plain"], {}))])
+
+
+def _markdown(rows: Sequence[Sequence[Any]], heads: Sequence[str]) -> str:
     return tabulate(rows, heads, tablefmt="github", disable_numparse=True)
 
 
-def differences(ours: Mapping[str, list[ReturnCurve]], theirs: Mapping[str, list[ReturnCurve]]) -> list[str]:
-    """A line for each body that both have: the difference of mean final returns as a share of theirs, with its 90 %
-    interval, Welch's by degrees of freedom; the script's mean is taken as it is.
+def differences(ours: Curves, theirs: Curves) -> list[str]:
+    """A line for each body that both have: the difference of mean final returns as a share of theirs.
+
+    Its 90 % interval is Welch's; the script's mean is taken as exact.
     """
     from scipy.stats import t as student_t  # slow to import; see `welch`
 
-    said = []
+    lines = []
     for body in [body for body in theirs if body in ours]:
         a, b = (np.array([run.final for run in runs[body]]) for runs in (ours, theirs))
         df = welch(a, b).df
@@ -73,19 +187,19 @@ def differences(ours: Mapping[str, list[ReturnCurve]], theirs: Mapping[str, list
             continue
         half = float(student_t.ppf(0.95, df)) * float(a.var(ddof=1) / len(a) + b.var(ddof=1) / len(b)) ** 0.5
         share, width = (100 * value / float(b.mean()) for value in (float(a.mean() - b.mean()), half))
-        said.append(
+        lines.append(
             f"{body}: packed is {share:+.1f} % [{share - width:+.1f}, {share + width:+.1f}] of the plain script."
         )
-    return said
+    return lines
 
 
-def _said(finals: Sequence[float]) -> str:
+def _shown(finals: Sequence[float]) -> str:
     mean, half = interval(finals)
     return f"{mean:,.0f}" if np.isnan(half) else f"{mean:,.0f} ± {half:,.0f}"
 
 
-def _apart(a: Sequence[float], b: Sequence[float]) -> tuple[str, str]:
-    """Whether their intervals overlap, and Welch's p; empty where one of them has a single run."""
+def _overlap(a: Sequence[float], b: Sequence[float]) -> tuple[str, str]:
+    """Whether the intervals overlap, and Welch's p; empty if one of them has a single run."""
     (mean_a, half_a), (mean_b, half_b) = interval(a), interval(b)
     p = welch(a, b).p
     if p is None:
@@ -93,85 +207,81 @@ def _apart(a: Sequence[float], b: Sequence[float]) -> tuple[str, str]:
     return "yes" if abs(mean_a - mean_b) <= half_a + half_b else "no", f"{p:.2f}"
 
 
-def table_beside_published(named: Mapping[str, Mapping[str, list[ReturnCurve]]]) -> str:
-    """Final returns beside those that CleanRL prints, mean ± SD (seeds), in Markdown.  named: whose → body → runs."""
+def table_of_published(named: Mapping[str, Curves]) -> str:
+    """Final returns next to those that CleanRL prints, mean ± SD (seeds), in Markdown.  named: label → its runs."""
     rows = []
     for body, (mean, sd) in PUBLISHED.items():
         row = [body, f"{mean:,.0f} ± {sd:,.0f} (3)"]
-        for of in named.values():
-            own = mean_sd([run.final for run in of.get(body) or of.get(SAME_RULES.get(body, ""), [])])
-            spread = "" if own.sd is None else f" ± {own.sd:,.0f}"
-            row.append(f"{own.mean:,.0f}{spread} ({own.n})" if own.n else "")
+        for curves in named.values():
+            final = mean_sd([run.final for run in curves.get(body) or curves.get(SAME_RULES.get(body, ""), [])])
+            spread = "" if final.sd is None else f" ± {final.sd:,.0f}"
+            row.append(f"{final.mean:,.0f}{spread} ({final.n})" if final.n else "")
         rows.append(row)
-    heads = ["body", "CleanRL, as published (seeds)", *named]
-    return tabulate(rows, heads, tablefmt="github", disable_numparse=True)
+    return _markdown(rows, ["body", "CleanRL, as published (seeds)", *named])
 
 
-def drawing(named: Mapping[str, Mapping[str, list[ReturnCurve]]], agent: str = "ppo_cleanrl") -> Drawing:
-    """Curves of each body that two of them have, the mean over runs with their SD."""
+def drawing(named: Mapping[str, Curves], agent: str = "ppo_cleanrl") -> Drawing:
+    """Curves of each body that two of them have: the mean over runs with their SD.  named: label → its runs."""
     panels = []
     for body in next(iter(named.values())):
-        series = []
-        having = {label: of for label, of in named.items() if body in of}
-        if len(having) < min(2, len(named)):
+        runs_of = {label: curves[body] for label, curves in named.items() if body in curves}
+        if len(runs_of) < min(2, len(named)):
             continue
-        if len({run.steps for of in having.values() for run in of[body]}) > 1:
+        if len({run.steps for runs in runs_of.values() for run in runs}) > 1:
             raise ConfigError(f"The runs on {body} are not equally long; compare those of one length.")
-        for label, of in having.items():
-            courses = np.array([run.course for run in of[body]])
-            steps = of[body][0].steps * (np.arange(POINTS) + 0.5) / POINTS
-            there = np.isfinite(courses).all(axis=0)
-            spread = courses[:, there].std(axis=0, ddof=1) if len(courses) > 1 else np.zeros(there.sum())
-            series.append(
-                Series(
-                    label=label,
-                    key="",
-                    x=steps[there].tolist(),
-                    y=courses[:, there].mean(axis=0).tolist(),
-                    y_sd=spread.tolist(),
-                    n=[len(courses)] * int(there.sum()),
-                    marker=MARKERS[list(NAMES.values()).index(label)],
-                )
-            )
+        series = [_series(label, runs) for label, runs in runs_of.items()]
         panels.append(Panel(body, "steps of the run", "Return (reward)", series, band=True))
-    said = f"Mean over seeds ± 1 SD over them, in {POINTS} parts of a run."
-    return Drawing("agreement", f"{TITLES[agent]}, packed and by plain scripts", panels, [said])
+    caption = f"Mean over seeds ± 1 SD over them, in {POINTS} parts of a run."
+    return Drawing("agreement", f"{TITLES[agent]}, packed and by plain scripts", panels, [caption])
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def _series(label: str, runs: Sequence[ReturnCurve]) -> Series:
+    courses = np.array([run.course for run in runs])
+    known = np.isfinite(courses).all(axis=0)
+    courses, steps = courses[:, known], runs[0].steps * (np.flatnonzero(known) + 0.5) / POINTS
+    spread = courses.std(axis=0, ddof=1) if len(courses) > 1 else np.zeros(len(steps))
+    return Series(
+        label=label,
+        key="",
+        x=steps.tolist(),
+        y=courses.mean(axis=0).tolist(),
+        y_sd=spread.tolist(),
+        n=[len(courses)] * len(steps),
+        marker=MARKERS[label],
+    )
+
+
+def main() -> int:
     """The command.  Returns its exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m launch.bench.agreement", description=(__doc__ or "").split("\n")[0]
-    )
+    parser = parser_of("agreement", __doc__)
     parser.add_argument("--agent", choices=TITLES, default="ppo_cleanrl")
-    parser.add_argument(
-        "--store",
-        type=Path,
-        required=True,
-        help="store with runs of experiment=ppo_cleanrl or sac_halfcheetah, or packed.json; required",
-    )
+    of_store = "store with runs of experiment=ppo_cleanrl or sac_halfcheetah, or packed.json; required"
+    parser.add_argument("--store", type=Path, required=True, help=of_store)
     parser.add_argument("--plain", type=Path, help="folder of the plain script's runs, or plain.json")
     parser.add_argument("--cleanrl", type=Path, help="folder of CleanRL's logs, BODY_SEED.log each, or cleanrl.json")
     parser.add_argument("--published", action="store_true", help="beside CleanRL's printed numbers")
     parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for the table and the figure")
-    return status_of(lambda: _compared(parser.parse_args(arguments)))
+    return status_of(lambda: _compared(parser.parse_args()))
 
 
 def _compared(options: argparse.Namespace) -> int:
-    ours_of = partial(packed, agent=options.agent)
-    given = {"packed": (options.store, ours_of), "plain": (options.plain, plain), "cleanrl": (options.cleanrl, cleanrl)}
-    runs = {name: read(path, reader) for name, (path, reader) in given.items() if path}
-    if len(runs) == 1 and not options.published:
+    packed_runs = partial(packed, agent=options.agent)
+    sources = {
+        "packed": (options.store, packed_runs),
+        "plain": (options.plain, plain),
+        "cleanrl": (options.cleanrl, cleanrl),
+    }
+    curves = {name: read(path, reader) for name, (path, reader) in sources.items() if path}
+    if len(curves) == 1 and not options.published:
         raise ConfigError("Say with what the store is compared: --plain FOLDER, --cleanrl FOLDER, or --published.")
-    ours, *theirs = ((NAMES[name], of) for name, of in runs.items())
-    named = dict([ours, *theirs])
-    text = table_beside_published(named) if options.published else in_words(ours[1], dict(theirs))
+    named = {NAMES[name]: runs for name, runs in curves.items()}
+    others = {NAMES[name]: runs for name, runs in curves.items() if name != "packed"}
+    text = table_of_published(named) if options.published else in_words(curves["packed"], others)
     print(text)
-    options.out.mkdir(parents=True, exist_ok=True)
     drawn = drawing(named, options.agent)
     files = {f"agreement.{ending}": content for ending, content in pictures(drawn).items() if ending != "pdf"}
     files |= {"agreement.csv": csv_text(drawn).encode(), "agreement.md": f"{text}\n".encode()}
-    files |= {f"{name}.json": kept(of) for name, of in runs.items()}
+    files |= {f"{name}.json": kept(runs) for name, runs in curves.items()}
     for name, content in files.items():
         write_atomically(options.out / name, content)
     return 0

@@ -17,12 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from launch.bench.choices import parser_of, write_result
 from plasticity_lab.environments.atari.body import atari
 from plasticity_lab.environments.atari.games import FRAMES, STICKY
 from plasticity_lab.environments.environments import Environments
 from plasticity_lab.process.exits import status_of
-from plasticity_lab.records.files import write_json
-from plasticity_lab.records.provenance import provenance
 
 Step = Callable[[np.ndarray], object]
 
@@ -66,8 +65,7 @@ def measured(game: str, copies: int, steps: int, repeats: int) -> dict[str, list
 
 def main() -> int:
     """The command.  Returns its exit status."""
-    description = (__doc__ or "").split("\n")[0]
-    parser = argparse.ArgumentParser(prog="python -m launch.bench.atari", description=description)
+    parser = parser_of("atari", __doc__)
     parser.add_argument("--games", default="pong,breakout", help="some of them, by their names")
     parser.add_argument("--copies", type=int, default=8, help="environments side by side")
     parser.add_argument("--steps", type=int, default=400, help="of every copy in a round")
@@ -83,8 +81,7 @@ def _timed(options: argparse.Namespace) -> int:
         for name, rates in own.items():
             ratio = median(one / other for one, other in zip(rates, own["AtariVectorEnv"], strict=True))
             print(f"{game}, {name}: {median(rates):.1f} thousand frames a CPU second, {ratio:.2f} × AtariVectorEnv")
-    options.out.mkdir(parents=True, exist_ok=True)
-    write_json(options.out / "atari.json", {"thousands_of_frames": found, "provenance": provenance()})
+    write_result(options.out, "atari", {"thousands_of_frames": found})
     return 0
 
 

@@ -11,16 +11,14 @@ Legend: K runs of a pack, I inputs and O outputs of a layer.
 """
 
 import argparse
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from math import prod
 from statistics import median
 
 import torch
 
-from launch.bench.bodies import alone
-from launch.bench.choices import BODIES as CHOICES
-from launch.bench.choices import STANDING
+from launch.bench.acting import body_alone
+from launch.bench.choices import MUJOCO, parser_of
 from launch.bench.limits import ADAM_BYTES, STATE_BYTES, bandwidth_of, rate_of_convolutions, rate_of_products
 from launch.bench.plain_ppo import EPOCHS, MINIBATCH
 from launch.plan.timing import Contender, interleaved, one_core
@@ -38,18 +36,13 @@ UPDATES = EPOCHS / MINIBATCH
 """A step: each is learned from in ten minibatches, of 64 steps each."""
 
 
-@dataclass(frozen=True)
-class Product:
-    """A matrix product of one run: (rows, inner) times (inner, columns)."""
+Product = tuple[int, int, int]
+"""A matrix product of one run, (rows, inner) times (inner, columns): rows, inner, columns."""
 
-    rows: int
-    inner: int
-    columns: int
 
-    @property
-    def flops(self) -> int:
-        """Operations."""
-        return 2 * self.rows * self.inner * self.columns
+def flops(products: Iterable[Product]) -> int:
+    """Operations."""
+    return sum(2 * rows * inner * columns for rows, inner, columns in products)
 
 
 def layers_of(body: Body) -> Iterator[tuple[int, int]]:
@@ -60,18 +53,18 @@ def layers_of(body: Body) -> Iterator[tuple[int, int]]:
 
 
 def of_an_update(body: Body) -> list[Product]:
-    """Forward, gradients of the weights, and gradients of what all layers but the first are given."""
-    found = []
+    """Forward, the gradients of the weights, and the gradients of the inputs of all layers but the first."""
+    products = []
     for inputs, outputs in layers_of(body):
-        found += [Product(MINIBATCH, inputs, outputs), Product(inputs, MINIBATCH, outputs)]
+        products += [(MINIBATCH, inputs, outputs), (inputs, MINIBATCH, outputs)]
         if inputs == WIDTH:
-            found.append(Product(MINIBATCH, outputs, inputs))
-    return found
+            products.append((MINIBATCH, outputs, inputs))
+    return products
 
 
 def of_an_action(body: Body, rows: int = 1) -> list[Product]:
-    """Forward.  rows: of which a pack takes more than it has environments, see `aligned`."""
-    return [Product(rows, inputs, outputs) for inputs, outputs in layers_of(body)]
+    """Forward.  rows: a pack takes more than it has environments, see `aligned`."""
+    return [(rows, inputs, outputs) for inputs, outputs in layers_of(body)]
 
 
 def parameters_of(body: Body) -> int:
@@ -81,43 +74,36 @@ def parameters_of(body: Body) -> int:
 
 def flops_a_step(body: Body) -> float:
     """Operations in the products of one step of one run."""
-    learning, acting = (sum(each.flops for each in them) for them in (of_an_update(body), of_an_action(body)))
-    return UPDATES * learning + acting
+    return UPDATES * flops(of_an_update(body)) + flops(of_an_action(body))
 
 
 def _batched(products: list[Product], width: int) -> Callable[[], object]:
     """Takes them for K runs at once, by torch."""
-    pairs = [
-        (torch.rand(width, each.rows, each.inner), torch.rand(width, each.inner, each.columns)) for each in products
-    ]
+    pairs = [(torch.rand(width, rows, inner), torch.rand(width, inner, columns)) for rows, inner, columns in products]
     return lambda: [torch.bmm(left, right) for left, right in pairs * BURST]
 
 
 def _line(body: Body, width: int, rate: float) -> str:
-    burst, steps = alone(body, width, BURST)
+    burst, steps = body_alone(body, width, BURST)
     contenders = [
         Contender("body", {}, steps, burst),
         Contender("update", {}, BURST * width, _batched(of_an_update(body), width)),
         Contender("action", {}, BURST * width, _batched(of_an_action(body, aligned(1)), width)),
     ]
-    own, update, action = (
-        median(timing.busy) / timing.contender.run_steps for timing in interleaved(contenders, ROUNDS)
-    )
+    timings = interleaved(contenders, ROUNDS)
+    alone, update, action = (median(timing.busy) / timing.contender.run_steps for timing in timings)
     adam = UPDATES * ADAM_BYTES * parameters_of(body) / bandwidth_of(width * parameters_of(body) * STATE_BYTES, "cpu")
-    flops = flops_a_step(body)
-    at_best, with_torch = flops / rate + adam, UPDATES * update + action + adam
-    shares = [f"{100 * own / (own + more):8.0f} %" for more in (at_best, with_torch)]
-    microseconds = [f"{1e6 * each:10.1f}" for each in (own, flops / rate, adam, with_torch)]
-    return "".join([f"{body.name:12}", f"{flops / 1e6:8.2f}", *microseconds, *shares])
+    operations = flops_a_step(body)
+    products, by_torch = operations / rate, UPDATES * update + action + adam
+    shares = [f"{100 * alone / (alone + learning):8.0f} %" for learning in (products + adam, by_torch)]
+    microseconds = [f"{1e6 * seconds:10.1f}" for seconds in (alone, products, adam, by_torch)]
+    return "".join([f"{body.name:12}", f"{operations / 1e6:8.2f}", *microseconds, *shares])
 
 
 def main() -> int:
     """The command.  Returns its exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m launch.bench.body_limits", description=(__doc__ or "").split("\n")[0]
-    )
-    usual = [name for name in CHOICES if name != STANDING]
-    parser.add_argument("--bodies", type=lambda words: words.split(","), default=usual, help=f"of {', '.join(usual)}")
+    parser = parser_of("body_limits", __doc__)
+    parser.add_argument("--bodies", default=",".join(MUJOCO), help=f"of {', '.join(MUJOCO)}")
     parser.add_argument("--width", type=int, default=8, help="runs of the pack")
     return status_of(lambda: _measured(parser.parse_args()))
 
@@ -128,7 +114,7 @@ def _measured(options: argparse.Namespace) -> int:
         rate = max(*(rate_of_products(size, "cpu") for size in (256, 512)), rate_of_convolutions())
         print(f"{cpu_model()}: {rate / 1e9:.0f} GFLOP/s at most; a step of one of {options.width} runs, in µs of CPU")
         print("body          MFLOP      body  products      Adam  by torch  at most  by torch")
-        for name in options.bodies:
+        for name in options.bodies.split(","):
             print(_line(body_named(name), options.width, rate), flush=True)
     return 0
 

@@ -14,8 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from launch.bench.choices import BODIES as CHOICES
-from launch.bench.choices import STANDING
+from launch.bench.choices import MUJOCO, parser_of
 from launch.work.process import prepare_process
 from plasticity_lab.environments.bodies import body_named
 from plasticity_lab.environments.body import Body
@@ -75,11 +74,8 @@ def _cpu_of(process: int) -> float:
 
 def main() -> int:
     """The command.  Returns its exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m launch.bench.body_processes", description=(__doc__ or "").split("\n")[0]
-    )
-    usual = [name for name in CHOICES if name != STANDING]
-    parser.add_argument("--bodies", type=lambda words: words.split(","), default=usual, help=f"of {', '.join(usual)}")
+    parser = parser_of("body_processes", __doc__)
+    parser.add_argument("--bodies", default=",".join(MUJOCO), help=f"of {', '.join(MUJOCO)}")
     parser.add_argument("--copies", type=int, default=8)
     parser.add_argument("--processes", type=int, default=2)
     return status_of(lambda: _measured(parser.parse_args()))
@@ -91,7 +87,7 @@ def _measured(options: argparse.Namespace) -> int:
     load = os.getloadavg()[0]
     print(f"{cpu_model()}, load {load:.1f}; µs of a step of {options.copies} copies, in 1 process and in {many}")
     print("                wall:  1  several   faster     CPU:  1  several     more")
-    for name in options.bodies:
+    for name in options.bodies.split(","):
         print(_line(body_named(name), options.copies, many), flush=True)
     return 0
 

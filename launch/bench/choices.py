@@ -1,15 +1,22 @@
-"""What the bench is asked to measure; no torch, which --help need not wait for."""
+"""What the bench's commands are asked to measure, and where results go; no torch, which --help need not wait for."""
 
+import argparse
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from plasticity_lab.agents.supervised.workload_settings import SETTINGS
+from plasticity_lab.records.files import write_json
+from plasticity_lab.records.provenance import provenance
 
 MODES = ("eager", "compiled", "kernels")
 PARTS = ("widths", "activations", "interventions", "records", "processes", "bodies", "values", "heads")
 STANDING = "standing"
 """A body that does not move: it shows what the agent costs by itself."""
-BODIES = ("halfcheetah", "hopper", "walker2d", "ant", "humanoid", STANDING)
+MUJOCO = ("halfcheetah", "hopper", "walker2d", "ant", "humanoid")
+BODIES = (*MUJOCO, STANDING)
 """Of the part `bodies`."""
 VALUE_NETWORKS = ("small_impala", "nature", "impala")
 """Of the parts `values` and `heads`."""
@@ -99,3 +106,14 @@ class Choices:
 def kind(device: str) -> str:
     """Of a device: cpu or cuda."""
     return device.partition(":")[0]
+
+
+def parser_of(name: str, docstring: str | None) -> argparse.ArgumentParser:
+    """The parser of `python -m launch.bench.NAME`, described by the first line of the module's docstring."""
+    return argparse.ArgumentParser(prog=f"python -m launch.bench.{name}", description=(docstring or "").split("\n")[0])
+
+
+def write_result(folder: Path, name: str, content: Mapping[str, Any]) -> None:
+    """Writes NAME.json: the content, the provenance of the numbers, and the load of the machine.  Raises StoreError."""
+    made = provenance() | content.get("provenance", {}) | {"load": os.getloadavg()}
+    write_json(folder / f"{name}.json", {**content, "provenance": made})

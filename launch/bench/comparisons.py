@@ -1,15 +1,19 @@
-"""What is compared with what: each comparison is a row of contenders measured in turn."""
+"""Which contenders are compared. The contenders of a comparison are measured in turn."""
 
 import importlib.util
-from collections.abc import Callable, Iterator
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 
 from launch.bench.choices import Choices
 from launch.bench.limits import Limits, Work, limits_of, work_of
-from launch.bench.processes import workers
 from launch.bench.usual import Usual
 from launch.plan.device import cores
 from launch.plan.timing import Contender, Timing, interleaved, on
+from launch.work.process import prepare_compiling, prepare_process
 from plasticity_lab.agents.supervised.workload import Workload
 from plasticity_lab.agents.supervised.yardstick import Packed
 
@@ -18,8 +22,8 @@ from plasticity_lab.agents.supervised.yardstick import Packed
 class Comparison:
     """Timings of contenders that were measured in turn; ratios are against the first.
 
-    part: one of PARTS. clock: "busy" (CPU time, which neighbours on the machine disturb less) or "wall". limits, work:
-    the machine's and a run-step's, where they were measured.
+    part: one of PARTS. clock: "busy" (CPU time, which other processes on the machine disturb less) or "wall".
+    limits: the machine's, and work: of a run-step; None if they were not measured.
     """
 
     part: str
@@ -28,6 +32,10 @@ class Comparison:
     clock: str
     limits: Limits | None = None
     work: Work | None = None
+
+
+class NotMeasured(Exception):
+    """Why this machine cannot measure a comparison, in a sentence."""
 
 
 def usual(workload: Workload, device: str) -> Contender:
@@ -43,8 +51,8 @@ def packed(workload: Workload, width: int, mode: str, device: str) -> Contender:
 
 
 def jax(workload: Workload, width: int) -> Contender:
-    """The peer; JAX must be installed."""
-    from launch.bench.jax_peer import JaxPeer  # a library that most do not have
+    """The same step in JAX, which must be installed."""
+    from launch.bench.jax_peer import JaxPeer  # an optional library
 
     peer = JaxPeer(workload, width)
     return Contender("JAX", _facts(workload, "compiled", width), peer.run_steps, peer.burst)
@@ -61,70 +69,59 @@ def _facts(workload: Workload, mode: str, width: int) -> dict[str, object]:
 
 
 def jax_missing(device: str) -> str | None:
-    """Why JAX is not measured, in a sentence; None where it is."""
+    """Why JAX is not measured, in a sentence; None if it can be measured."""
     if importlib.util.find_spec("jax") is None:
         return "JAX is not measured: it is not installed; .venv/bin/pip install -e '.[bench]' does that."
     from launch.bench import jax_peer
 
-    there = jax_peer.platform()
+    platform = jax_peer.platform()
     wanted = "cpu" if device == "cpu" else "gpu"
-    return None if there == wanted else f"JAX is not measured: it computes on {there} here, not on {device}."
+    return None if platform == wanted else f"JAX is not measured: it computes on {platform} here, not on {device}."
 
 
 def run(choices: Choices, say: Callable[[str], None]) -> Iterator[Comparison]:
-    """All that was asked for, one comparison after another."""
+    """The comparisons that were asked for, one after another."""
     with on(choices.device):  # JAX starts its threads when it is first asked anything
         why = jax_missing(choices.device)
     if why:
         say(why)
     for network in choices.networks:
         plain = Workload(network, choices.activations[0], steps=choices.steps)
-        measures: dict[str, Callable[[], Comparison | None]] = {
-            "widths": lambda plain=plain: _widths(plain, choices, with_jax=why is None),
-            "activations": lambda plain=plain: _activations(plain, choices),
-            "interventions": lambda plain=plain: _interventions(plain, choices),
-            "records": lambda plain=plain: _records(plain, choices, say),
-            "processes": lambda plain=plain: _processes(plain, choices, say),
-        }
-        for part in (part for part in choices.parts if part in measures):
+        for part in (part for part in choices.parts if part in _OF_A_WORKLOAD):
             say(f"{network}: {part} …")
-            comparison = measures[part]()
-            if comparison is not None:
-                yield comparison
-    for body in choices.bodies if "bodies" in choices.parts else ():
-        say(f"{body} …")
-        yield _bodies(body, choices)
-    for network in choices.value_networks if "values" in choices.parts else ():
-        say(f"{network}: values …")
-        yield _values(network, choices)
-    for network in choices.value_networks if "heads" in choices.parts else ():
-        say(f"{network}: heads …")
-        yield _heads(network, choices)
+            try:
+                yield _OF_A_WORKLOAD[part](plain, choices)
+            except NotMeasured as reason:
+                say(str(reason))
+    for part, subjects, compared in (
+        ("bodies", choices.bodies, _bodies),
+        ("values", choices.value_networks, _values),
+        ("heads", choices.value_networks, _heads),
+    ):
+        for subject in subjects if part in choices.parts else ():
+            say(f"{subject}: {part} …")
+            yield compared(subject, choices)
 
 
-def _measured(
-    part: str, words: str, workload: Workload, choices: Choices, build: Callable[[], list[Contender]]
-) -> Comparison:
+def _measured(part: str, name: str, choices: Choices, contenders: Callable[[], Sequence[Contender]]) -> Comparison:
+    """Measures the contenders, which are made on the core that measures them."""
     with on(choices.device):
-        timings = interleaved(build(), choices.repeats)
-    return Comparison(part, f"{workload.network}, {words}", timings, _clock(choices))
+        timings = interleaved(contenders(), choices.repeats)
+    return Comparison(part, name, timings, "busy" if choices.device == "cpu" else "wall")
 
 
-def _clock(choices: Choices) -> str:
-    return "busy" if choices.device == "cpu" else "wall"
+def _widths(workload: Workload, choices: Choices) -> Comparison:
+    widths, with_jax = choices.widths_of(workload.network), jax_missing(choices.device) is None
 
-
-def _widths(workload: Workload, choices: Choices, with_jax: bool) -> Comparison:
-    widths = choices.widths_of(workload.network)
-
-    def build() -> list[Contender]:
-        found = [usual(workload, choices.device)]
+    def contenders() -> Iterator[Contender]:
+        yield usual(workload, choices.device)
         for width in widths:
-            found += [packed(workload, width, mode, choices.device) for mode in choices.modes]
-            found += [jax(workload, width)] if with_jax else []
-        return found
+            for mode in choices.modes:
+                yield packed(workload, width, mode, choices.device)
+            if with_jax:
+                yield jax(workload, width)
 
-    comparison = _measured("widths", "packs of every width", workload, choices, build)
+    comparison = _measured("widths", f"{workload.network}, packs of every width", choices, lambda: [*contenders()])
     with on(choices.device):
         comparison.limits = limits_of(workload, sorted({1, *widths}), choices.device)
     comparison.work = work_of(workload)
@@ -133,78 +130,120 @@ def _widths(workload: Workload, choices: Choices, with_jax: bool) -> Comparison:
 
 def _activations(workload: Workload, choices: Choices) -> Comparison:
     others = [Workload(workload.network, name, steps=workload.steps) for name in choices.activations]
-    return _measured(
-        "activations",
-        "activations",
-        workload,
-        choices,
-        lambda: [packed(other, choices.width_of(workload.network), choices.mode, choices.device) for other in others],
-    )
+    return _of_packs("activations", "activations", others, choices)
 
 
 def _interventions(workload: Workload, choices: Choices) -> Comparison:
     others = [Workload(workload.network, workload.activation, name, workload.steps) for name in choices.interventions]
-    return _measured(
-        "interventions",
-        f"interventions, {choices.mode}",
-        workload,
-        choices,
-        lambda: [packed(other, choices.width_of(workload.network), choices.mode, choices.device) for other in others],
-    )
+    return _of_packs("interventions", f"interventions, {choices.mode}", others, choices)
 
 
-def _records(workload: Workload, choices: Choices, say: Callable[[str], None]) -> Comparison | None:
+def _of_packs(part: str, words: str, workloads: Sequence[Workload], choices: Choices) -> Comparison:
+    """Packs of one width and mode, one for each workload."""
+    network = workloads[0].network
+    width, mode, device = choices.width_of(network), choices.mode, choices.device
+    return _measured(part, f"{network}, {words}", choices, lambda: [packed(w, width, mode, device) for w in workloads])
+
+
+def _records(workload: Workload, choices: Choices) -> Comparison:
     if importlib.util.find_spec("pyarrow") is None:
-        say("Records are not measured: pyarrow is not installed.")
-        return None
+        raise NotMeasured("Records are not measured: pyarrow is not installed.")
     from launch.bench.stored import contenders  # needs pyarrow, which a bare GPU machine does not have
 
-    # Short tasks, beside which what does not depend on their length can be seen.
+    # In short tasks the costs that do not depend on a task's length are visible.
     short = Workload(workload.network, workload.activation, steps=workload.burst // 10)
     timings = interleaved(contenders(short, choices.width_of(short.network), choices.device), choices.repeats)
-    return Comparison(
-        "records", f"{workload.network}, records and checkpoints off and on, beside short tasks", timings, "wall"
-    )
+    name = f"{workload.network}, records and checkpoints off and on, beside short tasks"
+    return Comparison("records", name, timings, "wall")
 
 
-def _processes(workload: Workload, choices: Choices, say: Callable[[str], None]) -> Comparison | None:
+def _processes(workload: Workload, choices: Choices) -> Comparison:
+    """Two worker processes against one: whether packs that train at the same time disturb each other."""
     if choices.device != "cpu" or cores() < 2:
-        say("Two worker processes are not measured: there is one core, or one GPU.")
-        return None
+        raise NotMeasured("Two worker processes are not measured: there is one core, or one GPU.")
     bursts = 1 if choices.steps else 2
-    with workers(workload, choices.width_of(workload.network), choices.mode, bursts) as both:
+    with _workers(workload, choices.width_of(workload.network), choices.mode, bursts) as both:
         timings = interleaved(both, choices.repeats)
     return Comparison("processes", f"{workload.network}, worker processes", timings, "wall")
 
 
+_OF_A_WORKLOAD: Mapping[str, Callable[[Workload, Choices], Comparison]] = {
+    "widths": _widths,
+    "activations": _activations,
+    "interventions": _interventions,
+    "records": _records,
+    "processes": _processes,
+}
+
+
 def _bodies(body: str, choices: Choices) -> Comparison:
-    """One body; the first is measured at every width."""
-    from launch.bench.bodies import contenders  # needs MuJoCo, which a bare GPU machine does not have
+    """PPO on one body; the first body is measured at every width."""
+    from launch.bench.acting import ppo  # needs Hydra, which a bare GPU machine does not have
 
     widths = choices.widths or (choices.defaults.ppo_widths if body == choices.bodies[0] else (8,))
-    with on(choices.device):
-        modes = [mode for mode in choices.modes if mode != "eager"] or ["eager"]
-        timings = interleaved(contenders(body, widths, modes, choices.device), choices.repeats)
-    return Comparison("bodies", f"PPO on {body}", timings, _clock(choices))
+    modes = [mode for mode in choices.modes if mode != "eager"] or ["eager"]
+    return _measured("bodies", f"PPO on {body}", choices, lambda: ppo(body, widths, modes, choices.device))
 
 
 def _values(network: str, choices: Choices) -> Comparison:
-    """One network, at every width."""
-    from launch.bench.values import contenders  # Hydra, which a bare GPU machine does not have
+    """Rainbow with one network, at every width."""
+    from launch.bench.acting import rainbow
 
     widths = choices.widths or choices.defaults.value_widths[network]
-    with on(choices.device):
-        timings = interleaved(contenders(network, widths, choices.modes, choices.device), choices.repeats)
-    words = f"Rainbow with {network}, updates of a run, each with its acting"
-    return Comparison("values", words, timings, _clock(choices))
+    name = f"Rainbow with {network}, updates of a run, each with its acting"
+    return _measured("values", name, choices, lambda: rainbow(network, widths, choices.modes, choices.device))
 
 
 def _heads(network: str, choices: Choices) -> Comparison:
-    """Alone, as their runs on pixels are; in the widest pack that is asked for."""
-    from launch.bench.values import heads  # Hydra, which a bare GPU machine does not have
+    """Rainbow with each head, in packs of the largest width that is asked for; by default alone, as runs on pixels."""
+    from launch.bench.acting import heads
 
     mode = max(choices.modes, key=("eager", "compiled", "kernels").index, default="eager")
-    with on(choices.device):
-        found = heads(network, max(choices.widths or (1,)), mode, choices.device)
-        timings = interleaved(found, choices.repeats)
-    return Comparison("heads", f"Rainbow with {network} and other heads, updates of a run", timings, _clock(choices))
+    name = f"Rainbow with {network} and other heads, updates of a run"
+    return _measured("heads", name, choices, lambda: heads(network, max(choices.widths or (1,)), mode, choices.device))
+
+
+@contextmanager
+def _workers(workload: Workload, width: int, mode: str, bursts: int) -> Iterator[list[Contender]]:
+    """One worker process and two, as contenders, each of which trains a pack; their burst is `bursts` of a pack's."""
+    context = multiprocessing.get_context("spawn")
+    pipes = [context.Pipe() for _ in range(2)]
+    lines = [ours for ours, _ in pipes]
+    processes = [
+        context.Process(target=_serve, args=(theirs, workload, width, mode, bursts), daemon=True) for _, theirs in pipes
+    ]
+    for process in processes:
+        process.start()
+    used = 0.0
+
+    def burst(workers: int) -> None:
+        nonlocal used
+        for line in lines[:workers]:
+            line.send(True)
+        used += sum(line.recv() for line in lines[:workers])
+
+    facts = {"network": workload.network, "activation": workload.activation, "mode": mode, "width": width}
+    run_steps = bursts * width * workload.burst
+    try:
+        yield [
+            Contender("one worker process", facts, run_steps, lambda: burst(1), 1, lambda: used),
+            Contender("two worker processes", facts, 2 * run_steps, lambda: burst(2), 2, lambda: used),
+        ]
+    finally:
+        for line in lines:
+            line.send(False)
+        for process in processes:
+            process.join()
+
+
+def _serve(line: Connection, workload: Workload, width: int, mode: str, bursts: int) -> None:
+    """A worker process: for each True it receives it trains, and returns the CPU seconds."""
+    prepare_process()
+    if mode == "compiled":
+        prepare_compiling()
+    pack = Packed(workload, width, mode, "cpu")
+    while line.recv():
+        start = time.process_time()
+        for _ in range(bursts):
+            pack.burst()
+        line.send(time.process_time() - start)

@@ -6,12 +6,12 @@ The graphs of a pack, the step's and the evaluation's, are compiled into an empt
 from the process. CPU time, that of the C++ compiler included: on a busy machine all figures grow, their ratios less.
 """
 
-import argparse
 import os
 import tempfile
 import time
 from statistics import median
 
+from launch.bench.choices import parser_of
 from launch.work.process import prepare_process
 from plasticity_lab.agents import graphs
 from plasticity_lab.agents.supervised.workload import Workload
@@ -48,9 +48,7 @@ def an_update(pack: Packed) -> float:
 
 def main() -> int:
     """The command.  Returns its exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m launch.bench.compiling", description=(__doc__ or "").split("\n")[0]
-    )
+    parser = parser_of("compiling", __doc__)
     parser.add_argument("--network", choices=SETTINGS, default="mlp")
     parser.add_argument("--activation", choices=ACTIVATIONS, default="relu")
     parser.add_argument("--width", type=int, default=8, help="runs of the pack")

@@ -16,10 +16,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from launch.bench.choices import parser_of, write_result
 from launch.command import resolve
 from plasticity_lab.process.exits import status_of
-from plasticity_lab.records.files import write_json
-from plasticity_lab.records.provenance import provenance
 from plasticity_lab.records.rows import Position
 
 SITUATIONS: Mapping[str, tuple[str, ...]] = {
@@ -95,8 +94,7 @@ def noise(resource: Any) -> Any:
 
 def main() -> int:
     """The command.  Returns its exit status."""
-    description = (__doc__ or "").split("\n")[0]
-    parser = argparse.ArgumentParser(prog="python -m launch.bench.diagnostics", description=description)
+    parser = parser_of("diagnostics", __doc__)
     parser.add_argument("--situations", default=",".join(SITUATIONS), help="some of them, by their names")
     parser.add_argument("--width", type=int, default=5, help="runs of a pack")
     parser.add_argument("--epochs", type=int, default=3, help="epochs that count")
@@ -115,9 +113,7 @@ def _timed(options: argparse.Namespace) -> int:
         for at, each in enumerate(SETS):
             whole, of = ("epoch", "an epoch") if at == 0 else ("task", "a task")
             print(f"  {each}: {own[each]:.0f} ms a look, {own[each] / own[whole]:.1%} of {of}", flush=True)
-    options.out.mkdir(parents=True, exist_ok=True)
-    content = {"milliseconds": found, "width": options.width, "provenance": provenance()}
-    write_json(options.out / "diagnostics.json", content)
+    write_result(options.out, "diagnostics", {"milliseconds": found, "width": options.width})
     return 0
 
 

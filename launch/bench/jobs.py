@@ -6,9 +6,6 @@ Both are commands as a user gives them, timed from the command to its last recor
 own launcher, and hydra-submitit-launcher's submitit_slurm, which starts a process for each run.
 """
 
-import argparse
-import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -17,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from launch.bench.choices import parser_of, write_result
 from plasticity_lab.process.exits import leave, status_of
-from plasticity_lab.records.provenance import provenance
 from plasticity_lab.records.store import Store
 
 TINY = ("schedule=smoke", "benchmark.tasks=1", "benchmark.steps=10", "device=cpu", "mode=eager", "tracking=store")
@@ -40,13 +37,13 @@ def seconds_of(words: Sequence[str], runs: int, store: Store) -> float:
 
 def main() -> int:
     """The command.  Returns its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m launch.bench.jobs", description=(__doc__ or "").split("\n")[0])
+    parser = parser_of("jobs", __doc__)
     parser.add_argument("--partition", default="cpu", help="where the jobs go")
     parser.add_argument("--runs", type=int, default=2000, help="that are packed")
     parser.add_argument("--alone", type=int, default=100, help="that get a job each")
     parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for jobs.json")
     options = parser.parse_args()
-    result: dict[str, Any] = {"provenance": provenance() | {"load": os.getloadavg()}, "words": TINY}
+    result: dict[str, Any] = {"words": TINY}
     for name, runs, launcher in (("packed", options.runs, PACKED), ("alone", options.alone, ALONE)):
         with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:  # which the nodes see, too
             where = (f"hydra.launcher.partition={options.partition}", f"hydra.sweep.dir={folder}/sweep")
@@ -56,8 +53,7 @@ def main() -> int:
         print(f"{name}: {runs} runs in {seconds:.1f} s, {seconds / runs:.3f} s a run", flush=True)
     result["ratio"] = result["packed"]["seconds_a_run"] / result["alone"]["seconds_a_run"]
     print(f"Packed, a run takes 1/{1 / result['ratio']:.0f} of the time.")
-    options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "jobs.json").write_text(json.dumps(result, indent=1) + "\n")
+    write_result(options.out, "jobs", result)
     return 0
 
 

@@ -10,17 +10,15 @@ does not distinguish them.
 """
 
 import argparse
-import os
 import sys
 import tempfile
 from pathlib import Path
 from statistics import median
 
+from launch.bench.choices import parser_of, write_result
 from launch.bench.whole import cpu_seconds
 from launch.plan.device import kind_of
 from plasticity_lab.process.exits import status_of
-from plasticity_lab.records.files import write_json
-from plasticity_lab.records.provenance import provenance
 
 SITUATIONS = {
     "mlp-short": ["benchmark=permuted_digits", "schedule=demo", "seed=range(0,8)"],
@@ -41,7 +39,7 @@ def one(words: list[str], mode: str) -> float:
 
 def main() -> int:
     """The command.  Returns its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m launch.bench.modes", description=(__doc__ or "").split("\n")[0])
+    parser = parser_of("modes", __doc__)
     parser.add_argument("--situations", default=",".join(SITUATIONS), help="some of them, by their names")
     parser.add_argument("--modes", default=MODES, help="in turns")
     parser.add_argument("--repeats", type=int, default=5, help="rounds that count")
@@ -63,9 +61,8 @@ def _timed(options: argparse.Namespace) -> int:
         least = min(middle.values())
         times = ", ".join(f"{mode} {of:.1f} s ({of / least:.2f} ×)" for mode, of in middle.items())
         print(f"{name}: {times}", flush=True)
-    made = provenance() | {"kind": kind_of("cpu"), "load": os.getloadavg()}
-    options.out.mkdir(parents=True, exist_ok=True)
-    write_json(options.out / "modes.json", {"cpu_seconds": found, "situations": SITUATIONS, "provenance": made})
+    content = {"cpu_seconds": found, "situations": SITUATIONS, "provenance": {"kind": kind_of("cpu")}}
+    write_result(options.out, "modes", content)
     return 0
 
 

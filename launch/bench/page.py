@@ -7,13 +7,13 @@ A result is a JSON file of `launch.bench`, `launch.bench.whole` or `launch.bench
 added: `machine`, the processor's name, and `command`, the command that measured it.
 """
 
-import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from launch.bench.choices import parser_of
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.process.exits import status_of
 
@@ -160,7 +160,7 @@ def _line(*cells: object) -> str:
 
 def main() -> int:
     """The command.  Returns its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m launch.bench.page", description=(__doc__ or "").split("\n")[0])
+    parser = parser_of("page", __doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if the page differs")
     return status_of(lambda: _written(parser.parse_args().check))
 

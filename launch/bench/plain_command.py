@@ -9,10 +9,9 @@ from typing import Protocol
 import torch
 from rich.progress import track
 
+from launch.bench.choices import parser_of, write_result
 from plasticity_lab.environments.bodies import BODIES
 from plasticity_lab.process.exits import status_of
-from plasticity_lab.records.files import write_json
-from plasticity_lab.records.provenance import provenance
 
 
 class PlainRun(Protocol):
@@ -26,35 +25,34 @@ class PlainRun(Protocol):
 
 
 def command(
-    name: str, words: str | None, begun: Callable[[str, int, int], PlainRun], *, steps: int, at_once: int
+    name: str, docstring: str | None, begin: Callable[[str, int, int], PlainRun], *, steps: int, at_once: int
 ) -> int:
     """Reads the command line, trains, and returns the exit status.
 
-    name, words: of the script. begun: (Gymnasium's name of a body, seed, steps) → its run. steps: by default; at_once:
-    of a burst.
+    name, docstring: of the script. begin: (Gymnasium's name of a body, seed, steps) → its run. steps: the default of
+    --steps. at_once: steps of a burst.
     """
-    parser = argparse.ArgumentParser(prog=f"python -m launch.bench.{name}", description=(words or "").split("\n\n")[0])
+    parser = parser_of(name, docstring)
     known = [body.gymnasium for body in BODIES.values() if body.gymnasium and not body.discrete]
     parser.add_argument("--body", required=True, choices=known, help="as Gymnasium calls it; required")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--steps", type=int, default=steps)
     parser.add_argument("--out", type=Path, required=True, help="required: folder for BODY_SEED.json; runs there stay")
-    return status_of(lambda: _trained(parser.parse_args(), begun, at_once))
+    return status_of(lambda: _trained(parser.parse_args(), begin, at_once))
 
 
-def _trained(options: argparse.Namespace, begun: Callable[[str, int, int], PlainRun], at_once: int) -> int:
-    """Trains one run, and writes its episodes to a JSON file.  Raises StoreError where that cannot be written."""
-    target: Path = options.out / f"{options.body}_{options.seed}.json"
-    if target.exists():
+def _trained(options: argparse.Namespace, begin: Callable[[str, int, int], PlainRun], at_once: int) -> int:
+    """Trains one run, and writes its episodes to a JSON file.  Raises StoreError if that cannot be written."""
+    name = f"{options.body}_{options.seed}"
+    if (target := options.out / f"{name}.json").exists():
         print(f"{target} is there.")
         return 0
     torch.set_num_threads(1)
-    made, start = provenance(), time.monotonic()
-    run = begun(options.body, options.seed, options.steps)
-    for _ in track(range(-(-options.steps // at_once)), f"{target.stem}, {at_once:,} steps each"):
+    start = time.monotonic()
+    run = begin(options.body, options.seed, options.steps)
+    for _ in track(range(-(-options.steps // at_once)), f"{name}, {at_once:,} steps each"):
         run.burst()
-    found = {
-        "provenance": made,
+    result = {
         "body": options.body,
         "seed": options.seed,
         "steps": run.step,
@@ -62,5 +60,5 @@ def _trained(options: argparse.Namespace, begun: Callable[[str, int, int], Plain
         "cpu_seconds": time.process_time(),
         "episodes": run.episodes,
     }
-    write_json(target, found)
+    write_result(options.out, name, result)
     return 0

@@ -5,13 +5,13 @@
 A burst of the bench's is taken under torch's profiler, which counts each library call and each compiled graph apart.
 """
 
-import argparse
 import time
 from collections import Counter
 from collections.abc import Iterable
 
 from torch.profiler import ProfilerActivity, profile
 
+from launch.bench.choices import parser_of
 from launch.plan.device import devices, kind_of
 from launch.work.process import prepare_compiling, prepare_process
 from plasticity_lab.agents.supervised.workload import Workload
@@ -39,7 +39,7 @@ def shares(seconds: Iterable[tuple[str, float]]) -> dict[str, float]:
 
 def main() -> int:
     """The command.  Returns its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m launch.bench.profile", description=(__doc__ or "").split("\n")[0])
+    parser = parser_of("profile", __doc__)
     parser.add_argument("--network", choices=SETTINGS, default="mlp")
     parser.add_argument("--width", type=int, default=8, help="runs of the pack")
     parser.add_argument("--mode", choices=("compiled", "kernels"), default="compiled")

@@ -18,8 +18,8 @@ class Row:
     """One contender's numbers.
 
     rate: run-steps a second, median. ratio: how many times the first contender's rate, median over the rounds, each
-    against the same round; least and most of them. of_limit: rate by the machine's own limit. first: seconds of the
-    first burst, compiling included. share: CPU time by wall time of its processes, 1 where it had the core alone.
+    compared with the same round; least and most: over the rounds. of_limit: rate by the machine's limit. first: seconds
+    of the first burst, compiling included. share: CPU time by wall time of its processes, 1 if it had the core alone.
     samples: seconds of each burst.
     """
 
@@ -42,15 +42,15 @@ def rows_of(comparison: Comparison) -> list[Row]:
 
 
 def _row(comparison: Comparison, timing: Timing, base: Sequence[float]) -> Row:
-    own, facts = _seconds(comparison, timing), dict(timing.contender.facts)
-    ratios = [theirs / ours for theirs, ours in zip(base, own, strict=True)]
+    seconds, facts = _seconds(comparison, timing), dict(timing.contender.facts)
+    ratios = [first / own for first, own in zip(base, seconds, strict=True)]
     of_limit = None
     if comparison.limits is not None and comparison.work is not None:
-        of_limit = comparison.limits.seconds(comparison.work, facts["width"]) / median(own)
+        of_limit = comparison.limits.seconds(comparison.work, facts["width"]) / median(seconds)
     return Row(
         name=timing.contender.name,
         facts=facts,
-        rate=1 / median(own),
+        rate=1 / median(seconds),
         ratio=median(ratios),
         least=min(ratios),
         most=max(ratios),
@@ -62,13 +62,13 @@ def _row(comparison: Comparison, timing: Timing, base: Sequence[float]) -> Row:
 
 
 def _seconds(comparison: Comparison, timing: Timing) -> list[float]:
-    """Of a run-step, burst by burst."""
+    """Seconds of a run-step, burst by burst."""
     bursts = timing.busy if comparison.clock == "busy" else timing.wall
     return [seconds / timing.contender.run_steps for seconds in bursts]
 
 
 def findings(comparison: Comparison) -> list[str]:
-    """What a comparison says, in sentences."""
+    """Sentences about a comparison."""
     return _FINDINGS[comparison.part](comparison, rows_of(comparison))
 
 
@@ -81,95 +81,76 @@ def _of_widths(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
     for name, at in best.items():
         if at:
             said.append(f"{name}: {rows[at].ratio:.2f}× the usual script at width {rows[at].facts['width']}, its best.")
-    if "JAX" in best:
-        peer = _seconds(comparison, comparison.timings[best["JAX"]])
-        for name, at in best.items():
-            if name.startswith("packed"):
-                own = _seconds(comparison, comparison.timings[at])
-                ratio = median(theirs / ours for theirs, ours in zip(peer, own, strict=True))
-                said.append(f"{name}, at its best width: {ratio:.2f}× JAX at its best width.")
+    for name, at in best.items():
+        if "JAX" in best and name.startswith("packed"):
+            ratio = _ratio(comparison, best["JAX"], at)
+            said.append(f"{name}, at its best width: {ratio:.2f}× JAX at its best width.")
     return said
 
 
-def _of_activations(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
-    return [f"{row.facts['activation']}: {1 / row.ratio:.2f}× the seconds of {rows[0].facts['activation']}."
-            for row in rows[1:]]  # fmt: skip
+def _ratio(comparison: Comparison, base: int, at: int) -> float:
+    """How many times the rate of contender `base` contender `at` has: the median over the rounds."""
+    slower, faster = (_seconds(comparison, comparison.timings[place]) for place in (base, at))
+    return median(one / other for one, other in zip(slower, faster, strict=True))
 
 
-def _of_interventions(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
-    return [f"{row.facts['intervention']}: {1 / row.ratio:.2f}× the seconds of a plain step." for row in rows[1:]]
+def _in_seconds_of(base: Callable[[Row], str], name: Callable[[Row], str]) -> Callable[..., list[str]]:
+    """Findings that compare the seconds of each contender with those of the first."""
+    return lambda _, rows: [f"{name(row)}: {1 / row.ratio:.2f}× the seconds of {base(rows[0])}." for row in rows[1:]]
 
 
 def _of_records(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
-    alone, recorded, kept = (row.samples for row in rows)
+    alone, recorded, checkpointed = (row.samples for row in rows)
     record = _median_difference(recorded, alone) / rows[1].facts["width"]
-    checkpoint = _median_difference(kept, recorded) / rows[2].facts["checkpoints"]
-    return [f"Beside {median(alone):.2f} s of training, a run's record took {record * 1e3:.1f} ms, a checkpoint "
-            f"of the whole pack {checkpoint * 1e3:.1f} ms: {checkpoint / CHECKPOINT_SECONDS:.2%} of the five minutes "
-            "between two."]  # fmt: skip
+    checkpoint = _median_difference(checkpointed, recorded) / rows[2].facts["checkpoints"]
+    return [
+        f"Beside {median(alone):.2f} s of training, a run's record took {record * 1e3:.1f} ms, a checkpoint of the "
+        f"whole pack {checkpoint * 1e3:.1f} ms: {checkpoint / CHECKPOINT_SECONDS:.2%} of the five minutes between two."
+    ]
 
 
 def _median_difference(more: Sequence[float], less: Sequence[float]) -> float:
-    """Round by round."""
+    """The median over the rounds."""
     return median(one - other for one, other in zip(more, less, strict=True))
 
 
 def _of_processes(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
     one, two = (timing.busy for timing in comparison.timings)
     by_busy = median(4 * alone / both for alone, both in zip(one, two, strict=True))
-    return [f"Two worker processes: {rows[1].ratio:.2f}× one; by their CPU time, which leaves out what others took of "
-            f"the cores, {by_busy:.2f}×."]  # fmt: skip
+    return [
+        f"Two worker processes: {rows[1].ratio:.2f}× one; by their CPU time, which leaves out what others took of the "
+        f"cores, {by_busy:.2f}×."
+    ]
 
 
-def _of_bodies(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
-    """How packs stand against the plain script, and against the body's own step, round by round."""
-    seconds = {(row.name, row.facts["width"]): _seconds(comparison, timing)
-               for row, timing in zip(rows, comparison.timings, strict=True)}  # fmt: skip
-
-    said = []
-    for (name, width), own in seconds.items():
-        if name.startswith("packed"):
-            words = [f"{name}, {width} runs: {1 / median(own):,.0f} steps a second"]
-            for (other, _), of in seconds.items():
-                if "plain" in other:
-                    words.append(f"{_times(of, own):.2f}× the {other}")
-                elif "alone" in other:
-                    words.append(f"{_times(of, own):.0%} of the rate of {other}")
-            said.append(f"{', '.join(words)}.")
-    return said
-
-
-def _of_values(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
-    """How packs stand against both forms of the plain script, round by round, and what a pack spends its time on."""
-    seconds = [_seconds(comparison, timing) for timing in comparison.timings]
-    plain = [at for at, row in enumerate(rows) if row.name.startswith("plain")]
+def _of_agents(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
+    """Packs of agents that act, compared with plain scripts and with the body alone, and the shares of their time."""
     said = []
     for at, row in enumerate(rows):
-        if at not in plain:
-            times = [f"{_times(seconds[other], seconds[at]):.2f}× the {rows[other].name}" for other in plain]
-            parts = row.facts["seconds"]
-            shares = [f"{name} {spent / parts['all']:.0%}" for name, spent in parts.items() if name != "all"]
-            said.append(f"{row.name}, {row.facts['width']} runs: {'; '.join(times)}. {', '.join(shares)}.")
+        if not row.name.startswith("packed"):
+            continue
+        words = [f"{row.name}, {row.facts['width']} runs: {row.rate:,.0f} a second"]
+        for base, other in enumerate(rows):
+            if "plain" in other.name:
+                words.append(f"{_ratio(comparison, base, at):.2f}× the {other.name}")
+            elif "alone" in other.name:
+                words.append(f"{_ratio(comparison, base, at):.0%} of the rate of {other.name}")
+        parts = dict(row.facts.get("seconds", {}))
+        total = parts.pop("all", None)
+        words += [f"{name} {spent / total:.0%}" for name, spent in parts.items()]
+        said.append(f"{'; '.join(words)}.")
     return said
-
-
-def _of_heads(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
-    return [f"{row.name}: {1 / row.ratio:.2f}× the seconds of the {rows[0].name} baseline." for row in rows[1:]]
-
-
-def _times(theirs: Sequence[float], ours: Sequence[float]) -> float:
-    return median(one / other for one, other in zip(theirs, ours, strict=True))
 
 
 _FINDINGS: dict[str, Callable[[Comparison, Sequence[Row]], list[str]]] = {
     "widths": _of_widths,
-    "activations": _of_activations,
-    "interventions": _of_interventions,
+    "activations": _in_seconds_of(lambda row: row.facts["activation"], lambda row: row.facts["activation"]),
+    "interventions": _in_seconds_of(lambda row: "a plain step", lambda row: row.facts["intervention"]),
     "records": _of_records,
     "processes": _of_processes,
-    "bodies": _of_bodies,
-    "values": _of_values,
-    "heads": _of_heads,
+    "bodies": _of_agents,
+    "values": _of_agents,
+    "heads": _in_seconds_of(lambda row: f"the {row.name} baseline", lambda row: row.name),
 }
 
 
@@ -179,40 +160,42 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
         "part": comparison.part,
         "name": comparison.name,
         "clock": comparison.clock,
-        "limits": None if comparison.limits is None else asdict(comparison.limits),
-        "work": None if comparison.work is None else asdict(comparison.work),
+        "limits": comparison.limits and asdict(comparison.limits),
+        "work": comparison.work and asdict(comparison.work),
         "rows": [asdict(row) for row in rows_of(comparison)],
         "findings": findings(comparison),
     }
 
 
 def as_text(comparison: Comparison) -> str:
-    """A comparison as a table in plain text, with what it says below."""
+    """A comparison as a table in plain text, with its findings below."""
     rows = rows_of(comparison)
     clock = "CPU time" if comparison.clock == "busy" else "wall clock"
     share = min(row.share for row in rows)
     lines = [f"{comparison.name} ({clock}; each process had at least {share:.0%} of its core)", ""]
     table = [HEADINGS, *(_cells(row) for row in rows)]
-    sizes = [max(len(row[column]) for row in table) for column in range(len(HEADINGS))]
-    for row in table:
-        cells = [cell.ljust(size) if column < 2 else cell.rjust(size)
-                 for column, (cell, size) in enumerate(zip(row, sizes, strict=True))]  # fmt: skip
+    sizes = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for name, activation, *numbers in table:
+        cells = [name.ljust(sizes[0]), activation.ljust(sizes[1])]
+        cells += [cell.rjust(size) for cell, size in zip(numbers, sizes[2:], strict=True)]
         lines.append("  ".join(cells).rstrip())
     if comparison.limits is not None and comparison.work is not None:
-        limits, work = comparison.limits, comparison.work
-        speeds = sorted({round(value / 1e9) for value in limits.bandwidth.values()})
-        lines += ["", f"A run-step is {work.flops / 1e6:.2f} MFLOP of products and {work.parameters:,} parameters; "
-                  f"the machine does {limits.flops / 1e9:,.0f} GFLOP/s ({limits.products / 1e9:,.0f} in torch's matrix "
-                  f"products) and moves {speeds[0]:,}–{speeds[-1]:,} GB/s (arrays as large as the packs' "
-                  "states)."]  # fmt: skip
-    return "\n".join([*lines, *([""] if findings(comparison) else []), *findings(comparison)])
+        limits, work, speeds = comparison.limits, comparison.work, comparison.limits.bandwidth.values()
+        lines += [
+            "",
+            f"A run-step is {work.flops / 1e6:.2f} MFLOP of products and {work.parameters:,} parameters; the machine "
+            f"does {limits.flops / 1e9:,.0f} GFLOP/s ({limits.products / 1e9:,.0f} in torch's matrix products) and "
+            f"moves {min(speeds) / 1e9:,.0f}–{max(speeds) / 1e9:,.0f} GB/s (arrays as large as the packs' states).",
+        ]
+    said = findings(comparison)
+    return "\n".join([*lines, *([""] if said else []), *said])
 
 
 def _cells(row: Row) -> tuple[str, ...]:
     intervention = str(row.facts.get("intervention", "none"))
     activation = str(row.facts["activation"]) + (f" + {intervention}" if intervention != "none" else "")
-    spread = f"{row.least:.2f} – {row.most:.2f}"
     rate = f"{row.rate:,.0f}" if row.rate >= 100 else f"{row.rate:.1f}"
+    spread = f"{row.least:.2f} – {row.most:.2f}"
     limit = "" if row.of_limit is None else f"{row.of_limit:.0%}"
-    return (row.name, activation, str(row.facts["width"]), rate, f"{row.ratio:.2f}", spread, limit,
-            f"{row.first:.1f} s")  # fmt: skip
+    first = f"{row.first:.1f} s"
+    return row.name, activation, str(row.facts["width"]), rate, f"{row.ratio:.2f}", spread, limit, first

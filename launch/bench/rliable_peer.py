@@ -7,12 +7,8 @@ laboratory it needs NumPy and SciPy alone. Scores are made up: 5 seeds × 4 envi
 tables of continual reinforcement learning. The measure is the interquartile mean with its 95 % interval.
 """
 
-import argparse
-import json
 import math
-import os
 import time
-from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,13 +17,11 @@ import numpy as np
 
 from analysis.statistics.bootstrap import REPLICATES, bootstrap
 from analysis.statistics.iqm import iqm
+from launch.bench.choices import parser_of, write_result
 from plasticity_lab.process.exits import leave, status_of
-from plasticity_lab.records.provenance import provenance
 
 SEEDS, ENVIRONMENTS = 5, 4
 Interval = tuple[float, float]
-Measured = tuple[Interval, float]
-"""An interval, and the seconds that it took."""
 
 
 def ours(scores: np.ndarray, name: str, replicates: int) -> Interval:
@@ -58,31 +52,21 @@ def tolerance(replicates: int) -> float:
 
 
 def main() -> int:
-    """The command.  Returns its exit status: 1 where the intervals differ by more than chance."""
-    parser = argparse.ArgumentParser(
-        prog="python -m launch.bench.rliable_peer", description=(__doc__ or "").split("\n")[0]
-    )
+    """The command.  Returns its exit status: 1 if the intervals differ by more than chance."""
+    parser = parser_of("rliable_peer", __doc__)
     parser.add_argument("--arms", type=int, default=17, help="rliable takes half a minute for each")
     parser.add_argument("--replicates", type=int, default=REPLICATES)
     parser.add_argument("--out", type=Path, default=Path("bench_results"), help="folder for rliable.json")
     options = parser.parse_args()
     draws = np.random.Generator(np.random.Philox(key=0))
     arms = {f"arm {index}": draws.normal(0.5, 0.2, (SEEDS, ENVIRONMENTS)) for index in range(options.arms)}
-    ours(arms["arm 0"], "warm", 1)  # imports
-    theirs(arms["arm 0"], "warm", 1)
-    rows, apart = [], 0.0
-    for name, scores in arms.items():
-        (our_interval, our_seconds), (their_interval, their_seconds) = (
-            _timed(measured, scores, name, options.replicates) for measured in (ours, theirs)
-        )
-        width = their_interval[1] - their_interval[0]
-        apart = max(apart, *(abs(a - b) / width for a, b in zip(our_interval, their_interval, strict=True)))
-        rows.append({"ours": our_interval, "rliable": their_interval, "seconds": [our_seconds, their_seconds]})
-        print(f"{name}: {our_seconds:.3f} s, rliable {their_seconds:.1f} s", flush=True)
+    for interval_of in (ours, theirs):
+        interval_of(arms["arm 0"], "warm", 1)  # imports
+    rows = [_compared(name, scores, options.replicates) for name, scores in arms.items()]
     our_total, their_total = (sum(row["seconds"][place] for row in rows) for place in (0, 1))
     ratio, allowed = their_total / our_total, tolerance(options.replicates)
-    result: dict[str, Any] = {
-        "provenance": provenance() | {"load": os.getloadavg()},
+    apart = max(_apart(row["ours"], row["rliable"]) for row in rows)
+    result = {
         "versions": {name: version(name) for name in ("numpy", "scipy", "rliable", "arch", "pandas")},
         "shape": [SEEDS, ENVIRONMENTS, options.arms],
         "replicates": options.replicates,
@@ -94,15 +78,25 @@ def main() -> int:
     }
     print(f"{options.arms} arms: {our_total:.2f} s, rliable {their_total:.1f} s, {ratio:.0f} times as long.")
     print(f"Ends of intervals lie at most {apart:.2%} of a width apart; chance allows {allowed:.2%}.")
-    options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "rliable.json").write_text(json.dumps(result, indent=1) + "\n")
+    write_result(options.out, "rliable", result)
     return 0 if apart <= allowed else 1
 
 
-def _timed(measured: Callable[..., Interval], scores: np.ndarray, name: str, replicates: int) -> Measured:
-    start = time.perf_counter()
-    interval = measured(scores, name, replicates)
-    return interval, time.perf_counter() - start
+def _compared(name: str, scores: np.ndarray, replicates: int) -> dict[str, Any]:
+    """The intervals of an arm, ours and rliable's, and the seconds that each took."""
+    intervals, seconds = [], []
+    for interval_of in (ours, theirs):
+        start = time.perf_counter()
+        intervals.append(interval_of(scores, name, replicates))
+        seconds.append(time.perf_counter() - start)
+    print(f"{name}: {seconds[0]:.3f} s, rliable {seconds[1]:.1f} s", flush=True)
+    return {"ours": intervals[0], "rliable": intervals[1], "seconds": seconds}
+
+
+def _apart(our_interval: Interval, their_interval: Interval) -> float:
+    """The largest distance between their ends, as a part of the width of rliable's."""
+    width = their_interval[1] - their_interval[0]
+    return max(abs(a - b) / width for a, b in zip(our_interval, their_interval, strict=True))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
-"""What records and checkpoints cost: a whole pack trained with and without them.
+"""The cost of records and checkpoints: a whole pack trained with and without them.
 
-Imported only where this is measured: records need pyarrow.
+Imported only if this is measured: records need pyarrow.
 """
 
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import torch
 
@@ -32,7 +33,7 @@ CHECKPOINTS = 2 * TASKS
 
 
 class Forgetful:
-    """A journal and keeper that knows where the pack stands, and nothing more."""
+    """A journal and keeper that knows the pack's position, and nothing more."""
 
     def __init__(self) -> None:
         self.position = Position(0, 0)
@@ -50,17 +51,17 @@ class Forgetful:
 
 
 def contenders(workload: Workload, width: int, device: str) -> list[Contender]:
-    """The bare trainer; the same with records; and with a checkpoint after every chunk and task as well.
+    """The trainer alone; the same with records; the same with a checkpoint after every chunk and task as well.
 
-    Each burst trains an eager pack of its own from its start to its end.
+    Each burst trains another eager pack from its start to its end.
     """
     runs = workload.runs(width, TASKS, EVALUATED)
     facts = {"network": workload.network, "activation": workload.activation, "mode": "eager", "width": width}
     run_steps = TASKS * workload.burst * width
     ways: dict[str, Callable[[], None]] = {
         "trainer alone": partial(_bare, workload, runs, device),
-        "with records": partial(_kept, workload, runs, device, SELDOM),
-        f"with records, {CHECKPOINTS} checkpoints": partial(_kept, workload, runs, device, ALWAYS),
+        "with records": partial(_recorded, workload, runs, device, SELDOM),
+        f"with records, {CHECKPOINTS} checkpoints": partial(_recorded, workload, runs, device, ALWAYS),
     }
     counted = facts | {"checkpoints": CHECKPOINTS}
     return [Contender(name, counted, run_steps, burst) for name, burst in ways.items()]
@@ -72,30 +73,20 @@ def _bare(workload: Workload, runs: Sequence[Run], device: str) -> None:
     train(stream, learner, forgetful, forgetful)
 
 
-def _kept(workload: Workload, runs: Sequence[Run], device: str, minutes: float) -> None:
+def _recorded(workload: Workload, runs: Sequence[Run], device: str, minutes: float) -> None:
+    """Trains the pack as a worker does, with a checkpoint every so many minutes."""
     named = [replace(run, id=run_id(run.science)) for run in runs]
     ids = tuple(run.id for run in named)
     steps = TASKS * workload.burst
     pack = Pack(pack_id(ids, 0), 0, ids, "bench", device, "eager", steps, "steps", steps, bytes=0, seconds=0.0)
     with tempfile.TemporaryDirectory(prefix="plasticity-bench-") as folder:
+        settings = Settings(
+            store=Path(folder), data=None, device="auto", mode="eager", dry_run=False, rerun=False, save_weights="none",
+            checkpoint_minutes=minutes, launch=LaunchSettings(workers=None, wait=False, lease_seconds=120.0),
+            tracking=TrackingSettings(backend="store", project="", entity=None, live_runs=0),
+        )  # fmt: skip
         store = Store(folder)
         store.prepare()
-        settings = _settings(store, minutes)
         plan = Plan("bench", [], ids, {run.id: run for run in named}, [pack], settings)
         lease = Leases(store, settings.launch.lease_seconds, this_owner()).claim([pack.id])
         train_pack(store, plan, pack, workload.image_set, device, lease, lambda: False)
-
-
-def _settings(store: Store, checkpoint_minutes: float) -> Settings:
-    return Settings(
-        store=store.root,
-        data=None,
-        device="auto",
-        mode="eager",
-        dry_run=False,
-        rerun=False,
-        save_weights="none",
-        checkpoint_minutes=checkpoint_minutes,
-        launch=LaunchSettings(workers=None, wait=False, lease_seconds=120.0),
-        tracking=TrackingSettings(backend="store", project="", entity=None, live_runs=0),
-    )

@@ -6,17 +6,13 @@ Both are commands as a user gives them. Compared are the seconds in which their 
 commands, at whose end the one waits until W&B's files are written.
 """
 
-import argparse
-import json
-import os
 import tempfile
 from pathlib import Path
 from statistics import median
-from typing import Any
 
+from launch.bench.choices import parser_of, write_result
 from launch.bench.jobs import seconds_of
 from plasticity_lab.process.exits import leave, status_of
-from plasticity_lab.records.provenance import provenance
 from plasticity_lab.records.record import all_records
 from plasticity_lab.records.store import Store
 
@@ -31,7 +27,7 @@ def training_seconds(store: Store) -> float:
 
 def main() -> int:
     """The command.  Returns its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m launch.bench.tracked", description=(__doc__ or "").split("\n")[0])
+    parser = parser_of("tracked", __doc__)
     parser.add_argument("--runs", type=int, default=200, help="the sweep's seeds")
     parser.add_argument("--workers", type=int, default=1, help="1 leaves W&B a core, where there are two")
     parser.add_argument("--repeats", type=int, default=3)
@@ -39,7 +35,6 @@ def main() -> int:
     parser.add_argument("words", nargs="*", default=["schedule=demo"], help="what a run is; default schedule=demo")
     options = parser.parse_args()
     words = [*options.words, f"seed=range(0,{options.runs})", "device=cpu", f"launch.workers={options.workers}"]
-    result: dict[str, Any] = {"provenance": provenance() | {"load": os.getloadavg()}, "words": words}
     parts: dict[str, dict[str, list[float]]] = {name: {"training": [], "whole": []} for name in (PLAIN, TRACKED)}
     for _ in range(options.repeats):
         for name, seconds in parts.items():
@@ -49,10 +44,8 @@ def main() -> int:
                 seconds["training"].append(round(training_seconds(store), 2))
             print(f"{name}: trained {seconds['training'][-1]} s, in all {seconds['whole'][-1]} s", flush=True)
     ratios = {part: _ratio(parts[TRACKED][part], parts[PLAIN][part]) for part in ("training", "whole")}
-    result |= {"seconds": parts, "ratios": ratios}
     print(f"Tracked, training takes {ratios['training']:.3f} × the time, the whole command {ratios['whole']:.3f} ×.")
-    options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "tracked.json").write_text(json.dumps(result, indent=1) + "\n")
+    write_result(options.out, "tracked", {"words": words, "seconds": parts, "ratios": ratios})
     return 0
 
 

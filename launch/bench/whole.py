@@ -17,10 +17,9 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
+from launch.bench.choices import parser_of, write_result
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.process.exits import status_of
-from plasticity_lab.records.files import write_json
-from plasticity_lab.records.provenance import provenance
 
 
 def cpu_seconds(command: list[str], **more: str) -> float:
@@ -56,7 +55,7 @@ def ours(options: argparse.Namespace, mode: str) -> float:
 
 def main() -> int:
     """The command.  Returns its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m launch.bench.whole", description=(__doc__ or "").split("\n")[0])
+    parser = parser_of("whole", __doc__)
     parser.add_argument("--data", type=Path, required=True, help="the folder that holds MNIST/raw; required")
     parser.add_argument("--runs", type=int, default=32)
     parser.add_argument("--tasks", type=int, default=20)
@@ -83,9 +82,8 @@ def _timed(options: argparse.Namespace) -> int:
     }
     for mode, of in ratios.items():
         print(f"{mode}: {median(of):.2f} × the script ({min(of):.2f} – {max(of):.2f})")
-    found = {"runs": options.runs, "tasks": options.tasks, "cold": options.cold, "cpu_seconds": seconds}
-    options.out.mkdir(parents=True, exist_ok=True)
-    write_json(options.out / "whole.json", found | {"provenance": provenance() | {"load": os.getloadavg()}})
+    content = {"runs": options.runs, "tasks": options.tasks, "cold": options.cold, "cpu_seconds": seconds}
+    write_result(options.out, "whole", content)
     return 0
 
 

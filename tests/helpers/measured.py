@@ -16,8 +16,7 @@ from analysis.origin import rows_of
 from analysis.tables import TABLES
 from analysis.tables.listing import Listing
 from analysis.tables.render import csv_text, latex, markdown, text
-from launch.bench.agreement import NAMES, drawing, in_words
-from launch.bench.run_returns import ReturnCurve, read
+from launch.bench.agreement import NAMES, ReturnCurve, drawing, in_words, read
 
 ROOT = Path(__file__).parents[2]
 MEASURED = ROOT / "analysis" / "measured"

@@ -143,7 +143,7 @@ def test_packs_of_value_agents_are_compared_with_both_scripts_and_say_what_they_
     comparison = Comparison("values", "small_impala", timings, "busy")
     (said,) = findings(comparison)
     assert "4.00× the plain script; 2.00× the plain script, tuned" in said
-    assert "acting 20%, update 60%" in said
+    assert "acting 20%; update 60%" in said
     assert f"  {10.0:.1f}  " in as_text(comparison)  # slow ones have a digit behind the point
 
 

@@ -13,10 +13,9 @@ from torch.distributions import Normal
 from torch.utils.flop_counter import FlopCounterMode
 
 from launch.bench import plain_ppo, plain_sac
-from launch.bench.agreement import interval
-from launch.bench.body_limits import flops_a_step, of_an_action, of_an_update, parameters_of
+from launch.bench.agreement import ReturnCurve, interval
+from launch.bench.body_limits import flops, flops_a_step, of_an_action, of_an_update, parameters_of
 from launch.bench.plain_ppo import EPOCHS, MINIBATCH, ROLLOUT, PlainPPO
-from launch.bench.run_returns import ReturnCurve
 from launch.command import resolve
 from plasticity_lab.agents.ppo.advantages import advantages
 from plasticity_lab.agents.ppo.policy import entropy, log_probability
@@ -130,11 +129,11 @@ def test_they_are_those_of_the_plain_script(name):
     assert parameters_of(body) == sum(value.numel() for value in plain.parameters)
     with FlopCounterMode(display=False) as update:
         plain.loss(torch.arange(MINIBATCH), torch.zeros(MINIBATCH), torch.zeros(MINIBATCH)).backward()
-    assert sum(each.flops for each in of_an_update(body)) == update.get_total_flops()
+    assert flops(of_an_update(body)) == update.get_total_flops()
     with FlopCounterMode(display=False) as action:
         plain.policy(plain.observation[None])
         plain.critic(plain.observation[None])
-    assert sum(each.flops for each in of_an_action(body)) == action.get_total_flops()
+    assert flops(of_an_action(body)) == action.get_total_flops()
     updates = EPOCHS * ROLLOUT // MINIBATCH
     whole = updates * update.get_total_flops() + ROLLOUT * action.get_total_flops()
     assert flops_a_step(body) == pytest.approx(whole / ROLLOUT)

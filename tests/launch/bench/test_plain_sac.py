@@ -6,8 +6,7 @@ import torch
 from torch.distributions import Normal
 
 from launch.bench import plain_sac
-from launch.bench.agreement import differences
-from launch.bench.run_returns import ReturnCurve
+from launch.bench.agreement import ReturnCurve, differences
 from launch.command import resolve
 from plasticity_lab.agents.sac.policy import normal_like
 from plasticity_lab.agents.sac.step import AFTERWARDS, NEXT_ACTION, NOW
