@@ -24,8 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """The command.  Raises ConfigError, DataError; OwnClassError where a class is not in order."""
     from launch.command import asked  # Hydra: --help need not wait for it
-    from launch.own_classes.check import checked
-    from launch.own_classes.checked_before import mark
+    from launch.own_classes.check import checked, mark
     from launch.own_classes.named import own_classes
 
     found = asked([*config_dir_words(options), *options.words]).resolved

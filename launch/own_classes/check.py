@@ -1,22 +1,38 @@
-"""Every class from outside the package that a command names, checked before anything is planned or written."""
+"""Checks every class from outside the package that a command names, before anything is planned or written.
 
+A class that passed is marked in the user's cache, by a digest of all that counts. It is checked again after any change
+of its file or of the package.
+"""
+
+import contextlib
+import functools
+import hashlib
+import json
 import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from launch.own_classes.checked_before import mark, marked
 from launch.own_classes.named import Fault, OwnClass, own_classes
 from launch.own_classes.names import contract_of, idle, misnamed, uncallable
 from launch.wording import say
 from plasticity_lab.errors import OwnClassError
+from plasticity_lab.process.account import cache_folder
+from plasticity_lab.records.own_classes import digest_of_class
+from plasticity_lab.records.provenance import provenance
 from plasticity_lab.records.settings import Settings
+from plasticity_lab.records.training_code import code_digest
 from plasticity_lab.run import Run
+
+CHECK = Path(__file__).parent
+MAIN = "plasticity_lab.main"
+"""The words of a command that ask for its runs come after this word."""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What was tried on a class, as lines; what is worth knowing of it; and what is wrong with it."""
+    """The outcome of the checks on a class.  lines: all that was tried. notes: what is worth knowing of the class."""
 
     own: OwnClass
     lines: Sequence[str]
@@ -30,30 +46,26 @@ class Checked:
         return f"{self.own.choice}: {self.own.cls.__qualname__} ({fault.where}): {fault.what}."
 
 
-MAIN = "plasticity_lab.main"
-"""Behind this word of a command stand those by which its runs are asked for."""
-
-
 def check_own_classes(runs: Sequence[Run], settings: Settings, command: Sequence[str]) -> None:
-    """Checks those that were not checked before; says so on stderr.  command: by which the runs were asked for.
+    """Checks the classes that were not checked before, and says so on stderr.  command: asked for the runs.
 
-    Raises OwnClassError, with the first thing that is wrong and the command that shows the rest.
+    Raises OwnClassError, with the first fault and the command that shows the others.
     """
     for own in own_classes(runs):
-        if marked(own):
+        if _mark(own).exists():
             continue
         say(f"{own.description} is from outside the package, and is checked before its first pack.")
-        begun = time.monotonic()
-        found = checked(own, settings)
-        if found.faults:
-            raise OwnClassError(f"{found.sentence} All that was tried: {_shown(command)}")
+        started = time.monotonic()
+        result = checked(own, settings)
+        if result.faults:
+            raise OwnClassError(f"{result.sentence} All that was tried: {_check_command(command)}")
         mark(own)
-        for line in [*found.notes, f"in order ({time.monotonic() - begun:.1f} s)."]:
+        for line in [*result.notes, f"in order ({time.monotonic() - started:.1f} s)."]:
             say(f"{own.choice}: {line}")
 
 
 def checked(own: OwnClass, settings: Settings) -> Checked:
-    """Tries everything on one class: its names, and, where these are in order, small packs of it."""
+    """Tries everything on one class: its names, and if these are in order, small packs of it."""
     contract = contract_of(own.cls)
     built = own.run.component(own.group)
     faults = [*misnamed(own.cls, contract, built), *uncallable(own.cls, contract), *idle(own.cls, contract)]
@@ -66,16 +78,12 @@ def checked(own: OwnClass, settings: Settings) -> Checked:
 
     proof = proved(own, data_folder(settings.data))
     if proof.outcomes:
-        asked = ", ".join(f"{verb} {count}" for verb, count in proof.asked.items())
-        lines += [f"trained: {proof.description}; {proof.updates} updates each{f'; calls: {asked}' if asked else ''}"]
-        lines += [_line(title, fault) for title, fault in proof.outcomes]
-    elif proof.faults:
-        lines += [f"trained: {proof.description}", _line("a run alone", proof.faults[0])]
+        lines += [f"trained: {proof.description}", *(_line(title, fault) for title, fault in proof.outcomes)]
     return Checked(own, [*lines, *proof.notes], proof.notes, proof.faults)
 
 
-def _shown(command: Sequence[str]) -> str:
-    """The command that shows everything that is tried: the words, behind the one flag that says where options lie."""
+def _check_command(command: Sequence[str]) -> str:
+    """The command that shows everything that is tried: the words, after the one flag that names a folder of options."""
     words = list(command[command.index(MAIN) + 1 :]) if MAIN in command else []
     folder: list[str] = []
     for flag in ("--config-dir", "-cd"):
@@ -83,9 +91,34 @@ def _shown(command: Sequence[str]) -> str:
             at = words.index(flag)
             folder, words = ["--config-dir", *words[at + 1 : at + 2]], words[:at] + words[at + 2 :]
     folder += [word for word in words if word.startswith("--config-dir=")]
-    about = [word for word in words if not word.startswith("-")]
-    return shlex.join(["python", "-m", "launch", "check", *folder, *about])
+    about_runs = [word for word in words if not word.startswith("-")]
+    return shlex.join(["python", "-m", "launch", "check", *folder, *about_runs])
 
 
-def _line(what: str, fault: Fault | None) -> str:
-    return f"{what}: {'in order' if fault is None else f'NOT in order. {fault.where}: {fault.what}.'}"
+def _line(title: str, fault: Fault | None) -> str:
+    return f"{title}: {'in order' if fault is None else f'NOT in order. {fault.where}: {fault.what}.'}"
+
+
+def mark(own: OwnClass) -> None:
+    """Marks a class as in order; if the cache cannot be written, it is checked again next time."""
+    with contextlib.suppress(OSError):
+        _mark(own).parent.mkdir(parents=True, exist_ok=True)
+        _mark(own).touch()
+
+
+def _mark(own: OwnClass) -> Path:
+    return cache_folder() / "plasticity_lab" / "checked" / digest_of(own)
+
+
+def digest_of(own: OwnClass) -> str:
+    """All that the outcome may depend on: the class's files, the run's structure, package, versions and the check."""
+    machine = {name: provenance()[name] for name in ("versions", "python", "cpu")}
+    files = digest_of_class(own.run.targets[own.group])
+    content = [own.group, own.run.structure(), files, machine, code_digest(), _digest_of_check()]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+@functools.cache
+def _digest_of_check() -> str:
+    """A digest of the check's files: a class that passed an earlier, milder check is checked again."""
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(CHECK.glob("*.py")))).hexdigest()

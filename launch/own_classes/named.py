@@ -1,4 +1,4 @@
-"""Which classes from outside the package a command's runs name, and where in whose file something of theirs stands."""
+"""The classes from outside the package that a command's runs name, and the file and line of their parts."""
 
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,8 +16,8 @@ PACKAGE = "plasticity_lab"
 class OwnClass:
     """A class from outside the package.
 
-    run: the first of a command's runs with this class and this structure, with one option of each group, and of the
-    groups that are no science with none but the class's own.
+    run: the first of a command's runs with this class and this structure. It has one option of each group, and no group
+    that is no science, except the class's own.
     """
 
     group: str
@@ -41,7 +41,7 @@ class OwnClass:
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with a class: a sentence without its end, and where that stands."""
+    """What is wrong with a class: a sentence without its end, and the place in its file."""
 
     what: str
     where: str
@@ -49,7 +49,7 @@ class Fault:
 
 def own_classes(runs: Iterable[Run]) -> list[OwnClass]:
     """The classes from outside the package that runs name: one for each structure of each, in the order of the runs."""
-    found: dict[tuple[str, str, str], OwnClass] = {}
+    classes: dict[tuple[str, str, str], OwnClass] = {}
     last: Mapping[str, str] = {}
     for run in runs:
         if run.targets is last:
@@ -58,23 +58,26 @@ def own_classes(runs: Iterable[Run]) -> list[OwnClass]:
         for address, target in run.targets.items():
             if MOVED.get(target, target).startswith(f"{PACKAGE}.") or not is_own(load(target)):
                 continue
-            axis = load(target).run_axis_settings()
-            alike = {name: value for name, value in run.settings(address).items() if name not in axis}
-            key = (group_of(address), target, repr({"name": run.name(address), **alike}))
-            if key not in found:
-                found[key] = OwnClass(group_of(address), _with_one_of_each(run, address))
-    return list(found.values())
+            on_axis = load(target).run_axis_settings()
+            structure = {name: value for name, value in run.settings(address).items() if name not in on_axis}
+            key = (group_of(address), target, repr({"name": run.name(address), **structure}))
+            if key not in classes:
+                classes[key] = OwnClass(group_of(address), _with_one_of_each(run, address))
+    return list(classes.values())
 
 
 def _with_one_of_each(run: Run, address: str) -> Run:
-    """The run with one option of each group, of its own group that of the address; others of no science left out."""
-    group = group_of(address)
-    for each in dict.fromkeys(map(group_of, run.targets)):
-        kept = address if each == group else run.addresses(each)[0]
+    """The run with one option of each group: in its own group the one at the address.
+
+    Other groups that are no science are left out.
+    """
+    own_group = group_of(address)
+    for group in dict.fromkeys(map(group_of, run.targets)):
+        kept = address if group == own_group else run.addresses(group)[0]
         run = run.with_option(kept, run.name(kept), run.targets[kept], run.settings(kept))
-    besides = {each: settings for each, settings in run.besides.items() if each == group}
-    left_out = run.besides.keys() - besides.keys()
-    targets = {each: target for each, target in run.targets.items() if each not in left_out}
+    left_out = run.besides.keys() - {own_group}
+    besides = {group: settings for group, settings in run.besides.items() if group not in left_out}
+    targets = {group: target for group, target in run.targets.items() if group not in left_out}
     return replace(run, besides=besides, targets=targets)
 
 
@@ -84,12 +87,12 @@ def is_own(cls: type) -> bool:
 
 
 def own_bases(cls: type) -> Iterator[type]:
-    """The class and those of its bases that were written outside the package, the nearest first."""
+    """The class and its bases that were written outside the package, the nearest first."""
     return (base for base in cls.__mro__ if is_own(base))
 
 
 def place(what: Any) -> str:
-    """The file and line of a class, or of a method; its module, where Python does not know."""
+    """The file and line of a class, or of a method; its module if Python does not know them."""
     function = inspect.unwrap(getattr(what, "fget", None) or getattr(what, "__func__", None) or what)
     try:
         return f"{Path(inspect.getsourcefile(function) or '').absolute()}, line {inspect.getsourcelines(function)[1]}"
@@ -98,7 +101,7 @@ def place(what: Any) -> str:
 
 
 def place_of(cls: type, name: str) -> str:
-    """Where something that a class has stands: a method's own line, else the line of the class."""
+    """The place of a class's member: the line of a method, else the line of the class."""
     for base in own_bases(cls):
         member = vars(base).get(name)
         if member is not None:

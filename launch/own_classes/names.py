@@ -1,15 +1,15 @@
-"""The names of a class, read without calling it: verbs that nobody would call, and verbs that cannot be called.
+"""The names of a class, read without calling it: methods that are never called, and methods that cannot be called.
 
 A public name is in order if the contract has it, if it is a setting, or if the class's own file reads it anywhere:
-then it is a helper. One that nothing reads is refused where it resembles a name of the contract, or takes what a verb
-takes.
+then it is a helper. A name that is never read is refused if it resembles a name of the contract, or if it takes the
+arguments of a method of the contract.
 """
 
 import ast
 import difflib
 import functools
 import inspect
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,29 +20,28 @@ ALIKE = 0.82
 """From this ratio on (`difflib`), two names without their underscores resemble each other: after_stepp and after_step
 have 0.95, penal and penalty 0.83, state and start 0.80."""
 RENAMED = {"needs": "requires", "now_and_then": "every_n_updates", "tells": "provides"}
-"""Names that contracts had in earlier versions → those that they have now. A class that has the old one alone is
-refused: what it says there would not be read."""
+"""Names that contracts had in earlier versions → their names now. A class that has the old one alone is refused,
+because the old name is never read."""
 
 
 def misnamed(cls: type, contract: Mapping[str, Any], built: object | None = None) -> list[Fault]:
-    """The names of a class that nobody calls, though they look as if somebody should.
+    """The names of a class that are never called, though they look as if they should be.
 
-    contract: what the class's group promises to call or read, by name. built: an object of the class.
+    contract: name → member that the class's group calls or reads. built: an object of the class.
     """
-    read, set_there = _names_in(cls)
-    kept = {name: value for name, value in vars(built).items() if name in set_there} if built is not None else {}
-    own = {**kept, **_own_names(cls)}
+    read, attributes = _names_in(cls)
+    members = {name: value for name, value in vars(built).items() if name in attributes} if built is not None else {}
+    members |= _own_names(cls)
     settings = parameters(cls) if issubclass(cls, Component) else {}
     faults = []
-    for name, value in own.items():
+    for name, value in members.items():
         renamed = RENAMED.get(name)
-        if renamed in contract and renamed not in own and name not in settings:
+        if renamed in contract and renamed not in members and name not in settings:
             faults.append(Fault(f"'{name}' is called '{renamed}' now; rename it", place_of(cls, name)))
             continue
         if name.startswith("_") or name in contract or name in settings or name in read:
             continue
-        meant = resembled(name, [verb for verb in contract if verb not in own])
-        if meant is not None:
+        if (meant := resembled(name, [verb for verb in contract if verb not in members])) is not None:
             what = f"'{name}' is no name that anybody calls or reads; there is '{meant}'"
         elif (verb := _same_arguments(value, contract)) is not None:
             what = f"'{name}' takes what '{verb}' takes, and nobody calls it; the verbs are {_verbs(contract)}"
@@ -53,7 +52,7 @@ def misnamed(cls: type, contract: Mapping[str, Any], built: object | None = None
 
 
 def uncallable(cls: type, contract: Mapping[str, Any]) -> list[Fault]:
-    """The names of the contract that the class has otherwise than it promises: other arguments, a method as a value."""
+    """The names of the contract that the class has in another form: other arguments, a method as a value."""
     faults = []
     for name, value in _own_names(cls).items():
         if name not in contract or name == "__init__":
@@ -74,34 +73,26 @@ def uncallable(cls: type, contract: Mapping[str, Any]) -> list[Fault]:
 
 
 def idle(cls: type, contract: Mapping[str, Any]) -> list[Fault]:
-    """A class that has methods and writes none of the contract: nobody would ever call it."""
-    own = _own_names(cls)
+    """A class that has methods and none of the contract: it would never be called."""
+    members = _own_names(cls)
     read, _ = _names_in(cls)
-    unread = [name for name in own if _signature(own[name]) is not None and name not in read]
-    if not unread or any(name in contract for name in own):
+    unread = [name for name, member in members.items() if _signature(member) is not None and name not in read]
+    if not unread or any(name in contract for name in members):
         return []
-    what = (
-        f"'{unread[0]}' is no verb, and the class writes none: nobody would call it; the verbs are {_verbs(contract)}"
-    )
+    verbs = _verbs(contract)
+    what = f"'{unread[0]}' is no verb, and the class writes none: nobody would call it; the verbs are {verbs}"
     return [Fault(what, place_of(cls, unread[0]))]
 
 
 def contract_of(cls: type) -> dict[str, Any]:
-    """What the package's own bases of a class have, name → the nearest such thing; None of what is only annotated."""
-    found: dict[str, Any] = {}
-    for base in cls.__mro__:
-        if base is object or is_own(base):
-            continue
-        for name, value in vars(base).items():
-            if not name.startswith("_") or name == "__call__":
-                found.setdefault(name, value)
-        for name in inspect.get_annotations(base):
-            found.setdefault(name, None)
-    return found
+    """The members of the package's bases of a class, name → the nearest; None if a name is only annotated."""
+    bases = [base for base in cls.__mro__ if base is not object and not is_own(base)]
+    annotated = {name: None for base in bases for name in inspect.get_annotations(base)}
+    return annotated | _public_members(bases)
 
 
 def resembled(name: str, names: Collection[str]) -> str | None:
-    """The one of the names that this one was probably meant as; None where it resembles none."""
+    """The one of the names that this one was probably meant as; None if it resembles none."""
     plain = {_plain(each): each for each in names}
     turned = [each for each in names if sorted(each.split("_")) == sorted(name.lower().split("_"))]
     found = difflib.get_close_matches(_plain(name), plain, 1, ALIKE)
@@ -118,44 +109,46 @@ def _plain(name: str) -> str:
 
 
 def _own_names(cls: type) -> dict[str, Any]:
-    """What a class and its bases outside the package define, name → the nearest."""
-    found: dict[str, Any] = {}
-    for base in own_bases(cls):
+    """The members of a class and its bases outside the package, name → the nearest."""
+    return _public_members(own_bases(cls))
+
+
+def _public_members(bases: Iterable[type]) -> dict[str, Any]:
+    """Name → the member of the first of the classes that has it."""
+    members: dict[str, Any] = {}
+    for base in bases:
         for name, value in vars(base).items():
             if not name.startswith("_") or name == "__call__":
-                found.setdefault(name, value)
-    return found
+                members.setdefault(name, value)
+    return members
 
 
 @functools.cache
 def _names_in(cls: type) -> tuple[frozenset[str], frozenset[str]]:
     """The names that the files of a class read anywhere, and the attributes that they set."""
-    names: tuple[set[str], set[str]] = set(), set()
+    read, attributes = set[str](), set[str]()
     for base in own_bases(cls):
-        _collect(_parsed(base), *names, within=frozenset())
-    return frozenset(names[0]), frozenset(names[1])
+        _collect(_parsed(base), read, attributes, within=frozenset())
+    return frozenset(read), frozenset(attributes)
 
 
-def _collect(node: ast.AST, read: set[str], set_there: set[str], within: frozenset[str]) -> None:
-    """Adds the names below a node.  within: the functions around it, whose own names do not count as read: a misspelt
-    verb that calls super() is called by nobody else.
+def _collect(node: ast.AST, read: set[str], attributes: set[str], within: frozenset[str]) -> None:
+    """Adds the names below a node.
+
+    within: the functions around it. Their names do not count as read, because a misspelt method may call super().
     """
     if isinstance(node, ast.FunctionDef):
         within = within | {node.name}
-    found: str | None = None
-    context: ast.expr_context | None = None
-    if isinstance(node, ast.Attribute):
-        found, context = node.attr, node.ctx
-    elif isinstance(node, ast.Name):
-        found, context = node.id, node.ctx
+    elif isinstance(node, ast.Attribute | ast.Name):
+        name = node.attr if isinstance(node, ast.Attribute) else node.id
+        if isinstance(node.ctx, ast.Load):
+            read |= {name} - within
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            attributes.add(name)
     elif isinstance(node, ast.Call) and getattr(node.func, "id", None) in ("getattr", "hasattr"):
         read |= {each.value for each in node.args if isinstance(each, ast.Constant) and isinstance(each.value, str)}
-    if found is not None and isinstance(context, ast.Load) and found not in within:
-        read.add(found)
-    elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-        set_there.add(node.attr)
     for child in ast.iter_child_nodes(node):
-        _collect(child, read, set_there, within)
+        _collect(child, read, attributes, within)
 
 
 def _parsed(cls: type) -> ast.Module:
@@ -166,7 +159,7 @@ def _parsed(cls: type) -> ast.Module:
 
 
 def _signature(member: Any) -> list[inspect.Parameter] | None:
-    """What a method takes apart from the object, or the class, that it belongs to; None for what is no method."""
+    """The parameters of a method, without self or the class; None if it is no method."""
     function = getattr(member, "__func__", member)
     if not inspect.isfunction(function):
         return None
@@ -175,24 +168,28 @@ def _signature(member: Any) -> list[inspect.Parameter] | None:
 
 
 def _same_arguments(member: Any, contract: Mapping[str, Any]) -> str | None:
-    """The verb whose arguments a method has; None where there is none, and for what is no method."""
-    taken = [each.name for each in _signature(member) or ()]
-    verbs = (verb for verb, promised in contract.items() if [each.name for each in _signature(promised) or ()] == taken)
-    return next(verbs, None) if taken else None
+    """The verb with the arguments of a method; None if there is none, or if it is no method."""
+    arguments = _arguments(member)
+    return next((verb for verb in contract if arguments and _arguments(contract[verb]) == arguments), None)
+
+
+def _arguments(member: Any) -> list[str]:
+    """The names of a method's parameters."""
+    return [parameter.name for parameter in _signature(member) or ()]
 
 
 def _takes(member: Any, promised: Any) -> bool:
     """Whether a method can be called as the promised one is."""
-    taken = _signature(member)
-    if taken is None:
-        return True  # any other thing that can be called; the training proof calls it
-    given = [each for each in _signature(promised) or () if each.kind is each.POSITIONAL_OR_KEYWORD]
+    parameters_of_method = _signature(member)
+    if parameters_of_method is None:
+        return True  # another callable; the training proof calls it
+    arguments = [each for each in _signature(promised) or () if each.kind is each.POSITIONAL_OR_KEYWORD]
     try:
-        inspect.Signature(taken).bind(*given)
+        inspect.Signature(parameters_of_method).bind(*arguments)
     except TypeError:
         return False
     return True
 
 
 def _listed(member: Any) -> str:
-    return f"({', '.join(map(str, (each.name for each in _signature(member) or ())))})"
+    return f"({', '.join(_arguments(member))})"

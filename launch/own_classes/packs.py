@@ -1,4 +1,4 @@
-"""Small packs of a class, trained in this process; every number of every run is kept bit for bit.
+"""Small packs of a class, trained in this process; every number of every run is recorded bit for bit.
 
 Legend: K runs.
 """
@@ -50,7 +50,7 @@ class Event:
 
 
 class NoParameters(Exception):
-    """A learner's state does not hold parameters where every learner of the package has them."""
+    """A learner's state has no "parameters", which every learner of the package has."""
 
 
 class _Stopped(Exception):
@@ -58,10 +58,13 @@ class _Stopped(Exception):
 
 
 class _Events:
-    """A journal that keeps every number of every run; the real one checks shapes."""
+    """A journal and keeper that records every number of every run; the real journal checks shapes.
 
-    def __init__(self, runs: Sequence[Run]) -> None:
-        self.journal = Journal(len(runs), agent_of(runs[0]).measures)
+    stops: whether training stops at each of the keeper's turns.
+    """
+
+    def __init__(self, runs: Sequence[Run], stops: bool) -> None:
+        self.journal, self.stops = Journal(len(runs), agent_of(runs[0]).measures), stops
         self.of_runs: list[list[Event]] = [[] for _ in runs]
         self.updates = 0
 
@@ -91,24 +94,16 @@ class _Events:
         for name, values in evaluation.items():
             self._add(f"the evaluation of task {task.position + 1}", name, values)
 
-    def look(self, learner: Learner, stops: bool) -> None:
+    def look(self, learner: Learner, journal: Any) -> None:
         """Takes the weights as they are now."""
         for name, values in learner.weights().items():
             self._add(f"the weights after update {self.updates}", name, values.numpy())
-        if stops:
+        if self.stops:
             raise _Stopped
 
     def _add(self, when: str, name: str, values: np.ndarray) -> None:
         for k, events in enumerate(self.of_runs):
             events.append(Event(when, name, np.ascontiguousarray(values[k]).tobytes()))
-
-
-@dataclass(frozen=True)
-class _Keeper:
-    stops: bool
-
-    def look(self, learner: Learner, journal: Any) -> None:
-        journal.look(learner, self.stops)
 
 
 class Packs:
@@ -125,70 +120,73 @@ class Packs:
 
     def pack(
         self,
-        places: Sequence[int],
+        numbers: Sequence[int],
         interrupted: bool = False,
         without: bool = False,
         scaled: Mapping[int, Scale] | None = None,
     ) -> list[list[Event]]:
         """The events of each run of a pack.
 
-        places: the small runs in it. interrupted: whether it is stopped and resumed after every part. without: whether
-        the intervention is left out. scaled: position in the pack → the scale of this run's parameters.
+        numbers: of the small runs in it. interrupted: whether it is stopped and resumed after every part. without:
+        whether the intervention is left out. scaled: position in the pack → the scale of this run's parameters.
         Raises NoParameters.
         """
-        runs = [self.tiny.runs[place] for place in places]
-        events, kept = _Events(runs), None
+        runs = [self.tiny.runs[number] for number in numbers]
+        events, checkpoint = _Events(runs, interrupted), None
         if scaled:
-            kept = _scaled(_dumped(self._assembled(runs, without)[1]), scaled)
+            checkpoint = _scaled(_dumped(self._assembled(runs, without)[1]), scaled)
         while True:
             stream, learner = self._assembled(runs, without)
-            if kept is not None:
-                state, bulk = _loaded(kept)
+            if checkpoint is not None:
+                state, bulk = _loaded(checkpoint)
                 learner.load(state, filled_from(learner.bulk(), bulk))
             try:
                 with np.errstate(all="ignore" if scaled else None):  # a scaled run is meant to overflow
-                    train(stream, learner, events, _Keeper(interrupted))
+                    train(stream, learner, events, events)
             except _Stopped:
-                kept = _dumped(learner)
+                checkpoint = _dumped(learner)
             else:
                 self.updates = events.updates
                 return events.of_runs
 
     def _assembled(self, runs: Sequence[Run], without: bool) -> tuple[Any, Any]:
-        parts, group = parts_of(runs, observed=self.own.group == GROUP), self.own.group
+        group = self.own.group
+        parts = parts_of(runs, observed=group == GROUP)
         if without:
             parts = parts.having("intervention", [NoIntervention() for _ in runs])
         elif group in WATCHED:
-            seen: list[Any] = [WATCHED[group](each) for each in parts.components[group]]
-            parts = parts.having(group, seen)
-            seen[0].asked = self.asked  # one count for all packs
+            watched: list[Any] = [WATCHED[group](component) for component in parts.components[group]]
+            parts = parts.having(group, watched)
+            watched[0].asked = self.asked  # one count for all packs
         stream, self.learner = agent_of(runs[0]).learner(parts, self.tiny.resource, CPU, False)
         return stream, looked_at(runs, self.tiny.resource, self.learner)[0]
 
 
 def _dumped(learner: Learner) -> bytes:
+    return _saved((learner.state(), as_tensors(learner.bulk())))
+
+
+def _saved(content: Any) -> bytes:
     buffer = io.BytesIO()
-    torch.save((learner.state(), as_tensors(learner.bulk())), buffer)
+    torch.save(content, buffer)
     return buffer.getvalue()
 
 
-def _loaded(kept: bytes) -> Any:
-    return torch.load(io.BytesIO(kept), weights_only=True)
+def _loaded(checkpoint: bytes) -> Any:
+    return torch.load(io.BytesIO(checkpoint), weights_only=True)
 
 
-def _scaled(kept: bytes, scaled: Mapping[int, Scale]) -> bytes:
-    """A state with the parameters of some runs multiplied."""
-    state, bulk = _loaded(kept)
-    found = [*_parameters_in(state)]
-    if not found:
+def _scaled(checkpoint: bytes, scaled: Mapping[int, Scale]) -> bytes:
+    """A checkpoint with the parameters of some runs multiplied."""
+    state, bulk = _loaded(checkpoint)
+    networks = [*_parameters_in(state)]
+    if not networks:
         raise NoParameters
-    for parameters in found:
-        for at, scale in scaled.items():
+    for parameters in networks:
+        for position, scale in scaled.items():
             for value in [*parameters.values()][: 1 if scale.first else None]:
-                value[at] *= scale.factor
-    buffer = io.BytesIO()
-    torch.save((state, bulk), buffer)
-    return buffer.getvalue()
+                value[position] *= scale.factor
+    return _saved((state, bulk))
 
 
 def _parameters_in(state: Mapping[str, Any]) -> Iterator[Mapping[str, Tensor]]:

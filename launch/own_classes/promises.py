@@ -1,17 +1,18 @@
-"""What a class's verbs return, looked at whenever they are called: the right shapes, and of the right length.
+"""Wrappers that check the results of a class's methods at every call: the right shapes, and of the right length.
 
-Each wrapper stands for a component in the parts of a pack, and hands on everything else that is asked of it.
+Each wrapper takes the place of a component in the parts of a pack, and passes on everything else.
 Legend: K runs, B examples, O numbers of an output, * any shape.
 """
 
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from launch.own_classes.shared_images import WRITES, read_only
 from launch.own_classes.tiny import CAPS
 from plasticity_lab.activations.activation import Site
 from plasticity_lab.benchmarks.labelled.benchmark import Lesson
@@ -20,17 +21,20 @@ from plasticity_lab.data.image_set import ImageSet
 from plasticity_lab.interventions.now import Now, State
 from plasticity_lab.networks.network import Design, Shapes
 
+WRITES = "the images that all runs and packs share; change a copy of them"
+MOST_BYTES = 2**26
+
 
 class BrokenPromise(Exception):
-    """A verb has returned something else than its contract says.  verb: its name; what: the sentence."""
+    """The result of a method contradicts its contract.  what: a sentence that begins with the method's name."""
 
     def __init__(self, verb: str, what: str) -> None:
-        super().__init__(what)
-        self.verb, self.what = verb, what
+        self.verb, self.what = verb, f"'{verb}' {what}"
+        super().__init__(self.what)
 
 
 class Watched:
-    """A component, and a look at what its verbs return.  asked: how often each was called."""
+    """A component whose methods' results are checked.  asked: how often each method was called."""
 
     def __init__(self, component: Any) -> None:
         self._component = component
@@ -40,12 +44,12 @@ class Watched:
         return getattr(self._component, name)
 
     @property
-    def __class__(self) -> type:  # for isinstance: whoever asks for parts of a kind is given those that are looked at
+    def __class__(self) -> type:  # for isinstance
         return type(self._component)
 
-    def _called(self, verb: str, *given: Any) -> Any:
+    def _called(self, verb: str, *arguments: Any) -> Any:
         self.asked[verb] = self.asked.get(verb, 0) + 1
-        return getattr(self._component, verb)(*given)
+        return getattr(self._component, verb)(*arguments)
 
 
 class WatchedActivation(Watched):
@@ -54,38 +58,35 @@ class WatchedActivation(Watched):
     def __call__(self, x: Tensor, site: Site) -> Tensor:
         """The activation's value."""
         h = self._called("__call__", x, site)
-        grown = x.shape[2] * self.expansion
-        _expect("__call__", h, (*x.shape[:2], int(grown), *x.shape[3:]), f"x {_described(x)}")
+        outputs = int(x.shape[2] * self.expansion)
+        _check_floats("__call__", h, (*x.shape[:2], outputs, *x.shape[3:]), f"x {_described(x)}")
         return h
 
 
 class WatchedIntervention(Watched):
-    """State and penalty have the run first, and a state keeps its shapes.
-
-    every: at most that of small packs, so that rare work is done in them too, whether it is a setting or the class's.
-    """
+    """State and penalty have the run axis first, and a state keeps its shapes."""
 
     @property
     def every(self) -> int | None:
-        """After how many updates `every_n_updates` is called."""
-        own = self._component.every
-        return own if own is None else min(own, CAPS["intervention"]["every"])
+        """After how many updates `every_n_updates` is called, at most as many as small packs have."""
+        every = self._component.every
+        return every if every is None else min(every, CAPS["intervention"]["every"])
 
     def start(self, now: Now) -> State:
         """The first state."""
-        state = self._called("start", now)
+        state, runs = self._called("start", now), _runs(now)
         if not isinstance(state, dict):
-            raise BrokenPromise("start", f"'start' returns {_described(state)}, not a dictionary of tensors (K, …)")
+            raise BrokenPromise("start", f"returns {_described(state)}, not a dictionary of tensors (K, …)")
         for name, value in state.items():
-            if not isinstance(value, Tensor) or value.shape[:1] != (_runs(now),):
-                what = f"'start' returns under '{name}' {_described(value)}, not a tensor of {_of_runs(_runs(now))}"
+            if not isinstance(value, Tensor) or value.shape[:1] != (runs,):
+                what = f"returns under '{name}' {_described(value)}, not a tensor of {runs} runs, ({runs}, …)"
                 raise BrokenPromise("start", what)
         return state
 
     def penalty(self, now: Now) -> Tensor:
         """(K,)."""
-        value = self._called("penalty", now)
-        _expect("penalty", value, (_runs(now),), f"a number for each of {_runs(now)} runs, (K,)")
+        value, runs = self._called("penalty", now), _runs(now)
+        _check_floats("penalty", value, (runs,), f"a number for each of {runs} runs, (K,)")
         return value
 
     def after_step(self, now: Now) -> State:
@@ -106,60 +107,49 @@ class WatchedIntervention(Watched):
 
     def measured(self, state: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """The columns, (K,)."""
-        values = self._called("measured", state)
-        wanted = {column.of for column in self.columns}
-        if not isinstance(values, Mapping) or wanted != set(values):
-            raise BrokenPromise(
-                "measured", f"'measured' returns {_described(values)}, and its columns are {sorted(wanted)}"
-            )
+        values, columns = self._called("measured", state), {column.of for column in self.columns}
+        if not isinstance(values, Mapping) or columns != set(values):
+            raise BrokenPromise("measured", f"returns {_described(values)}, and its columns are {sorted(columns)}")
         return values
 
     def _next(self, verb: str, now: Now) -> State:
         before = {name: value.shape for name, value in now.state.items()}
         state = self._called(verb, now)
-        after = {name: value.shape for name, value in state.items()} if isinstance(state, dict) else None
-        if after != before:
-            shapes = f"not a state of the shapes that 'start' gave it, {_shapes(before)}"
-            raise BrokenPromise(verb, f"'{verb}' returns {_described(state)}, {shapes}")
+        if _shapes_of(state) != before:
+            shapes = ", ".join(f"{name} {tuple(shape)}" for name, shape in before.items()) or "nothing"
+            what = f"returns {_described(state)}, not a state of the shapes that 'start' gave it, {shapes}"
+            raise BrokenPromise(verb, what)
         return state
 
 
 class WatchedOptimizer(Watched):
-    """Moments are like the parameters; corrections have a row for each step."""
+    """Moments have the shapes of the parameters; corrections have a row for each step."""
 
     def start(self, parameters: Mapping[str, Tensor]) -> dict[str, dict[str, Tensor]]:
         """The moments."""
         moments = self._called("start", parameters)
-        wanted = {name: value.shape for name, value in parameters.items()}
         for kind, values in moments.items() if isinstance(moments, dict) else [("", moments)]:
-            found = {name: value.shape for name, value in values.items()} if isinstance(values, dict) else None
-            if found != wanted:
-                raise BrokenPromise(
-                    "start", f"'start' returns {_described(values)}, not moments like the parameters: {kind}"
-                )
+            if _shapes_of(values) != _shapes_of(parameters):
+                raise BrokenPromise("start", f"returns {_described(values)}, not moments like the parameters: {kind}")
         return moments
 
     def corrections(self, settings: Mapping[str, Tensor], first: int, steps: int) -> dict[str, Tensor]:
         """A row for each step."""
         rows = self._called("corrections", settings, first, steps)
         if not isinstance(rows, dict) or any(value.shape[:1] != (steps,) for value in rows.values()):
-            raise BrokenPromise(
-                "corrections", f"'corrections' returns {_described(rows)}, not a row for each of {steps} steps"
-            )
+            raise BrokenPromise("corrections", f"returns {_described(rows)}, not a row for each of {steps} steps")
         return rows
 
     def update(self, parameters: Mapping[str, Tensor], *others: Any) -> None:
         """In place."""
-        before = {name: value.data_ptr() for name, value in parameters.items()}
+        before = [(name, value.data_ptr()) for name, value in parameters.items()]
         self._called("update", parameters, *others)
-        if {name: value.data_ptr() for name, value in parameters.items()} != before:
-            raise BrokenPromise(
-                "update", "'update' puts other tensors in the place of the parameters; change them in place"
-            )
+        if [(name, value.data_ptr()) for name, value in parameters.items()] != before:
+            raise BrokenPromise("update", "puts other tensors in the place of the parameters; change them in place")
 
 
 class WatchedNetwork(Watched):
-    """Every output of a body has the numbers that it was asked for, and every loss of its own is one for each run."""
+    """Every output has the size that was asked for, and every loss of the network has one number for each run."""
 
     def design(self, bodies: Mapping[str, Shapes], activation: Any) -> Design:
         """The layers."""
@@ -169,16 +159,16 @@ class WatchedNetwork(Watched):
     def forward(self, design: Design, parameters: Any, x: Tensor, activate: Any, body: str) -> dict[str, Tensor]:
         """Name → (K, B, O)."""
         outputs: Any = self._called("forward", design, parameters, x, activate, body)
-        for name, numbers in self._bodies[body].outputs.items():
+        for name, size in self._bodies[body].outputs.items():
             value = outputs.get(name) if isinstance(outputs, Mapping) else outputs
-            _expect("forward", value, (*x.shape[:2], numbers), f"'{name}' for x {_described(x)}")
+            _check_floats("forward", value, (*x.shape[:2], size), f"'{name}' for x {_described(x)}")
         for name in design.losses:
-            _expect("forward", outputs.get(name), (len(x),), f"the loss '{name}' for x {_described(x)}")
+            _check_floats("forward", outputs.get(name), (len(x),), f"the loss '{name}' for x {_described(x)}")
         return outputs
 
 
 class WatchedBenchmark(Watched):
-    """The lessons of labelled images: indices that exist, as many labels as images, the same whenever asked."""
+    """The lessons of labelled images: indices that exist, as many labels as images, the same at every call."""
 
     def lesson(self, image_set: ImageSet, seed: int, position: int) -> Lesson:
         """Task `position` of a run."""
@@ -187,31 +177,27 @@ class WatchedBenchmark(Watched):
                 lesson, again = (self._called("lesson", image_set, seed, position) for _ in range(2))
         except ValueError as error:
             if "read-only" in str(error):
-                raise BrokenPromise("lesson", f"'lesson' writes into {WRITES}") from error
+                raise BrokenPromise("lesson", f"writes into {WRITES}") from error
             raise
         if not isinstance(lesson, Lesson):
-            raise BrokenPromise("lesson", f"'lesson' returns {_described(lesson)}, not a Lesson")
+            raise BrokenPromise("lesson", f"returns {_described(lesson)}, not a Lesson")
         training = lesson.held_out_split == "train"
         held_out = len(image_set.train_labels if training else image_set.test_labels)
         pixels = int(np.prod(image_set.train_images.shape[1:]))
-        rules = {
-            "images": (lesson.images, len(lesson.images), len(image_set.train_labels)),
-            "labels": (lesson.labels, len(lesson.images), self.outputs(image_set)),
-            "held_out": (lesson.held_out, len(lesson.held_out), held_out),
-            "held_out_labels": (lesson.held_out_labels, len(lesson.held_out), self.outputs(image_set)),
-            "pixels": (np.arange(pixels) if lesson.pixels is None else lesson.pixels, pixels, pixels),
+        limits = {
+            "images": (len(lesson.images), len(image_set.train_labels)),
+            "labels": (len(lesson.images), self.outputs(image_set)),
+            "held_out": (len(lesson.held_out), held_out),
+            "held_out_labels": (len(lesson.held_out), self.outputs(image_set)),
+            "pixels": (pixels, pixels),
         }
-        for name, (values, count, below) in rules.items():
-            if values.shape != (count,) or not np.issubdtype(values.dtype, np.integer):
-                raise BrokenPromise("lesson", f"'lesson' has {name} {_described(values)}, not {count} whole numbers")
-            if values.size and not 0 <= values.min() <= values.max() < below:
-                what = (
-                    f"'lesson' has {name} from {values.min()} to {values.max()}; they must lie within 0 … {below - 1}"
-                )
-                raise BrokenPromise("lesson", what)
-            if not np.array_equal(values, getattr(again, name) if getattr(again, name) is not None else values):
-                what = f"'lesson' has other {name} when it is asked again for seed {seed} and task {position}"
-                raise BrokenPromise("lesson", what)
+        for name, (count, below) in limits.items():
+            values, values_again = getattr(lesson, name), getattr(again, name)
+            if values is not None:
+                _check_indices(name, values, count, below)
+                if values_again is not None and not np.array_equal(values, values_again):
+                    what = f"has other {name} when it is asked again for seed {seed} and task {position}"
+                    raise BrokenPromise("lesson", what)
         return lesson
 
 
@@ -222,24 +208,29 @@ WATCHED: Mapping[str, Callable[[Component], Watched]] = {
     "network": WatchedNetwork,
     "optimizer": WatchedOptimizer,
 }
-"""By group. What an agent's learner returns is looked at by the journal, which takes it."""
+"""By group. The journal checks the results of an agent's learner."""
 
 
-def _expect(verb: str, value: Any, shape: tuple[int, ...], for_what: str) -> None:
+def _check_indices(name: str, values: np.ndarray, count: int, below: int) -> None:
+    if values.shape != (count,) or not np.issubdtype(values.dtype, np.integer):
+        raise BrokenPromise("lesson", f"has {name} {_described(values)}, not {count} whole numbers")
+    if values.size and not 0 <= values.min() <= values.max() < below:
+        what = f"has {name} from {values.min()} to {values.max()}; they must lie within 0 … {below - 1}"
+        raise BrokenPromise("lesson", what)
+
+
+def _check_floats(verb: str, value: Any, shape: tuple[int, ...], of_what: str) -> None:
     if not isinstance(value, Tensor) or tuple(value.shape) != shape or not torch.is_floating_point(value):
-        raise BrokenPromise(verb, f"'{verb}' returns {_described(value)}, not a tensor of floats {shape}: {for_what}")
+        raise BrokenPromise(verb, f"returns {_described(value)}, not a tensor of floats {shape}: {of_what}")
 
 
 def _runs(now: Now) -> int:
     return next(iter(now.parameters.values())).shape[0]
 
 
-def _of_runs(runs: int) -> str:
-    return f"{runs} runs, ({runs}, …)"
-
-
-def _shapes(shapes: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {tuple(shape)}" for name, shape in shapes.items()) or "nothing"
+def _shapes_of(tensors: Any) -> Mapping[str, Any] | None:
+    """Name → shape; None if it is no dictionary."""
+    return {name: value.shape for name, value in tensors.items()} if isinstance(tensors, dict) else None
 
 
 def _described(value: Any) -> str:
@@ -247,5 +238,29 @@ def _described(value: Any) -> str:
     if isinstance(value, Tensor | np.ndarray):
         return f"{str(value.dtype).removeprefix('torch.')} {tuple(value.shape)}"
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{name}: {_described(each)}" for name, each in value.items()) + "}"
+        return "{" + ", ".join(f"{name}: {_described(part)}" for name, part in value.items()) + "}"
     return type(value).__name__
+
+
+def content_of(resource: Any) -> dict[str, int]:
+    """Name → checksum of the arrays that all runs and packs of a process share; large arrays are sampled by rows."""
+    arrays = _arrays_of(resource)
+    return {name: zlib.crc32(array[:: 1 + array.nbytes // MOST_BYTES].tobytes()) for name, array in arrays.items()}
+
+
+@contextmanager
+def read_only(resource: Any) -> Iterator[None]:
+    """While this lasts, NumPy refuses to write into these arrays."""
+    arrays = [array for array in _arrays_of(resource).values() if array.flags.writeable]
+    for array in arrays:
+        array.flags.writeable = False
+    try:
+        yield
+    finally:
+        for array in arrays:
+            array.flags.writeable = True
+
+
+def _arrays_of(resource: Any) -> dict[str, np.ndarray]:
+    values = getattr(resource, "__dict__", {})
+    return {name: value for name, value in values.items() if isinstance(value, np.ndarray) and value.ndim}

@@ -1,7 +1,7 @@
-"""A small pack for a class: the command's own choices made small, the package's in the place of other own classes.
+"""A small pack for a class: the command's choices made small, the package's classes in the place of other own ones.
 
-So what goes wrong is the fault of the one class that is checked. No data need be there: images are made up in the shape
-of those that the benchmark has, wherever the class is not the benchmark itself.
+So any error is the fault of the one class that is checked. No data are needed unless the class is the benchmark itself:
+images are made up in the shape of the benchmark's.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,11 +43,11 @@ CAPS: Mapping[str, Mapping[str, int]] = {
     "intervention": {"every": 4},
     "network": {"width": 13, "channels": 5},
 }  # fmt: skip
-"""How large a setting of that name may be in the check, whoever's class has it. Odd numbers on purpose: a batch of 9, a
-last one of 3 and a width of 13 leave incomplete vectors, in which some functions of torch have other bits."""
+"""How large a setting of that name may be in the check, in any class. Odd numbers on purpose: a batch of 9, a last one
+of 3 and a width of 13 leave incomplete vectors, in which some functions of torch have other bits."""
 AT_LEAST = {"tasks": 2, "epochs": 2}
-"""What a benchmark has, be it less by its own settings: a number that is kept for too long shows between two tasks, and
-where a run is interrupted in the middle of one.
+"""The least of a benchmark, even if its settings are less: a number that is kept for too long shows between two tasks,
+and when a run is interrupted in the middle of one.
 """
 LENGTHS = ("tasks", "epochs", "steps", "environment_steps", "test_episodes", "test_factors")
 RUNS = 3
@@ -59,44 +59,36 @@ STANDARD: Mapping[str, tuple[type[Component], Mapping[str, Any]]] = {
     "network": (MLP, {"width": CAPS["network"]["width"]}),
     "optimizer": (Adam, {"lr": 1e-2}),
 }
-IMAGES_OF_STANDARD = {"source": "digits", "order": "shuffle", **CAPS["benchmark"]}
+BENCHMARK = {"source": "digits", "order": "shuffle", "bodies": ["cartpole"], **CAPS["benchmark"]}
+"""Settings of the benchmark that takes another one's place; each class has some of them."""
 
 
 @dataclass(frozen=True)
 class Tiny:
-    """Runs that differ in their seeds and in all that may differ within a pack, and what their tasks are made of.
-
-    description: in words, what they are.
-    """
+    """Runs that differ in their seeds and in all that may differ within a pack, and the resource of their tasks."""
 
     runs: Sequence[Run]
     resource: Resource
 
     @property
     def description(self) -> str:
-        """What is trained."""
-        names = ", ".join(f"{group}={self.runs[0].name(group)}" for group in self.runs[0].targets)
-        return (
-            f"{len(self.runs)} small runs that differ in seed and {', '.join(self.varied) or 'nothing else'} ({names})"
-        )
-
-    @property
-    def varied(self) -> list[str]:
-        """The settings in which the runs differ."""
+        """The runs in words."""
         first, *others = self.runs
-        return [
+        names = ", ".join(f"{group}={first.name(group)}" for group in first.targets)
+        varied = [
             f"{group}.{name}"
             for group in first.targets
             for name, value in first.settings(group).items()
             if any(other.settings(group)[name] != value for other in others)
         ]
+        return f"{len(self.runs)} small runs that differ in seed and {', '.join(varied) or 'nothing else'} ({names})"
 
 
 def tinies(own: OwnClass, folder: Path) -> Iterator[Tiny]:
-    """Small packs for a class, each a little less small: whoever asks takes the first that it can train.
+    """Small packs for a class, each a little less small: the first that can be trained is taken.
 
-    A network may need an even width, a benchmark more images; only how long they last is never the command's own.
-    Raises DataError where the class is a benchmark whose data are not in the folder, ConfigError where nothing fits.
+    A network may need an even width, a benchmark more images; only their length is never the command's own.
+    Raises DataError if the class is a benchmark whose data are not in the folder, ConfigError if nothing fits.
     """
     of_length = {"benchmark": {name: CAPS["benchmark"][name] for name in LENGTHS}}
     smaller = (CAPS, {**CAPS, "network": {}}, {**CAPS, "network": {}, own.group: of_length.get(own.group, {})})
@@ -104,12 +96,12 @@ def tinies(own: OwnClass, folder: Path) -> Iterator[Tiny]:
         try:
             run = _small(own, caps, folder)
             resource = _resource(own, run, folder)
-            yield Tiny([_mate(run, place) for place in range(RUNS)], resource)
+            yield Tiny([_varied(run, number) for number in range(RUNS)], resource)
         except DataError:
             raise
-        except PlasticityError as error:
+        except PlasticityError:
             if caps is smaller[-1]:
-                raise error
+                raise
 
 
 def longer(tiny: Tiny) -> Tiny:
@@ -117,10 +109,10 @@ def longer(tiny: Tiny) -> Tiny:
     runs = []
     for run in tiny.runs:
         settings = run.settings("benchmark")
-        more = {"tasks": 1, "batch_size": -1}
-        changed = {name: settings[name] + by for name, by in more.items() if isinstance(settings.get(name), int)}
-        of_benchmark = run.name("benchmark"), run.targets["benchmark"], {**settings, **changed}
-        other = run.with_option("benchmark", *of_benchmark) if _builds("benchmark", *of_benchmark) else run
+        for name, difference in (("tasks", 1), ("batch_size", -1)):
+            if isinstance(settings.get(name), int):
+                settings = {**settings, name: settings[name] + difference}
+        other = _with_settings(run, "benchmark", settings)
         runs.append(replace(other, science={**other.science, "seed": 100 + run.science["seed"]}))
     return Tiny(runs, tiny.resource)
 
@@ -128,15 +120,15 @@ def longer(tiny: Tiny) -> Tiny:
 def _small(own: OwnClass, caps: Mapping[str, Mapping[str, int]], folder: Path) -> Run:
     """The run that named the class, made small."""
     science = {key: value for key, value in own.run.science.items() if key not in ("stream_seed", "init_seed")}
-    small, kind = replace(own.run, id="small", science=science, asked_as=()), _kind(own)
+    small = replace(own.run, id="small", science=science, asked_as=())
     if own.group not in ("agent", "benchmark") and "benchmark" in caps:
         caps = {**caps, "benchmark": {**caps["benchmark"], "test_episodes": 0}}  # rollouts act as tests do
     for group, target in own.run.targets.items():
         replaced = group != own.group and (
-            is_own(load(target)) or (group == "benchmark" and not _there(own.run, folder))
+            is_own(load(target)) or (group == "benchmark" and not _has_data(own.run, folder))
         )
-        if replaced and (put := _standard(own, group, kind)) is not None:
-            cls, settings = put
+        if replaced and (standard := _standard(own, group)) is not None:
+            cls, settings = standard
             name, target = cls.__name__, f"{cls.__module__}.{cls.__qualname__}"
             settings = typed(cls, group, name, settings)
         else:
@@ -145,8 +137,8 @@ def _small(own: OwnClass, caps: Mapping[str, Mapping[str, int]], folder: Path) -
     return small
 
 
-def _there(run: Run, folder: Path) -> bool:
-    """Whether what the tasks of the package's benchmark are made of can be had, be it in shape alone."""
+def _has_data(run: Run, folder: Path) -> bool:
+    """Whether the resource of the package's benchmark can be loaded, or at least its shape is known."""
     benchmark = run.component("benchmark", Benchmark)
     try:
         return isinstance(benchmark.outline(), ImageSet) or benchmark.resource(folder) is not None
@@ -154,28 +146,19 @@ def _there(run: Run, folder: Path) -> bool:
         return False
 
 
-def _kind(own: OwnClass) -> type[Benchmark]:
-    return LabelledBenchmark if issubclass(load(own.run.targets["benchmark"]), LabelledBenchmark) else BodyCycle
-
-
-def _standard(own: OwnClass, group: str, kind: type) -> tuple[type[Component], Mapping[str, Any]] | None:
-    """What takes another own class's place; None where the checked class can do with nothing else."""
-    labelled = kind is LabelledBenchmark
+def _standard(own: OwnClass, group: str) -> tuple[type[Component], Mapping[str, Any]] | None:
+    """The class that takes the place of another own one, and its settings; None if none fits the checked class."""
+    if group not in ("agent", "benchmark"):
+        return STANDARD.get(group)
     agent, benchmark = load_as(own.run.targets["agent"], Agent), load(own.run.targets["benchmark"])
+    labelled = issubclass(benchmark, LabelledBenchmark)
     if group == "agent":
-        cls = Supervised if labelled else PPO
-        return (cls, _known(cls, CAPS["agent"])) if issubclass(benchmark, cls.learns) else None
-    if group == "benchmark":
-        if labelled and issubclass(PermutedPixels, agent.learns):
-            return PermutedPixels, _known(PermutedPixels, IMAGES_OF_STANDARD)
-        if not labelled and issubclass(BodyCycle, agent.learns):
-            return BodyCycle, _known(BodyCycle, {"bodies": ["cartpole"], **CAPS["benchmark"]})
-        return None
-    return STANDARD.get(group)
-
-
-def _known(cls: type[Component], settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in settings.items() if name in parameters(cls)}
+        cls: type[Component] = Supervised if labelled else PPO
+        fits, settings = issubclass(benchmark, (Supervised if labelled else PPO).learns), CAPS["agent"]
+    else:
+        cls = PermutedPixels if labelled else BodyCycle
+        fits, settings = issubclass(cls, agent.learns), BENCHMARK
+    return (cls, {name: settings[name] for name in settings if name in parameters(cls)}) if fits else None
 
 
 def _capped(group: str, run: Run, target: str, caps: Mapping[str, int]) -> dict[str, Any]:
@@ -190,29 +173,32 @@ def _capped(group: str, run: Run, target: str, caps: Mapping[str, int]) -> dict[
 def _builds(group: str, name: str, target: str, settings: Mapping[str, Any]) -> bool:
     try:
         build(group, name, target, settings)
-    except Exception:  # somebody's own constructor can raise anything
+    except Exception:  # an own constructor can raise anything
         return False
     return True
 
 
-def _mate(run: Run, place: int) -> Run:
-    """The run with another seed, and other numbers wherever runs of a pack may have their own."""
-    mate = replace(run, id=f"small {place}", science={**run.science, "seed": 11 + place})
+def _varied(run: Run, number: int) -> Run:
+    """The run with another seed, and other values of the settings on the run axis."""
+    varied = replace(run, id=f"small {number}", science={**run.science, "seed": 11 + number})
     for group, target in run.targets.items():
-        names, settings = load(target).run_axis_settings(), run.settings(group)
-        # Earlier ones shrink more, so that a lower bound stays below an upper one.
-        changed = {
-            name: settings[name] * (1 - 0.03 * place) ** (len(names) - at) or 0.01 * place
-            for at, name in enumerate(names)
-            if isinstance(settings.get(name), float)
-        }
-        if _builds(group, run.name(group), target, {**settings, **changed}):
-            mate = mate.with_option(group, run.name(group), target, {**settings, **changed})
-    return mate
+        names, settings = load(target).run_axis_settings(), dict(run.settings(group))
+        for at, name in enumerate(names):
+            if isinstance(settings.get(name), float):
+                # Earlier ones shrink more, so that a lower bound stays below an upper one.
+                settings[name] = settings[name] * (1 - 0.03 * number) ** (len(names) - at) or 0.01 * number
+        varied = _with_settings(varied, group, settings)
+    return varied
+
+
+def _with_settings(run: Run, group: str, settings: Mapping[str, Any]) -> Run:
+    """The run with other settings of a group; the run itself if the class does not take them."""
+    name, target = run.name(group), run.targets[group]
+    return run.with_option(group, name, target, settings) if _builds(group, name, target, settings) else run
 
 
 def _resource(own: OwnClass, run: Run, folder: Path) -> Resource:
-    """What the small run's tasks are made of: made up in the shape of the real one, real where there is no shape."""
+    """The resource of the small run's tasks: made up in the shape of the real one, real if no shape is known."""
     benchmark = run.component("benchmark", Benchmark)
     outline = benchmark.outline()
     if is_own(type(benchmark)):
@@ -231,8 +217,8 @@ def _made_up(like: ImageSet) -> ImageSet:
     """Images of noise in another set's shape and classes, a few of each class."""
     draw = host_stream(0, "images of a check")
 
-    def some(each: int) -> tuple[np.ndarray, np.ndarray]:
-        labels = np.tile(np.arange(like.classes), each)
+    def some(of_each_class: int) -> tuple[np.ndarray, np.ndarray]:
+        labels = np.tile(np.arange(like.classes), of_each_class)
         return draw.integers(0, like.white + 1, (len(labels), *like.train_images.shape[1:]), np.uint8), labels
 
     return ImageSet("made_up", *some(IMAGES), *some(HELD_OUT), classes=like.classes, white=like.white)

@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from launch.command import resolve, run_command
-from launch.own_classes import check, checked_before, packs
+from launch.own_classes import check, packs
 from launch.own_classes.check import checked
 from launch.own_classes.named import own_classes
 from launch.own_classes.tiny import tinies
@@ -22,7 +22,7 @@ ALL_FAULTY = [(group, cls, word) for group, several in FAULTY.items() for cls, w
 
 
 @pytest.fixture(autouse=True)
-def _nothing_checked_before(tmp_path, monkeypatch):
+def _nothing_check(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("HYDRA_FULL_ERROR", raising=False)
 
@@ -97,10 +97,10 @@ def test_a_class_is_checked_once_until_its_file_changes(tmp_path, monkeypatch, c
     assert len(tried) == 2
     (tmp_path / "stricter").mkdir()
     (tmp_path / "stricter" / "check.py").write_text("")
-    monkeypatch.setattr(checked_before, "CHECK", tmp_path / "stricter")
-    checked_before._check_itself.cache_clear()
+    monkeypatch.setattr(check, "CHECK", tmp_path / "stricter")
+    check._digest_of_check.cache_clear()
     check.check_own_classes(resolved.runs, resolved.settings, ["activation=mine"])
-    checked_before._check_itself.cache_clear()
+    check._digest_of_check.cache_clear()
     assert len(tried) == 3
 
 
