@@ -12,7 +12,7 @@ from launch.packs.lease_files import LeaseFiles
 from launch.packs.leases import clear_leases
 from launch.packs.progress import reached
 from launch.packs.run_claims import clear_claims
-from launch.runs.groups import COMPONENTS
+from launch.runs.groups import COMPONENTS, DIAGNOSTICS
 from launch.wording import counted, some
 from plasticity_lab.records.checkpoint import clear_pack, latest_epoch
 from plasticity_lab.records.kinds import goes_on, sort_of
@@ -21,8 +21,6 @@ from plasticity_lab.records.settings import Settings
 from plasticity_lab.records.store import Store
 from plasticity_lab.records.training_code import UNKNOWN, other_code
 from plasticity_lab.run import Run
-
-GROUP = "diagnostics"
 
 
 @dataclass(frozen=True)
@@ -144,11 +142,11 @@ def said_of_anew(packs: Sequence[Anew], kind: str) -> str:
 
 def chosen(run: Run) -> dict[str, tuple[str, dict[str, Any]]]:
     """The diagnostics of a run by name, each with its class and settings; none of a run that is older than they are."""
-    names = {address: run.name(address) for address in run.addresses(GROUP)}
+    names = {address: run.name(address) for address in run.addresses(DIAGNOSTICS)}
     return {
         name: (run.targets[address], run.settings(address))
         for address, name in names.items()
-        if name != COMPONENTS[GROUP].neutral
+        if name != COMPONENTS[DIAGNOSTICS].neutral
     }
 
 

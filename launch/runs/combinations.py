@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from launch.runs import classes
-from launch.runs.addresses import addressed
-from launch.runs.groups import AUTO, COMPONENTS
-from launch.runs.options import ADJUSTABLE, RULES, Hyperparams, Option, Options
-from launch.runs.precedence import Nodes, before_hyperparams
+from launch.runs.groups import ADJUSTABLE, AUTO, COMPONENTS, RULES, Hyperparams
+from launch.runs.options import Option, Options
+from launch.runs.precedence import Nodes, addressed, before_hyperparams
 from plasticity_lab import component
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.settings import checked

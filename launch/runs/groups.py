@@ -1,7 +1,9 @@
-"""The groups of conf/ that a run is made of, as conf/groups.yaml declares them."""
+"""The groups of conf/ that a run is made of, as conf/groups.yaml declares them, and the content of their files."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field, create_model
 
 from launch.runs.files import CONF, option_in
 from plasticity_lab.records.settings import Strict, checked
@@ -11,11 +13,11 @@ from plasticity_lab.run import JOINED
 class Group(Strict):
     """A group whose options name a class and its settings.
 
-    base: what these classes are derived from. neutral: the option that stays out of the run id, so that a group added
-    later changes no id of a run without it. auto: the key of the benchmark's file that says what the choice `auto`
-    means. tagged: whether W&B's tags have the option's name. several: whether a list of options can be chosen; the
-    neutral one and `auto` stand alone. science: whether the group can change a run's numbers; one that cannot is no
-    part of the id, and of all runs of a command the same.
+    base: of these classes. neutral: the option that stays out of the run id, so that a group added later changes no id
+    of a run without it. auto: the key of the benchmark's file that gives the meaning of the choice `auto`. tagged:
+    whether W&B's tags have the option's name. several: whether a list of options can be chosen, without the neutral one
+    and `auto`. science: whether the group can change a run's numbers; a group that cannot is no part of the id, and all
+    runs of a command have the same option.
     """
 
     base: str
@@ -48,6 +50,146 @@ if TYPE_CHECKING:  # no type checker reads conf/groups.yaml
 else:
     GroupName = Literal[tuple(COMPONENTS)]
 AUTO = {name: group.auto for name, group in COMPONENTS.items() if group.auto is not None}
-"""Groups with the choice `auto`, and the key of the benchmark's file that says what it means."""
+"""Groups with the choice `auto` → the key of the benchmark's file that gives its meaning."""
 SCIENCE = [name for name, group in COMPONENTS.items() if group.science]
 """The groups that can change a run's numbers."""
+DIAGNOSTICS = "diagnostics"
+
+
+class Extras(Strict):
+    """The content of an option's file besides the settings of its class: nothing, unless its group has a model here."""
+
+
+class Activation(Extras):
+    """grids: the named grids of `hyperparams=grid`, whose values `values.grids` reads."""
+
+    grids: dict[str, Any] | None = None
+
+
+class Intervention(Extras):
+    """strengths: those of `hyperparams=grid`, in their order.
+
+    If the published table of an intervention has no row for a place, `hyperparams=best` takes the middle one.
+    """
+
+    strengths: list[float] | None = Field(default=None, min_length=1)
+
+
+class Diagnostic(Extras):
+    """members: the options of a set, some of which may be sets. Each member that has a setting of the set gets it."""
+
+    members: list[str] | None = Field(default=None, min_length=1)
+
+
+class Beside(Extras):
+    """default_settings: default values of other choices when this one is made: group → option → setting → value.
+
+    A learning rate that suits one agent does not suit another.
+    """
+
+    default_settings: dict[GroupName, dict[str, dict[str, Any]]] = Field(default_factory=dict)
+
+
+class BenchmarkAlone(Beside):
+    """Keys of the benchmark's file that rules read.
+
+    stand_in: the benchmark whose published values are used if this one has none. default_grid: the grid of
+    `hyperparams=grid`.
+    """
+
+    stand_in: str | None = None
+    default_grid: str | None = None
+
+
+_AUTO: dict[str, Any] = {key: (str | None, None) for key in AUTO.values()}
+Benchmark = create_model("Benchmark", __base__=BenchmarkAlone, **_AUTO)
+"""The same, and the meaning of `auto` in other groups: `default_network`, …"""
+
+
+class Grid(Extras):
+    """Learning rates, which are tried with the shapes that activations list.
+
+    shapes: the name under which activations list them; null: the grid's own. unite: a published table of more shapes.
+    """
+
+    shapes: str | None = None
+    learning_rates: list[Annotated[float, Field(gt=0)]] = Field(min_length=1)
+    unite: str | None = None
+
+
+class GridWithIntervention(Extras):
+    """Runs with an intervention: its strengths × learning rates, at one shape of each activation.
+
+    look_up: the published tables of that shape. learning_rates: in addition to the grid's. unite: a published table of
+    rates and strengths, whose row is tried too.
+    """
+
+    look_up: str | list[str]
+    learning_rates: list[Annotated[float, Field(gt=0)]] = Field(min_length=1)
+    unite: str | None = None
+
+
+class Hyperparams(Extras):
+    """The source of shape parameters and learning rates; if nothing is set, the options' own files.
+
+    look_up: a table of published values, a file of conf/published/ or an absolute path; or several of them. grids: the
+    named grids, and grid: the one to use (None: the benchmark's own). optimizers: the learning rates are for these;
+    others keep their own (None: they are for all). metric: selects the best runs of a store: the name of a summary with
+    a better direction, or `headline`, the agent's own. with_intervention: a table of the rates and strengths of runs
+    with an intervention. grid_with_intervention: the grid of these runs.
+
+    trials: how many settings a search tries of each combination of choices, looking for the best `metric`. sampler,
+    sampler_seed: propose the trials. batch: how many trials are trained at once (None: as many as a pack is wide, or
+    one a worker). early_stopping: whether runs are stopped that do worse than the median of earlier ones.
+    """
+
+    look_up: str | list[str] | None = None
+    optimizers: list[str] | None = None
+    grids: dict[str, Grid] | None = None
+    grid: str | None = None
+    metric: str | None = None
+    with_intervention: str | None = None
+    grid_with_intervention: GridWithIntervention | None = None
+    trials: int | None = Field(ge=1, default=None)
+    sampler: Literal["tpe", "random"] = "tpe"
+    sampler_seed: int = Field(ge=0, default=0)
+    batch: int | None = Field(ge=1, default=None)
+    early_stopping: Literal["median", "none"] = "median"
+
+
+class Protocol(Extras):
+    """set: values of components, group → setting → value, put in wherever a component has the setting."""
+
+    set: dict[GroupName, dict[str, Any]] = Field(default_factory=dict)
+
+
+class Schedule(Extras):
+    """at_most: caps on the benchmark's tasks, epochs and steps, and on settings that classes of other groups declare
+    (`Component.capped`).
+    """
+
+    at_most: dict[str, int] = Field(default_factory=dict)
+
+
+RULES: dict[str, type[Extras]] = {"hyperparams": Hyperparams, "protocol": Protocol, "schedule": Schedule}
+"""The groups whose options name the sources of settings → the content of their files."""
+
+EXTRAS: dict[str, type[Extras]] = {
+    "activation": Activation,
+    "agent": Beside,
+    "benchmark": Benchmark,
+    DIAGNOSTICS: Diagnostic,
+    "intervention": Intervention,
+}
+"""Group of components → the content of a file besides settings; it is no part of the science."""
+
+OF_SEARCH = ("trials", "sampler", "sampler_seed", "batch", "early_stopping")
+ADJUSTABLE = {
+    "hyperparams.grid": "grids",
+    "hyperparams.metric": "metric",
+    **{f"hyperparams.{name}": "trials" for name in OF_SEARCH},
+}
+"""Keys of rules that a command can set → the key that an option's file needs for them to have an effect."""
+
+GROUPS = (*COMPONENTS, *RULES)
+"""All groups of a run's choices, except `experiment`, which names words and not settings."""

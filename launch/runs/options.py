@@ -5,16 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 from hydra.core.config_loader import ConfigLoader
 from omegaconf import DictConfig, OmegaConf
-from pydantic import Field, create_model
 
 from launch.runs.arguments import Vocabulary, check_option
-from launch.runs.extras import Activation, Beside, Diagnostic, Extras, Intervention
 from launch.runs.files import CONF, folders_of, option_in, options_in
-from launch.runs.groups import AUTO, COMPONENTS, GroupName, alone_in
+from launch.runs.groups import ADJUSTABLE, COMPONENTS, EXTRAS, GROUPS, RULES, Extras, alone_in
 from launch.runs.settings import TEXTS, keys
 from plasticity_lab.component import Component, load
 from plasticity_lab.errors import ConfigError
@@ -31,119 +29,12 @@ ONCE = ("tracking",)
 """The groups of which a command makes one choice for all its runs: no part of what a run is, nor of its names."""
 
 
-class BenchmarkAlone(Beside):
-    """What rules take from the benchmark's file.
-
-    stand_in: the benchmark whose published values are used where this one has none. default_grid: the grid of
-    `hyperparams=grid`.
-    """
-
-    stand_in: str | None = None
-    default_grid: str | None = None
-
-
-_AUTO: dict[str, Any] = {key: (str | None, None) for key in AUTO.values()}
-Benchmark = create_model("Benchmark", __base__=BenchmarkAlone, **_AUTO)
-"""The same, and what `auto` means in other groups: `default_network`, …"""
-
-
-class Grid(Extras):
-    """What is tried besides the shapes that activations list: learning rates, and the shapes of a published table.
-
-    shapes: the name under which activations list them; null: the grid's own.
-    """
-
-    shapes: str | None = None
-    learning_rates: list[Annotated[float, Field(gt=0)]] = Field(min_length=1)
-    unite: str | None = None
-
-
-class GridWithIntervention(Extras):
-    """What is tried where a run has an intervention: its strengths × learning rates, at one shape of each activation.
-
-    look_up: the published tables of that shape. learning_rates: besides those of the grid. unite: a published table of
-    rates and strengths, whose row joins in.
-    """
-
-    look_up: str | list[str]
-    learning_rates: list[Annotated[float, Field(gt=0)]] = Field(min_length=1)
-    unite: str | None = None
-
-
-class Hyperparams(Extras):
-    """Where shape parameters and learning rates come from; where nothing is set, from the options' own files.
-
-    look_up: a table of published values, a file of conf/published/ or an absolute path; or several of them. grids: the
-    named grids, and `grid` the one to use (none: the benchmark's own). optimizers: those that learning rates of either
-    are for; others keep their own (none: they are for all). metric: by which the best of a store are selected: the name
-    of a summary of which the agent says whether more or less is better, or `headline`, the one that it names itself.
-    with_intervention: a table of the rates and strengths of runs with one. grid_with_intervention: what `grids` try
-    there.
-
-    trials: how many settings a search tries of each combination of choices; what it looks for is the best `metric`.
-    sampler, sampler_seed: who proposes them, and by which random numbers. batch: how many are trained at once (none: as
-    many as a pack is wide, or one a worker). early_stopping: whether runs are stopped that do worse than the median of
-    those before.
-    """
-
-    look_up: str | list[str] | None = None
-    optimizers: list[str] | None = None
-    grids: dict[str, Grid] | None = None
-    grid: str | None = None
-    metric: str | None = None
-    with_intervention: str | None = None
-    grid_with_intervention: GridWithIntervention | None = None
-    trials: int | None = Field(ge=1, default=None)
-    sampler: Literal["tpe", "random"] = "tpe"
-    sampler_seed: int = Field(ge=0, default=0)
-    batch: int | None = Field(ge=1, default=None)
-    early_stopping: Literal["median", "none"] = "median"
-
-
-class Protocol(Extras):
-    """set: values of components, group → setting → value, put in wherever a component has the setting."""
-
-    set: dict[GroupName, dict[str, Any]] = Field(default_factory=dict)
-
-
-class Schedule(Extras):
-    """at_most: caps on the benchmark's tasks, epochs and steps, wherever it has them, and on settings that classes of
-    other groups declare (`Component.capped`).
-    """
-
-    at_most: dict[str, int] = Field(default_factory=dict)
-
-
-RULES: dict[str, type[Extras]] = {"hyperparams": Hyperparams, "protocol": Protocol, "schedule": Schedule}
-"""The groups whose options say where settings come from: what their files may hold."""
-
-EXTRAS: dict[str, type[Extras]] = {
-    "activation": Activation,
-    "agent": Beside,
-    "benchmark": Benchmark,
-    "diagnostics": Diagnostic,
-    "intervention": Intervention,
-}
-"""What the files of components may hold besides their settings; it is no part of the science."""
-
-OF_SEARCH = ("trials", "sampler", "sampler_seed", "batch", "early_stopping")
-ADJUSTABLE = {
-    "hyperparams.grid": "grids",
-    "hyperparams.metric": "metric",
-    **{f"hyperparams.{name}": "trials" for name in OF_SEARCH},
-}
-"""Keys of rules that a command can set, and the key that an option's file must have for them to mean anything."""
-
-GROUPS = (*COMPONENTS, *RULES)
-"""All groups by which a run is asked for, except `experiment`, which names words and not settings."""
-
-
 @dataclass(frozen=True)
 class Option:
     """One file of a group.
 
-    target: the class it names; none for a rule, and for `auto`. settings: those of the class. extras: what else the
-    file holds, as its group's model has it; of a rule, all of it.
+    target: the class it names; None for a rule, and for `auto`. settings: the class's. extras: the rest of the file, as
+    the group's model declares it; for a rule the whole file.
     """
 
     group: str

@@ -6,10 +6,10 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from launch.runs.addresses import addressed
 from launch.runs.desk import Desk, run_of
 from launch.runs.groups import COMPONENTS
 from launch.runs.options import option_of
+from launch.runs.precedence import addressed
 from launch.runs.settings import Numbers, keys, numbers, settings
 from launch.runs.words import spelled
 from plasticity_lab.records.settings import Settings

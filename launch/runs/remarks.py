@@ -1,11 +1,15 @@
-"""What is said once of the runs of a command, before anything is trained: what is done, and what may not be meant."""
+"""Lines about the runs of a command, before anything is trained: what is done, and what may not be meant."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from launch.runs.classes import remarks_of
+from launch.runs.classes import reader_of, remarks_of
+from launch.runs.groups import COMPONENTS
+from plasticity_lab.component import as_typed
 from plasticity_lab.records.cautions import cautions
-from plasticity_lab.run import Run
+from plasticity_lab.records.settings import Settings
+from plasticity_lab.run import Run, group_of, option_of
 
 USUAL_NOOPS = 30
 """The most frames without an action that begin an Atari episode: Mnih et al. 2015, and Dopamine's wrappers since."""
@@ -34,7 +38,7 @@ def same_functions(runs: Sequence[Run]) -> list[str]:
 
 
 def _cautions(runs: Sequence[Run]) -> list[str]:
-    """What the runs measure besides what they seem to, with the benchmarks that do."""
+    """A line for each caution about what the runs measure, with its benchmarks."""
     found: dict[str, dict[str, None]] = {}
     for run in runs:
         benchmark = run.science["benchmark"]
@@ -44,7 +48,7 @@ def _cautions(runs: Sequence[Run]) -> list[str]:
 
 
 def _of_settings(run: Run) -> Iterator[str]:
-    """Settings of a run that come to less than they seem to ask for."""
+    """Settings of a run with less effect than they seem to have."""
     benchmark, agent = run.science["benchmark"], run.science["agent"]
     if (noops := benchmark.get("noops", 0)) > USUAL_NOOPS:
         yield (
@@ -67,7 +71,7 @@ def _of_settings(run: Run) -> Iterator[str]:
 
 
 def _of_perturbation(run: Run) -> Sequence[str]:
-    """What a perturbation says of the benchmark's tasks."""
+    """The remarks of a perturbation on the benchmark's tasks."""
     if run.science.get("perturbation") is None:
         return ()
     perturbation, benchmark = ((run.targets[group], run.science[group]) for group in ("perturbation", "benchmark"))
@@ -76,3 +80,54 @@ def _of_perturbation(run: Run) -> Sequence[str]:
 
 def _listed(names: Sequence[str]) -> str:
     return f"[{','.join(names)}]"
+
+
+OF_TRACKING = ("tracking.project", "tracking.entity", "tracking.live_runs")
+OF_MEMORY = ("replay_memory_mib", "replay_memory_minutes")
+
+
+def unread(typed: Mapping[str, Sequence[Any]], runs: Sequence[Run], settings: Settings) -> list[str]:
+    """A line for each typed setting that no run of a command reads.  typed: dotted name → its values."""
+    lines = [line for key in typed if group_of(key) in COMPONENTS for line in _of_component(key, runs)]
+    return [f"{line} It changes nothing." for line in [*lines, *_of_command(typed, runs, settings)]]
+
+
+def _of_component(key: str, runs: Sequence[Run]) -> Iterator[str]:
+    """The line of a component's setting, if there is one: not if one run reads it."""
+    group, _, rest = key.partition(".")
+    option, _, setting = rest.rpartition(".")
+    why: dict[str, None] = {}
+    seen: set[tuple[str, int]] = set()
+    for run in runs:
+        for address in run.addresses(group):
+            of_group = run.science.get(group) or run.besides.get(group)
+            if (address, id(of_group)) in seen or (option and option not in (option_of(address), run.name(address))):
+                continue
+            seen.add((address, id(of_group)))
+            values = run.settings(address)
+            if setting not in values:
+                continue
+            reader = reader_of(run.targets[address], setting, values)
+            if reader is None:
+                return
+            why[f"{address}.{reader}={as_typed(values[reader]).strip(chr(39))}"] = None
+    if why:
+        yield f"{key} is not read with {' or '.join(why)}."
+
+
+def _of_command(typed: Mapping[str, Sequence[Any]], runs: Sequence[Run], settings: Settings) -> Iterator[str]:
+    """The lines of settings that belong to no component."""
+    if "save_weights_every" in typed and settings.save_weights != "tasks":
+        yield f"save_weights_every is of save_weights=tasks, and is not read with save_weights={settings.save_weights}."
+    if settings.tracking.backend == "store":
+        yield from (f"{key} is not read with tracking=store." for key in OF_TRACKING if key in typed)
+    if not any("capacity" in run.science["agent"] for run in runs):
+        yield from (f"{key} is not read by agents without a replay memory." for key in OF_MEMORY if key in typed)
+    by_class = {run.targets["benchmark"]: run for run in runs}
+    if "launch.processes" in typed and not any(
+        hasattr(run.component("benchmark"), "bodies") for run in by_class.values()
+    ):
+        yield "launch.processes is not read by benchmarks without environments."
+    apart = [run for run in runs if None in (run.science.get("stream_seed"), run.science.get("init_seed"))]
+    if "seed" in typed and not apart:
+        yield "seed is not read with both stream_seed and init_seed: runs that differ in seed alone are the same."

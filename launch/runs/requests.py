@@ -1,36 +1,43 @@
-"""The words of a command as requests: choices, values and numbers, before any option is looked at for its own sake."""
+"""The words of a command as requests: choices, values and numbers, before the settings of an option are resolved.
+
+A setting that some choices of a sweep lack is set for the choices that have it, and a line says so:
+`perturbation=shocks,none perturbation.cycle=1` sets the cycle of shocks, and nothing for none.
+"""
 
 import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from math import prod
 from typing import Any
 
-from launch.runs.arguments import MOST_RUNS, Axes, check_count, distinct, parse, together
-from launch.runs.classes import named_values_of
+from launch.runs.arguments import MOST_RUNS, Axes, check_count, distinct, instead, parse, together
+from launch.runs.classes import named_values_of, settings_of
 from launch.runs.combinations import options_named
-from launch.runs.groups import COMPONENTS
+from launch.runs.groups import ADJUSTABLE, COMPONENTS, Hyperparams
 from launch.runs.groups import SCIENCE as GROUPS_OF_SCIENCE
-from launch.runs.lacking import Choice, lines, owners_of
-from launch.runs.options import ADJUSTABLE, Hyperparams, Options
+from launch.runs.options import Option, Options
+from launch.runs.precedence import addressed, has_setting
 from launch.runs.presets import Preset
 from launch.runs.sets import spread
 from launch.runs.settings import Numbers, keys, nested, numbers, settings
+from launch.wording import some
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.settings import Settings
-from plasticity_lab.run import group_of
+from plasticity_lab.run import JOINED, group_of
 
 SCIENCE = tuple(Numbers.model_fields)
+
+Choice = tuple[str, str]
+"""The choice of a group, and the benchmark's, which decides what `auto` means."""
 
 
 @dataclass(frozen=True)
 class Request:
     """A command's words, read before any option is.
 
-    choices: group → the options named. numbers: of its runs. swept: a component's setting, by its dotted name →
-    the values given. adjusted: the settings of rules, by their dotted names. settings: how its runs are computed.
-    lacking: dotted name of a setting → the choices of its group that do not have it (see `lacking`).
+    choices: group → the options named. numbers: of its runs. swept: a component's setting, by its dotted name → its
+    values. adjusted: the settings of rules, by their dotted names. settings: how its runs are computed. lacking: dotted
+    name of a setting → the choices of its group that do not have it.
     """
 
     choices: Mapping[str, Sequence[str]]
@@ -60,19 +67,17 @@ def requests_of(options: Options, preset: Preset, typed: Sequence[str]) -> tuple
     """
     repeated: dict[str, None] = {}
     requests = []
-    words, asked = parse(preset.words, options.vocabulary), parse(typed, options.vocabulary)
+    of_preset, of_command = parse(preset.words, options.vocabulary), parse(typed, options.vocabulary)
     for arm in preset.arms or [()]:
-        said, again = distinct(together(together(words, parse(arm, options.vocabulary)), asked))
-        repeated |= dict.fromkeys(again)
-        requests.append(_request(options, said))
-    owners = owners_of(
-        [(each.choices, [*each.swept, *each.adjusted]) for each in requests], partial(options_named, options)
-    )
-    without = {key: of.without for key, of in owners.items()}
-    requests = [replace(each, lacking=without) for each in requests]
-    for each in requests:
-        _check_size(each)
-    return requests, [*repeated, *lines(owners)]
+        axes, lines = distinct(together(together(of_preset, parse(arm, options.vocabulary)), of_command))
+        repeated |= dict.fromkeys(lines)
+        requests.append(_request(options, axes))
+    owners = _owners_of(options, requests)
+    lacking = {key: of_key.without for key, of_key in owners.items()}
+    requests = [replace(request, lacking=lacking) for request in requests]
+    for request in requests:
+        _check_size(request)
+    return requests, [*repeated, *_lines_about(owners)]
 
 
 def is_search(options: Options, request: Request) -> bool:
@@ -81,33 +86,34 @@ def is_search(options: Options, request: Request) -> bool:
     return any(isinstance(rule, Hyperparams) and rule.trials is not None for rule in rules)
 
 
-def _request(options: Options, said: Axes) -> Request:
+def _request(options: Options, axes: Axes) -> Request:
     """The request, completed by config.yaml.  Raises ConfigError."""
-    choices = {group: said.choices.get(group, [chosen]) for group, chosen in options.chosen.items()}
-    for key, values in said.values.items():
-        group = group_of(key)
-        if group in COMPONENTS and not COMPONENTS[group].science:
+    choices = {group: axes.choices.get(group, [chosen]) for group, chosen in options.chosen.items()}
+    given = dict(axes.values)
+    no_science = sorted(COMPONENTS.keys() - set(GROUPS_OF_SCIENCE))
+    for key, values in given.items():
+        if group_of(key) in no_science:
             _only(key, values)
-    for group in sorted(COMPONENTS.keys() - set(GROUPS_OF_SCIENCE)):
-        name, values = spread(group, _only(group, choices[group]), said.values, options.option)
-        choices, said = {**choices, group: [name]}, Axes(said.choices, values)
-    science = {key: said.values.get(key, [options.settings[key]]) for key in SCIENCE}
+    for group in no_science:
+        name, given = spread(group, _only(group, choices[group]), given, options.option)
+        choices = {**choices, group: [name]}
+    science = {key: given.get(key, [options.settings[key]]) for key in SCIENCE}
     swept = {
         key: _without_names(options, choices, key, values)
-        for key, values in said.values.items()
+        for key, values in given.items()
         if key.partition(".")[0] in COMPONENTS
     }
     check_count({key: len(values) for key, values in {**choices, **science}.items()})
-    settled = dict(options.settings)
+    defaults = dict(options.settings)
     for group, chosen in options.once.items():
-        name = _only(group, said.choices.get(group, [chosen]))
-        settled |= keys({group: options.option(group, name).settings})
-    once = {key: _only(key, said.values.get(key, [value])) for key, value in settled.items() if key not in SCIENCE}
+        name = _only(group, axes.choices.get(group, [chosen]))
+        defaults |= keys({group: options.option(group, name).settings})
+    once = {key: _only(key, given.get(key, [value])) for key, value in defaults.items() if key not in SCIENCE}
     return Request(
         choices,
-        [numbers(dict(zip(science, each, strict=True))) for each in itertools.product(*science.values())],
+        [numbers(dict(zip(science, values, strict=True))) for values in itertools.product(*science.values())],
         swept,
-        {key: _only(key, said.values[key]) for key in ADJUSTABLE if key in said.values},
+        {key: _only(key, given[key]) for key in ADJUSTABLE if key in given},
         settings(nested(once)),
     )
 
@@ -115,17 +121,18 @@ def _request(options: Options, said: Axes) -> Request:
 def _check_size(request: Request) -> None:
     """Raises ConfigError if a request names more runs than a command may."""
 
-    def settings_of(group: str, name: str, benchmark: str) -> int:
+    def count_of(group: str, name: str, benchmark: str) -> int:
+        """The combinations of the settings that are given for one choice."""
         asked = {group: name, "benchmark": benchmark}
-        own = {key: values for key, values in request.swept.items() if group_of(key) == group}
-        return prod(len(values) for key, values in own.items() if request.has(key, asked))
+        of_group = {key: values for key, values in request.swept.items() if group_of(key) == group}
+        return prod(len(values) for key, values in of_group.items() if request.has(key, asked))
 
     total = 0
     for benchmark in request.choices["benchmark"]:
         choices = {**request.choices, "benchmark": [benchmark]}
-        total += prod(sum(settings_of(group, name, benchmark) for name in names) for group, names in choices.items())
+        total += prod(sum(count_of(group, name, benchmark) for name in names) for group, names in choices.items())
     if total * len(request.numbers) > MOST_RUNS:
-        seeds = {key: {getattr(each, key) for each in request.numbers} for key in SCIENCE}
+        seeds = {key: {getattr(of_run, key) for of_run in request.numbers} for key in SCIENCE}
         check_count({key: len(values) for key, values in {**request.choices, **seeds, **request.swept}.items()})
 
 
@@ -134,21 +141,92 @@ def _without_names(
 ) -> list[Any]:
     """The values, with names replaced by the values that they name (see `Component.named_values`)."""
     group, _, setting = key.partition(".")
-    names = [name for chosen in choices.get(group, ()) for name in COMPONENTS[group].names_in(chosen)]
-    known: dict[str, Sequence[Any]] = {}
-    for name in names:
+    named: dict[str, Sequence[Any]] = {}
+    for name in (name for chosen in choices.get(group, ()) for name in COMPONENTS[group].names_in(chosen)):
         if name != "auto" and (target := options.option(group, name).target) is not None:
-            known |= named_values_of(target, setting)
+            named |= named_values_of(target, setting)
 
     def meant(value: Any) -> Sequence[Any]:
         if isinstance(value, list):
             return [[each for element in value for each in meant(element)]]
-        return known.get(value, [value]) if isinstance(value, str) else [value]
+        return named.get(value, [value]) if isinstance(value, str) else [value]
 
-    return [each for value in values for each in meant(value)] if known else list(values)
+    return [each for value in values for each in meant(value)] if named else list(values)
 
 
 def _only(key: str, values: Sequence[Any]) -> Any:
     if len(values) > 1:
         raise ConfigError(f"{key} changes no run's numbers, so it cannot be swept; give it one value.")
     return values[0]
+
+
+@dataclass
+class Owners:
+    """The choices of a group that have a setting, and those that do not.
+
+    having, lacking: the names of their options, as keys. without: the choices that lack the setting. known: all
+    settings that the choices have.
+    """
+
+    having: dict[str, None] = field(default_factory=dict)
+    lacking: dict[str, None] = field(default_factory=dict)
+    without: set[Choice] = field(default_factory=set)
+    known: dict[str, None] = field(default_factory=dict)
+
+    def add(self, key: str, choice: Choice, options: Sequence[Option]) -> None:
+        """Asks one choice for the setting."""
+        name = JOINED.join(option.name for option in options)
+        self.known |= dict.fromkeys(setting for option in options for setting in _settings(option))
+        if _has(key, options):
+            self.having[name] = None
+        else:
+            self.lacking[name] = None
+            self.without.add(choice)
+
+
+def _owners_of(options: Options, requests: Sequence[Request]) -> dict[str, Owners]:
+    """Dotted name → its owners, for each setting that some choice of the command has and another one lacks.
+
+    Raises ConfigError for a setting that none of several choices has; a single choice's class checks its own settings.
+    """
+    owners: dict[str, Owners] = {}
+    for request in requests:
+        for key in (*request.swept, *request.adjusted):
+            group = group_of(key)
+            for name in request.choices[group]:
+                for benchmark in request.choices["benchmark"] if group != "benchmark" else [name]:
+                    of_key = owners.setdefault(key, Owners())
+                    of_key.add(key, (name, benchmark), options_named(options, group, name, benchmark))
+    for key, of_key in owners.items():
+        if not of_key.having and len(of_key.lacking) > 1:
+            group, _, setting = key.partition(".")
+            raise ConfigError(
+                f"None of {group}={some(of_key.lacking)} has the setting '{setting}'"
+                f"{instead(setting.rpartition('.')[2], of_key.known)}."
+            )
+    return {key: of_key for key, of_key in owners.items() if of_key.having and of_key.lacking}
+
+
+def _lines_about(owners: Mapping[str, Owners]) -> list[str]:
+    """A line for the settings of a group that have the same owners."""
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for key, of_key in owners.items():
+        alike.setdefault((group_of(key), some(of_key.having), some(of_key.lacking)), []).append(key)
+    return [
+        f"{', '.join(names)}: set for {group}={having}; without effect for {lacking}, which "
+        f"{'lacks' if lacking in owners[names[0]].lacking else 'lack'} {'it' if len(names) == 1 else 'them'}."
+        for (group, having, lacking), names in alike.items()
+    ]
+
+
+def _has(key: str, options: Sequence[Option]) -> bool:
+    if key in ADJUSTABLE:
+        return getattr(options[0].extras, ADJUSTABLE[key]) is not None
+    return has_setting(key, addressed(group_of(key), options))
+
+
+def _settings(option: Option) -> list[str]:
+    if option.target is not None:
+        return settings_of(option.target)
+    of_group = {key.partition(".")[2]: needed for key, needed in ADJUSTABLE.items() if group_of(key) == option.group}
+    return [name for name, needed in of_group.items() if getattr(option.extras, needed) is not None]

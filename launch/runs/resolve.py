@@ -1,35 +1,38 @@
 """From the words of a command to its runs."""
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from launch.runs.addresses import filled, places_of
 from launch.runs.answers import answer
 from launch.runs.arguments import check_count, parse
+from launch.runs.classes import data_subfolder_of
 from launch.runs.combinations import combination
 from launch.runs.desk import Desk, Misfit, Part, merged, runs_of
-from launch.runs.groups import COMPONENTS
+from launch.runs.groups import COMPONENTS, DIAGNOSTICS
 from launch.runs.options import Option, Options
+from launch.runs.precedence import filled, places_of
 from launch.runs.presets import Preset
-from launch.runs.remarks import remarks
+from launch.runs.remarks import remarks, unread
 from launch.runs.requests import Request, requests_of
-from launch.runs.unread import unread
-from launch.runs.values.place import Combination, put
-from launch.runs.values.sources import Sources
+from launch.runs.settings import Numbers
+from launch.runs.values.place import Combination, FoundValues, Source, put
 from launch.wording import said_while
 from plasticity_lab import component
+from plasticity_lab.data.folder import data_folder
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.searches.space import Range
 from plasticity_lab.records.settings import Settings
+from plasticity_lab.records.store import Store
 from plasticity_lab.records.targets import measures_of
 from plasticity_lab.run import Run, group_of
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """What a command asks for: its runs, what to say once, and how to compute them."""
+    """The runs that a command asks for, the lines to say once, and the settings by which the runs are computed."""
 
     runs: list[Run]
     notes: list[str]
@@ -40,20 +43,20 @@ class Resolved:
 def resolved(options: Options, preset: Preset, typed: Sequence[str]) -> Resolved:
     """The runs that an experiment's words and the typed words name together; a typed word replaces the experiment's.
 
-    Raises ConfigError in a sentence that names the first thing wrong; nothing has been queued or written then.
+    Raises ConfigError in a sentence that names the first mistake; nothing has been queued or written then.
     """
     requests, repeated = requests_of(options, preset, typed)
     for request in requests:
         _check_no_range(request)
-    sources = Sources(options, requests[0].settings, requests[0].numbers)
+    settings = requests[0].settings
+    sources = Sources(options, settings, requests[0].numbers)
     left_out: dict[str, None] = {}
     runs = merged(run for request in requests for run in runs_named(options, request, sources, left_out))
     if not runs and left_out:
         raise ConfigError(next(iter(left_out)))
     without = [f"Left out of the sweep: {sentence}" for sentence in left_out]
     notes = [*repeated, *options.notes, *sources.notes(), *without, *remarks(runs)]
-    notes += unread(parse(typed, options.vocabulary).values, runs, requests[0].settings)
-    return Resolved(runs, notes, requests[0].settings)
+    return Resolved(runs, notes + unread(parse(typed, options.vocabulary).values, runs, settings), settings)
 
 
 def _check_no_range(request: Request) -> None:
@@ -66,10 +69,59 @@ def _check_no_range(request: Request) -> None:
         )
 
 
+class Sources:
+    """All choices of `hyperparams` that one command names, each for all its places.
+
+    A source is made, and its module imported, when the first place needs it: most commands need none.
+    """
+
+    def __init__(self, options: Options, command: Settings, numbers: Sequence[Numbers]) -> None:
+        self._options, self._command, self._numbers = options, command, numbers
+        self._made: dict[str, Source] = {}
+
+    def found(self, place: Combination) -> Iterable[FoundValues]:
+        """The values for a place; a single empty answer if no source is chosen.  Raises ConfigError."""
+        rule = place.rule
+        if rule.look_up is not None:
+            name = "published"
+        elif rule.grids is not None:
+            name = "grids"
+        elif rule.metric is not None and rule.trials is None:  # a search proposes values itself
+            name = "selection"
+        else:
+            return [FoundValues({})]
+        for address, option in place.parts.items():
+            if address != option.group and COMPONENTS[option.group].science:
+                raise ConfigError(
+                    f"hyperparams finds values for one {option.group}, and here {address} is one of several; with "
+                    "hyperparams=default they have those of their files, and what is typed."
+                )
+        if name not in self._made:
+            self._made[name] = self._source(name)
+        return self._made[name].found(place)
+
+    def notes(self) -> list[str]:
+        """Lines about all places.  Raises ConfigError."""
+        return [line for source in self._made.values() for line in source.notes()]
+
+    def _source(self, name: str) -> Source:
+        if name == "published":
+            from launch.runs.values.published import PublishedValues
+
+            return PublishedValues()
+        if name == "grids":
+            from launch.runs.values.grids import Grids
+
+            return Grids()
+        from launch.runs.values.selected import Selection
+
+        return Selection(self._options, Store(self._command.store), self._numbers)
+
+
 def runs_named(options: Options, request: Request, sources: Sources, left_out: dict[str, None]) -> Iterator[Run]:
     """A run for each combination of choices, values, values found by `hyperparams`, and numbers; some may be equal.
 
-    left_out: gets a sentence for each combination that is none, where a sweep names others beside it.
+    left_out: gets a sentence for each combination of a larger sweep whose options do not fit together.
     """
     desk, count = Desk(), 0
     for names in itertools.product(*request.choices.values()):
@@ -78,10 +130,10 @@ def runs_named(options: Options, request: Request, sources: Sources, left_out: d
         swept = request.swept_by(asked)
         asked = {group: name for group, name in asked.items() if group not in COMPONENTS or COMPONENTS[group].science}
         pinned = [".".join(place) for place in places_of(swept, parts).values()]
-        for own in filled(nodes, parts, swept):
-            for found in sources.found(Combination(hyperparams, parts, own, pinned)):
-                complete = put(found.values, own)
-                chosen = {address: _part(desk, address, of, complete[address]) for address, of in parts.items()}
+        for with_swept in filled(nodes, parts, swept):
+            for found in sources.found(Combination(hyperparams, parts, with_swept, pinned)):
+                settings = put(found.values, with_swept)
+                chosen = {address: _part(desk, address, option, settings[address]) for address, option in parts.items()}
                 try:
                     desk.check_fit(chosen)
                 except Misfit as error:
@@ -104,45 +156,74 @@ def _part(desk: Desk, address: str, option: Option, settings: Mapping[str, Any])
         raise ConfigError(f"{address}: {error}") from error  # which of several options is meant
 
 
-# Whether the columns that a run's diagnostics leave have names of their own, before anything is trained.
-
-DIAGNOSTICS = "diagnostics"
-
-
 def check_columns(parts: Mapping[str, Part]) -> None:
     """Raises ConfigError for a column that two diagnostics have, or that the runs have without them.
 
-    parts: of a run, by address. Columns of single layers are not known yet; they are asked for without any.
+    parts: of a run, by address. Columns of single layers are not known yet.
     """
-    chosen = {at: part for at, part in parts.items() if group_of(at) == DIAGNOSTICS}
-    chosen = {at: part for at, part in chosen.items() if part.science["name"] != COMPONENTS[DIAGNOSTICS].neutral}
-    if not chosen:
+    neutral = COMPONENTS[DIAGNOSTICS].neutral
+    diagnostics = {
+        address: part
+        for address, part in parts.items()
+        if group_of(address) == DIAGNOSTICS and part.science["name"] != neutral
+    }
+    if not diagnostics:
         return
 
     def ask() -> bool:
-        _check_columns(chosen, parts)
+        _check_columns(diagnostics, parts)
         return True
 
-    answer("columns", [part.target for part in parts.values()], {at: part.science for at, part in parts.items()}, ask)
+    science = {address: part.science for address, part in parts.items()}
+    answer("columns", [part.target for part in parts.values()], science, ask)
 
 
-def _check_columns(chosen: Mapping[str, Part], parts: Mapping[str, Part]) -> None:
-    """Raises as `check_columns`.  chosen: the diagnostics among the parts."""
+def _check_columns(diagnostics: Mapping[str, Part], parts: Mapping[str, Part]) -> None:
+    """Raises as `check_columns`.  diagnostics: those among the parts."""
     from plasticity_lab.diagnostics import diagnostic  # torch
 
     built = {}
-    for part in chosen.values():
-        settings = {key: value for key, value in part.science.items() if key != "name"}
-        name = part.science["name"]
+    for part in diagnostics.values():
+        settings = dict(part.science)
+        name = settings.pop("name")
         built[name] = component.build(DIAGNOSTICS, name, part.target, settings)
         try:
             built[name].columns([])
-        except Exception as error:  # somebody's own code can raise anything
+        except Exception as error:  # an own class can raise anything
             raise ConfigError(
                 f"diagnostics={name}: its 'columns' fails where it is given no units "
                 f"({type(error).__name__}: {error}); "
                 "before the network is known it must return the columns of the whole network."
             ) from error
-    targets = {at: part.target for at, part in parts.items() if at not in chosen}
-    known = measures_of(targets, {at: part.science for at, part in parts.items()})
+    targets = {address: part.target for address, part in parts.items() if address not in diagnostics}
+    known = measures_of(targets, {address: part.science for address, part in parts.items()})
     diagnostic.check_columns(diagnostic.columns_of(built, []), [column.name for column in known.columns])
+
+
+def with_data(found: Resolved, typed: Sequence[str]) -> Resolved:
+    """Without the runs of benchmarks that a preset names and whose data are not on this machine; a note names these.
+
+    typed: the command's own words about runs. A benchmark that was typed stays, and so do all in a plan that is only
+    shown. If no benchmark has its data, all stay too: training names the missing files.  Raises ConfigError.
+    """
+    named = any(word.partition("=")[0] == "benchmark" for word in typed)
+    if found.settings.dry_run or named or found.runs[0].asked_as[0]["experiment"] is None:
+        return found
+    folder, is_here = data_folder(found.settings.data), dict[str, bool]()
+    runs = []
+    for run in found.runs:
+        benchmark = json.dumps(run.science["benchmark"], sort_keys=True)
+        if benchmark not in is_here:
+            subfolder = data_subfolder_of((run.targets["benchmark"], run.science["benchmark"]))
+            is_here[benchmark] = not subfolder or (folder / subfolder).is_dir()
+        if is_here[benchmark]:
+            runs.append(run)
+    left = {run.name("benchmark") for run in runs}
+    absent = [name for name in dict.fromkeys(run.name("benchmark") for run in found.runs) if name not in left]
+    if not runs or not absent:
+        return found
+    note = (
+        f"benchmark: {', '.join(absent)} left out, as {'their' if len(absent) > 1 else 'its'} data are not in {folder} "
+        "(`python -m plasticity_lab.data fetch NAME` brings them); typed, as benchmark=…, they would be asked for."
+    )
+    return replace(found, runs=runs, notes=[*found.notes, note])

@@ -9,12 +9,12 @@ from typing import Any
 
 from launch.runs.combinations import combination
 from launch.runs.desk import merged
-from launch.runs.options import Hyperparams, Options
+from launch.runs.groups import Hyperparams
+from launch.runs.options import Options
 from launch.runs.presets import Preset
 from launch.runs.requests import Request, is_search, requests_of
-from launch.runs.resolve import runs_named
+from launch.runs.resolve import Sources, runs_named
 from launch.runs.values.place import Combination
-from launch.runs.values.sources import Sources
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.identity import canonical_json
 from plasticity_lab.records.measures import Measure

@@ -8,9 +8,8 @@ from launch.launchers.slurm.submit_once import SweepCancelled
 from launch.runs.desk import merged
 from launch.runs.search import Search
 from launch.search.early_stopping import Medians
-from launch.search.new_trials import new_trials
 from launch.search.outcome import say_batch, say_best, words_of
-from launch.search.sampler import ask
+from launch.search.sampler import ask, new_trials
 from launch.wording import counted, say
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.process.exits import seconds_since_command

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from launch.runs.search import Search, Study
 from launch.runs.settings import store_option
 from launch.runs.words import spelled
-from launch.search.new_trials import MOST
+from launch.search.sampler import MOST
 from launch.wording import counted, say
 from plasticity_lab.records.searches.batches import Batch, Results, Told, Trial, distinct
 from plasticity_lab.records.searches.space import size_of

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from launch.command import resolve
-from launch.runs.groups import AUTO, COMPONENTS
-from launch.runs.options import CONF, RULES, classes_of
+from launch.runs.groups import AUTO, COMPONENTS, RULES
+from launch.runs.options import CONF, classes_of
 from plasticity_lab import component
 from plasticity_lab.benchmarks.bodies.benchmark import BodyCycle
 from plasticity_lab.benchmarks.labelled.permuted_pixels import PermutedPixels

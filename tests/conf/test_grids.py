@@ -90,7 +90,7 @@ def test_the_published_settings_are_all_tried():
     for run in runs:
         settings = dict(run.science["activation"])
         tried.add(function(settings.pop("name"), settings, run.science["optimizer"]["lr"]))
-    published = read_published(CONF / "published" / "best_supervised.csv").rows
+    published = read_published(CONF / "published" / "best_supervised.csv")
     best = {function(name, row["activation"], row["optimizer"]["lr"]) for (_, name), row in published.items()}
     assert len(best) > 60
     assert best <= tried

@@ -83,7 +83,8 @@ import launch.runs
 
 for found in pkgutil.walk_packages(launch.runs.__path__, "launch.runs."):
     import_module(found.name)
-from launch.runs.options import CONF, GROUPS, Options
+from launch.runs.groups import GROUPS
+from launch.runs.options import CONF, Options
 with initialize_config_dir(str(CONF), version_base="1.3"):
     loader = GlobalHydra.instance().config_loader()
     options = Options(loader, loader.load_configuration("config", [], run_mode=RunMode.MULTIRUN))

@@ -10,10 +10,9 @@ from typing import Any
 
 from launch.runs.arguments import instead
 from launch.runs.classes import settings_of
-from launch.runs.options import Activation, BenchmarkAlone, Grid, GridWithIntervention
-from launch.runs.values.place import Combination, FoundValues, LearningRates, extras_of, unpinned
-from launch.runs.values.published import Rows, Tables
-from launch.runs.values.with_intervention import WithIntervention, has_strength, intervenes, strengths
+from launch.runs.groups import Activation, BenchmarkAlone, Grid, GridWithIntervention
+from launch.runs.values.place import Combination, FoundValues, extras_of, unpinned
+from launch.runs.values.published import PublishedValues, has_strength, intervenes, strengths
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.identity import canonical_json
 
@@ -28,13 +27,11 @@ Block = Mapping[tuple[str, ...], Sequence[Sequence[Any]]]
 class Grids:
     """The grids of the activations of one command, and what there is to say about them."""
 
-    def __init__(self, tables: Tables) -> None:
-        self._tables = tables
-        self._missing: dict[str, list[str]] = {}
-        self._crossed: dict[str, list[str]] = {}
-        self._without_strengths: list[str] = []
-        self._best, self._published_with = Rows(tables), WithIntervention(tables)
-        self._rates = LearningRates()
+    def __init__(self) -> None:
+        self._published = PublishedValues()
+        self._missing: dict[str, dict[str, None]] = {}
+        self._crossed: dict[str, dict[str, None]] = {}
+        self._without_strengths: dict[str, None] = {}
 
     def found(self, place: Combination) -> Iterator[FoundValues]:
         """Every setting of the place's grid, less what is pinned.  Raises ConfigError where there is no such grid."""
@@ -47,7 +44,7 @@ class Grids:
             raise ConfigError(
                 f"The grid {name} of activation={place.activation.name} holds nothing besides what is typed."
             )
-        rates = [{"lr": rate} for rate in grid.learning_rates] if self._rates.are_for(place) else [{}]
+        rates = [{"lr": rate} for rate in grid.learning_rates] if self._published.rates_are_for(place) else [{}]
         for shape in shapes:
             for rate in rates:
                 yield FoundValues({"activation": shape, "optimizer": rate})
@@ -66,22 +63,22 @@ class Grids:
                 f"hyperparams: intervention={intervention} lists no strengths to try; it keeps its own, or what "
                 "intervention.strength says."
             )
-        return lines + self._best.notes() + self._rates.notes()
+        return lines + self._published.notes()
 
     def _with_intervention(self, place: Combination, tried: GridWithIntervention) -> Iterator[FoundValues]:
         """Strengths × learning rates, and what is published for the place; all at the activation's published shape."""
-        shape = unpinned(self._best.row(tried.look_up, place) or {}, place).get("activation", {})
-        rates_are_ours = self._rates.are_for(place)
+        shape = unpinned(self._published.row(tried.look_up, place) or {}, place).get("activation", {})
+        rates_are_ours = self._published.rates_are_for(place)
         every_rate = dict.fromkeys([*self._grid(place)[1].learning_rates, *tried.learning_rates])
         rates = [{"lr": rate} for rate in every_rate] if rates_are_ours else [{}]
         own: list[Settings] = [{}]
         if has_strength(place) and "intervention.strength" not in place.pinned:
             own = [{"strength": strength} for strength in strengths(place)] or own
             if own == [{}]:
-                _once(self._without_strengths, place.parts["intervention"].name)
+                self._without_strengths[place.parts["intervention"].name] = None
         for strength, rate in itertools.product(own, rates):
             yield FoundValues({"activation": shape, "optimizer": rate, "intervention": strength})
-        published = self._published_with.row(tried.unite, place) if tried.unite else None
+        published = self._published.row_with_intervention(tried.unite, place) if tried.unite else None
         if published is not None:
             values = unpinned(published, place)
             yield FoundValues(
@@ -109,9 +106,9 @@ class Grids:
         if name in grids:
             shapes = list(combinations(blocks(activation.name, name, grids[name]), _own(place.pinned)))
         elif settings_of(activation.target):
-            _once(self._missing.setdefault(name, []), activation.name)
+            self._missing.setdefault(name, {})[activation.name] = None
         if table is not None:
-            rows = self._tables.table(table).rows.items()
+            rows = self._published.rows_of(table).items()
             shapes += [unpinned(row, place)["activation"] for (_, of), row in rows if of == activation.name]
         typed = place.nodes["activation"]
         return [shape for shape in shapes if not self._is_crossed(activation.name, typed, shape)]
@@ -123,7 +120,7 @@ class Grids:
         lower, upper = ({**typed, **shape}.get(bound) for bound in ("lower", "upper"))
         if not (isinstance(lower, int | float) and isinstance(upper, int | float)) or lower <= upper:
             return False
-        _once(self._crossed.setdefault(activation, []), f"[{lower}, {upper}]")
+        self._crossed.setdefault(activation, {})[f"[{lower}, {upper}]"] = None
         return True
 
 
@@ -175,8 +172,3 @@ def _distinct(values: Iterable[Settings]) -> list[Settings]:
 def _own(pinned: Iterable[str]) -> set[str]:
     """The settings of the activation among dotted names."""
     return {name.removeprefix("activation.") for name in pinned if name.startswith("activation.")}
-
-
-def _once(names: list[str], name: str) -> None:
-    if name not in names:
-        names.append(name)

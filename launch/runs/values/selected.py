@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from analysis.outcomes import why_none
 from analysis.statistics.selection import best_setting
-from launch.runs.groups import COMPONENTS
+from launch.runs.groups import COMPONENTS, DIAGNOSTICS
 from launch.runs.options import Options
 from launch.runs.settings import Numbers
 from launch.runs.values.candidates import Candidate, Candidates, Seeds, Study, differing, effective
@@ -30,7 +30,6 @@ if TYPE_CHECKING:  # torch: a mistake need not wait for it
 
 HEADLINE = "headline"
 """The metric that means what the agent itself names first."""
-DIAGNOSTICS = "diagnostics"
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ import pytest
 
 from analysis.reported.reported import FOLDER
 from launch.command import resolve
-from launch.runs.options import CONF
-from launch.runs.values.published import Tables
+from launch.runs.values.published import PublishedValues
 from plasticity_lab.errors import ConfigError
 
 TABLE_F1 = list(csv.DictReader((FOLDER / "tableF1_plasticity_score.csv").read_text().splitlines()))
@@ -74,4 +73,4 @@ def test_the_grid_tries_what_table_f1_found():
 def test_tables_that_both_have_a_place_are_refused(tmp_path):
     (tmp_path / "one.csv").write_text("benchmark,activation,lr,hyperparameters\nmujoco_cycle,relu,0.1,{}\n")
     with pytest.raises(ConfigError, match=r"relu on mujoco_cycle.*one\.csv"):
-        Tables(CONF / "published").together(["best_ppo.csv", str(tmp_path / "one.csv")])
+        PublishedValues().rows_of(["best_ppo.csv", str(tmp_path / "one.csv")])

@@ -1,4 +1,5 @@
-from launch.runs.options import Option, Protocol, Schedule
+from launch.runs.groups import Protocol, Schedule
+from launch.runs.options import Option
 from launch.runs.precedence import before_hyperparams, capped, overlaid
 from launch.runs.values.place import put
 

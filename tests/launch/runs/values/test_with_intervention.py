@@ -6,7 +6,7 @@ import pytest
 
 from launch.command import resolve
 from launch.runs.options import CONF
-from launch.runs.values.with_intervention import SAID
+from launch.runs.values.published import SAID
 from tests.helpers.sweeps import said_last
 
 STRENGTHS = {"l2_init": {1e-4, 3e-4, 1e-3}, "snr": {1e-3, 3e-3, 1e-2}, "ewc": {10, 50, 200}}
