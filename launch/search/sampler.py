@@ -13,8 +13,8 @@ from launch.runs.search import Study
 from plasticity_lab.errors import ConfigError
 from plasticity_lab.records.measures import Better
 from plasticity_lab.records.searches.batches import Told, Trial
-from plasticity_lab.records.searches.studies import distribution_of, ended_trial
 from plasticity_lab.records.searches.space import Range, Space, in_random_order
+from plasticity_lab.records.searches.studies import distribution_of, ended_trial
 
 if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
